@@ -1,0 +1,26 @@
+// autotune/outcome.h: what became of a candidate. A failed candidate is a value, not an error.
+#pragma once
+
+#include <string>
+
+namespace tilewright::autotune {
+
+enum class OutcomeKind {
+    measured,
+    illegal,          ///< refused by check()
+    build_failed,     ///< refused by Halide, or the compiler crashed
+    build_timed_out,
+    run_crashed,      ///< signal, wild write (guard page), out of memory
+    run_timed_out,
+    wrong_answer
+};
+
+struct Outcome {
+    OutcomeKind kind = OutcomeKind::measured;
+    std::string text;  ///< for people: what happened, with the first wrong element or the signal
+};
+
+/// "measured", "build_failed", ...: the word in the store and in messages.
+const char* outcome_name(OutcomeKind kind);
+
+}  // namespace tilewright::autotune

@@ -1,0 +1,61 @@
+// autotune/workbench.h: where candidates are built, checked and timed. The search knows this interface only;
+// the real one drives tilewright-worker processes, tests use recorded measurements.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autotune/outcome.h"
+#include "dsl/algorithm.h"
+#include "dsl/schedule.h"
+
+namespace tilewright::autotune {
+
+/// A candidate that was built: an opaque handle of the workbench.
+struct Built {
+    std::string id;        ///< schedule digest
+    double build_s = 0;
+};
+
+/// Times of one run each, interleaved: candidate_ns[i] and incumbent_ns[i] were taken back to back.
+struct PairedTimes {
+    std::vector<double> candidate_ns;
+    std::vector<double> incumbent_ns;  ///< empty when there was no incumbent
+};
+
+struct MeasureRequest {
+    std::string candidate;              ///< Built::id
+    std::string incumbent;              ///< Built::id or empty
+    double budget_s = 1.0;              ///< stop early when it is used up
+    int min_runs = 5;
+    int max_runs = 100;
+    /// Stop as soon as the candidate is this much slower than the incumbent on each of min_runs runs.
+    double give_up_ratio = 1.5;
+};
+
+/// Either a value or what became of the candidate instead.
+template <class T>
+struct OrOutcome {
+    std::optional<T> value;
+    Outcome outcome;  ///< meaningful when value is empty
+};
+
+class Workbench {
+  public:
+    virtual ~Workbench() = default;
+    /// What the translation under these variants looks like: for spaces, defaults and check().
+    virtual dsl::AlgorithmInfo describe(const std::map<std::string, std::string>& variant) = 0;
+    /// A schedule of one of Halide's autoschedulers in our language, or why there is none.
+    virtual OrOutcome<dsl::Schedule> autoschedule(const std::string& name,
+                                                  const std::map<std::string, std::string>& variant) = 0;
+    virtual OrOutcome<Built> build(const dsl::Schedule& schedule) = 0;
+    /// Runs on every data set of the workload and compares: with the default schedule of the same variant bit by bit,
+    /// and with NumPy's recorded answers under the contract. nullopt when right.
+    virtual std::optional<Outcome> verify(const Built& built) = 0;
+    virtual OrOutcome<PairedTimes> measure(const MeasureRequest& request) = 0;
+};
+
+}  // namespace tilewright::autotune

@@ -1,0 +1,41 @@
+// dsl/algorithm_impl.h: the Halide side of an Algorithm. For translator, apply and emit alone.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "Halide.h"
+#include "dsl/algorithm.h"
+
+namespace tilewright::dsl {
+
+/// One stage: its Func and the Vars and RVars behind the loop names of a schedule.
+/// Halide renames Funcs that repeat a name, so schedules never go by Func::name().
+struct StageImpl {
+    Halide::Func func;
+    std::map<std::string, Halide::Var> pure_loops;                  ///< "i" -> Var
+    std::vector<std::map<std::string, Halide::RVar>> update_loops;  ///< per update: "r" -> RVar
+};
+
+/// One compiled pipeline of the plan.
+struct KernelImpl {
+    std::string name;                         ///< C symbol, such as get_labels_k0
+    std::vector<Halide::Func> outputs;
+    std::vector<std::string> output_names;    ///< plan buffers they are written to
+    std::vector<Halide::Argument> arguments;  ///< sizes and scalars, then inputs, in call order
+    std::vector<std::string> argument_names;  ///< plan names: "X.0", "a", "X", "t0"
+};
+
+struct AlgorithmImpl {
+    std::map<std::string, StageImpl> stages;
+    std::vector<KernelImpl> kernels;
+    /// Program sizes as int32 Params: what extent(...) in a condition becomes.
+    std::map<std::string, Halide::Param<int32_t>> sizes;
+    /// Array arguments and temporaries that kernels read.
+    std::map<std::string, Halide::ImageParam> inputs;
+    /// The plan's text with `call` lines for the kernels (plan_text.md), without `version` lines.
+    std::string plan_body;
+};
+
+}  // namespace tilewright::dsl

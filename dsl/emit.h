@@ -1,0 +1,45 @@
+// dsl/emit.h: Algorithm + Schedule -> object code and the conditions under which it may run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dsl/algorithm.h"
+#include "dsl/schedule.h"
+
+namespace tilewright::dsl {
+
+struct EmitOptions {
+    std::string isa = "host";  ///< x86-64, x86-64-v3, x86-64-v4 or host
+    bool guard_tails = false;  ///< every tail GuardWithIf: code that needs no precondition
+    bool assembly = false;     ///< also fill assembly and lowered
+};
+
+struct EmittedKernel {
+    std::string name;    ///< C symbol; the object defines NAME and NAME_argv
+    std::string object;  ///< ELF x86-64 relocatable, no Halide runtime inside
+    std::vector<std::string> requires_;  ///< conditions of plan_text.md: "X.0 >= 65536"
+    std::string assembly;
+    std::string lowered;  ///< Halide's final statement, as text
+};
+
+struct Emitted {
+    std::vector<EmittedKernel> kernels;
+    std::string plan_body;  ///< from the Algorithm
+};
+
+/// Applies `schedule` directive by directive. Throws ScheduleError naming stage, directive and reason.
+void apply(Algorithm& algorithm, const Schedule& schedule, bool guard_tails = false);
+
+/// Compiles an algorithm whose schedule was applied. Throws ScheduleError for what only lowering finds.
+/// Deterministic: the same input gives the same bytes.
+Emitted emit(Algorithm algorithm, const Schedule& schedule, const EmitOptions& options);
+
+/// What one of Halide's autoschedulers would do, in our language. `name`: Adams2019, Mullapudi2016,
+/// Li2018. Needs extent_here of every size. Throws ScheduleError where it has no answer.
+Schedule autoschedule(Algorithm algorithm, const std::string& name, const std::string& isa, int cores);
+
+/// x86-64-v4 for this machine where it has AVX-512, and so on down.
+std::string host_isa();
+
+}  // namespace tilewright::dsl

@@ -1,0 +1,66 @@
+// translator/program.h: a traced program: typed SSA over symbolic sizes. Text: program_text.md.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilewright::translator {
+
+/// A size expression, kept as canonical text ("X.0", "(X.0 + 1) // 2") with the symbols it reads.
+struct Size {
+    std::string text;
+    bool is_constant = false;
+    std::int64_t constant = 0;
+};
+
+struct Type {
+    std::string dtype;         ///< NumPy's name: float64, int64, bool, complex64, ...
+    std::vector<Size> shape;   ///< empty for 0-d
+};
+
+struct Block;
+
+struct Operation {
+    std::string result;                        ///< "norm" (a stage) or "%3" (part of an expression)
+    Type type;
+    std::string op;                            ///< "add", "sum", "index", ...
+    std::vector<std::string> operands;
+    std::map<std::string, std::string> attributes;  ///< text as written: axes -> "[0, 1]"
+    int line = 0;                              ///< of the user's source
+    std::vector<Block> regions;                ///< for, while, if
+};
+
+struct Block {
+    std::vector<std::pair<std::string, Type>> parameters;
+    std::vector<Operation> operations;
+    std::vector<std::string> yields;
+};
+
+struct ArrayArgument { std::string name; Type type; };
+struct ScalarArgument { std::string name; std::string dtype; };
+struct Guard { std::string condition; std::string message; int line = 0; };
+
+struct Program {
+    std::string function;
+    std::string file;
+    std::vector<ArrayArgument> arrays;
+    std::vector<ScalarArgument> scalars;
+    std::vector<std::string> argument_order;
+    std::vector<Guard> guards;
+    Block body;                         ///< yields are the results
+    bool returns_tuple = false;
+};
+
+/// Throws TranslateError with line and column.
+Program read_program(std::string_view text);
+/// Canonical text: read_program(print_program(p)) == p.
+std::string print_program(const Program& program);
+/// 32 hexadecimal digits of the canonical text without file and line numbers.
+std::string program_digest(const Program& program);
+/// The executable specification: types, dominance, shapes, attributes. Throws InternalError.
+void verify_program(const Program& program);
+
+}  // namespace tilewright::translator

@@ -1,0 +1,40 @@
+// translator/translate.h: (Program, variant) -> Algorithm. Pure and cheap: call it for each candidate.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "dsl/algorithm.h"
+#include "translator/program.h"
+
+namespace tilewright::translator {
+
+/// One structural choice that a translation of this program leaves open.
+struct VariantInfo {
+    std::string name;                  ///< usually the value's name: "norm"
+    std::vector<std::string> options;  ///< the default first
+    std::string meaning;               ///< one line for people
+};
+
+/// How an array argument lies in memory: what a kernel may assume of its strides.
+enum class Layout {
+    c,    ///< row-major contiguous
+    f,    ///< column-major contiguous
+    any   ///< any strides, negative and zero ones too (whole elements)
+};
+
+struct TranslateOptions {
+    std::map<std::string, std::string> variant;     ///< missing ones take the default
+    std::map<std::string, Layout> layouts;          ///< by argument; missing ones are c
+    std::map<std::string, std::int64_t> sizes_here; ///< values of program sizes, for extent_here and defaults
+    std::string contract = "numpy";                 ///< numpy, reproducible, fast
+};
+
+/// The open choices at these sizes (an option that cannot work there is not listed).
+std::vector<VariantInfo> variants(const Program& program, const TranslateOptions& options);
+
+/// Throws TranslateError naming the value, its source line and what has no rule.
+dsl::Algorithm translate(const Program& program, const TranslateOptions& options);
+
+}  // namespace tilewright::translator
