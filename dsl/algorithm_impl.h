@@ -34,7 +34,9 @@ struct AlgorithmImpl {
     std::map<std::string, Halide::Param<int32_t>> sizes;
     /// Array arguments and temporaries that kernels read.
     std::map<std::string, Halide::ImageParam> inputs;
-    /// The plan's text with `call` lines for the kernels (plan_text.md), without `version` lines.
+    /// The plan's text (plan_text.md) in two parts that runtime::compose_plan puts together: the lines before the first
+    /// `version` line, and the temp, call and library lines of one version, each `call K in "K" (...)`.
+    std::string plan_header;
     std::string plan_body;
 };
 

@@ -25,7 +25,8 @@ struct EmittedKernel {
 
 struct Emitted {
     std::vector<EmittedKernel> kernels;
-    std::string plan_body;  ///< from the Algorithm
+    std::string plan_header;  ///< from the Algorithm, see AlgorithmImpl
+    std::string plan_body;
 };
 
 /// Applies `schedule` directive by directive. Throws ScheduleError naming stage, directive and reason.
