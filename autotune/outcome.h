@@ -1,7 +1,9 @@
 // autotune/outcome.h: what became of a candidate. A failed candidate is a value, not an error.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace tilewright::autotune {
 
@@ -22,5 +24,7 @@ struct Outcome {
 
 /// "measured", "build_failed", ...: the word in the store and in messages.
 const char* outcome_name(OutcomeKind kind);
+/// The reverse; nullopt for a word that is none of them.
+std::optional<OutcomeKind> try_outcome_kind(std::string_view name);
 
 }  // namespace tilewright::autotune

@@ -20,6 +20,12 @@ struct Built {
     double build_s = 0;
 };
 
+/// One structural choice of the translation: its name and options, the default first.
+struct VariantOptions {
+    std::string name;
+    std::vector<std::string> options;
+};
+
 /// Times of one run each, interleaved: candidate_ns[i] and incumbent_ns[i] were taken back to back.
 struct PairedTimes {
     std::vector<double> candidate_ns;
@@ -46,6 +52,8 @@ struct OrOutcome {
 class Workbench {
   public:
     virtual ~Workbench() = default;
+    /// The open choices at the sizes of the workload.
+    virtual std::vector<VariantOptions> variants() = 0;
     /// What the translation under these variants looks like: for spaces, defaults and check().
     virtual dsl::AlgorithmInfo describe(const std::map<std::string, std::string>& variant) = 0;
     /// A schedule of one of Halide's autoschedulers in our language, or why there is none.
