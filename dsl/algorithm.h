@@ -32,6 +32,9 @@ struct ReadInfo {
     std::string from;         ///< stage or argument
     std::string innermost;    ///< the loop of the reader that moves along the contiguous axis, or ""
     bool broadcast = false;   ///< some loop of the reader does not move the read at all
+    int definition = -1;      ///< of the reader: -1 the pure one, k update(k)
+    /// Per axis of `from` (NumPy order): the loop of the reader that alone indexes it (with stride one), "" where none or several do.
+    std::vector<std::string> axes;
 };
 
 struct StageInfo {

@@ -34,6 +34,8 @@ struct TranslateOptions {
 /// The open choices at these sizes (an option that cannot work there is not listed).
 std::vector<VariantInfo> variants(const Program& program, const TranslateOptions& options);
 
+/// A returned value whose stage would have updates (a reduction) becomes an internal stage `<name>_all` (argmin's pair: `<name>_best`)
+/// and a pure output stage `<name>` that reads it, so that the reduction can be computed inside the output's loops.
 /// Throws TranslateError naming the value, its source line and what has no rule.
 dsl::Algorithm translate(const Program& program, const TranslateOptions& options);
 
