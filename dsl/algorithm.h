@@ -49,6 +49,8 @@ struct StageInfo {
     int line = 0;           ///< of the user's source, 0 where unknown
     std::string source;     ///< the NumPy call it comes from, for people
     int kernel = 0;         ///< which kernel of the plan it belongs to
+    /// Of a blocked reduction: "lanes" (partial results side by side), "block" (the tree over them), else "".
+    std::string part;
 };
 
 /// A program size and its value at the sizes that this algorithm is translated for.
