@@ -1,0 +1,294 @@
+// autotune/space/default_space.cpp: the search's whole choice for an algorithm. The rules run in the order of this file:
+// stages from the results backwards: inline, inside a reader's reduction, inside the root's loops, or a nest of its own.
+#include "autotune/space/default_space.h"
+
+#include <algorithm>
+
+#include "autotune/space/root_rule.h"
+#include "autotune/space/stage_graph.h"
+#include "dsl/schedule_text.h"
+#include "dsl/space.h"
+
+namespace tilewright::autotune {
+namespace {
+
+// An expression this cheap is computed again rather than kept.
+constexpr int kCheapOps = 3;
+// Reduced axes up to this long are worth a copy of the loop with the length known.
+constexpr std::int64_t kUnrollExtent = 8;
+
+class SpaceBuilder {
+  public:
+    SpaceBuilder(const dsl::AlgorithmInfo& info, const Machine& machine) : info_(info), machine_(machine), graph_(info) {}
+
+    dsl::Schedule build() {
+        for (auto stage = info_.stages.rbegin(); stage != info_.stages.rend(); ++stage) place(*stage);
+        std::string text = "tilewright-space 1\nspace " + info_.function + " for " + machine_.isa + "\n";
+        for (const auto& [name, option] : info_.variant) text += "variant " + name + " = " + option + "\n";
+        for (const std::string& line : lines_) text += line + "\n";
+        return dsl::parse_schedule(text, "<default space>");
+    }
+
+  private:
+    void place(const dsl::StageInfo& stage) {
+        if (stage.output || graph_.uses(stage.name).empty()) return place_root(stage, false);
+        StagePlan plan = graph_.follow(stage, plans_);
+        std::string reducing_loop;
+        const dsl::StageInfo* reducer = graph_.reducing_reader(stage, plans_, &reducing_loop);
+
+        if (stage.inlinable && inline_by_default(stage)) {
+            plan.placement = Placement::inlined;
+            plans_[stage.name] = plan;
+            return offer_storage(stage, plan);
+        }
+        if (reducer && plan.root && plans_.at(reducer->name).placement == Placement::attached && vector_granular(*reducer)) {
+            plan.placement = Placement::attached;
+            plan.attach_stage = reducer->name;
+            plan.attach_loop = reducing_loop;
+            plans_[stage.name] = plan;
+            return emit_attached(stage, plan, /*alternatives=*/{});
+        }
+        if (stage.part == "lanes" && !graph_.uses(stage.name).empty()) {
+            const dsl::StageInfo* tree = graph_.uses(stage.name).front().reader;
+            if (tree->pure.loops.empty()) return place_root(stage, true);
+            plan.placement = Placement::attached;
+            plan.root = plans_.at(tree->name).root;
+            plan.attach_stage = tree->name;
+            plan.attach_loop = innermost_of(*tree);
+            if (plan.attach_loop.empty()) return place_root(stage, true);
+            plans_[stage.name] = plan;
+            return emit_attached(stage, plan, {});
+        }
+        const std::size_t depth = plan.root ? fixed_axes(plan) : 0;
+        const std::string loop = depth ? roots_.at(plan.root->name).attach_at[depth] : "";
+        if (loop.empty()) return place_root(stage, true);
+        plan.placement = Placement::attached;
+        plan.attach_stage = plan.root->name;
+        plan.attach_loop = loop;
+        plans_[stage.name] = plan;
+        emit_attached(stage, plan, stage.inlinable ? std::vector<std::string>{stage.name + ".inline()"} : std::vector<std::string>{});
+    }
+
+    bool inline_by_default(const dsl::StageInfo& stage) const {
+        if (stage.part == "block") return false;
+        const auto& uses = graph_.uses(stage.name);
+        if (stage.operations <= kCheapOps) return true;
+        for (const Use& use : uses)
+            if (repeats(stage, use)) return false;
+        return uses.size() == 1;
+    }
+
+    /// Whether `use` reads one element of `stage` more than once: its reader runs over a loop that does not move the read.
+    static bool repeats(const dsl::StageInfo&, const Use& use) { return use.read->broadcast; }
+
+    /// How many of the root's axes, from the outside, are fixed where this stage may be computed.
+    std::size_t fixed_axes(const StagePlan& plan) const {
+        const RootLoops& root = roots_.at(plan.root->name);
+        std::size_t depth = 0;
+        for (; depth < root.axes.size(); ++depth) {
+            bool followed = false;
+            for (const auto& [own, loop] : plan.to_root) followed = followed || loop == root.axes[depth];
+            if (!followed) break;
+        }
+        while (depth > 0 && root.attach_at[depth].empty()) --depth;
+        return depth;
+    }
+
+    /// Whether a stage is computed for one vector of its root's elements at a time.
+    bool vector_granular(const dsl::StageInfo& stage) const {
+        const StagePlan& plan = plans_.at(stage.name);
+        if (!plan.root) return false;
+        const RootLoops& root = roots_.at(plan.root->name);
+        return !root.vector_axis.empty() && plan.attach_stage == plan.root->name && plan.attach_loop == root.attach_at.back();
+    }
+
+    /// The innermost loop of a placed stage, where something may be computed inside it.
+    std::string innermost_of(const dsl::StageInfo& stage) const {
+        auto root = roots_.find(stage.name);
+        if (root != roots_.end()) return root->second.attach_at.back();
+        return stage.pure.loops.back().name;
+    }
+
+    void place_root(const dsl::StageInfo& stage, bool internal) {
+        StagePlan plan;
+        plan.root = &stage;
+        plans_[stage.name] = plan;
+        RootLoops loops = root_rule(stage, graph_, machine_, work_per_element(stage));
+        if (internal) lines_.push_back(stage.name + ".compute_root()");
+        for (const std::string& line : loops.lines) lines_.push_back(line);
+        roots_[stage.name] = loops;
+        for (std::size_t update = 0; update < stage.updates.size(); ++update) emit_root_update(stage, loops, update);
+    }
+
+    /// Operations for one element of a root with all that feeds it: what decides whether threads pay.
+    double work_per_element(const dsl::StageInfo& root) const {
+        double elements = 1;
+        for (const dsl::LoopInfo& loop : root.pure.loops) elements *= static_cast<double>(extent_of(loop, 1024));
+        double total = 0;
+        for (const dsl::StageInfo& stage : info_.stages) {
+            if (stage.kernel != root.kernel) continue;
+            double own = 1;
+            for (const dsl::LoopInfo& loop : stage.pure.loops) own *= static_cast<double>(extent_of(loop, 1024));
+            for (const auto& update : stage.updates) {
+                double all = 1;
+                for (const dsl::LoopInfo& loop : update.loops) all *= static_cast<double>(extent_of(loop, 1024));
+                own = std::max(own, all);
+            }
+            total += own * (1 + stage.operations);
+        }
+        return std::max(1.0, total / std::max(1.0, elements));
+    }
+
+    void emit_root_update(const dsl::StageInfo& stage, const RootLoops& root, std::size_t update) {
+        const auto& loops = stage.updates[update].loops;
+        std::string vector_loop;
+        std::vector<std::string> reduced;
+        for (const dsl::LoopInfo& loop : loops) {
+            if (loop.reduced) reduced.push_back(loop.name);
+            else if (loop.name == root.vector_axis) vector_loop = loop.name;
+        }
+        std::string line = stage.name + ".update(" + std::to_string(update) + ")";
+        const std::string head = line;
+        const bool share = machine_.cores > 1 && loops.size() > reduced.size() && !vector_loop.empty();
+        std::string inner = vector_loop;
+        if (share && loops.front().name != vector_loop && !loops.front().reduced) {
+            line += ".reorder(" + vector_loop + join(reduced) + ").vectorize(" + vector_loop + ", " + root.vector_factor + ")";
+            line += ".parallel(" + loops.front().name + ")";
+        } else if (share) {
+            const std::string outer = vector_loop + "o";
+            const std::string middle = vector_loop + "i";
+            const std::int64_t extent = extent_of(loops.front(), 1 << 20);
+            const std::int64_t tile = std::max<std::int64_t>(root.vector_lanes * 4, 256);
+            if (extent >= tile * 2) {
+                line += ".split(" + vector_loop + ", " + outer + ", " + middle + ", " + hole(stage.name + "_part" + std::to_string(update), tile, {tile / 2, tile * 4, tile * 16}, root.vector_lanes, extent) + ")";
+                line += ".reorder(" + middle + join(reduced) + ", " + outer + ").vectorize(" + middle + ", " + root.vector_factor + ").parallel(" + outer + ")";
+            } else {
+                line += ".reorder(" + vector_loop + join(reduced) + ").vectorize(" + vector_loop + ", " + root.vector_factor + ")";
+            }
+        }
+        if (line != head) lines_.push_back(line);
+    }
+
+    static std::string join(const std::vector<std::string>& loops) {
+        // Loops are listed outermost first; reorder() wants the innermost first.
+        std::string text;
+        for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) text += ", " + *loop;
+        return text;
+    }
+
+    /// The loop of an attached stage to vectorize and the factor, both "" where there is none.
+    std::pair<std::string, std::string> vector_loop_of(const dsl::StageInfo& stage, const StagePlan& plan) const {
+        if (stage.part == "block" || stage.pure.loops.empty()) return {"", ""};
+        if (stage.part == "lanes") return {stage.pure.loops.back().name, std::to_string(default_lanes(stage, graph_, machine_))};
+        const RootLoops& root = roots_.at(plan.root->name);
+        const bool at_vector = plan.attach_stage != plan.root->name ? vector_granular(*graph_.find(plan.attach_stage))
+                                                                     : plan.attach_loop == root.attach_at.back() && !root.vector_axis.empty();
+        if (at_vector) {
+            for (const auto& [own, loop] : plan.to_root)
+                if (loop == root.vector_axis) return {own, root.vector_factor};
+            return {"", ""};
+        }
+        const dsl::LoopInfo& inner = stage.pure.loops.back();
+        auto follows = plan.to_root.find(inner.name);
+        const bool fixed = follows != plan.to_root.end() && is_fixed(follows->second, root, plan.attach_loop);
+        if (fixed || extent_of(inner, 1 << 20) < 2) return {"", ""};
+        return {inner.name, "?" + stage.name + "_vec"};
+    }
+
+    static bool is_fixed(const std::string& axis, const RootLoops& root, const std::string& attach_loop) {
+        for (std::size_t depth = 0; depth < root.attach_at.size(); ++depth)
+            if (root.attach_at[depth] == attach_loop)
+                return std::find(root.axes.begin(), root.axes.begin() + static_cast<std::ptrdiff_t>(depth), axis) != root.axes.begin() + static_cast<std::ptrdiff_t>(depth);
+        return false;
+    }
+
+    void emit_attached(const dsl::StageInfo& stage, const StagePlan& plan, const std::vector<std::string>& alternatives) {
+        auto [loop, factor] = vector_loop_of(stage, plan);
+        std::string use_factor = factor;
+        if (!factor.empty() && factor == "?" + stage.name + "_vec") {
+            const int lanes = default_lanes(stage, graph_, machine_);
+            factor = hole(stage.name + "_vec", lanes, {lanes / 2, lanes * 2, lanes * 4}, 2, 1 << 20);
+        }
+        std::vector<std::string> body;
+        std::string line = stage.name + ".compute_at(" + plan.attach_stage + ", " + plan.attach_loop + ")";
+        if (!loop.empty()) line += ".vectorize(" + loop + ", " + factor + ")";
+        body.push_back(line);
+        for (std::size_t update = 0; update < stage.updates.size(); ++update) emit_attached_update(stage, update, loop, use_factor, &body);
+        if (alternatives.empty()) {
+            for (const std::string& text : body) lines_.push_back(text);
+            return;
+        }
+        std::string choice = "choose { " + body.front();
+        for (std::size_t k = 1; k < body.size(); ++k) choice += " ; " + body[k];
+        for (const std::string& other : alternatives) choice += " | " + other;
+        lines_.push_back(choice + " }");
+    }
+
+    void emit_attached_update(const dsl::StageInfo& stage, std::size_t update, const std::string& vector_loop,
+                              const std::string& factor, std::vector<std::string>* body) const {
+        const auto& loops = stage.updates[update].loops;
+        std::vector<std::string> reduced;
+        bool has_vector_loop = false;
+        const dsl::LoopInfo* last_reduced = nullptr;
+        for (const dsl::LoopInfo& loop : loops) {
+            if (loop.reduced) {
+                reduced.push_back(loop.name);
+                last_reduced = &loop;
+            }
+            has_vector_loop = has_vector_loop || (!vector_loop.empty() && loop.name == vector_loop);
+        }
+        const std::string head = stage.name + ".update(" + std::to_string(update) + ")";
+        std::string line = head;
+        if (has_vector_loop && !reduced.empty()) line += ".reorder(" + vector_loop + join(reduced) + ")";
+        if (has_vector_loop) line += ".vectorize(" + vector_loop + ", " + factor + ")";
+        const bool constant = last_reduced && is_number(last_reduced->extent);
+        if (stage.part == "lanes" && constant && extent_of(*last_reduced, 1000) <= 16) line += ".unroll(" + last_reduced->name + ")";
+        if (line != head) body->push_back(line);
+        if (last_reduced && !constant && stage.part.empty()) {
+            const std::int64_t extent = last_reduced->extent_here;
+            if (extent > 1 && extent <= kUnrollExtent) {
+                const std::string special = head + ".specialize(extent(" + last_reduced->name + ") == " + std::to_string(extent) + ") { unroll(" + last_reduced->name + ") }";
+                body->push_back("choose { " + special + " | }");
+            }
+        }
+    }
+
+    static bool is_number(const std::string& text) {
+        return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
+    }
+
+    /// A stage that is inlined by default may also be kept for each row or vector of its root.
+    void offer_storage(const dsl::StageInfo& stage, const StagePlan& plan) {
+        if (!plan.root || stage.operations <= kCheapOps || !roots_.count(plan.root->name)) return;
+        const std::size_t depth = fixed_axes(plan);
+        const std::string loop = depth ? roots_.at(plan.root->name).attach_at[depth] : "";
+        if (loop.empty()) return;
+        StagePlan kept = plan;
+        kept.placement = Placement::attached;
+        kept.attach_stage = plan.root->name;
+        kept.attach_loop = loop;
+        auto [vector_loop, factor] = vector_loop_of(stage, kept);
+        std::string line = stage.name + ".compute_at(" + kept.attach_stage + ", " + kept.attach_loop + ")";
+        if (!vector_loop.empty() && factor == "?" + stage.name + "_vec") factor = std::to_string(default_lanes(stage, graph_, machine_));
+        if (!vector_loop.empty()) line += ".vectorize(" + vector_loop + ", " + factor + ")";
+        lines_.push_back("choose { " + stage.name + ".inline() | " + line + " }");
+    }
+
+    const dsl::AlgorithmInfo& info_;
+    const Machine& machine_;
+    StageGraph graph_;
+    std::map<std::string, StagePlan> plans_;
+    std::map<std::string, RootLoops> roots_;
+    std::vector<std::string> lines_;
+};
+
+} // namespace
+
+dsl::Schedule default_space(const dsl::AlgorithmInfo& info, const Machine& machine) { return SpaceBuilder(info, machine).build(); }
+
+dsl::Schedule default_schedule(const dsl::AlgorithmInfo& info, const Machine& machine) {
+    dsl::Space space(default_space(info, machine));
+    return space.at(space.first_point());
+}
+
+} // namespace tilewright::autotune

@@ -1,0 +1,138 @@
+// autotune/space/root_rule.cpp: the loop nest of a stage that stands on its own.
+#include "autotune/space/root_rule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace tilewright::autotune {
+namespace {
+
+// Work below this (arithmetic operations in all) is over before a second thread has woken up.
+constexpr double kParallelOps = 60'000;
+// What one parallel task should at least do, so that handing it out costs nothing.
+constexpr double kTaskOps = 100'000;
+
+std::int64_t power_of_two_below(double value) {
+    return value < 1 ? 1 : std::int64_t{1} << static_cast<int>(std::floor(std::log2(value)));
+}
+
+/// Elements a task should take: enough work, several tasks a core, and no more than half of L2 at 8 bytes each.
+std::int64_t task_elements(double elements, double ops, const Machine& machine) {
+    double enough = kTaskOps / std::max(1.0, ops);
+    double balanced = elements / (machine.cores * 8.0);
+    double cached = static_cast<double>(machine.l2_bytes) / 16.0;
+    return std::max<std::int64_t>(1, power_of_two_below(std::min(cached, std::max(enough, balanced))));
+}
+
+} // namespace
+
+std::string hole(const std::string& name, std::int64_t first, std::vector<std::int64_t> values, std::int64_t lowest,
+                 std::int64_t highest) {
+    std::set<std::int64_t> others;
+    for (std::int64_t value : values)
+        if (value != first && value >= lowest && value <= highest) others.insert(value);
+    std::string text = "?" + name + "{" + std::to_string(first);
+    for (std::int64_t value : others) text += ", " + std::to_string(value);
+    return text + "}";
+}
+
+int default_lanes(const dsl::StageInfo& stage, const StageGraph& graph, const Machine& machine) {
+    int lanes = 0;
+    auto take = [&](const std::vector<std::string>& dtypes) {
+        for (const std::string& dtype : dtypes) {
+            // Narrower values ride along: a bool beside float64 must not make vectors of 64.
+            if (dtype == "bool" || dtype == "int8" || dtype == "uint8" || dtype == "int16" || dtype == "uint16") continue;
+            lanes = std::max(lanes, machine.lanes(dtype));
+        }
+    };
+    take(stage.dtypes);
+    for (const dsl::ReadInfo& read : stage.reads)
+        if (const dsl::StageInfo* from = graph.find(read.from)) take(from->dtypes);
+    return lanes ? lanes : std::max(1, machine.vector_bytes() / 4);
+}
+
+RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double element_ops) {
+    RootLoops result;
+    const auto& loops = root.pure.loops;
+    if (loops.empty()) {
+        result.attach_at = {""};
+        return result;
+    }
+    double elements = 1;
+    for (const dsl::LoopInfo& loop : loops) elements *= static_cast<double>(extent_of(loop, 1024));
+    const double work = elements * std::max(1.0, element_ops);
+    const bool parallel = machine.cores > 1 && work > kParallelOps;
+    const std::string& name = root.name;
+    const std::string& inner = loops.back().name;
+    const std::int64_t inner_extent = extent_of(loops.back(), 1 << 20);
+    // The tree over lanes reads lanes one by one: its own axis has nothing to gain from vectors.
+    const bool vectorize = root.part != "block" && inner_extent > 1;
+    const int lanes = default_lanes(root, graph, machine);
+    std::string line = name;
+
+    for (const dsl::LoopInfo& loop : loops) result.axes.push_back(loop.name);
+    result.attach_at.assign(loops.size() + 1, "");
+
+    auto vector_split = [&](const std::string& loop, const std::string& outer, const std::string& tag) {
+        result.vector_axis = inner;
+        result.vector_lanes = lanes;
+        result.vector_factor = "?" + name + "_vec";
+        line += ".split(" + loop + ", " + outer + ", " + tag + ", " +
+                hole(name + "_vec", lanes, {lanes / 2, lanes * 2, lanes * 4, lanes * 8}, 2, std::max<std::int64_t>(inner_extent, lanes)) +
+                ").vectorize(" + tag + ")";
+    };
+
+    if (loops.size() == 1) {
+        std::string tile_loop = inner;
+        if (parallel) {
+            std::int64_t tile = std::max<std::int64_t>(task_elements(elements, element_ops, machine), vectorize ? lanes : 1);
+            tile = std::min<std::int64_t>(tile, power_of_two_below(elements));
+            line += ".split(" + inner + ", " + inner + "o, " + inner + "i, " +
+                    hole(name + "_tile", tile, {tile / 16, tile / 4, tile / 2, tile * 2, tile * 4, tile * 16}, vectorize ? lanes : 1,
+                         power_of_two_below(elements / machine.cores)) +
+                    ").parallel(" + inner + "o)";
+            tile_loop = inner + "i";
+        }
+        if (vectorize) {
+            vector_split(tile_loop, inner + "v", inner + "x");
+            result.attach_at[1] = inner + "v";
+        } else {
+            result.attach_at[1] = tile_loop;
+        }
+    } else {
+        // Outermost axis that has enough iterations to share out; shorter ones before it are fused with it.
+        std::string rows = loops.front().name;
+        std::int64_t row_count = extent_of(loops.front(), 1024);
+        std::size_t fused = 1;
+        while (parallel && row_count < 4 * machine.cores && fused + 1 < loops.size()) {
+            const dsl::LoopInfo& next = loops[fused];
+            std::string both = rows + next.name;
+            line += ".fuse(" + next.name + ", " + rows + ", " + both + ")";
+            rows = both;
+            row_count *= extent_of(next, 1024);
+            ++fused;
+        }
+        std::string row_loop = rows;
+        if (parallel && row_count >= 2) {
+            const double row_elements = elements / static_cast<double>(std::max<std::int64_t>(1, row_count));
+            std::int64_t tile = task_elements(elements, element_ops, machine) / std::max<std::int64_t>(1, static_cast<std::int64_t>(row_elements));
+            tile = std::max<std::int64_t>(1, std::min<std::int64_t>(power_of_two_below(static_cast<double>(tile)), power_of_two_below(static_cast<double>(row_count) / machine.cores)));
+            line += ".split(" + rows + ", " + rows + "o, " + rows + "i, " +
+                    hole(name + "_rows", tile, {1, tile / 4, tile / 2, tile * 2, tile * 4, tile * 16}, 1, power_of_two_below(static_cast<double>(row_count) / machine.cores)) +
+                    ").parallel(" + rows + "o)";
+            row_loop = rows + "i";
+        }
+        for (std::size_t axis = fused; axis < loops.size(); ++axis) result.attach_at[axis] = axis == fused ? row_loop : loops[axis - 1].name;
+        if (vectorize) {
+            vector_split(inner, inner + "v", inner + "x");
+            result.attach_at[loops.size()] = inner + "v";
+        } else {
+            result.attach_at[loops.size()] = inner;
+        }
+    }
+    if (line != name) result.lines.push_back(line);
+    return result;
+}
+
+} // namespace tilewright::autotune

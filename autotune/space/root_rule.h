@@ -1,0 +1,33 @@
+// autotune/space/root_rule.h: the loop nest of a stage that stands on its own (an output, or computed once for all).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "autotune/machine.h"
+#include "autotune/space/stage_graph.h"
+
+namespace tilewright::autotune {
+
+/// A root's loops after its directives, and where other stages may be computed in them.
+struct RootLoops {
+    std::vector<std::string> axes;      ///< the pure loops in nest order, outermost first
+    std::vector<std::string> attach_at; ///< attach_at[k]: the innermost loop in which the first k axes are fixed; "" for none
+    std::string vector_axis;            ///< the pure loop that is vectorized, or ""
+    std::string vector_factor;          ///< its factor as text, a hole: "?argmin_vec"
+    int vector_lanes = 1;               ///< the default value of that factor
+    std::vector<std::string> lines;     ///< directives, as text of a space
+};
+
+/// Loops for stage `root`: rows or tiles in parallel, the contiguous axis in vectors.
+/// `element_ops` is the work per element of everything that will run inside.
+RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double element_ops);
+
+/// The vector width a stage starts with: the lanes of its narrowest value of at least 32 bits.
+int default_lanes(const dsl::StageInfo& stage, const StageGraph& graph, const Machine& machine);
+
+/// "?name{first, others...}": the default first, then the rest in rising order, out of range ones left out.
+std::string hole(const std::string& name, std::int64_t first, std::vector<std::int64_t> values, std::int64_t lowest,
+                 std::int64_t highest);
+
+} // namespace tilewright::autotune

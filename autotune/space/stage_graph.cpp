@@ -1,0 +1,78 @@
+// autotune/space/stage_graph.cpp: who reads whom, and inside which loops a stage could be computed.
+#include "autotune/space/stage_graph.h"
+
+namespace tilewright::autotune {
+
+std::int64_t extent_of(const dsl::LoopInfo& loop, std::int64_t otherwise) {
+    return loop.extent_here >= 0 ? loop.extent_here : otherwise;
+}
+
+StageGraph::StageGraph(const dsl::AlgorithmInfo& info) : info_(info) {
+    for (const dsl::StageInfo& stage : info_.stages) by_name_[stage.name] = &stage;
+    for (const dsl::StageInfo& stage : info_.stages)
+        for (const dsl::ReadInfo& read : stage.reads)
+            if (by_name_.count(read.from) && read.from != stage.name) uses_[read.from].push_back({&stage, &read});
+}
+
+const std::vector<Use>& StageGraph::uses(const std::string& stage) const {
+    static const std::vector<Use> none;
+    auto found = uses_.find(stage);
+    return found == uses_.end() ? none : found->second;
+}
+
+const dsl::StageInfo* StageGraph::find(const std::string& stage) const {
+    auto found = by_name_.find(stage);
+    return found == by_name_.end() ? nullptr : found->second;
+}
+
+StagePlan StageGraph::follow(const dsl::StageInfo& stage, const std::map<std::string, StagePlan>& plans) const {
+    StagePlan plan;
+    bool first = true;
+    for (const Use& use : uses(stage.name)) {
+        const StagePlan& reader = plans.at(use.reader->name);
+        if (first) plan.root = reader.root;
+        if (reader.root != plan.root || use.reader->kernel != stage.kernel) plan.root = nullptr;
+        for (std::size_t axis = 0; axis < stage.pure.loops.size(); ++axis) {
+            const std::string& own = stage.pure.loops[axis].name;
+            std::string followed;
+            if (axis < use.read->axes.size()) {
+                const std::string& loop = use.read->axes[axis];
+                if (use.reader == reader.root) {
+                    for (const dsl::LoopInfo& pure : use.reader->pure.loops)
+                        if (pure.name == loop) followed = loop;
+                } else if (auto found = reader.to_root.find(loop); found != reader.to_root.end()) {
+                    followed = found->second;
+                }
+            }
+            if (first && !followed.empty()) plan.to_root[own] = followed;
+            if (!first && (!plan.to_root.count(own) || plan.to_root[own] != followed)) plan.to_root.erase(own);
+        }
+        first = false;
+    }
+    return plan;
+}
+
+const dsl::StageInfo* StageGraph::reducing_reader(const dsl::StageInfo& stage,
+                                                  const std::map<std::string, StagePlan>& plans,
+                                                  std::string* loop) const {
+    const std::vector<Use>& readers = uses(stage.name);
+    const dsl::StageInfo* only = nullptr;
+    for (const Use& use : readers) {
+        if (only && only != use.reader) return nullptr;
+        only = use.reader;
+    }
+    if (!only) return nullptr;
+    const Use& use = readers.front();
+    if (readers.size() == 1 && plans.at(only->name).placement == Placement::inlined) return reducing_reader(*only, plans, loop);
+    if (readers.size() != 1 || use.read->definition < 0) return nullptr;
+    const auto& loops = only->updates.at(static_cast<std::size_t>(use.read->definition)).loops;
+    for (const std::string& axis : use.read->axes)
+        for (const dsl::LoopInfo& candidate : loops)
+            if (candidate.reduced && candidate.name == axis) {
+                *loop = axis;
+                return only;
+            }
+    return nullptr;
+}
+
+} // namespace tilewright::autotune

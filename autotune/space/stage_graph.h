@@ -1,0 +1,60 @@
+// autotune/space/stage_graph.h: who reads whom, and inside which loops a stage could be computed.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "dsl/algorithm.h"
+
+namespace tilewright::autotune {
+
+/// One read of a stage by another.
+struct Use {
+    const dsl::StageInfo* reader = nullptr;
+    const dsl::ReadInfo* read = nullptr;
+};
+
+/// Where a stage is computed.
+enum class Placement {
+    root,     ///< a loop nest of its own
+    attached, ///< inside a loop of another stage
+    inlined   ///< inside the expressions that read it
+};
+
+/// What the rules decided for a stage, so far.
+struct StagePlan {
+    Placement placement = Placement::root;
+    const dsl::StageInfo* root = nullptr;      ///< the stage whose loop nest it runs in (itself when root)
+    std::map<std::string, std::string> to_root; ///< own pure loop -> the loop of `root` that it follows; absent: runs over all
+    std::string attach_stage;                  ///< attached: compute_at(attach_stage, attach_loop)
+    std::string attach_loop;
+};
+
+/// An AlgorithmInfo with its edges turned round.
+class StageGraph {
+  public:
+    explicit StageGraph(const dsl::AlgorithmInfo& info);
+
+    const std::vector<Use>& uses(const std::string& stage) const;
+    const dsl::StageInfo* find(const std::string& stage) const;
+
+    /// Which loop of the one root that all readers run in each loop of `stage` follows. `root` is null where the readers run in
+    /// different roots. Requires a plan for every reader.
+    StagePlan follow(const dsl::StageInfo& stage, const std::map<std::string, StagePlan>& plans) const;
+
+    /// The single reader whose update runs over an axis of `stage` with a reduced loop: (reader, that loop); nullptr where
+    /// there are several readers or none is such. Looks through inlined readers.
+    const dsl::StageInfo* reducing_reader(const dsl::StageInfo& stage, const std::map<std::string, StagePlan>& plans,
+                                          std::string* loop) const;
+
+  private:
+    const dsl::AlgorithmInfo& info_;
+    std::map<std::string, std::vector<Use>> uses_;
+    std::map<std::string, const dsl::StageInfo*> by_name_;
+};
+
+/// The value of a loop's extent at the sizes translated for; `otherwise` where it is not known.
+std::int64_t extent_of(const dsl::LoopInfo& loop, std::int64_t otherwise);
+
+} // namespace tilewright::autotune

@@ -1,0 +1,181 @@
+// python/native/bind_compile.cpp: from a program's text to object code, and all that explains it.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "autotune/machine.h"
+#include "autotune/space/default_space.h"
+#include "dsl/base/error.h"
+#include "dsl/check.h"
+#include "dsl/emit.h"
+#include "dsl/runtime/compose_plan.h"
+#include "dsl/schedule_text.h"
+#include "python/native/bindings.h"
+#include "translator/program.h"
+#include "translator/translate.h"
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace tilewright::native {
+namespace {
+
+translator::Layout layout_of(const std::string& name) {
+    if (name == "c") return translator::Layout::c;
+    if (name == "f") return translator::Layout::f;
+    if (name == "any") return translator::Layout::any;
+    throw InternalError("translate options: layout '" + name + "' is none of c, f, any.");
+}
+
+/// {variant: {}, layouts: {}, sizes: {}, contract: ""}; every key may be missing.
+translator::TranslateOptions options_of(const py::dict& given) {
+    translator::TranslateOptions options;
+    if (given.contains("variant")) options.variant = given["variant"].cast<std::map<std::string, std::string>>();
+    if (given.contains("sizes")) options.sizes_here = given["sizes"].cast<std::map<std::string, std::int64_t>>();
+    if (given.contains("contract")) options.contract = given["contract"].cast<std::string>();
+    if (given.contains("layouts"))
+        for (const auto& [name, layout] : given["layouts"].cast<std::map<std::string, std::string>>())
+            options.layouts[name] = layout_of(layout);
+    return options;
+}
+
+/// The variant lines of a schedule decide over those of the options.
+void take_variant(const dsl::Schedule& schedule, translator::TranslateOptions* options) {
+    for (const auto& [name, option] : schedule.variant()) options->variant[name] = option;
+}
+
+py::dict loop_dict(const dsl::LoopInfo& loop) {
+    return py::dict("name"_a = loop.name, "reduced"_a = loop.reduced, "ordered"_a = loop.ordered,
+                    "extent"_a = loop.extent, "extent_here"_a = loop.extent_here);
+}
+
+py::list loops_list(const dsl::DefinitionInfo& definition) {
+    py::list loops;
+    for (const dsl::LoopInfo& loop : definition.loops) loops.append(loop_dict(loop));
+    return loops;
+}
+
+py::dict stage_dict(const dsl::StageInfo& stage) {
+    py::list updates;
+    for (const dsl::DefinitionInfo& update : stage.updates) updates.append(loops_list(update));
+    py::list reads;
+    for (const dsl::ReadInfo& read : stage.reads)
+        reads.append(py::dict("from"_a = read.from, "innermost"_a = read.innermost, "broadcast"_a = read.broadcast,
+                              "definition"_a = read.definition, "axes"_a = read.axes));
+    return py::dict("name"_a = stage.name, "dtypes"_a = stage.dtypes, "loops"_a = loops_list(stage.pure),
+                    "updates"_a = updates, "reads"_a = reads, "output"_a = stage.output,
+                    "inlinable"_a = stage.inlinable, "operations"_a = stage.operations, "line"_a = stage.line,
+                    "source"_a = stage.source, "kernel"_a = stage.kernel, "part"_a = stage.part);
+}
+
+py::dict describe(const std::string& program_text, const py::dict& given) {
+    dsl::Algorithm algorithm = translator::translate(translator::read_program(program_text), options_of(given));
+    const dsl::AlgorithmInfo& info = algorithm.info();
+    py::list stages;
+    for (const dsl::StageInfo& stage : info.stages) stages.append(stage_dict(stage));
+    py::dict sizes;
+    for (const dsl::SizeInfo& size : info.sizes) sizes[py::str(size.name)] = size.here;
+    return py::dict("function"_a = info.function, "variant"_a = info.variant, "stages"_a = stages, "sizes"_a = sizes);
+}
+
+py::list list_variants(const std::string& program_text, const py::dict& given) {
+    py::list result;
+    for (const auto& variant : translator::variants(translator::read_program(program_text), options_of(given)))
+        result.append(py::dict("name"_a = variant.name, "options"_a = variant.options, "meaning"_a = variant.meaning));
+    return result;
+}
+
+autotune::Machine machine_for(const std::string& isa, int cores) {
+    autotune::Machine machine = autotune::this_machine(isa);
+    if (cores > 0) machine.cores = cores;
+    return machine;
+}
+
+std::string default_schedule(const std::string& program_text, const py::dict& given, const std::string& isa, int cores) {
+    dsl::Algorithm algorithm = translator::translate(translator::read_program(program_text), options_of(given));
+    return dsl::print_schedule(autotune::default_schedule(algorithm.info(), machine_for(isa, cores)));
+}
+
+std::string default_space(const std::string& program_text, const py::dict& given, const std::string& isa, int cores) {
+    dsl::Algorithm algorithm = translator::translate(translator::read_program(program_text), options_of(given));
+    return dsl::print_schedule(autotune::default_space(algorithm.info(), machine_for(isa, cores)));
+}
+
+py::list check_schedule(const std::string& program_text, const py::dict& given, const std::string& schedule_text,
+                        const std::string& file) {
+    dsl::Schedule schedule = dsl::parse_schedule(schedule_text, file);
+    translator::TranslateOptions options = options_of(given);
+    if (!schedule.is_concrete())
+        throw ScheduleError(file + ": has holes, choices or several options of a variant: it is a space.",
+                            "Pass it with --space, or take one point of it.");
+    take_variant(schedule, &options);
+    dsl::Algorithm algorithm = translator::translate(translator::read_program(program_text), options);
+    py::list result;
+    for (const dsl::Violation& violation : dsl::check(algorithm.info(), schedule))
+        result.append(py::dict("line"_a = violation.at.line, "column"_a = violation.at.column, "stage"_a = violation.stage,
+                               "directive"_a = violation.directive, "message"_a = violation.message,
+                               "hint"_a = violation.hint, "text"_a = violation.text(file)));
+    return result;
+}
+
+py::dict build(const std::string& program_text, const py::dict& given, const std::string& schedule_text,
+               const std::string& isa, bool guard_tails, bool assembly) {
+    dsl::Schedule schedule = dsl::parse_schedule(schedule_text);
+    translator::TranslateOptions options = options_of(given);
+    take_variant(schedule, &options);
+    dsl::Emitted emitted;
+    {
+        // Code generation takes tenths of a second: other Python threads go on meanwhile.
+        py::gil_scoped_release release;
+        dsl::Algorithm algorithm = translator::translate(translator::read_program(program_text), options);
+        dsl::EmitOptions emit_options;
+        emit_options.isa = isa;
+        emit_options.guard_tails = guard_tails;
+        emit_options.assembly = assembly;
+        emitted = dsl::emit(std::move(algorithm), schedule, emit_options);
+    }
+    py::list kernels;
+    for (const dsl::EmittedKernel& kernel : emitted.kernels)
+        kernels.append(py::dict("name"_a = kernel.name, "object"_a = py::bytes(kernel.object),
+                                "requires"_a = kernel.requires_, "assembly"_a = kernel.assembly,
+                                "lowered"_a = kernel.lowered));
+    return py::dict("kernels"_a = kernels, "plan_header"_a = emitted.plan_header, "plan_body"_a = emitted.plan_body);
+}
+
+std::string compose_plan(const std::string& header, const py::list& given) {
+    std::vector<runtime::PlanVersion> versions;
+    for (const py::handle& item : given) {
+        auto version = item.cast<py::dict>();
+        versions.push_back({version["label"].cast<std::string>(), version["object_suffix"].cast<std::string>(),
+                            version["requires"].cast<std::vector<std::string>>(), version["body"].cast<std::string>()});
+    }
+    return runtime::compose_plan(header, versions);
+}
+
+} // namespace
+
+void bind_compile(py::module_& module) {
+    module.def("variants", &list_variants, "program"_a, "options"_a, "The open structural choices of a program, defaults first.");
+    module.def("describe", &describe, "program"_a, "options"_a, "The stages of one translation, their loops and reads.");
+    module.def("default_schedule", &default_schedule, "program"_a, "options"_a, "isa"_a, "cores"_a,
+               "The schedule that runs without a search, as text.");
+    module.def("default_space", &default_space, "program"_a, "options"_a, "isa"_a, "cores"_a,
+               "Every schedule worth trying for one variant, as the text of a space.");
+    module.def("check_schedule", &check_schedule, "program"_a, "options"_a, "schedule"_a, "file"_a = "<schedule>",
+               "Violations of a schedule, each with position, message and hint; empty when legal.");
+    module.def("canonical_schedule", [](const std::string& text, const std::string& file) { return dsl::print_schedule(dsl::parse_schedule(text, file)); },
+               "text"_a, "file"_a = "<schedule>", "The canonical text of a schedule or space. Raises ScheduleError.");
+    module.def("schedule_digest", [](const std::string& text) { return dsl::schedule_digest(dsl::parse_schedule(text)); }, "text"_a,
+               "32 hexadecimal digits; comments do not count.");
+    module.def("build", &build, "program"_a, "options"_a, "schedule"_a, "isa"_a, "guard_tails"_a = false, "assembly"_a = false,
+               "Object code and the plan's text. Raises ScheduleError or TranslateError.");
+    module.def("compose_plan", &compose_plan, "header"_a, "versions"_a, "A plan's whole text from its header and versions.");
+    module.def("canonical_program", [](const std::string& text) { return translator::print_program(translator::read_program(text)); }, "program"_a,
+               "The canonical text of a program. Raises TranslateError.");
+    module.def("verify_program", [](const std::string& text) { translator::verify_program(translator::read_program(text)); }, "program"_a,
+               "Raises InternalError where a program breaks the rules of program_text.md.");
+    module.def("program_digest", [](const std::string& text) { return translator::program_digest(translator::read_program(text)); }, "program"_a,
+               "32 hexadecimal digits; file names and line numbers do not count.");
+    module.def("host_isa", &dsl::host_isa, "x86-64-v4, x86-64-v3 or x86-64: the best that this CPU runs.");
+}
+
+} // namespace tilewright::native
