@@ -44,7 +44,8 @@ struct HoleDomain {
 
 struct Directive;
 
-/// One argument of a directive: a name (loop, stage, tail strategy, storage kind), or an expression.
+/// One argument of a directive: a name (loop, stage, tail strategy, storage kind), or an expression. Which of the two
+/// stands where is fixed by dsl/directive_signature.h: `cores` is a name in reorder(cores), an expression in split(..., cores).
 struct Argument {
     enum class Kind { name, expression };
     Kind kind = Kind::name;
@@ -74,7 +75,7 @@ struct Statement {
     std::vector<Directive> chain;      ///< directives: in order
     std::string made_stage;            ///< `... as partial`, else empty
     std::vector<std::vector<Statement>> alternatives;  ///< choose; `when` has exactly one
-    Expression condition;              ///< where, and `when norm == lanes { ... }`
+    Expression condition;              ///< where (over holes), and `when norm == lanes { ... }` (over variants)
     std::vector<std::string> comments;  ///< whole comment lines that stand before it, without `#`
     std::string trailing_comment;
     Position at;
@@ -96,13 +97,25 @@ struct Schedule {
     std::vector<VariantChoice> variants;
     std::vector<Statement> statements;
     std::vector<HoleDomain> holes;  ///< in order of declaration
-    std::vector<std::string> header_comments;
-    std::vector<std::string> footer_comments;
+    std::vector<std::string> header_comments;  ///< between the first line and the one that names the function
+    std::vector<std::string> footer_comments;  ///< after the last statement
+    std::string function_comment;              ///< at the end of the line that names the function
 
+    /// Nothing is left to decide: no hole, no choose, where or when, and one option for each variant.
     bool is_concrete() const;
-    /// The chosen option of each variant. Requires is_concrete().
+    /// The chosen option of each variant. Requires is_concrete(); throws InternalError otherwise.
     std::map<std::string, std::string> variant() const;
 };
+
+/// Equality of what is written: positions do not count, comments do. Holes are compared by name, since
+/// where they are declared follows from where they are used first.
+bool operator==(const Expression& a, const Expression& b);
+bool operator==(const HoleDomain& a, const HoleDomain& b);
+bool operator==(const Argument& a, const Argument& b);
+bool operator==(const Directive& a, const Directive& b);
+bool operator==(const Statement& a, const Statement& b);
+bool operator==(const VariantChoice& a, const VariantChoice& b);
+bool operator==(const Schedule& a, const Schedule& b);
 
 /// Something wrong with a schedule, without an exception: check() and parse_all() return lists of these.
 struct Violation {
@@ -111,7 +124,7 @@ struct Violation {
     std::string directive;  ///< the verb, or empty
     std::string message;    ///< "norm.r: cannot run in parallel: ..."
     std::string hint;       ///< a directive that would work, or what to do
-    /// "kmeans.tws:4:12: message. hint"
+    /// "kmeans.tws:4:12: message. hint"; without a position only the file, without a file only the position.
     std::string text(const std::string& file = "") const;
 };
 

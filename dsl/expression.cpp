@@ -1,0 +1,182 @@
+// dsl/expression.cpp: integer arithmetic without undefined behaviour.
+#include "dsl/expression.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace tilewright::dsl {
+namespace {
+
+using Value = std::optional<std::int64_t>;
+constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+
+Value floor_divide(std::int64_t a, std::int64_t b) {
+    if (b == 0 || (a == kLowest && b == -1)) return std::nullopt;
+    const std::int64_t quotient = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+Value floor_remainder(std::int64_t a, std::int64_t b) {
+    if (b == 0) return std::nullopt;
+    if (b == -1) return 0;  // kLowest % -1 traps
+    const std::int64_t remainder = a % b;
+    return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
+}
+
+Value arithmetic(const std::string& operation, std::int64_t a, std::int64_t b) {
+    std::int64_t result = 0;
+    if (operation == "+") return __builtin_add_overflow(a, b, &result) ? Value() : Value(result);
+    if (operation == "-") return __builtin_sub_overflow(a, b, &result) ? Value() : Value(result);
+    if (operation == "*") return __builtin_mul_overflow(a, b, &result) ? Value() : Value(result);
+    if (operation == "//") return floor_divide(a, b);
+    if (operation == "%") return floor_remainder(a, b);
+    if (operation == "==") return a == b;
+    if (operation == "!=") return a != b;
+    if (operation == "<") return a < b;
+    if (operation == "<=") return a <= b;
+    if (operation == ">") return a > b;
+    if (operation == ">=") return a >= b;
+    return std::nullopt;
+}
+
+Value evaluate_binary(const Expression& expression, const Environment& environment) {
+    if (expression.operands.size() != 2) return std::nullopt;
+    const Value left = evaluate(expression.operands[0], environment);
+    if (!left) return std::nullopt;
+    if (expression.name == "and" && *left == 0) return 0;
+    if (expression.name == "or" && *left != 0) return 1;
+    const Value right = evaluate(expression.operands[1], environment);
+    if (!right) return std::nullopt;
+    if (expression.name == "and" || expression.name == "or") return *right != 0;
+    return arithmetic(expression.name, *left, *right);
+}
+
+Value evaluate_unary(const Expression& expression, const Environment& environment) {
+    if (expression.operands.size() != 1) return std::nullopt;
+    const Value operand = evaluate(expression.operands[0], environment);
+    if (!operand) return std::nullopt;
+    if (expression.name == "not") return *operand == 0;
+    if (expression.name == "-" && *operand != kLowest) return -*operand;
+    return std::nullopt;
+}
+
+Value evaluate_extremum(const Expression& expression, const Environment& environment) {
+    Value result;
+    for (const Expression& operand : expression.operands) {
+        const Value value = evaluate(operand, environment);
+        if (!value) return std::nullopt;
+        if (!result) result = value;
+        result = expression.name == "min" ? std::min(*result, *value) : std::max(*result, *value);
+    }
+    return result;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> evaluate(const Expression& expression, const Environment& environment) {
+    switch (expression.kind) {
+    case Expression::Kind::integer:
+        return expression.value;
+    case Expression::Kind::hole:
+    case Expression::Kind::symbol:
+        return environment(expression);
+    case Expression::Kind::call:
+        if (expression.name == "min" || expression.name == "max") return evaluate_extremum(expression, environment);
+        return environment(expression);
+    case Expression::Kind::unary:
+        return evaluate_unary(expression, environment);
+    case Expression::Kind::binary:
+        return evaluate_binary(expression, environment);
+    }
+    return std::nullopt;
+}
+
+std::optional<std::int64_t> no_environment(const Expression&) { return std::nullopt; }
+
+Expression integer(std::int64_t value) {
+    Expression result;
+    result.value = value;
+    return result;
+}
+
+namespace {
+
+Expression named(Expression::Kind kind, std::string name, std::vector<Expression> operands = {}) {
+    Expression result;
+    result.kind = kind;
+    result.name = std::move(name);
+    result.operands = std::move(operands);
+    return result;
+}
+
+}  // namespace
+
+Expression hole(std::string name) { return named(Expression::Kind::hole, std::move(name)); }
+Expression symbol(std::string name) { return named(Expression::Kind::symbol, std::move(name)); }
+Expression call(std::string name, std::vector<Expression> operands) {
+    return named(Expression::Kind::call, std::move(name), std::move(operands));
+}
+Expression unary(std::string operation, Expression operand) {
+    Expression result = named(Expression::Kind::unary, std::move(operation));
+    result.operands.push_back(std::move(operand));
+    return result;
+}
+Expression binary(std::string operation, Expression left, Expression right) {
+    Expression result = named(Expression::Kind::binary, std::move(operation));
+    result.operands.reserve(2);
+    result.operands.push_back(std::move(left));
+    result.operands.push_back(std::move(right));
+    return result;
+}
+
+const std::vector<ExpressionFunction>& expression_functions() {
+    static const std::vector<ExpressionFunction> functions = {
+        {"extent", "extent(loop)", 1, 1},        {"lanes", "lanes(dtype)", 1, 1}, {"max", "max(a, b)", 2, 16},
+        {"min", "min(a, b)", 2, 16},             {"stride", "stride(argument, axis)", 2, 2},
+    };
+    return functions;
+}
+
+int binary_precedence(const std::string& operation) {
+    if (operation == "or") return 1;
+    if (operation == "and") return 2;
+    for (const char* comparison : {"==", "!=", "<", "<=", ">", ">="}) {
+        if (operation == comparison) return kComparisonPrecedence;
+    }
+    if (operation == "+" || operation == "-") return 5;
+    if (operation == "*" || operation == "//" || operation == "%") return 6;
+    return 0;
+}
+
+void for_each_hole(const Expression& expression, const std::function<void(const Expression&)>& visit) {
+    if (expression.kind == Expression::Kind::hole) visit(expression);
+    for (const Expression& operand : expression.operands) for_each_hole(operand, visit);
+}
+
+Expression fill_holes(const Expression& expression,
+                      const std::function<std::optional<std::int64_t>(const std::string&)>& value) {
+    if (expression.kind == Expression::Kind::hole) {
+        const Value known = value(expression.name);
+        if (!known) return expression;
+        Expression result = integer(*known);
+        result.at = expression.at;
+        return result;
+    }
+    bool changed = false;
+    Expression result = expression;
+    for (Expression& operand : result.operands) {
+        Expression filled = fill_holes(operand, value);
+        changed = changed || !(filled == operand);
+        operand = std::move(filled);
+    }
+    if (!changed) return result;
+    if (const Value constant = evaluate(result, no_environment)) {
+        Expression folded = integer(*constant);
+        folded.at = expression.at;
+        return folded;
+    }
+    return result;
+}
+
+}  // namespace tilewright::dsl
