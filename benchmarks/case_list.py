@@ -1,0 +1,82 @@
+"""The cases of the speed table, each with its bars: ratios to the best peer in the same run."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+CASES_FOLDER = Path(__file__).parent / "cases"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of the table: a function of a script in cases/, its data, its bars and what counts as a right answer."""
+
+    name: str
+    title: str
+    script: str
+    function: str
+    data: dict[str, Any] = field(default_factory=dict)
+    must: float = 1.0
+    goal: float = 1.0
+    rtol: float = 1e-10
+    mismatch_fraction: float = 0.0
+    fresh_results: bool = False
+    """Results are kept alive, so that each call touches new memory."""
+    calls_per_turn: int = 1
+    """Calls timed as one, for calls too short for the clock."""
+    peers: tuple[str, ...] = ("numpy", "numba", "torch", "jax", "numexpr")
+    tuned_as: str = ""
+    """The case whose tuned module runs this one too: nothing is compiled for these sizes or layouts."""
+    per_point_of: str = ""
+    """Compare our own time per element with that of another case instead of with peers."""
+
+    def module(self) -> ModuleType:
+        path = CASES_FOLDER / f"{self.script}.py"
+        spec = importlib.util.spec_from_file_location(self.script, path)
+        if spec is None or spec.loader is None:
+            raise FileNotFoundError(path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+
+F32 = {"dtype": "float32"}
+
+CASES = [
+    Case("kmeans", "k-means 20M float64, steady", "kmeans", "get_labels", must=5, goal=6),
+    Case("kmeans_fresh", "k-means 20M float64, first touch", "kmeans", "get_labels", must=3.5, goal=4, fresh_results=True,
+         tuned_as="kmeans"),
+    Case("kmeans_f32", "k-means 20M float32, steady", "kmeans", "get_labels", F32, must=5, goal=8, mismatch_fraction=1e-6),
+    Case("kmeans_100", "k-means 100 points", "kmeans", "get_labels", {"points": 100}, must=2, goal=4, calls_per_turn=2000,
+         tuned_as="kmeans"),
+    Case("kmeans_hand", "k-means 20M float64 against a hand-written loop, reused result", "kmeans", "get_labels",
+         must=1 / 1.15, goal=1, peers=("openmp",), tuned_as="kmeans"),
+    Case("kmeans_less", "k-means 19,999,999 points", "kmeans", "get_labels", {"points": 19_999_999}, must=0.95, goal=1, peers=(),
+         tuned_as="kmeans", per_point_of="kmeans"),
+    Case("kmeans_3means", "k-means 20M, three means", "kmeans", "get_labels", {"means": 3}, peers=("numpy", "numba"), tuned_as="kmeans"),
+    Case("kmeans_3d", "k-means 20M, three dimensions", "kmeans", "get_labels", {"dimensions": 3}, peers=("numpy", "numba"),
+         tuned_as="kmeans"),
+    Case("kmeans_fortran", "k-means 20M, Fortran-ordered points", "kmeans", "get_labels", {"order": "F"}, peers=("numpy", "numba"),
+         tuned_as="kmeans"),
+    Case("trig", "exp(a sin x + cos y) 10M float64", "trig", "trig", must=1.6, goal=2),
+    Case("trig_f32", "exp(a sin x + cos y) 10M float32", "trig", "trig", F32, must=2.5, goal=4, rtol=1e-5),
+    Case("softmax", "softmax 4096 x 4096 float32", "softmax", "softmax", must=3, goal=5, rtol=1e-4),
+    Case("l2norm", "l2 norm 20M float32", "l2norm", "l2norm", must=0.95, goal=1.2, rtol=1e-4),
+    Case("sum_of_squares", "sum of squares 1M x 4 float64", "sum_of_squares", "sum_of_squares", must=1, goal=1.3),
+    Case("squared_difference", "squared difference 10M float32", "squared_difference", "squared_difference", must=1.5, goal=2, rtol=1e-5),
+    Case("pi", "Monte Carlo pi 10M float64", "pi", "estimate_pi", must=1, goal=1.3),
+    Case("matmul_softmax", "matmul + softmax 100 x 100 float32", "matmul_softmax", "matmul_softmax", must=1.3, goal=2, rtol=1e-3,
+         calls_per_turn=100),
+    Case("gemm", "gemm 1024 float32", "gemm", "gemm", must=0.95, goal=1, rtol=1e-2, peers=("numpy",)),
+]  # fmt: skip
+
+
+def case(name: str) -> Case:
+    for candidate in CASES:
+        if candidate.name == name:
+            return candidate
+    raise KeyError(f"no case is called {name!r}; there are: {', '.join(c.name for c in CASES)}")

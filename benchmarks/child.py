@@ -1,0 +1,81 @@
+"""One peer on one case in a process of its own: prepares, answers once for the check, then times a turn whenever it is told to."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from case_list import Case, case
+
+
+def check(got: Any, wanted: np.ndarray, rules: Case) -> str | None:
+    """What is wrong with an answer, or None."""
+    got = np.asarray(got)
+    if got.shape != wanted.shape:
+        return f"shape {got.shape} instead of {wanted.shape}"
+    if wanted.dtype.kind in "iub":
+        wrong = float(np.mean(got != wanted)) if wanted.size else 0.0
+        return None if wrong <= rules.mismatch_fraction else f"{wrong:.2%} of the labels differ"
+    scale = np.maximum(np.abs(wanted), np.finfo(wanted.dtype).tiny)
+    # Small results of sums with cancellation are judged by the size of the whole.
+    scale = np.maximum(scale, float(np.mean(np.abs(wanted))) * 1e-3)
+    error = float(np.max(np.abs(got - wanted) / scale)) if wanted.size else 0.0
+    return None if error <= rules.rtol else f"relative error {error:.2e} above {rules.rtol:.0e}"
+
+
+def main() -> None:
+    name, peer, reference = sys.argv[1:4]
+    rules = case(name)
+    replies = sys.stdout
+    sys.stdout = sys.stderr  # peers may print: the protocol stays clean
+
+    def reply(**fields: Any) -> None:
+        print(json.dumps(fields), file=replies, flush=True)
+
+    module = importlib.import_module(f"peers.{peer}")
+    try:
+        version = module.version()
+        arguments = rules.module().make_data(**rules.data)
+        start = time.perf_counter()
+        call = module.prepare(rules, arguments)
+        answer = call()
+        first_call_s = time.perf_counter() - start
+    except ImportError as error:
+        return reply(state="absent", reason=str(error))
+    except NotImplementedError as error:
+        return reply(state="not applicable", reason=str(error))
+    except Exception as error:
+        return reply(state="failed", reason=f"{type(error).__name__}: {error}")
+    wanted = np.load(reference) if Path(reference).exists() else None
+    if wanted is None:
+        np.save(reference, np.asarray(answer))
+    else:
+        wrong = check(answer, wanted, rules)
+        if wrong:
+            return reply(state="wrong", reason=wrong)
+    reply(state="ready", version=version, first_call_s=first_call_s)
+
+    kept: list[Any] = []
+    del answer
+    for line in sys.stdin:
+        calls = int(line)
+        if rules.fresh_results:
+            kept.clear()
+            start_ns = time.perf_counter_ns()
+            kept.append(call())
+            elapsed_ns = time.perf_counter_ns() - start_ns
+        else:
+            start_ns = time.perf_counter_ns()
+            for _ in range(calls):
+                call()
+            elapsed_ns = time.perf_counter_ns() - start_ns
+        reply(ns=elapsed_ns / (1 if rules.fresh_results else calls))
+
+
+if __name__ == "__main__":
+    main()

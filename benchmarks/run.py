@@ -1,0 +1,233 @@
+"""Measures the cases against the peers in one run, interleaved, a process each: `python benchmarks/run.py`.
+
+Each case tunes its module first (through the `autotune` command, as a user would), then every peer answers once (checked against
+NumPy), then all take turns. Ratios are medians of the paired turns with a bootstrap interval. Absent peers are reported.
+Writes results/results.json and results/index.html with a plot for each case."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from case_list import CASES, CASES_FOLDER, Case, case
+from report import write_report
+
+HERE = Path(__file__).parent
+
+
+class Child:
+    """A running child.py."""
+
+    def __init__(self, rules: Case, peer: str, reference: Path, environment: dict[str, str]):
+        command = [sys.executable, str(HERE / "child.py"), rules.name, peer, str(reference)]
+        self.peer = peer
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment,
+        )
+        self.hello = self._read()
+        self.times_ns: list[float] = []
+
+    def _read(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            return {"state": "failed", "reason": f"the process ended with {self.process.wait()}"}
+        return dict(json.loads(line))
+
+    @property
+    def ready(self) -> bool:
+        return self.hello.get("state") == "ready"
+
+    def turn(self, calls: int) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{calls}\n")
+        self.process.stdin.flush()
+        answer = self._read()
+        if "ns" not in answer:
+            self.hello = answer
+            return
+        self.times_ns.append(float(answer["ns"]))
+
+    def close(self) -> None:
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        self.process.kill()
+        self.process.wait()
+
+
+def paired_ratio(theirs: list[float], ours: list[float]) -> tuple[float, float, float]:
+    """Median of theirs / ours over the turns, with a 95 % bootstrap interval."""
+    ratios = np.asarray(theirs) / np.asarray(ours)
+    rng = np.random.default_rng(0)
+    medians = np.median(rng.choice(ratios, size=(2000, len(ratios))), axis=1)
+    return float(np.median(ratios)), float(np.quantile(medians, 0.025)), float(np.quantile(medians, 0.975))
+
+
+def tune(rules: Case, modules: Path, budget: str, database: Path) -> None:
+    """Leaves modules/NAME_tuned, made by the command that users run. Goes on where an earlier run stopped."""
+    out = modules / f"{rules.name}_tuned"
+    if out.exists():
+        return
+    command = [
+        str(Path(sys.executable).with_name("autotune")), str(CASES_FOLDER / f"{rules.script}.py"), "--function", rules.function,
+        "--budget", budget, "--db", str(database), "--out", str(out),
+    ]  # fmt: skip
+    if "dtype" in rules.data:
+        command += ["--", rules.data["dtype"]]
+    print(f"  tuning {rules.name} ({budget})", flush=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode not in (0, 3):
+        print(f"  autotune ended with {done.returncode}: {done.stderr[-2000:]}", flush=True)
+    else:
+        print(
+            "  " + done.stdout.strip().splitlines()[-1] if done.stdout.strip() else "  (no closing line)",
+            flush=True,
+        )
+
+
+def measure(rules: Case, peers: list[str], turns: int, environment: dict[str, str]) -> dict[str, Any]:
+    """All peers of one case, turn by turn."""
+    with tempfile.TemporaryDirectory() as folder:
+        reference = Path(folder) / "reference.npy"
+        names = [p for p in ("numpy", *rules.peers, "tilewright") if p in peers]
+        children = [Child(rules, peer, reference, environment) for peer in dict.fromkeys(names)]
+        for child in children:
+            if not child.ready:
+                print(f"  {child.peer}: {child.hello['state']}: {child.hello.get('reason', '')}", flush=True)
+        running = [child for child in children if child.ready]
+        for child in running:
+            child.turn(rules.calls_per_turn)  # warm-up, not counted
+            child.times_ns.clear()
+        for _ in range(turns):
+            for child in running:
+                child.turn(rules.calls_per_turn)
+                time.sleep(0.005)  # spinning worker threads of one peer must not eat the next one's turn
+        for child in children:
+            child.close()
+    return {
+        "case": rules.name,
+        "title": rules.title,
+        "must": rules.must,
+        "goal": rules.goal,
+        "compared_with": list(rules.peers),
+        "per_point_of": rules.per_point_of,
+        "points": rules.data.get("points", 20_000_000),
+        "peers": {c.peer: {**c.hello, "times_ns": c.times_ns} for c in children},
+    }
+
+
+def judge(result: dict[str, Any], by_name: dict[str, dict[str, Any]]) -> None:
+    """Adds the ratio to the best peer and whether the bars are met."""
+    times = {peer: entry["times_ns"] for peer, entry in result["peers"].items() if entry["times_ns"]}
+    ours = times.get("tilewright")
+    if not ours:
+        result["verdict"] = "no time of ours"
+        return
+    if result["per_point_of"]:
+        other = by_name.get(result["per_point_of"])
+        if not other or not other["peers"].get("tilewright", {}).get("times_ns"):
+            result["verdict"] = f"needs {result['per_point_of']} in the same run"
+            return
+        theirs = [t / other["points"] * result["points"] for t in other["peers"]["tilewright"]["times_ns"]]
+        best = f"itself at {other['points']:,}"
+    else:
+        rivals = {p: t for p, t in times.items() if p in result["compared_with"]}
+        if not rivals:
+            result["verdict"] = "no peer ran"
+            return
+        best = min(rivals, key=lambda p: float(np.median(rivals[p])))
+        theirs = rivals[best]
+    count = min(len(theirs), len(ours))
+    ratio, low, high = paired_ratio(theirs[:count], ours[:count])
+    result.update(
+        best_peer=best,
+        ratio=ratio,
+        low=low,
+        high=high,
+        ours_ns=float(np.median(ours)),
+        best_ns=float(np.median(theirs)),
+    )
+    result["verdict"] = "goal" if ratio >= result["goal"] else "must" if ratio >= result["must"] else "short"
+
+
+def machine() -> dict[str, Any]:
+    model = next(
+        (
+            l.split(":")[1].strip()
+            for l in Path("/proc/cpuinfo").read_text().splitlines()
+            if l.startswith("model name")
+        ),
+        "?",
+    )
+    return {
+        "cpu": model,
+        "cores": len(os.sched_getaffinity(0)),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("cases", nargs="*", help=f"of: {', '.join(c.name for c in CASES)} (all)")
+    parser.add_argument("--peers", default="numpy,numba,torch,jax,numexpr,openmp,tilewright")
+    parser.add_argument("--turns", type=int, default=15)
+    parser.add_argument("--budget", default="60s", help="search time for each module")
+    parser.add_argument("--out", type=Path, default=HERE / "results")
+    parser.add_argument("--retune", action="store_true", help="search again although a module is there")
+    options = parser.parse_args()
+    chosen = [case(name) for name in options.cases] or CASES
+    options.out.mkdir(parents=True, exist_ok=True)
+    modules = options.out / "modules"
+    modules.mkdir(exist_ok=True)
+    environment = {**os.environ, "TILEWRIGHT_BENCH_MODULES": str(modules.resolve())}
+    peers = options.peers.split(",")
+    results: list[dict[str, Any]] = []
+    for rules in chosen:
+        print(f"{rules.title}", flush=True)
+        if "tilewright" in peers:
+            source = case(rules.tuned_as) if rules.tuned_as else rules
+            if options.retune and not rules.tuned_as:
+                subprocess.run(["rm", "-rf", str(modules / f"{rules.name}_tuned")], check=True)
+            tune(source, modules, options.budget, options.out / "benchmarks.db")
+        result = measure(rules, peers, options.turns, environment)
+        results.append(result)
+        judge(result, {r["case"]: r for r in results})
+        if "ratio" in result:
+            print(
+                f"  {result['ours_ns'] / 1e6:.4g} ms, best peer {result['best_peer']} {result['best_ns'] / 1e6:.4g} ms: "
+                f"{result['ratio']:.2f}x [{result['low']:.2f}, {result['high']:.2f}], must {rules.must:.2f}, goal {rules.goal:.2f}: "
+                f"{result['verdict']}",
+                flush=True,
+            )
+        else:
+            print(f"  {result['verdict']}", flush=True)
+        document = {
+            "machine": machine(),
+            "date": time.strftime("%Y-%m-%d %H:%M"),
+            "turns": options.turns,
+            "results": results,
+        }
+        (options.out / "results.json").write_text(json.dumps(document, indent=1))
+    write_report(document, options.out)
+    print(f"page: {options.out / 'index.html'}")
+
+
+if __name__ == "__main__":
+    main()
