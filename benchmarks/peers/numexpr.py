@@ -6,6 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 
+EXPRESSIONS: dict[str, tuple[tuple[str, ...], str, Callable[[Any, Any], Any]]] = {
+    "trig": (("x", "y", "a"), "exp(a * sin(x) + cos(y))", lambda value, _: value),
+    "squared_difference": (("a", "b"), "(a - b) ** 2", lambda value, _: value),
+    "sum_of_squares": (("x",), "sum(x * x, axis=1)", lambda value, _: value),
+    "l2norm": (("x",), "sum(x * x)", lambda value, _: value**0.5),
+    "pi": (("x", "y"), "sum(where(x * x + y * y <= 1.0, one, zero))", lambda value, x: 4.0 * value / x.size),
+}
+
+
 def version() -> str:
     import numexpr
 
@@ -14,23 +23,12 @@ def version() -> str:
 
 def prepare(case: Any, arguments: tuple[Any, ...]) -> Callable[[], Any]:
     import numexpr as ne
-    import numpy as np
-
-    if case.script == "trig":
-        x, y, a = arguments
-        a = x.dtype.type(a)
-        return lambda: ne.evaluate("exp(a * sin(x) + cos(y))")
-    if case.script == "squared_difference":
-        a, b = arguments
-        return lambda: ne.evaluate("(a - b) ** 2")
-    if case.script == "sum_of_squares":
-        (x,) = arguments
-        return lambda: ne.evaluate("sum(x * x, axis=1)")
-    if case.script == "l2norm":
-        (x,) = arguments
-        return lambda: np.sqrt(ne.evaluate("sum(x * x)"))
-    if case.script == "pi":
-        x, y = arguments
-        one, zero = 1.0, 0.0  # read by the expression
-        return lambda: 4.0 * ne.evaluate("sum(where(x * x + y * y <= 1.0, one, zero))") / x.size
-    raise NotImplementedError(f"{case.script} is no single expression")
+    names = EXPRESSIONS.get(case.script)
+    if names is None:
+        raise NotImplementedError(f"{case.script} is no single expression")
+    parameters, expression, finish = names
+    values = dict(zip(parameters, arguments, strict=True))
+    first = arguments[0]
+    values = {k: first.dtype.type(v) if isinstance(v, float) else v for k, v in values.items()}
+    values |= {"one": 1.0, "zero": 0.0}
+    return lambda: finish(ne.evaluate(expression, local_dict=values, global_dict={}), first)
