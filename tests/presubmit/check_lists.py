@@ -1,0 +1,85 @@
+"""Fails when a list and the files it lists disagree: CMake sources, folder READMEs, operations on both sides of the border, cases and peers."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ["dsl", "dsl/runtime", "translator", "autotune", "python", "schedules", "tests", "benchmarks"]
+
+
+def tracked(folder: str, *suffixes: str) -> list[Path]:
+    """Files that git knows or would add, so that leftovers of builds do not count."""
+    command = ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", folder]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        return sorted(p for p in (ROOT / folder).rglob("*") if p.suffix in suffixes)
+    return sorted(ROOT / line for line in listed.stdout.splitlines() if Path(line).suffix in suffixes)
+
+
+def unlisted_sources() -> list[str]:
+    """Every .cpp is named in the CMakeLists.txt of its own folder or of one above it."""
+    found = []
+    for folder in ("dsl", "translator", "autotune", "python/native"):
+        for path in tracked(folder, ".cpp"):
+            for parent in path.parents:
+                lists = parent / "CMakeLists.txt"
+                if lists.exists() and path.relative_to(parent).as_posix() in lists.read_text():
+                    break
+                if parent == ROOT:
+                    found.append(f"{path.relative_to(ROOT)} is in no CMakeLists.txt.")
+                    break
+    return found
+
+
+def unsorted_sources() -> list[str]:
+    found = []
+    for lists in [p for p in tracked(".", ".txt") if p.name == "CMakeLists.txt"]:
+        for block in re.findall(r"(?:STATIC|MODULE)\n((?:\s+\S+\.(?:cpp|c)\n?)+)", lists.read_text()):
+            names = block.replace(")", "").split()
+            if names != sorted(names):
+                found.append(f"{lists.relative_to(ROOT)}: sources are not sorted: {names}")
+    return found
+
+
+def missing_readmes() -> list[str]:
+    return [f"{room}/README.md is missing." for room in ROOMS if not (ROOT / room / "README.md").exists()]
+
+
+def operations_that_disagree() -> list[str]:
+    """Each operation of program_text.md has a rule in the translator; the rules know no other."""
+    text = (ROOT / "translator/program_text.md").read_text()
+    table = text[text.index("| operation |") : text.index("## Regions")]
+    documented = set()
+    for row in table.splitlines()[2:]:
+        cell = row.split("|")[1] if row.startswith("|") else ""
+        documented |= set(re.findall(r"[a-z][a-z0-9_]*", cell))
+    rules = "".join(p.read_text() for p in tracked("translator", ".cpp"))
+    return [f"program_text.md lists {op}, but translator/ has no rule that names it." for op in sorted(documented) if f'"{op}"' not in rules]
+
+
+def cases_and_peers() -> list[str]:
+    found = []
+    case_list = (ROOT / "benchmarks/case_list.py").read_text()
+    for path in tracked("benchmarks/cases", ".py"):
+        if f'"{path.stem}"' not in case_list:
+            found.append(f"benchmarks/cases/{path.name} is not in case_list.py.")
+    peers = (ROOT / "benchmarks/peers/__init__.py").read_text()
+    for path in tracked("benchmarks/peers", ".py"):
+        if path.stem != "__init__" and f'"{path.stem}"' not in peers:
+            found.append(f"benchmarks/peers/{path.name} is not in PEERS.")
+    return found
+
+
+def main() -> int:
+    problems = unlisted_sources() + unsorted_sources() + missing_readmes() + operations_that_disagree() + cases_and_peers()
+    for problem in problems:
+        print(problem)
+    return bool(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
