@@ -20,6 +20,8 @@ enum class OutcomeKind {
 struct Outcome {
     OutcomeKind kind = OutcomeKind::measured;
     std::string text;  ///< for people: what happened, with the first wrong element or the signal
+    /// Of a paired measurement: it was the incumbent that failed, the candidate is not to blame.
+    bool of_incumbent = false;
 };
 
 /// "measured", "build_failed", ...: the word in the store and in messages.

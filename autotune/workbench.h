@@ -38,7 +38,8 @@ struct MeasureRequest {
     double budget_s = 1.0;              ///< stop early when it is used up
     int min_runs = 5;
     int max_runs = 100;
-    /// Stop as soon as the candidate is this much slower than the incumbent on each of min_runs runs.
+    /// Stop as soon as the candidate is this much slower than the incumbent on each of min_runs runs; a first run that is three
+    /// times slower is enough.
     double give_up_ratio = 1.5;
 };
 

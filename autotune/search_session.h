@@ -1,0 +1,133 @@
+// autotune/search_session.h: one run of tune(): its state, and the steps that tune.cpp puts in order. Internal to autotune.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autotune/search/strategy.h"
+#include "autotune/trial_log.h"
+#include "autotune/tune.h"
+
+namespace tilewright::autotune {
+
+inline constexpr double kStartsShare = 0.25;      ///< of the budget, for starts
+inline constexpr double kFinalShare = 0.08;       ///< of the budget, kept for timing the finalists
+inline constexpr double kMostFinalS = 5;
+inline constexpr double kLimitShare = 0.95;       ///< of the roofline: nothing is left to be found
+inline constexpr int kTrialsWithoutGain = 250;
+inline constexpr int kKnownInARow = 5000;         ///< proposals that were all tried before: the space is used up
+inline constexpr std::size_t kFinalists = 4;
+inline constexpr double kFinalistRatio = 1.05;
+inline constexpr const char* kAutoschedulers[] = {"Adams2019", "Mullapudi2016", "Li2018"};
+
+using Variant = std::map<std::string, std::string>;
+
+struct Trial {
+    std::string digest;
+    std::string text;
+    dsl::Schedule schedule;
+    std::string origin;
+    Outcome outcome;
+    double median_ns = 0;
+    double cost = 0;  ///< ns in the session's frame: paired ratios chained down from the first incumbent
+    int runs = 0;
+    double earlier_median_ns = 0;  ///< of an earlier session, also where it was measured again
+    bool earlier = false;  ///< of an earlier session: not built in this one
+    bool measured() const { return outcome.kind == OutcomeKind::measured; }
+};
+
+class SearchSession {
+  public:
+    SearchSession(const Job& job, const TuneEnvironment& environment)
+        : job_(job), env_(environment), bench_(*environment.workbench), machine_(environment.machine),
+          log_(environment.store, [this](const std::string& text) { emit({{"event", "warning"}, {"text", text}}); }) {
+        start_s_ = now_s();
+    }
+
+    TuneResult run();
+
+  private:
+    // --- time, events -------------------------------------------------------------------------------------------------------
+    double now_s() const {
+        if (env_.clock_s) return env_.clock_s();
+        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    }
+    double elapsed_s() const { return now_s() - start_s_; }
+    double left_s() const { return job_.budget_s - elapsed_s(); }
+    bool cancelled() const { return env_.cancel != nullptr && env_.cancel->load(); }
+    void emit(nlohmann::json event) const {
+        if (!env_.observer) return;
+        event["elapsed_s"] = elapsed_s();
+        event["left_s"] = std::max(0.0, left_s());
+        env_.observer(event);
+    }
+    void phase(const char* name) { emit({{"event", "phase"}, {"phase", name}}); }
+
+    // --- steps ---------------------------------------------------------------------------------------------------------------
+    void open_spaces();
+    void add_space(const dsl::Schedule& text, const Variant& variant);
+    dsl::Schedule default_of(const Variant& variant);
+    void try_start(const dsl::Schedule& schedule, const std::string& origin);
+    bool starts_over();
+    void measure_finalist(Trial& trial, double budget_s);
+    void read_known();
+    void run_starts();
+    void run_strategy();
+    void run_finals();
+    void run_fixed();
+    void compare_with_default();
+    TuneResult result();
+
+    const dsl::AlgorithmInfo* try_describe(const Variant& variant);
+    Trial* attempt(const dsl::Schedule& schedule, const std::string& origin, const std::string& point, bool again = false);
+    Outcome build_verify_measure(Trial& trial);
+    void make_incumbent(Trial& trial);
+    void drop_incumbent(const Outcome& outcome);
+    bool near_limit();
+    void observe_known(Strategy& strategy);
+    Trial* try_known(const dsl::Schedule& schedule);
+    std::string point_text(const Proposal& proposal) const;
+    std::optional<Proposal> try_read_point(const std::string& text) const;
+    StoredRecord record(const std::string& reason) const;
+    StoredTrial stored(const Trial& trial, const std::string& point) const;
+    std::string stop_reason();
+    double data_bytes() const { return job_.argument_bytes() + job_.result_bytes(); }
+
+    const Job& job_;
+    const TuneEnvironment& env_;
+    Workbench& bench_;
+    Machine machine_;
+    TrialLog log_;
+    double start_s_ = 0;
+
+    std::vector<Variant> variants_;  ///< the default first
+    std::map<Variant, std::optional<dsl::AlgorithmInfo>> infos_;
+    std::vector<SearchSpace> spaces_;
+    std::vector<std::string> space_digests_;
+    std::map<Variant, std::string> wrong_variants_;  ///< whose default schedule does not answer as NumPy
+    std::map<std::string, Trial> trials_;  ///< by digest; a map keeps its elements in place
+    std::vector<StoredTrial> earlier_;
+    std::optional<StoredRecord> stored_best_;
+    Trial* incumbent_ = nullptr;
+    Trial* default_ = nullptr;
+    std::string default_digest_;
+    double earlier_default_ns_ = 0;
+    std::optional<PairedRatio> to_default_;
+    bool roofline_renewed_ = false;
+    int new_trials_ = 0;
+    int last_gain_ = 0;
+    std::map<std::string, int> outcomes_;
+    std::vector<std::string> notes_;
+    std::string reason_;
+    std::optional<FixedResult> fixed_;
+};
+
+/// "norm = lanes1, argmin = serial", for people.
+std::string words_of(const Variant& variant);
+/// Variant choices of a schedule, those that it leaves out filled from `defaults`.
+Variant variant_of(const dsl::Schedule& schedule, const Variant& defaults);
+
+} // namespace tilewright::autotune

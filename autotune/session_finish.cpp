@@ -1,0 +1,223 @@
+// autotune/session_finish.cpp: who is best, the finalists' second timing, the evidence and the result.
+#include <algorithm>
+#include <cmath>
+
+#include "autotune/search_session.h"
+
+namespace tilewright::autotune {
+
+using nlohmann::json;
+
+void SearchSession::make_incumbent(Trial& trial) {
+    incumbent_ = &trial;
+    last_gain_ = new_trials_;
+    to_default_.reset();
+}
+
+/// The incumbent failed while it was timed: it is no longer right, and the next best one takes its place.
+void SearchSession::drop_incumbent(const Outcome& outcome) {
+    if (incumbent_ == nullptr) return;
+    Trial& failed = *incumbent_;
+    failed.outcome = {outcome.kind, outcome.text, false};
+    emit({{"event", "warning"},
+          {"text", "the best schedule so far (" + failed.digest.substr(0, 8) + ") failed when it was run again: " +
+                       outcome.text + " The next best one takes its place."}});
+    incumbent_ = nullptr;
+    to_default_.reset();
+    for (auto& [digest, trial] : trials_)
+        if (trial.measured() && !trial.earlier && trial.cost > 0 && (incumbent_ == nullptr || trial.cost < incumbent_->cost))
+            incumbent_ = &trial;
+    if (incumbent_ != nullptr)
+        log_.add(stored(failed, ""), record("running"));
+    else
+        log_.add(stored(failed, ""));
+}
+
+bool SearchSession::near_limit() {
+    if (incumbent_ == nullptr || incumbent_->median_ns <= 0) return false;
+    auto share = [&] {
+        return machine_.roofline.memory_bound_ns(job_.argument_bytes(), job_.result_bytes()) / incumbent_->median_ns;
+    };
+    if (share() < kLimitShare) return false;
+    if (!roofline_renewed_ && env_.rules.measure_roofline) {
+        // The stored limit may have been taken on a busy machine. It is only ever raised.
+        roofline_renewed_ = true;
+        const Roofline fresh = env_.rules.measure_roofline(machine_);
+        for (std::size_t i = 0; i < std::min(fresh.levels.size(), machine_.roofline.levels.size()); ++i) {
+            BandwidthLevel& level = machine_.roofline.levels[i];
+            level.read_gbps = std::max(level.read_gbps, fresh.levels[i].read_gbps);
+            level.write_gbps = std::max(level.write_gbps, fresh.levels[i].write_gbps);
+            level.copy_gbps = std::max(level.copy_gbps, fresh.levels[i].copy_gbps);
+        }
+        log_.put_machine(machine_);
+    }
+    return share() >= kLimitShare;
+}
+
+void SearchSession::measure_finalist(Trial& trial, double budget_s) {
+    MeasureRequest request;
+    request.candidate = trial.digest;
+    request.incumbent = incumbent_->digest;
+    request.budget_s = budget_s;
+    request.min_runs = 8;
+    request.max_runs = 100;
+    request.give_up_ratio = 1.05;
+    const OrOutcome<PairedTimes> times = bench_.measure(request);
+    if (!times.value) {
+        if (times.outcome.of_incumbent)
+            drop_incumbent(times.outcome);
+        else if (!cancelled())
+            trial.outcome = times.outcome;
+        return;
+    }
+    const PairedRatio ratio = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
+    trial.cost = incumbent_->cost * ratio.ratio;
+    trial.median_ns = median(times.value->candidate_ns);
+    incumbent_->median_ns = median(times.value->incumbent_ns);
+    if (is_faster(ratio)) make_incumbent(trial);
+}
+
+/// Among hundreds of candidates the luckiest looks best: the top few are timed again in pairs.
+void SearchSession::run_finals() {
+    if (incumbent_ == nullptr || cancelled()) return;
+    phase("finals");
+    std::vector<Trial*> finalists;
+    for (auto& [digest, trial] : trials_)
+        if (&trial != incumbent_ && trial.measured() && !trial.earlier && trial.cost > 0 &&
+            trial.cost <= incumbent_->cost * kFinalistRatio)
+            finalists.push_back(&trial);
+    std::sort(finalists.begin(), finalists.end(), [](const Trial* a, const Trial* b) { return a->cost < b->cost; });
+    if (finalists.size() > kFinalists) finalists.resize(kFinalists);
+    const double each_s =
+        std::clamp(std::min(kMostFinalS, job_.budget_s * kFinalShare) / static_cast<double>(finalists.size() + 1), 0.1, 1.5);
+    for (Trial* trial : finalists) {
+        if (cancelled() || incumbent_ == nullptr) return;
+        if (trial != incumbent_ && trial->measured()) measure_finalist(*trial, each_s);
+    }
+}
+
+void SearchSession::compare_with_default() {
+    if (incumbent_ == nullptr || default_ == nullptr || !default_->measured() || default_->earlier) return;
+    PairedRatio ratio;
+    if (incumbent_ == default_) {
+        ratio.interval = Interval{1, 1};
+        ratio.pairs = default_->runs;
+        to_default_ = ratio;
+        return;
+    }
+    if (cancelled()) return;
+    MeasureRequest request;
+    request.candidate = incumbent_->digest;
+    request.incumbent = default_->digest;
+    request.budget_s = std::clamp(job_.budget_s * kFinalShare / 2, 0.3, 2.0);
+    request.min_runs = 8;
+    request.max_runs = 60;
+    request.give_up_ratio = 1e9;
+    const OrOutcome<PairedTimes> times = bench_.measure(request);
+    if (!times.value) return;
+    to_default_ = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
+    incumbent_->median_ns = median(times.value->candidate_ns);
+    default_->median_ns = median(times.value->incumbent_ns);
+}
+
+StoredRecord SearchSession::record(const std::string& reason) const {
+    StoredRecord record;
+    record.workload = job_.workload_key;
+    record.digest = incumbent_->digest;
+    record.schedule = incumbent_->text;
+    record.median_ns = incumbent_->median_ns;
+    record.reason = reason;
+    record.trials = new_trials_ + static_cast<int>(earlier_.size());
+    if (default_ != nullptr && default_->measured() && default_->cost > 0) {
+        record.default_ns = default_->median_ns;
+        record.ratio = to_default_ ? to_default_->ratio : incumbent_->cost / default_->cost;
+        if (to_default_ && to_default_->interval) {
+            record.ratio_low = to_default_->interval->low;
+            record.ratio_high = to_default_->interval->high;
+        }
+    }
+    if (incumbent_->median_ns > 0) {
+        record.gbps = data_bytes() / incumbent_->median_ns;
+        record.limit_share =
+            machine_.roofline.memory_bound_ns(job_.argument_bytes(), job_.result_bytes()) / incumbent_->median_ns;
+    }
+    return record;
+}
+
+StoredTrial SearchSession::stored(const Trial& trial, const std::string& point) const {
+    StoredTrial stored;
+    stored.workload = job_.workload_key;
+    stored.digest = trial.digest;
+    stored.schedule = trial.text;
+    stored.outcome = trial.outcome;
+    stored.median_ns = trial.measured() ? trial.median_ns : 0;
+    stored.runs = trial.runs;
+    stored.origin = trial.origin;
+    stored.point = point;
+    return stored;
+}
+
+TuneResult SearchSession::result() {
+    TuneResult result;
+    result.reason = reason_;
+    result.cancelled = cancelled();
+    result.trials = new_trials_;
+    result.known = static_cast<int>(earlier_.size());
+    result.outcomes = outcomes_;
+    result.notes = notes_;
+    result.fixed = fixed_;
+    if (incumbent_ != nullptr) {
+        const StoredRecord best = record(reason_);
+        result.found = true;
+        result.schedule = best.schedule;
+        result.digest = best.digest;
+        result.median_ns = best.median_ns;
+        result.default_ns = best.default_ns;
+        result.gbps = best.gbps;
+        result.limit_share = best.limit_share;
+        result.to_default = to_default_.value_or(PairedRatio{});
+        if (!to_default_ && best.ratio > 0) result.to_default.ratio = best.ratio;
+    }
+    result.elapsed_s = elapsed_s();
+    json event = to_json(result);
+    event["event"] = "finished";
+    emit(std::move(event));
+    return result;
+}
+
+json to_json(const PairedRatio& ratio) {
+    json object = {{"ratio", ratio.ratio}, {"pairs", ratio.pairs}, {"low", nullptr}, {"high", nullptr}};
+    if (ratio.interval) {
+        object["low"] = ratio.interval->low;
+        object["high"] = ratio.interval->high;
+    }
+    return object;
+}
+
+json to_json(const TuneResult& result) {
+    json object = {{"found", result.found},
+                   {"schedule", result.schedule},
+                   {"digest", result.digest},
+                   {"median_ns", result.median_ns},
+                   {"default_ns", result.default_ns},
+                   {"to_default", to_json(result.to_default)},
+                   {"gbps", result.gbps},
+                   {"limit_share", result.limit_share},
+                   {"reason", result.reason},
+                   {"cancelled", result.cancelled},
+                   {"trials", result.trials},
+                   {"known", result.known},
+                   {"outcomes", result.outcomes},
+                   {"elapsed_s", result.elapsed_s},
+                   {"notes", result.notes},
+                   {"fixed", nullptr}};
+    if (result.fixed)
+        object["fixed"] = {{"outcome", outcome_name(result.fixed->outcome.kind)},
+                           {"text", result.fixed->outcome.text},
+                           {"median_ns", result.fixed->median_ns},
+                           {"best_ns", result.fixed->best_ns},
+                           {"to_best", to_json(result.fixed->to_best)}};
+    return object;
+}
+
+} // namespace tilewright::autotune

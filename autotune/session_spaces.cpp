@@ -1,0 +1,163 @@
+// autotune/session_spaces.cpp: what a search session starts with: spaces of each variant, and what earlier sessions learnt.
+#include "autotune/search_session.h"
+#include "autotune/variant_combinations.h"
+#include "dsl/base/digest.h"
+#include "dsl/base/error.h"
+#include "dsl/schedule_text.h"
+
+namespace tilewright::autotune {
+
+using nlohmann::json;
+
+std::string words_of(const Variant& variant) {
+    std::string text;
+    for (const auto& [name, option] : variant) text += (text.empty() ? "" : ", ") + name + " = " + option;
+    return text.empty() ? "the only variant" : text;
+}
+
+Variant variant_of(const dsl::Schedule& schedule, const Variant& defaults) {
+    Variant variant = defaults;
+    for (const dsl::VariantChoice& choice : schedule.variants)
+        if (!choice.options.empty()) variant[choice.name] = choice.options.front();
+    return variant;
+}
+
+/// Null for a variant that has no translation; the default variant's error is thrown.
+const dsl::AlgorithmInfo* SearchSession::try_describe(const Variant& variant) {
+    const auto found = infos_.find(variant);
+    if (found != infos_.end()) return found->second ? &*found->second : nullptr;
+    std::optional<dsl::AlgorithmInfo>& info = infos_[variant];
+    try {
+        info = bench_.describe(variant);
+    } catch (const TranslateError& error) {
+        if (!variants_.empty() && variant == variants_.front()) throw;
+        notes_.push_back("variant " + words_of(variant) + " is left out: " + error.what());
+    }
+    return info ? &*info : nullptr;
+}
+
+void SearchSession::add_space(const dsl::Schedule& text, const Variant& variant) {
+    const dsl::AlgorithmInfo* info = try_describe(variant);
+    if (info == nullptr) return;
+    dsl::Schedule of_variant = text;
+    of_variant.target = job_.isa;
+    if (of_variant.function.empty()) of_variant.function = job_.function;
+    // A space of one variant names every choice, so that its schedules stay right when defaults change.
+    for (const auto& [name, option] : variant) {
+        bool there = false;
+        for (dsl::VariantChoice& choice : of_variant.variants)
+            if (choice.name == name) {
+                choice.options = {option};
+                there = true;
+            }
+        if (!there) {
+            dsl::VariantChoice choice;
+            choice.name = name;
+            choice.options = {option};
+            of_variant.variants.push_back(std::move(choice));
+        }
+    }
+    space_digests_.push_back(dsl::digest(dsl::print_schedule(of_variant)));
+    spaces_.push_back({words_of(variant), dsl::Space(std::move(of_variant)), make_environment(*info, machine_)});
+}
+
+void SearchSession::open_spaces() {
+    const std::vector<VariantOptions> choices = bench_.variants();
+    variants_ = variant_combinations(choices);
+    try_describe(variants_.front());
+    if (job_.space) {
+        const dsl::Schedule given = dsl::parse_schedule(*job_.space, "<space>");
+        std::vector<VariantOptions> asked;
+        for (const VariantOptions& choice : choices) {
+            VariantOptions one{choice.name, {choice.options.front()}};
+            for (const dsl::VariantChoice& written : given.variants)
+                if (written.name == choice.name) one.options = written.options;
+            asked.push_back(std::move(one));
+        }
+        for (const dsl::VariantChoice& written : given.variants) {
+            bool known = false;
+            for (const VariantOptions& choice : choices) known = known || choice.name == written.name;
+            if (known) continue;
+            std::string names;
+            for (const VariantOptions& choice : choices) names += (names.empty() ? "" : ", ") + choice.name;
+            throw ScheduleError("<space>:" + std::to_string(written.at.line) + ": variant " + written.name +
+                                    ": this program leaves no such choice open.",
+                                names.empty() ? "It has none." : "It has: " + names + ".");
+        }
+        for (const Variant& variant : variant_combinations(asked, 24)) add_space(given, variant);
+        return;
+    }
+    for (const Variant& variant : variants_) {
+        const dsl::AlgorithmInfo* info = try_describe(variant);
+        if (info == nullptr) continue;
+        try {
+            add_space(env_.rules.default_space(*info, machine_), variant);
+        } catch (const ScheduleError& error) {
+            notes_.push_back("no space for variant " + words_of(variant) + ": " + error.what());
+        }
+    }
+}
+
+void SearchSession::read_known() {
+    stored_best_ = log_.best(job_.workload_key);
+    for (StoredTrial& stored : log_.trials(job_.workload_key)) {
+        Trial trial;
+        try {
+            trial.schedule = dsl::parse_schedule(stored.schedule, "<store>");
+        } catch (const ScheduleError&) {
+            continue; // an older language: it cannot be built, so it teaches nothing
+        }
+        trial.digest = dsl::schedule_digest(trial.schedule);
+        trial.text = stored.schedule;
+        trial.origin = stored.origin;
+        trial.outcome = stored.outcome;
+        trial.median_ns = trial.earlier_median_ns = stored.median_ns;
+        trial.runs = stored.runs;
+        trial.earlier = true;
+        stored.digest = trial.digest;
+        trials_.emplace(trial.digest, std::move(trial));
+        earlier_.push_back(std::move(stored));
+    }
+}
+
+/// Tells the strategy what earlier sessions measured, in this session's frame: what was measured in both joins the two.
+void SearchSession::observe_known(Strategy& strategy) {
+    double factor = 1;
+    double fastest = 0;
+    for (const auto& [digest, trial] : trials_) {
+        if (trial.earlier || !trial.measured() || trial.earlier_median_ns <= 0 || trial.cost <= 0) continue;
+        if (fastest != 0 && trial.cost >= fastest) continue;
+        fastest = trial.cost;
+        factor = trial.cost / trial.earlier_median_ns;
+    }
+    for (const StoredTrial& stored : earlier_) {
+        Trial& trial = trials_.at(stored.digest);
+        if (trial.earlier && trial.measured()) trial.cost = trial.median_ns * factor;
+        if (const std::optional<Proposal> proposal = try_read_point(stored.point))
+            strategy.observe(*proposal, trial.measured() && trial.cost > 0 ? std::optional<double>(trial.cost) : std::nullopt);
+    }
+}
+
+Trial* SearchSession::try_known(const dsl::Schedule& schedule) {
+    const auto found = trials_.find(dsl::schedule_digest(schedule));
+    return found == trials_.end() ? nullptr : &found->second;
+}
+
+std::string SearchSession::point_text(const Proposal& proposal) const {
+    return json{{"space", space_digests_[proposal.space]}, {"point", proposal.point}}.dump();
+}
+
+std::optional<Proposal> SearchSession::try_read_point(const std::string& text) const {
+    if (text.empty()) return std::nullopt;
+    try {
+        const json object = json::parse(text);
+        const std::string digest = object.at("space");
+        for (std::size_t space = 0; space < space_digests_.size(); ++space)
+            if (space_digests_[space] == digest) return Proposal{space, object.at("point").get<dsl::Point>(), "earlier"};
+    } catch (const json::exception&) {
+        // Not a point of this release: the schedule is still known by its digest.
+    }
+    return std::nullopt;
+}
+
+} // namespace tilewright::autotune

@@ -1,0 +1,124 @@
+// autotune/session_starts.cpp: schedules that do not come from the space: defaults, the store, files, Halide's autoschedulers.
+#include <algorithm>
+
+#include "autotune/search_session.h"
+#include "dsl/base/error.h"
+#include "dsl/schedule_text.h"
+
+namespace tilewright::autotune {
+
+dsl::Schedule SearchSession::default_of(const Variant& variant) {
+    const dsl::AlgorithmInfo* info = try_describe(variant);
+    if (info == nullptr) throw InternalError("default schedule: variant " + words_of(variant) + " has no translation.");
+    return env_.rules.default_schedule(*info, machine_);
+}
+
+bool SearchSession::starts_over() { return elapsed_s() > job_.budget_s * kStartsShare || !stop_reason().empty(); }
+
+void SearchSession::try_start(const dsl::Schedule& schedule, const std::string& origin) {
+    if (!schedule.is_concrete())
+        throw ScheduleError(origin + ": it has holes or choices; a start must be one schedule.", "Give it as --space.");
+    attempt(schedule, origin, "");
+}
+
+void SearchSession::run_starts() {
+    phase("starts");
+    // Starts of a person are read first: a mistake in them should be said at once, not after seconds of search.
+    std::vector<dsl::Schedule> given;
+    for (std::size_t i = 0; i < job_.starts.size(); ++i)
+        given.push_back(dsl::parse_schedule(job_.starts[i], "<start " + std::to_string(i + 1) + ">"));
+
+    const dsl::Schedule first = default_of(variants_.front());
+    default_digest_ = dsl::schedule_digest(first);
+    const Trial* first_trial = attempt(first, "default", "", true);
+    if (first_trial != nullptr && first_trial->outcome.kind == OutcomeKind::wrong_answer)
+        wrong_variants_[variants_.front()] = first_trial->outcome.text;
+
+    if (stored_best_ && !cancelled()) {
+        try {
+            attempt(dsl::parse_schedule(stored_best_->schedule, "<store>"), "stored best", "", true);
+        } catch (const ScheduleError& error) {
+            notes_.push_back(std::string("the stored best schedule could not be read: ") + error.what());
+        }
+    }
+    for (std::size_t i = 0; i < given.size() && !cancelled(); ++i) try_start(given[i], "file");
+    for (const StoredRecord& record : log_.family(job_.family_key, machine_.fingerprint, job_.workload_key)) {
+        if (starts_over()) break;
+        try {
+            attempt(dsl::parse_schedule(record.schedule, "<store>"), "family", "");
+        } catch (const ScheduleError&) {
+            // Written by another release: it is only a hint.
+        }
+    }
+    for (std::size_t i = 1; i < variants_.size() && !starts_over(); ++i) {
+        if (try_describe(variants_[i]) == nullptr) continue;
+        const Trial* trial = attempt(default_of(variants_[i]), "default", "");
+        // One wrong default condemns its variant: whatever is bit-equal to it is wrong as well.
+        if (trial != nullptr && trial->outcome.kind == OutcomeKind::wrong_answer)
+            wrong_variants_[variants_[i]] = trial->outcome.text;
+    }
+    const Variant best = incumbent_ != nullptr ? variant_of(incumbent_->schedule, variants_.front()) : variants_.front();
+    for (const char* name : kAutoschedulers) {
+        if (starts_over()) break;
+        const OrOutcome<dsl::Schedule> proposed = bench_.autoschedule(name, best);
+        if (proposed.value)
+            attempt(*proposed.value, name, "");
+        else
+            notes_.push_back(std::string(name) + " has no schedule: " + proposed.outcome.text);
+    }
+    // Spaces of wrong variants hold nothing worth a build.
+    for (std::size_t i = spaces_.size(); i-- > 0;) {
+        const auto wrong = wrong_variants_.find(variant_of(spaces_[i].space.text(), variants_.front()));
+        if (wrong == wrong_variants_.end()) continue;
+        notes_.push_back("variant " + spaces_[i].label + " is left out: " + wrong->second);
+        spaces_.erase(spaces_.begin() + static_cast<std::ptrdiff_t>(i));
+        space_digests_.erase(space_digests_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+}
+
+/// Measures one given schedule beside the stored best one (or the default).
+void SearchSession::run_fixed() {
+    phase("fixed");
+    const dsl::Schedule fixed = dsl::parse_schedule(*job_.fixed_schedule, "<schedule>");
+    if (!fixed.is_concrete())
+        throw ScheduleError("<schedule>: it has holes or choices, so it is not one schedule but a space.",
+                            "Give it as --space.");
+    const dsl::Schedule first = default_of(variants_.front());
+    default_digest_ = dsl::schedule_digest(first);
+    attempt(first, "default", "", true);
+    if (stored_best_) attempt(dsl::parse_schedule(stored_best_->schedule, "<store>"), "stored best", "", true);
+    Trial* const beside = incumbent_;
+    Trial* trial = attempt(fixed, "file", "", true);
+    if (trial == nullptr) trial = try_known(fixed);
+    reason_ = "one schedule was measured";
+    if (trial == nullptr) {
+        reason_ = "interrupted";
+        return;
+    }
+    fixed_ = FixedResult{};
+    fixed_->outcome = trial->outcome;
+    if (!trial->measured()) return;
+    fixed_->median_ns = trial->median_ns;
+    fixed_->best_ns = beside != nullptr ? beside->median_ns : trial->median_ns;
+    fixed_->to_best.interval = Interval{1, 1};
+    if (beside != nullptr && beside != trial && !cancelled()) {
+        MeasureRequest request;
+        request.candidate = trial->digest;
+        request.incumbent = beside->digest;
+        request.budget_s = std::clamp(left_s(), 0.5, 3.0);
+        request.min_runs = 8;
+        request.max_runs = 60;
+        request.give_up_ratio = 1e9;
+        const OrOutcome<PairedTimes> times = bench_.measure(request);
+        if (times.value) {
+            fixed_->median_ns = median(times.value->candidate_ns);
+            fixed_->best_ns = median(times.value->incumbent_ns);
+            fixed_->to_best = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
+        }
+    }
+    compare_with_default();
+    // The record changes only where the given schedule beat what was stored, or nothing was.
+    if (incumbent_ != nullptr && (incumbent_ == trial || !stored_best_)) log_.put(record(reason_));
+}
+
+} // namespace tilewright::autotune

@@ -1,0 +1,57 @@
+// autotune/trial_log.cpp: the first failure of the store is said once; the search then goes on without it.
+#include "autotune/trial_log.h"
+
+#include "dsl/base/error.h"
+
+namespace tilewright::autotune {
+
+template <class Body> void TrialLog::attempt(Body&& body) {
+    if (store_ == nullptr) return;
+    try {
+        body();
+    } catch (const StoreError& error) {
+        store_ = nullptr;
+        if (warn_) warn_(std::string(error.what()) + " The search goes on; nothing further is stored.");
+    }
+}
+
+void TrialLog::begin(const StoredWorkload& workload) {
+    if (store_ != nullptr && warn_)
+        for (const std::string& warning : store_->warnings()) warn_(warning);
+    // What may only be read is read; its warning was given above.
+    if (store_ != nullptr && store_->read_only()) return;
+    attempt([&] { store_->put_workload(workload); });
+}
+void TrialLog::add(const StoredTrial& trial) {
+    if (store_ != nullptr && store_->read_only()) return;
+    attempt([&] { store_->put_trial(trial); });
+}
+void TrialLog::add(const StoredTrial& trial, const StoredRecord& record) {
+    if (store_ != nullptr && store_->read_only()) return;
+    attempt([&] { store_->put_trial_and_record(trial, record); });
+}
+void TrialLog::put(const StoredRecord& record) {
+    if (store_ != nullptr && store_->read_only()) return;
+    attempt([&] { store_->put_record(record); });
+}
+void TrialLog::put_machine(const Machine& machine) {
+    if (store_ != nullptr && store_->read_only()) return;
+    attempt([&] { store_->put_machine(machine); });
+}
+std::vector<StoredTrial> TrialLog::trials(const std::string& workload) {
+    std::vector<StoredTrial> trials;
+    attempt([&] { trials = store_->trials(workload); });
+    return trials;
+}
+std::optional<StoredRecord> TrialLog::best(const std::string& workload) {
+    std::optional<StoredRecord> record;
+    attempt([&] { record = store_->best(workload); });
+    return record;
+}
+std::vector<StoredRecord> TrialLog::family(const std::string& family, const std::string& machine, const std::string& except) {
+    std::vector<StoredRecord> records;
+    attempt([&] { records = store_->family(family, machine, except); });
+    return records;
+}
+
+} // namespace tilewright::autotune

@@ -1,0 +1,33 @@
+// autotune/trial_log.h: the search's side of the store: everything is written at once, and a failing store costs one warning.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autotune/store/store.h"
+
+namespace tilewright::autotune {
+
+class TrialLog {
+  public:
+    TrialLog(Store* store, std::function<void(const std::string&)> warn) : store_(store), warn_(std::move(warn)) {}
+
+    bool active() const { return store_ != nullptr; }
+    void begin(const StoredWorkload& workload);
+    void add(const StoredTrial& trial);
+    void add(const StoredTrial& trial, const StoredRecord& record);
+    void put(const StoredRecord& record);
+    std::vector<StoredTrial> trials(const std::string& workload);
+    std::optional<StoredRecord> best(const std::string& workload);
+    std::vector<StoredRecord> family(const std::string& family, const std::string& machine, const std::string& except);
+    void put_machine(const Machine& machine);
+
+  private:
+    template <class Body> void attempt(Body&& body);
+    Store* store_;
+    std::function<void(const std::string&)> warn_;
+};
+
+} // namespace tilewright::autotune

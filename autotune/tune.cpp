@@ -1,0 +1,180 @@
+// autotune/tune.cpp: the search: propose, check, build, verify, measure, record.
+#include "autotune/tune.h"
+
+#include "autotune/search_session.h"
+#include "dsl/base/error.h"
+#include "dsl/schedule_text.h"
+
+namespace tilewright::autotune {
+
+using nlohmann::json;
+
+TuneResult SearchSession::run() {
+    emit({{"event", "started"}, {"workload", job_.workload_key}, {"summary", job_.summary}, {"budget_s", job_.budget_s}});
+    log_.begin({job_.workload_key, job_.family_key, job_.function, job_.summary, machine_.fingerprint, 0});
+    open_spaces();
+    read_known();
+    if (job_.fixed_schedule) {
+        run_fixed();
+        return result();
+    }
+    run_starts();
+    run_strategy();
+    run_finals();
+    compare_with_default();
+    if (incumbent_ != nullptr) log_.put(record(reason_));
+    return result();
+}
+
+/// check -> build -> verify -> measure -> record. Null only when the same schedule is known already and `again` is false.
+Trial* SearchSession::attempt(const dsl::Schedule& schedule, const std::string& origin, const std::string& point, bool again) {
+    const std::string digest = dsl::schedule_digest(schedule);
+    const auto known = trials_.find(digest);
+    if (known != trials_.end() && !(again && known->second.earlier)) return nullptr;
+    Trial& trial = trials_[digest];
+    const double earlier_median_ns = trial.earlier_median_ns;
+    trial = Trial{};
+    trial.earlier_median_ns = earlier_median_ns;
+    if (digest == default_digest_) default_ = &trial;
+    trial.digest = digest;
+    trial.schedule = schedule;
+    trial.text = dsl::print_schedule(schedule);
+    trial.origin = origin;
+
+    Trial* const before = incumbent_;
+    trial.outcome = build_verify_measure(trial);
+    if (cancelled() && !trial.measured()) {
+        // The interruption may be what failed it: no verdict on the candidate is kept.
+        if (default_ == &trial) default_ = nullptr;
+        trials_.erase(digest);
+        return nullptr;
+    }
+    ++new_trials_;
+    ++outcomes_[outcome_name(trial.outcome.kind)];
+    if (incumbent_ == &trial && before != &trial)
+        log_.add(stored(trial, point), record("running"));
+    else
+        log_.add(stored(trial, point));
+    emit({{"event", "trial"},
+          {"trial", new_trials_},
+          {"digest", digest},
+          {"origin", origin},
+          {"outcome", outcome_name(trial.outcome.kind)},
+          {"text", trial.outcome.text},
+          {"median_ns", trial.median_ns},
+          {"best_ns", incumbent_ != nullptr ? incumbent_->median_ns : 0.0}});
+    if (incumbent_ == &trial && before != &trial)
+        emit({{"event", "new_best"},
+              {"trial", new_trials_},
+              {"digest", digest},
+              {"origin", origin},
+              {"schedule", trial.text},
+              {"median_ns", trial.median_ns},
+              {"ratio_to_default", default_ != nullptr && default_->measured() && default_->cost > 0
+                                       ? json(trial.cost / default_->cost)
+                                       : json()}});
+    return &trial;
+}
+
+/// Sets times and cost of `trial` on success; may make it the incumbent.
+Outcome SearchSession::build_verify_measure(Trial& trial) {
+    const Variant variant = variant_of(trial.schedule, variants_.front());
+    if (const auto wrong = wrong_variants_.find(variant); wrong != wrong_variants_.end())
+        return {OutcomeKind::wrong_answer, "its variant (" + words_of(variant) + ") is wrong: " + wrong->second};
+    const dsl::AlgorithmInfo* info = try_describe(variant);
+    if (info == nullptr) return {OutcomeKind::illegal, "variant " + words_of(variant) + ": no translation."};
+    const std::vector<dsl::Violation> violations = env_.rules.check(*info, trial.schedule);
+    if (!violations.empty()) return {OutcomeKind::illegal, violations.front().text()};
+    const OrOutcome<Built> built = bench_.build(trial.schedule);
+    if (!built.value) return built.outcome;
+    if (cancelled()) return {OutcomeKind::build_failed, "cancelled"};
+    if (const std::optional<Outcome> wrong = bench_.verify(*built.value)) return *wrong;
+
+    for (int attempt = 0; attempt < 3; ++attempt) {
+        MeasureRequest request;
+        request.candidate = trial.digest;
+        request.incumbent = incumbent_ != nullptr && incumbent_ != &trial ? incumbent_->digest : "";
+        request.budget_s = 0.35;
+        request.min_runs = request.incumbent.empty() ? 8 : 3;
+        request.max_runs = 24;
+        request.give_up_ratio = 1.15;
+        OrOutcome<PairedTimes> times = bench_.measure(request);
+        if (times.value && !times.value->incumbent_ns.empty()) {
+            // A near tie is worth more runs; most candidates are not near.
+            const PairedRatio first = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
+            if (first.ratio < 1.03 && !is_faster(first) && !is_slower(first) && !cancelled()) {
+                request.budget_s = 1.0;
+                request.min_runs = 8;
+                request.max_runs = 48;
+                const OrOutcome<PairedTimes> more = bench_.measure(request);
+                if (more.value) {
+                    auto append = [](std::vector<double>& to, const std::vector<double>& from) { to.insert(to.end(), from.begin(), from.end()); };
+                    append(times.value->candidate_ns, more.value->candidate_ns);
+                    append(times.value->incumbent_ns, more.value->incumbent_ns);
+                } else {
+                    times = more;
+                }
+            }
+        }
+        if (!times.value) {
+            if (!times.outcome.of_incumbent) return times.outcome;
+            // What everything is compared with has failed: it cannot stay the best.
+            drop_incumbent(times.outcome);
+            continue;
+        }
+        trial.median_ns = median(times.value->candidate_ns);
+        trial.runs = static_cast<int>(times.value->candidate_ns.size());
+        if (times.value->incumbent_ns.empty()) {
+            trial.cost = trial.median_ns;
+            // Without an incumbent to pair with, an earlier frame (if any) is joined by plain medians.
+            trial.outcome = {};
+            make_incumbent(trial);
+        } else {
+            const PairedRatio ratio = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
+            trial.cost = incumbent_->cost * ratio.ratio;
+            trial.outcome = {};
+            if (is_faster(ratio)) make_incumbent(trial);
+        }
+        return {};
+    }
+    return {OutcomeKind::run_crashed, "the schedules it was to be compared with failed too"};
+}
+
+void SearchSession::run_strategy() {
+    if (stop_reason().empty()) phase("search");
+    const std::unique_ptr<Strategy> strategy =
+        make_strategy(job_.strategy, spaces_, job_.seed * 0x9e3779b97f4a7c15ULL + earlier_.size() + 1);
+    observe_known(*strategy);
+    for (int known_in_a_row = 0; (reason_ = stop_reason()).empty();) {
+        const std::optional<Proposal> proposal = known_in_a_row < kKnownInARow ? strategy->propose() : std::nullopt;
+        if (!proposal) {
+            reason_ = "every point of the space was tried";
+            return;
+        }
+        const dsl::Schedule schedule = spaces_[proposal->space].space.at(proposal->point);
+        const Trial* trial = attempt(schedule, proposal->origin, point_text(*proposal));
+        // Two points may be the same schedule: the second costs nothing.
+        known_in_a_row = trial == nullptr ? known_in_a_row + 1 : 0;
+        if (trial == nullptr) trial = try_known(schedule);
+        if (trial != nullptr)
+            strategy->observe(*proposal, trial->measured() ? std::optional<double>(trial->cost) : std::nullopt);
+    }
+}
+
+/// Why the search should stop now; empty: it should not.
+std::string SearchSession::stop_reason() {
+    if (cancelled()) return "interrupted";
+    if (job_.max_trials > 0 && new_trials_ >= job_.max_trials) return "the number of trials was used up";
+    if (left_s() <= std::min(kMostFinalS, job_.budget_s * kFinalShare)) return "the time budget was used up";
+    if (near_limit()) return "95 % of this machine's measured memory bandwidth was reached";
+    if (new_trials_ - last_gain_ >= kTrialsWithoutGain)
+        return "nothing better was found in " + std::to_string(kTrialsWithoutGain) + " trials";
+    return "";
+}
+
+TuneResult tune(const Job& job, const TuneEnvironment& environment) {
+    if (environment.workbench == nullptr) throw InternalError("tune: no workbench.");
+    return SearchSession(job, environment).run();
+}
+
+} // namespace tilewright::autotune
