@@ -179,7 +179,8 @@ class SpaceBuilder {
     /// The loop of an attached stage to vectorize and the factor, both "" where there is none.
     std::pair<std::string, std::string> vector_loop_of(const dsl::StageInfo& stage, const StagePlan& plan) const {
         if (stage.part == "block" || stage.pure.loops.empty()) return {"", ""};
-        if (stage.part == "lanes") return {stage.pure.loops.back().name, std::to_string(default_lanes(stage, graph_, machine_))};
+        // All lanes as one vector: they stay in registers while the reduced loop is unrolled.
+        if (stage.part == "lanes") return {stage.pure.loops.back().name, std::to_string(extent_of(stage.pure.loops.back(), 16))};
         const RootLoops& root = roots_.at(plan.root->name);
         const bool at_vector = plan.attach_stage != plan.root->name ? vector_granular(*graph_.find(plan.attach_stage))
                                                                      : plan.attach_loop == root.attach_at.back() && !root.vector_axis.empty();
