@@ -1,0 +1,78 @@
+"""tilewright: turns a slow NumPy function, unchanged, into tuned native code.
+
+Everything but the errors is imported at first use, so that `import tilewright` costs next to nothing beyond NumPy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .errors import (
+    DeviceError,
+    Error,
+    ExportError,
+    FallbackWarning,
+    InternalError,
+    ScheduleError,
+    StoreError,
+    TraceError,
+    TranslateError,
+)
+
+if TYPE_CHECKING:
+    from .decorator import JitFunction, jit
+    from .specialization import Specialization
+    from .thread_budget import get_num_threads, parallel_backend, pool_info, set_num_threads, threads, trim_pool
+    from .tuning import TuneResult
+
+__version__ = "0.1.0"
+
+# Where the names that are imported at first use live.
+_HOME = {
+    "jit": "decorator",
+    "JitFunction": "decorator",
+    "Specialization": "specialization",
+    "TuneResult": "tuning",
+    "get_num_threads": "thread_budget",
+    "parallel_backend": "thread_budget",
+    "pool_info": "thread_budget",
+    "set_num_threads": "thread_budget",
+    "threads": "thread_budget",
+    "trim_pool": "thread_budget",
+}
+
+__all__ = [
+    "DeviceError",
+    "Error",
+    "ExportError",
+    "FallbackWarning",
+    "InternalError",
+    "JitFunction",
+    "ScheduleError",
+    "Specialization",
+    "StoreError",
+    "TraceError",
+    "TranslateError",
+    "TuneResult",
+    "get_num_threads",
+    "jit",
+    "parallel_backend",
+    "pool_info",
+    "set_num_threads",
+    "threads",
+    "trim_pool",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{home}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

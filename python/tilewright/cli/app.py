@@ -1,0 +1,91 @@
+"""Entry of the command: which subcommand is meant, and one line instead of a traceback for a user's mistake."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..errors import Error, InternalError
+
+OK, SCRIPT_RAISED, USAGE, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 130
+SUBCOMMANDS = ("run", "show", "db", "doctor")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """`autotune SCRIPT…` or `autotune run|show|db|doctor …`. Returns the exit code (and is the console script)."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _dispatch(arguments)
+    except KeyboardInterrupt:
+        print("autotune: interrupted", file=sys.stderr)
+        code = INTERRUPTED
+    except InternalError as error:
+        print(f"autotune: {error}", file=sys.stderr)
+        code = USAGE
+        if os.environ.get("TILEWRIGHT_TRACEBACK"):
+            raise
+    except Error as error:
+        print(f"autotune: {error}", file=sys.stderr)
+        code = USAGE
+    except BrokenPipeError:
+        # The reader of our output is gone; what the interpreter flushes at exit must not complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        code = USAGE
+    return code
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if arguments and arguments[0] in SUBCOMMANDS:
+        name, rest = arguments[0], arguments[1:]
+        if name == "run":
+            from .run_command import app
+        elif name == "show":
+            from .show_command import app
+        elif name == "db":
+            from .db_command import app
+        else:
+            from .doctor_command import app
+        return invoke(app, rest, f"autotune {name}")
+    from .tune_command import app
+
+    return invoke(app, arguments or ["--help"], "autotune")
+
+
+def invoke(app: object, arguments: list[str], name: str) -> int:
+    """Run a typer app; its usage errors are printed by click and end with 2."""
+    import typer
+
+    own, script_arguments = split_at_dashes(arguments)
+    from . import script_arguments as passed
+
+    passed.arguments = script_arguments
+    command = typer.main.get_command(app)  # type: ignore[arg-type]
+    try:
+        result = command.main(args=own, prog_name=name, standalone_mode=False)
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        return _click_error(error)
+    return result if isinstance(result, int) else OK
+
+
+def split_at_dashes(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """What is before `--` is ours, what is after it the script's."""
+    if "--" in arguments:
+        place = arguments.index("--")
+        return arguments[:place], arguments[place + 1 :]
+    return arguments, []
+
+
+def _click_error(error: Exception) -> int:
+    show = getattr(error, "show", None)
+    if show is not None:  # a click usage error prints itself
+        show()
+        return USAGE
+    if type(error).__name__ in ("Exit", "Abort"):
+        return int(getattr(error, "exit_code", INTERRUPTED))
+    raise error
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,135 @@
+"""`autotune db list|check|export|merge|prune`: the store of what was learnt."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .. import settings
+from ..errors import StoreError
+from ..native import compiler
+from ..tuning import format_ns
+from .app import OK, SCRIPT_RAISED
+
+app = typer.Typer(
+    add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True,
+    help="Look after the store of what was learnt.",
+)  # fmt: skip
+
+_Db = Annotated[Path | None, typer.Option("--db", help="The store, instead of TILEWRIGHT_DB or the usual place.")]
+
+
+@app.command("list")
+def list_records(db: _Db = None, as_json: Annotated[bool, typer.Option("--json")] = False) -> int:
+    """What is stored: a line per workload."""
+    rows = _open(db).list()
+    if as_json:
+        print(json.dumps(rows, default=str))
+        return OK
+    if not rows:
+        print("nothing is stored yet")
+    for row in rows:
+        print(_line(row))
+    return OK
+
+
+@app.command()
+def check(db: _Db = None) -> int:
+    """Whether the store is sound; its problems, one a line, and exit code 1 otherwise."""
+    problems = _open(db).check()
+    for problem in problems:
+        print(problem)
+    if not problems:
+        print(f"{_path(db)}: sound")
+    return SCRIPT_RAISED if problems else OK
+
+
+@app.command()
+def export(
+    target: Annotated[Path, typer.Argument(help="FILE.json for JSON, - for JSON on stdout, else a store of its own.")],
+    db: _Db = None,
+) -> int:
+    """Write everything as JSON or as another store."""
+    store = _open(db)
+    if str(target) == "-":
+        print(store.export_json())
+    elif target.suffix == ".json":
+        _refuse_existing(target)
+        target.write_text(store.export_json())
+    else:
+        _refuse_existing(target)
+        store.export_store(str(target))
+    return OK
+
+
+@app.command()
+def merge(
+    sources: Annotated[list[Path], typer.Argument(help="Other stores, or exported JSON files.")], db: _Db = None
+) -> int:
+    """Take in other stores; the faster record of a workload stays."""
+    store = _open(db, create=True)
+    for source in sources:
+        if not source.is_file():
+            raise StoreError(f"{source}: no such file.")
+        print(f"{source}: {store.merge(str(source))} new trials")
+    return OK
+
+
+@app.command()
+def prune(
+    older_than: Annotated[
+        float | None, typer.Option(help="Workloads whose last trial is older than so many days.")
+    ] = None,
+    foreign: Annotated[bool, typer.Option("--foreign", help="Workloads of other machines.")] = False,
+    keep: Annotated[int | None, typer.Option(min=0, help="Keep the newest so many trials of each workload.")] = None,
+    db: _Db = None,
+) -> int:
+    """Forget what is old, foreign or too much. Records of what stays are kept."""
+    if older_than is None and keep is None and not foreign:
+        print("autotune: db prune: say what may go: --older-than DAYS, --foreign, --keep N.", file=sys.stderr)
+        return 2
+    options: dict[str, Any] = {}
+    if older_than is not None:
+        options["older_than_days"] = older_than
+    if keep is not None:
+        options["keep_trials"] = keep
+    if foreign:
+        options["foreign_to"] = compiler().machine(None)["fingerprint"]
+    gone = _open(db).prune(options)
+    print(f"forgot {gone['workloads']} workloads and {gone['trials']} trials")
+    return OK
+
+
+def _path(db: Path | None) -> Path:
+    path = settings.store_path(db)
+    if path is None:
+        raise StoreError("store: there is no home directory.", "Give --db FILE.")
+    return path
+
+
+def _open(db: Path | None, create: bool = False) -> Any:
+    path = _path(db)
+    if not create and not path.exists():
+        raise StoreError(f"{path}: no store there.", "Tune something first, or give --db FILE.")
+    store = compiler().Store(str(path))
+    for warning in getattr(store, "warnings", list)():
+        print(f"warning: {warning}", file=sys.stderr)
+    return store
+
+
+def _refuse_existing(target: Path) -> None:
+    if target.exists():
+        raise StoreError(f"{target}: exists.", "Choose another name.")
+
+
+def _line(row: dict[str, Any]) -> str:
+    workload = row.get("workload") or row
+    record = row.get("record") or {}
+    what = workload.get("summary") or workload.get("function") or workload.get("key")
+    if not record:
+        return f"{what}: {row.get('trials', 0)} trials, no record"
+    return f"{what}: {format_ns(float(record['median_ns']))}, {row.get('trials', 0)} trials, stopped: {record.get('reason')}"

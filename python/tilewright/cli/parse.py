@@ -1,0 +1,77 @@
+"""Values of options: durations, targets, files. Each refusal names the option and what it takes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ..machine import resolve_isa
+from ..record import Script
+from . import script_arguments
+
+_UNITS_S = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0, "min": 60.0, "h": 3600.0}
+_MAX_TEXT_BYTES = 1 << 20
+_SKIPPED = {"__pycache__", "node_modules", "build", "site-packages"}
+
+
+class UsageError(Exception):
+    """A line for the user; exit code 2."""
+
+
+def duration_s(text: str) -> float:
+    """60, 60s, 1.5m, 2h -> seconds."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|)\s*", text)
+    if not match or not float(match[1]):
+        raise UsageError(f"--budget: {text!r} is no duration. Write 60s, 2m or 1h.")
+    return float(match[1]) * _UNITS_S[match[2]]
+
+
+def targets(values: list[str]) -> tuple[str, ...]:
+    """`--target host,x86-64-v3 --target x86-64` -> three levels."""
+    names = [name.strip() for value in values for name in value.split(",") if name.strip()]
+    for name in names:
+        try:
+            resolve_isa(name)
+        except ValueError as error:
+            raise UsageError(f"--target: {str(error).removeprefix('target: ')}") from None
+    return tuple(dict.fromkeys(names)) or ("host",)
+
+
+def text_file(option: str, path: Path | None) -> str | None:
+    """The text of a schedule or space file."""
+    if path is None:
+        return None
+    try:
+        if path.stat().st_size > _MAX_TEXT_BYTES:
+            raise UsageError(
+                f"{option}: {path} has {path.stat().st_size} bytes; such files have at most {_MAX_TEXT_BYTES}."
+            )
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{option}: {path}: {(error.strerror or str(error)).lower()}.") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{option}: {path}: is no text.") from None
+
+
+def scripts_of(paths: list[Path], module: str | None) -> list[Script]:
+    """The scripts meant: files as given, folders as the scripts inside, `-m pkg.mod`."""
+    if module is not None:
+        if paths:
+            raise UsageError(f"-m {module}: and {paths[0]}: give a module or scripts, not both.")
+        return [Script(None, module, script_arguments.arguments)]
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(
+                p
+                for p in path.rglob("*.py")
+                if not any(part.startswith(".") or part in _SKIPPED or part.endswith("_tuned") for part in p.parts)
+            )
+            if not inside:
+                raise UsageError(f"{path}: no Python script in this folder.")
+            found += inside
+        else:
+            found.append(path)
+    if not found:
+        raise UsageError("no script given. Try `autotune script.py`; `autotune --help` lists the options.")
+    return [Script(path, None, list(script_arguments.arguments)) for path in found]

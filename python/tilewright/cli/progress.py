@@ -1,0 +1,109 @@
+"""Progress on stderr: a live line on a terminal, plain lines elsewhere, nothing with --quiet."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from ..tuning import format_ns
+
+_PLAIN_EVERY_S = 5.0
+
+
+class Progress:
+    """Turns the search's events into lines. `numpy_ns` makes times into speed-ups."""
+
+    def __init__(self, quiet: bool, budget_s: float) -> None:
+        self._quiet = quiet
+        self._budget_s = budget_s
+        self._numpy_ns = 0.0
+        self._best_ns = 0.0
+        self._tried = 0
+        self._started = time.monotonic()
+        self._search_started = 0.0
+        self._last_line = 0.0
+        self._status: Any = None
+        self._console: Any = None
+        if not quiet and sys.stderr.isatty():
+            from rich.console import Console
+
+            self._console = Console(stderr=True, highlight=False)
+
+    def __enter__(self) -> Progress:
+        if self._console is not None:
+            self._status = self._console.status("starting")
+            self._status.__enter__()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        if self._status is not None:
+            self._status.__exit__(*details)
+            self._status = None
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        if self._quiet:
+            return
+        if self._console is not None:
+            self._console.print(text, markup=False)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    def warn(self, text: str) -> None:
+        """A line that is said even when quiet."""
+        if self._console is not None:
+            self._console.print(text, markup=False)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    def numpy_time(self, ns: float) -> None:
+        """What speed-ups are relative to."""
+        self._numpy_ns = ns
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        """One event of the search."""
+        kind = event.get("event")
+        if kind == "started":
+            self._search_started = time.monotonic()
+        elif kind == "phase":
+            self._live(str(event.get("phase") or event.get("name") or ""))
+        elif kind == "warning":
+            self.warn(f"warning: {event.get('message') or event.get('text')}")
+        elif kind == "trial":
+            self._tried = int(event.get("n") or self._tried + 1)
+        elif kind == "new_best":
+            self._best_ns = float(event.get("median_ns") or event.get("best_ns") or 0)
+            self._best_line()
+        if kind in ("trial", "tick"):
+            self._summary()
+
+    def _best_line(self) -> None:
+        self._last_line = time.monotonic()
+        self.say(f"{self._elapsed():6.1f} s  {self._state()}")
+
+    def _summary(self) -> None:
+        if self._status is not None:
+            self._live(self._state())
+        elif time.monotonic() - self._last_line > _PLAIN_EVERY_S and self._search_started:
+            self._best_line()
+
+    def _live(self, text: str) -> None:
+        if self._status is not None:
+            self._status.update(text)
+
+    def _state(self) -> str:
+        best = "nothing measured yet"
+        if self._best_ns:
+            best = f"best {format_ns(self._best_ns)}"
+            if self._numpy_ns:
+                best += f", {self._numpy_ns / self._best_ns:.1f}x NumPy"
+        return f"{self._tried} candidates, {best}, {self._left():.0f} s left"
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._started
+
+    def _left(self) -> float:
+        if not self._search_started:
+            return self._budget_s
+        return max(0.0, self._budget_s - (time.monotonic() - self._search_started))

@@ -1,0 +1,119 @@
+"""Record a script, choose what to tune and trace it: what `autotune` and `autotune show` have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..decorator import JitFunction
+from ..errors import Error
+from ..record import Candidate, RecordedCall, Recorder, Script, run_script
+from ..record.choose import Choice, choose
+from ..specialization import Specialization
+
+
+@dataclass
+class Request:
+    """What the user asked about choosing."""
+
+    function: str | None = None
+    workload: str = "time"
+    strict: bool = False
+    contract: str = "numpy"
+    run_all: bool = False
+
+
+@dataclass
+class Prepared:
+    """A call ready to be tuned or shown."""
+
+    choice: Choice
+    function: JitFunction
+    specialization: Specialization
+
+    @property
+    def call(self) -> RecordedCall:
+        return self.choice.call
+
+
+def prepare(
+    script: Script, request: Request, isa: str = "host", db: Path | None = None
+) -> tuple[list[Prepared], list[str]]:
+    """Run the script and make specializations of the calls chosen. Raises NothingToTune, ScriptRaised, ScriptStopped."""
+    recorder = Recorder(
+        only=request.function,
+        first_only=request.workload == "first" and bool(request.function),
+        run_all=request.run_all,
+    )
+    main = run_script(script, recorder)
+    jitted: dict[int, JitFunction] = {}
+
+    def try_trace(candidate: Candidate, call: RecordedCall) -> Any:
+        function = _jit_of(candidate, jitted, request, isa)
+        try:
+            return _specialize(function, call)
+        except Error as error:
+            if request.strict:
+                raise
+            return str(error)
+
+    choices, refusals = choose(recorder, script.name, request.function, request.workload, try_trace)
+    prepared = [Prepared(c, jitted[id(c.candidate.function)], c.traced) for c in choices]
+    # The script's module must outlive the trace: hidden arguments are read from it.
+    for one in prepared:
+        one.function.__dict__["_script_module"] = main
+    return prepared, refusals
+
+
+def also_specialize(prepared: Prepared, signatures: list[str]) -> None:
+    """`--also float64,float64`: the same function for other dtypes, made from the recorded call."""
+    from .parse import UsageError
+
+    for text in signatures:
+        dtypes = [word.strip() for word in text.split(",") if word.strip()]
+        args, kwargs = prepared.call.args, dict(prepared.call.kwargs)
+        places: list[tuple[Any, Any]] = [(i, a) for i, a in enumerate(args) if isinstance(a, np.ndarray)]
+        places += [(k, v) for k, v in kwargs.items() if isinstance(v, np.ndarray)]
+        if len(dtypes) != len(places):
+            raise UsageError(
+                f"--also {text}: {len(dtypes)} dtypes, but {prepared.function.__name__} takes {len(places)} arrays."
+            )
+        changed = list(args)
+        for (place, array), name in zip(places, dtypes, strict=True):
+            try:
+                dtype = np.dtype(name)
+            except TypeError:
+                raise UsageError(f"--also {text}: NumPy knows no dtype {name!r}.") from None
+            # Few elements do: only dtypes and ranks enter the trace, and sizes serve as hints.
+            smaller = array[tuple(slice(0, 4096) for _ in array.shape)].astype(dtype)
+            if isinstance(place, int):
+                changed[place] = smaller
+            else:
+                kwargs[place] = smaller
+        known = len(prepared.function._specializations)
+        specialization, _bound = prepared.function._specialize(tuple(changed), kwargs)
+        if len(prepared.function._specializations) > known:
+            specialization.example = _bound.without_data()
+
+
+def _specialize(function: JitFunction, call: RecordedCall) -> Specialization:
+    from ..native import compiler
+
+    specialization, bound = function._specialize(call.args, call.kwargs)
+    # What traces may still have no translation: known before anything is promised.
+    request = specialization.request(bound)
+    compiler().describe(request.program, request.options())
+    return specialization
+
+
+def _jit_of(candidate: Candidate, jitted: dict[int, JitFunction], request: Request, isa: str) -> JitFunction:
+    key = id(candidate.function)
+    if key not in jitted:
+        contract = getattr(candidate.jitted, "_contract", None) or request.contract
+        if request.contract != "numpy":
+            contract = request.contract
+        jitted[key] = JitFunction(candidate.function, target=isa, strict=request.strict, contract=contract)
+    return jitted[key]

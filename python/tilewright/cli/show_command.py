@@ -1,0 +1,101 @@
+"""`autotune show SCRIPT`: stages, loops, variants, space, the best schedule and why, lowered code, assembly."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .. import settings
+from ..binding import bind
+from ..errors import Error
+from ..record import ScriptRaised, ScriptStopped
+from ..record.choose import NothingToTune
+from .app import OK, SCRIPT_RAISED, USAGE
+from .parse import UsageError, scripts_of
+from .session import Prepared, Request, prepare
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+_PARTS = ("all", "stages", "space", "schedule", "program", "code")
+
+
+@app.command()
+def show(
+    scripts: Annotated[list[Path] | None, typer.Argument(help="A script.", show_default=False)] = None,
+    module: Annotated[str | None, typer.Option("-m", help="Run a module, as `python -m` does.")] = None,
+    function: Annotated[str | None, typer.Option(help="Show this function.")] = None,
+    workload: Annotated[str, typer.Option(help="Which call: time, first, largest, all.")] = "time",
+    part: Annotated[str, typer.Option(help=f"What to show: {', '.join(_PARTS)}.")] = "all",
+    db: Annotated[Path | None, typer.Option(help="The store.")] = None,
+    contract: Annotated[str, typer.Option(help="numpy, reproducible, fast.")] = "numpy",
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> int:
+    """Show what tilewright makes of a script's function."""
+    try:
+        if part not in _PARTS:
+            raise UsageError(f"--part: {part!r} is none of {', '.join(_PARTS)}.")
+        wanted = scripts_of(scripts or [], module)
+        if len(wanted) != 1:
+            raise UsageError(f"show: {len(wanted)} scripts given. Give one.")
+        prepared, refusals = prepare(wanted[0], Request(function, workload, False, contract))
+        for refusal in refusals:
+            print(refusal, file=sys.stderr)
+        for one in prepared:
+            _look_up(one, db)
+            _print(one, part, as_json)
+        return OK
+    except ScriptRaised as error:
+        print(f"autotune: {error}", file=sys.stderr)
+        return SCRIPT_RAISED
+    except (UsageError, ScriptStopped, NothingToTune, Error) as error:
+        print(f"autotune: {error}", file=sys.stderr)
+        return USAGE
+
+
+def _look_up(one: Prepared, db: Path | None) -> None:
+    from ..stored import stored_schedule
+
+    specialization = one.specialization
+    bound = bind(specialization.traced, specialization.program, one.call.args, one.call.kwargs)
+    found = stored_schedule(specialization, bound, settings.store_path(db))
+    if found is not None:
+        specialization.set_schedule(found.schedule, bound, file="store", label="tuned")
+        specialization.evidence = found.evidence
+    elif not specialization.versions:
+        specialization.add_version(bound)
+
+
+def _print(one: Prepared, part: str, as_json: bool) -> None:
+    specialization = one.specialization
+    if as_json:
+        document = {
+            "function": one.function.__name__,
+            "signature": specialization.signature,
+            "program": specialization.program.text,
+            "stages": specialization.stages,
+            "space": specialization.space,
+            "schedule": specialization.schedule,
+            "evidence": specialization.evidence,
+        }
+        print(json.dumps(document))
+        return
+    if part == "program":
+        print(specialization.program.text.rstrip())
+    elif part == "space":
+        print(specialization.space.rstrip())
+    elif part == "schedule":
+        print(specialization.schedule.rstrip())
+    elif part == "code":
+        print(specialization.explain(code=True))
+    elif part == "stages":
+        print(specialization.explain())
+    else:
+        print(one.choice.sentence)
+        print(specialization.explain())
+        print("space:")
+        print("\n".join(f"  {line}" for line in specialization.space.strip().splitlines()))
+        print(specialization.explain(code=True).partition("lowered code of ")[2].join(["lowered code of ", ""]))

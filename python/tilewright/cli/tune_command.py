@@ -1,0 +1,279 @@
+"""`autotune SCRIPT…`: record, trace, search, verify, store, export; then one line that says it all."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .. import settings
+from ..errors import Error, ScheduleError
+from ..export import ExportOptions, export_module
+from ..export.package import check_free
+from ..record import Script, ScriptRaised, ScriptStopped
+from ..record.choose import NothingToTune
+from ..tuning import TuneOptions, TuneResult, check_space_or_schedule, format_ns, tune_call
+from .app import INTERRUPTED, OK, PARTIAL, SCRIPT_RAISED, USAGE
+from .parse import UsageError, duration_s, scripts_of, targets, text_file
+from .progress import Progress
+from .session import Prepared, Request, also_specialize, prepare
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+_EPILOG = (
+    "Other commands: autotune run SCRIPT, autotune show SCRIPT, autotune db …, autotune doctor. "
+    "A script of such a name is given as ./show. Arguments of the script follow after --."
+)
+
+
+@app.command(epilog=_EPILOG)
+def tune(
+    context: typer.Context,
+    scripts: Annotated[
+        list[Path] | None, typer.Argument(help="Scripts, or folders of scripts.", show_default=False)
+    ] = None,
+    module: Annotated[str | None, typer.Option("-m", help="Run a module, as `python -m` does.")] = None,
+    function: Annotated[str | None, typer.Option(help="Tune this function.")] = None,
+    workload: Annotated[str, typer.Option(help="Which call: time (most NumPy time), first, largest, all.")] = "time",
+    target: Annotated[
+        list[str] | None,
+        typer.Option(help="host, x86-64, x86-64-v3, x86-64-v4; several give one module that picks at load."),
+    ] = None,
+    budget: Annotated[str, typer.Option(help="Time for the search: 60s, 2m, 1h.")] = "60s",
+    trials: Annotated[int, typer.Option(min=0, help="At most so many candidates; 0 is no limit.")] = 0,
+    db: Annotated[Path | None, typer.Option(help="The store, instead of TILEWRIGHT_DB or the usual place.")] = None,
+    threads: Annotated[int, typer.Option(min=0, help="Threads of a call; 0 is all usable.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the search's random numbers.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="The folder to write, instead of SCRIPT_tuned.")] = None,
+    space: Annotated[Path | None, typer.Option(help="Search this space.")] = None,
+    schedule: Annotated[Path | None, typer.Option(help="Measure this schedule beside the stored best.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail where something cannot be compiled.")] = False,
+    contract: Annotated[str, typer.Option(help="What results promise: numpy, reproducible, fast.")] = "numpy",
+    also: Annotated[list[str] | None, typer.Option(help="Add a signature to the module: float32,float32.")] = None,
+    wheel: Annotated[bool, typer.Option("--wheel", help="Write a wheel too.")] = False,
+    no_libs: Annotated[bool, typer.Option("--no-libs", help="No library stages in the module.")] = False,
+    allow_fallback: Annotated[bool, typer.Option("--allow-fallback", help="Ship lines that run in NumPy.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite what is at --out.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Results as JSON on stdout.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    run_all: Annotated[bool, typer.Option("--run-all", help="Let the script run to its end.")] = False,
+) -> int:
+    """Tune the slow NumPy function of a script and write it as a module that needs NumPy alone."""
+    try:
+        if workload not in ("time", "first", "largest", "all"):
+            raise UsageError(f"--workload: {workload!r} is none of time, first, largest, all.")
+        if contract not in ("numpy", "reproducible", "fast"):
+            raise UsageError(f"--contract: {contract!r} is none of numpy, reproducible, fast.")
+        wanted = scripts_of(scripts or [], module)
+        if len(wanted) > 1:
+            if out is not None or schedule is not None or space is not None:
+                raise UsageError("--out, --schedule and --space go with one script, not with several.")
+            return _batch(context, wanted, as_json)
+        options = _Options(
+            tune=TuneOptions(
+                budget_s=duration_s(budget),
+                max_trials=trials,
+                seed=seed,
+                threads=threads,
+                space=_checked("--space", space),
+                schedule=_checked("--schedule", schedule),
+                db=settings.store_path(db),
+                contract=contract,
+            ),
+            request=Request(function, workload, strict, contract, run_all),
+            export=ExportOptions(
+                targets=targets(target or []),
+                force=force,
+                replace_own=out is None,
+                wheel=wheel,
+                libraries=not no_libs,
+                allow_fallback=allow_fallback,
+                script=wanted[0].name,
+            ),
+            out=(out if out is not None else Path(f"{wanted[0].stem}_tuned")).absolute(),
+            also=also or [],
+        )
+        return tune_script(wanted[0], options, as_json, quiet)
+    except (UsageError, ScriptStopped, NothingToTune, ScheduleError) as error:
+        return _refuse(str(error), USAGE, as_json)
+    except ScriptRaised as error:
+        return _refuse(str(error), SCRIPT_RAISED, as_json)
+    except Error as error:
+        return _refuse(str(error), USAGE, as_json)
+
+
+class _Options:
+    """Everything but the script."""
+
+    def __init__(self, tune: TuneOptions, request: Request, export: ExportOptions, out: Path, also: list[str]) -> None:
+        self.tune = tune
+        self.request = request
+        self.export = export
+        self.out = out
+        self.also = also
+
+
+def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -> int:
+    """One script from recording to the closing line."""
+    check_free(options.out, options.export)  # before an hour of searching, not after
+    results: list[tuple[Prepared, TuneResult]] = []
+    with Progress(quiet, options.tune.budget_s) as progress:
+        progress.say(f"running {script.name}")
+        prepared, refusals = prepare(script, options.request)
+        for refusal in refusals:
+            progress.warn(refusal)
+        budget_s = options.tune.budget_s / len(prepared)
+        interrupted = False
+        for one in prepared:
+            progress.say(one.choice.sentence)
+            progress.say(f"the call: {one.function.__name__}({one.call.text()}), seen {one.call.count} times")
+            options.tune.budget_s = budget_s
+            result = _tune_one(one, options, progress)
+            results.append((one, result))
+            _adopt(one, result)
+            if result.raw.get("interrupted") or result.raw.get("cancelled"):
+                interrupted = True
+                break
+        measured = [(one, result) for one, result in results if result.complete]
+        written = None
+        if measured:
+            also_specialize(measured[0][0], options.also)
+            progress.say(f"writing {options.out}")
+            written = _export(measured, options)
+    _report(results, written, options, as_json)
+    if interrupted:
+        return INTERRUPTED
+    return OK if len(measured) == len(prepared) else PARTIAL
+
+
+def _tune_one(one: Prepared, options: _Options, progress: Progress) -> TuneResult:
+    progress.numpy_time(one.call.best_ns)
+    return tune_call(
+        one.specialization,
+        one.choice.candidate.function,
+        one.call.args,
+        one.call.kwargs,
+        options.tune,
+        progress,
+        numpy_ns=one.call.best_ns,
+    )
+
+
+def _adopt(one: Prepared, result: TuneResult) -> None:
+    if not result.complete:
+        return
+    from ..binding import bind
+
+    specialization = one.specialization
+    bound = bind(specialization.traced, specialization.program, one.call.args, one.call.kwargs)
+    specialization.set_schedule(result.schedule, bound, file="the best schedule", label="tuned")
+    specialization.evidence = result.evidence()
+
+
+def _export(measured: list[tuple[Prepared, TuneResult]], options: _Options) -> Path:
+    function = measured[0][0].function
+    specializations = list(dict.fromkeys([one.specialization for one, _ in measured if one.function is function]))
+    specializations += [s for s in function.specializations if s not in specializations]
+    return export_module(options.out, function, specializations, options.export)
+
+
+def _report(results: list[tuple[Prepared, TuneResult]], written: Path | None, options: _Options, as_json: bool) -> None:
+    if as_json:
+        document = {
+            "results": [{**r.evidence(), "complete": r.complete, "search": r.raw} for _, r in results],
+            "module": None if written is None else str(written),
+        }
+        print(json.dumps(document, default=str))
+        return
+    for one, result in results:
+        fixed = result.raw.get("fixed")
+        if fixed:
+            print(_fixed_line(one, fixed, result))
+        print(result.closing_line())
+    if written is not None:
+        print(f"wrote {written}: from {written.name} import {results[0][0].function.__name__}")
+
+
+def _fixed_line(one: Prepared, fixed: dict[str, Any], result: TuneResult) -> str:
+    name = one.function.__name__
+    outcome = fixed.get("outcome") or {}
+    kind = outcome.get("kind", "measured") if isinstance(outcome, dict) else str(outcome)
+    if kind != "measured":
+        text = outcome.get("text", "") if isinstance(outcome, dict) else ""
+        return f"{name}: your schedule: {kind.replace('_', ' ')}: {text}".rstrip(": ")
+    yours = float(fixed.get("median_ns") or 0)
+    return f"{name}: your schedule {format_ns(yours)}, the best known {format_ns(float(fixed.get('best_ns') or result.tuned_ns))}"
+
+
+def _checked(option: str, path: Path | None) -> str | None:
+    text = text_file(option, path)
+    return None if text is None else check_space_or_schedule(text, str(path))
+
+
+def _refuse(text: str, code: int, as_json: bool) -> int:
+    print(f"autotune: {text}", file=sys.stderr)
+    if as_json:
+        print(json.dumps({"error": text}))
+    return code
+
+
+def _batch(context: typer.Context, scripts: list[Script], as_json: bool) -> int:
+    """Each script in a process of its own, since each is __main__; then one summary."""
+    own = _own_arguments(context)
+    rows: list[tuple[str, int, dict[str, Any]]] = []
+    for script in scripts:
+        print(f"== {script.name}", file=sys.stderr, flush=True)
+        command = [sys.executable, "-m", "tilewright", "--json", *own, str(script.path)]
+        if script.arguments:
+            command += ["--", *script.arguments]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode == INTERRUPTED:
+            rows.append((script.name, INTERRUPTED, {}))
+            break
+        try:
+            document = json.loads(done.stdout.strip().splitlines()[-1])
+        except (ValueError, IndexError):
+            document = {}
+        rows.append((script.name, done.returncode, document))
+    if as_json:
+        print(json.dumps([{"script": name, "exit": code, **document} for name, code, document in rows]))
+    else:
+        for name, code, document in rows:
+            print(f"{name}: {_batch_line(code, document)}")
+    codes = {code for _, code, _ in rows}
+    if INTERRUPTED in codes:
+        return INTERRUPTED
+    return OK if codes == {OK} else PARTIAL
+
+
+def _batch_line(code: int, document: dict[str, Any]) -> str:
+    for result in document.get("results", []):
+        if result.get("complete"):
+            return (
+                f"{result['function']}: NumPy {format_ns(result['numpy_ns'])} -> tuned {format_ns(result['tuned_ns'])} "
+                f"({result['ratio']:.1f}x)"
+            )
+    return str(document.get("error") or f"not tuned (exit code {code})")
+
+
+def _own_arguments(context: typer.Context) -> list[str]:
+    """The options as given, for the processes of a batch."""
+    arguments: list[str] = []
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        source = context.get_parameter_source(name)
+        if parameter.param_type_name != "option" or name in ("as_json", "module") or source is None:
+            continue
+        if source.name != "COMMANDLINE":
+            continue
+        value = context.params[name]
+        option = max(parameter.opts, key=len)
+        if value is True:
+            arguments.append(option)
+        else:
+            arguments += [f"{option}={one}" for one in (value if isinstance(value, (list, tuple)) else [value])]
+    return arguments

@@ -1,0 +1,471 @@
+"""@tilewright.jit: a function that compiles itself at its first call and behaves as the original in all else.
+
+Calls that fit a compiled plan never reach Python: the base class (C) checks dtypes, ranks, layouts and sizes and runs
+the kernels. All other calls arrive in `_miss`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import time
+import types
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+
+from . import _face, logs, recording, settings
+from .binding import Bound, bind
+from .errors import Error, FallbackWarning, InternalError, TraceError, TranslateError
+from .machine import resolve_isa
+from .program import Program
+from .specialization import Specialization, is_one_library_call, is_small
+
+CONTRACTS = ("numpy", "reproducible", "fast")
+
+_TRIALS = 5  # of each side, when a small call is compared with NumPy
+_WORTH_NS = 300  # a version must not lose more than this against NumPy
+
+_active = threading.local()
+_warned_lines: set[tuple[str, int]] = set()
+
+
+class JitFunction(_face.Dispatcher):
+    """What `tilewright.jit` returns."""
+
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[..., Any]
+
+    def __new__(cls, function: Callable[..., Any], *_: Any, **__: Any) -> JitFunction:
+        made: JitFunction = super().__new__(cls, function.__name__, _face_parameters(function))
+        return made
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        target: str | None = None,
+        strict: bool = False,
+        contract: str = "numpy",
+        db: str | Path | None = None,
+        only_stored: bool = False,
+    ) -> None:
+        super().__init__(function.__name__, _face_parameters(function))
+        functools.update_wrapper(self, function)
+        self._isa = resolve_isa(target)
+        self._strict = strict
+        self._contract = contract
+        self._db = db
+        self._only_stored = only_stored
+        self._specializations: list[Specialization] = []
+        self._refused: dict[tuple[Any, ...], str] = {}
+        self._lock = threading.RLock()
+        self._has_own_out = "out" in inspect.signature(function).parameters
+
+    # ---- behaving as the function ---------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"<tilewright.jit {self.__module__}.{self.__qualname__}>"
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __reduce__(self) -> str:
+        # By qualified name, as functions are: compiled state never travels.
+        return str(self.__qualname__)
+
+    # ---- what the user asks ---------------------------------------------------------------------------------------
+
+    @property
+    def specializations(self) -> list[Specialization]:
+        """The programs compiled so far, in the order of their first calls."""
+        return list(self._specializations)
+
+    def for_args(self, *args: Any, **kwargs: Any) -> Specialization:
+        """The specialization that serves such a call; traced now if need be. Raises TraceError, TranslateError."""
+        specialization, bound = self._specialize(args, kwargs)
+        if not specialization.fits(bound) and specialization.numpy_reason(bound) is None:
+            self._add_version(specialization, bound)
+        return specialization
+
+    @property
+    def schedule(self) -> str:
+        """The text of the schedule in use. Set it to use another one."""
+        return self._the_only("schedule").schedule
+
+    @schedule.setter
+    def schedule(self, text: str) -> None:
+        self._the_only("schedule").schedule = text
+
+    @property
+    def space(self) -> str:
+        """The space that a search goes through."""
+        return self._the_only("space").space
+
+    def explain(self, *, code: bool = False) -> str:
+        """What was compiled, under which guards, and what runs in NumPy and why."""
+        from .explain import explain_function
+
+        return explain_function(self, code=code)
+
+    def tune(
+        self,
+        *args: Any,
+        budget: float = 60.0,
+        trials: int | None = None,
+        seed: int = 0,
+        space: str | None = None,
+        schedule: str | None = None,
+        observer: Callable[[dict[str, Any]], None] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Search for the fastest schedule of this call for `budget` seconds and use it from now on.
+
+        Returns a TuneResult. The best schedule is stored and serves later processes too.
+        """
+        from .tuning import TuneOptions, tune_call
+
+        specialization, bound = self._specialize(args, kwargs)
+        options = TuneOptions(
+            budget_s=budget,
+            max_trials=trials or 0,
+            seed=seed,
+            space=space,
+            schedule=schedule,
+            db=settings.store_path(self._db),
+            contract=self._contract,
+            isa=self._isa,
+        )
+        result = tune_call(specialization, self.__wrapped__, args, kwargs, options, observer)
+        if result.schedule:
+            specialization.set_schedule(result.schedule, bound, label="tuned")
+            specialization.evidence = result.evidence()
+            self._publish(specialization)
+        return result
+
+    def export(
+        self,
+        folder: str | Path | None = None,
+        *,
+        name: str | None = None,
+        targets: tuple[str, ...] = ("host",),
+        force: bool = False,
+        wheel: bool = False,
+        libraries: bool = True,
+        allow_fallback: bool = False,
+    ) -> Path:
+        """Write a module that imports with NumPy alone. Raises ExportError."""
+        from .errors import ExportError
+        from .export import ExportOptions, export_module
+
+        if not self._specializations:
+            raise ExportError(
+                f"{self.__name__}: nothing was compiled yet.",
+                "Call it, or f.for_args(…), with arrays of each signature.",
+            )
+        target = Path(folder) if folder is not None else Path(f"{name or self.__name__}_tuned")
+        options = ExportOptions(
+            targets=targets, force=force, wheel=wheel, libraries=libraries, allow_fallback=allow_fallback
+        )
+        return export_module(target, self, self._specializations, options)
+
+    # ---- calls that no plan takes ---------------------------------------------------------------------------------
+
+    def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if recording.recorder is not None:
+            return recording.recorder.call(self.__wrapped__, self.__name__, args, kwargs, jitted=self)
+        out = None
+        if "out" in kwargs and not self._has_own_out:
+            kwargs = dict(kwargs)
+            out = kwargs.pop("out")
+        if settings.disabled() or _numpy_raises() or self in getattr(_active, "functions", ()):
+            return self._in_numpy(args, kwargs, out)
+        try:
+            specialization, bound = self._specialize(args, kwargs)
+            if specialization.numpy_reason(bound) is not None:
+                return self._in_numpy(args, kwargs, out)
+            is_new = not specialization.fits(bound)
+            if is_new:
+                self._add_version(specialization, bound)
+            if is_new and is_small(specialization.program, bound) and self._loses(specialization, bound, args, kwargs):
+                return self._in_numpy(args, kwargs, out)
+        except (TraceError, TranslateError) as error:
+            if self._strict:
+                raise
+            self._fall_back(error)
+            return self._in_numpy(args, kwargs, out)
+        except InternalError as error:
+            if self._strict:
+                raise
+            logs.logger.warning("%s: %s NumPy runs it instead.", self.__name__, error)
+            self._refused[_call_key(args, kwargs)] = str(error)
+            return self._in_numpy(args, kwargs, out)
+        return self._in_plan(specialization, bound, args, kwargs, out)
+
+    def _in_plan(
+        self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
+    ) -> Any:
+        if specialization.runner is not None:
+            values = [bound.values[argument.name] for argument in specialization.program.arguments]
+            return specialization.runner(*values) if out is None else specialization.runner(*values, out=out)
+        with _marked_active(self):  # a second miss runs in NumPy
+            if out is not None:
+                return super().__call__(*args, **kwargs, out=out)
+            return super().__call__(*args, **kwargs)
+
+    def _in_numpy(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
+        result = self.__wrapped__(*args, **kwargs)
+        if out is None:
+            return result
+        if isinstance(out, tuple):
+            for target, value in zip(out, result, strict=True):
+                _copy_out(self.__name__, target, value)
+        else:
+            _copy_out(self.__name__, out, result)
+        return out
+
+    def _specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:
+        for specialization in self._specializations:
+            if specialization.traced.matches(args, kwargs):
+                return specialization, bind(specialization.traced, specialization.program, args, kwargs)
+        key = _call_key(args, kwargs)
+        if key in self._refused:
+            raise TraceError(self._refused[key])
+        with self._lock:
+            for specialization in self._specializations:  # another thread may have been here
+                if specialization.traced.matches(args, kwargs):
+                    return specialization, bind(specialization.traced, specialization.program, args, kwargs)
+            try:
+                return self._new_specialization(args, kwargs)
+            except Error as error:
+                self._refused[key] = str(error)
+                raise
+
+    def _new_specialization(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:
+        from .trace import trace
+
+        start = time.perf_counter()
+        traced = trace(self.__wrapped__, args, kwargs, contract=self._contract)
+        if getattr(traced, "fallback_reason", None):
+            raise TraceError(traced.fallback_reason)
+        program = Program(traced.program_text)
+        bound = bind(traced, program, args, kwargs)
+        specialization = Specialization(
+            traced, program, contract=self._contract, isa=self._isa, cores=int(_face.get_num_threads())
+        )
+        specialization.example = bound.without_data()
+        if is_one_library_call(program) and not is_small(program, bound):
+            specialization.run_in_numpy(bound, "it is one call of BLAS, which NumPy makes itself")
+        if self._only_stored or (path := settings.store_path(self._db)) is not None and path.exists():
+            self._use_stored(specialization, bound)
+        specialization.changed = lambda: self._publish(specialization)  # type: ignore[method-assign]
+        self._specializations.append(specialization)
+        logs.guards.debug("%s: traced in %.1f ms", specialization.signature, 1e3 * (time.perf_counter() - start))
+        for guard in program.guards:
+            logs.guards.debug("%s: guard %s", specialization.signature, guard.condition)
+        return specialization, bound
+
+    def _use_stored(self, specialization: Specialization, bound: Bound) -> None:
+        from .stored import stored_schedule
+
+        found = stored_schedule(specialization, bound, settings.store_path(self._db))
+        if found is None:
+            if self._only_stored:
+                specialization.run_in_numpy(bound, "it was never tuned")
+            return
+        try:
+            specialization.set_schedule(found.schedule, bound, file="store", label="tuned")
+            specialization.evidence = found.evidence
+        except Error as error:  # from an older release, say
+            logs.logger.warning("%s: the stored schedule is not used: %s", self.__name__, error)
+
+    def _add_version(self, specialization: Specialization, bound: Bound) -> None:
+        with self._lock:
+            if not specialization.fits(bound):
+                specialization.add_version(bound)
+            self._publish(specialization)
+
+    def _publish(self, specialization: Specialization) -> None:
+        """Hand the plan to the runtime."""
+        if not specialization.versions:
+            return
+        text, objects = specialization.plan_text(), specialization.objects()
+        if bind_in_c(self.__wrapped__, specialization):
+            if specialization.plan_index is None:
+                specialization.plan_index = self.add(text, objects)
+            else:
+                self.replace(specialization.plan_index, text, objects)
+        else:
+            specialization.runner = load_program(specialization.program, text, objects)
+
+    def _loses(
+        self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> bool:
+        """Whether NumPy is faster at a small call; then calls of this kind stay with NumPy."""
+        with np.errstate(all="ignore"):
+            compiled = _best_ns(lambda: self._in_plan(specialization, bound, args, kwargs, None))
+            numpy = _best_ns(lambda: self.__wrapped__(*args, **kwargs))
+        if compiled <= numpy + _WORTH_NS:
+            return False
+        specialization.run_in_numpy(bound, f"NumPy takes {numpy / 1e3:.1f} us, compiled code {compiled / 1e3:.1f} us")
+        self._publish(specialization)
+        return True
+
+    def _fall_back(self, error: TraceError | TranslateError) -> None:
+        logs.fallback.debug("%s: %s", self.__name__, error)
+        file = getattr(error, "file", "") or self.__wrapped__.__code__.co_filename
+        line = getattr(error, "line", 0) or self.__wrapped__.__code__.co_firstlineno
+        if (file, line) in _warned_lines:
+            return
+        _warned_lines.add((file, line))
+        warnings.warn_explicit(f"runs in NumPy: {error}", FallbackWarning, file, line, module=self.__module__)
+
+    def _the_only(self, what: str) -> Specialization:
+        if len(self._specializations) == 1:
+            return self._specializations[0]
+        if not self._specializations:
+            raise Error(f"{self.__name__}.{what}: nothing was compiled yet.", "Call it first, or use f.for_args(…).")
+        listed = ", ".join(s.signature for s in self._specializations)
+        raise Error(
+            f"{self.__name__}.{what}: there are {len(self._specializations)} specializations ({listed}).",
+            f"Use f.for_args(…).{what}.",
+        )
+
+
+@overload
+def jit(function: Callable[..., Any]) -> JitFunction: ...
+@overload
+def jit(
+    *, target: str | None = None, strict: bool = False, contract: str = "numpy", db: str | Path | None = None
+) -> Callable[[Callable[..., Any]], JitFunction]: ...
+
+
+def jit(
+    function: Callable[..., Any] | None = None,
+    *,
+    target: str | None = None,
+    strict: bool = False,
+    contract: str = "numpy",
+    db: str | Path | None = None,
+) -> Any:
+    """Compile a NumPy function at its first call.
+
+    Parameters
+    ----------
+    target : ISA level to compile for: host (default), x86-64, x86-64-v3, x86-64-v4.
+    strict : raise TraceError instead of running in NumPy what cannot be compiled.
+    contract : numpy (default), reproducible or fast; what a result promises.
+    db : the store of tuned schedules, instead of the usual one.
+    """
+    if contract not in CONTRACTS:
+        raise ValueError(f"jit: contract {contract!r} is none of ours. Use {', '.join(CONTRACTS)}.")
+    resolve_isa(target)
+
+    def wrap(f: Callable[..., Any]) -> JitFunction:
+        if isinstance(f, JitFunction):
+            f = f.__wrapped__
+        if not isinstance(f, types.FunctionType):
+            raise TypeError(f"jit: {f!r} is a {type(f).__name__}. Give a Python function.")
+        return JitFunction(f, target=target, strict=strict, contract=contract, db=db)
+
+    return wrap if function is None else wrap(function)
+
+
+def bind_in_c(function: Callable[..., Any], specialization: Specialization) -> bool:
+    """Whether the runtime alone can tell that a call belongs to this program: all parameters are its arguments, and
+    nothing outside the call (globals, closures, attributes) or about values was guarded."""
+    parameters = inspect.signature(function).parameters.values()
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
+        return False
+    names = [p.name for p in parameters]
+    if names != [argument.name for argument in specialization.program.arguments]:
+        return False
+    return not needs_python_guards(specialization.traced)
+
+
+def load_program(program: Program, plan_text: str, objects: dict[str, bytes]) -> Callable[..., Any]:
+    """The plan as a plain function of the program's arguments."""
+    names = [argument.name for argument in program.arguments]
+    function: Callable[..., Any] = _face.load(
+        plan_text,
+        objects,
+        name=program.function,
+        doc="",
+        signature_text=f"({', '.join(names)}, *, out=None)",
+        parameters=[(name, "positional_or_keyword", _face.MISSING) for name in names],
+        module_name="tilewright",
+    )
+    return function
+
+
+def needs_python_guards(traced: Any) -> bool:
+    """Whether a trace depends on more than dtypes, ranks and sizes."""
+    return bool(getattr(traced, "guards", ()))
+
+
+def _face_parameters(function: Callable[..., Any]) -> list[tuple[str, str, Any]]:
+    kinds = {
+        inspect.Parameter.POSITIONAL_ONLY: "positional_only",
+        inspect.Parameter.POSITIONAL_OR_KEYWORD: "positional_or_keyword",
+        inspect.Parameter.VAR_POSITIONAL: "var_positional",
+        inspect.Parameter.KEYWORD_ONLY: "keyword_only",
+        inspect.Parameter.VAR_KEYWORD: "var_keyword",
+    }
+    return [
+        (p.name, kinds[p.kind], _face.MISSING if p.default is p.empty else p.default)
+        for p in inspect.signature(function).parameters.values()
+    ]
+
+
+def _numpy_raises() -> bool:
+    return "raise" in np.geterr().values()
+
+
+def _call_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Equal for calls that are refused for the same reason."""
+    return tuple(_value_key("", a) for a in args) + tuple(_value_key(k, kwargs[k]) for k in sorted(kwargs))
+
+
+def _value_key(name: str, value: Any) -> tuple[Any, ...]:
+    if isinstance(value, np.ndarray):
+        return (name, value.dtype.str, value.ndim, type(value))
+    if value is None or isinstance(value, (str, bool, np.dtype)):
+        return (name, value)
+    return (name, type(value))
+
+
+def _best_ns(call: Callable[[], Any]) -> int:
+    best = 1 << 62
+    for _ in range(_TRIALS):
+        start = time.perf_counter_ns()
+        call()
+        best = min(best, time.perf_counter_ns() - start)
+    return best
+
+
+def _copy_out(name: str, target: Any, value: Any) -> None:
+    value = np.asarray(value)
+    if not isinstance(target, np.ndarray) or target.dtype != value.dtype or target.shape != value.shape:
+        given = f"{target.dtype}{list(target.shape)}" if isinstance(target, np.ndarray) else type(target).__name__
+        raise ValueError(f"{name}: out is {given}, but the result is {value.dtype}{list(value.shape)}.")
+    target[...] = value
+
+
+class _marked_active:
+    """`with _marked_active(f)`: another miss of f in this thread runs in NumPy instead of compiling forever."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    def __enter__(self) -> None:
+        if not hasattr(_active, "functions"):
+            _active.functions = []
+        _active.functions.append(self._function)
+
+    def __exit__(self, *_: object) -> None:
+        _active.functions.pop()

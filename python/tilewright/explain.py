@@ -1,0 +1,129 @@
+"""explain() and `autotune show`: what was compiled, why it is the best known, and what runs in NumPy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .native import compiler
+from .tuning import format_ns
+
+if TYPE_CHECKING:
+    from .decorator import JitFunction
+    from .specialization import Specialization
+
+
+def explain_function(function: JitFunction, *, code: bool = False) -> str:
+    """All specializations of a jitted function, and the calls that NumPy serves."""
+    parts = [f"{function.__module__}.{function.__qualname__}, contract {function._contract}, for {function._isa}"]
+    if not function.specializations:
+        parts.append("  nothing compiled yet: call it, or use f.for_args(…)")
+    parts += [explain_specialization(s, code=code) for s in function.specializations]
+    if function._refused:
+        parts.append("runs in NumPy:")
+        parts += [f"  {reason}" for reason in dict.fromkeys(function._refused.values())]
+    return "\n".join(parts)
+
+
+def explain_specialization(specialization: Specialization, *, code: bool = False) -> str:
+    """One program: arguments, guards, stages with loops and source lines, variants, versions, evidence."""
+    lines = [specialization.signature]
+    lines += _guards(specialization)
+    lines += _stages(specialization)
+    lines += _variants(specialization)
+    lines += _versions(specialization)
+    lines += _evidence(specialization)
+    lines.append("schedule:")
+    lines += [f"  {line}" for line in specialization.schedule.strip().splitlines()]
+    if code:
+        lines += _code(specialization)
+    return "\n".join(lines)
+
+
+def _guards(specialization: Specialization) -> list[str]:
+    lines = []
+    for argument in getattr(specialization.traced, "arguments", ()):
+        if argument.kind == "constant":
+            reason = f" ({argument.reason})" if getattr(argument, "reason", "") else ""
+            lines.append(f"  {argument.name} == {argument.value!r}{reason}")
+        elif argument.kind == "hidden":
+            lines.append(f"  {argument.name}: an array from outside the call, read at each call")
+    for guard in getattr(specialization.traced, "guards", ()):
+        text = str(getattr(guard, "text", "") or guard)
+        lines.append(f"  {text}")
+    lines += [f"  {guard.condition}    else: {guard.message}" for guard in specialization.program.guards]
+    lines = list(dict.fromkeys(lines))
+    return ["guards (another value compiles anew):", *lines] if lines else []
+
+
+def _stages(specialization: Specialization) -> list[str]:
+    lines = ["stages:"]
+    for stage in specialization.stages:
+        loops = ", ".join(_loop(loop) for loop in stage["loops"]) or "a single value"
+        where = f"  line {stage['line']}" if stage.get("line") else ""
+        source = f"  {stage['source']}" if stage.get("source") else ""
+        lines.append(f"  {stage['name']}: {', '.join(stage['dtypes'])} over {loops}{where}{source}")
+        for number, update in enumerate(stage["updates"]):
+            lines.append(f"    update({number}) over {', '.join(_loop(loop) for loop in update)}")
+    return lines
+
+
+def _loop(loop: dict[str, Any]) -> str:
+    kind = " ordered" if loop["ordered"] else " reduced" if loop["reduced"] else ""
+    return f"{loop['name']}{kind} < {loop['extent']}"
+
+
+def _variants(specialization: Specialization) -> list[str]:
+    assert specialization.example is not None
+    request = specialization.request(specialization.example)
+    found = compiler().variants(request.program, request.options())
+    if not found:
+        return []
+    lines = ["variants (the default first):"]
+    lines += [f"  {v['name']} = {' | '.join(v['options'])}    {v['meaning']}" for v in found]
+    return lines
+
+
+def _versions(specialization: Specialization) -> list[str]:
+    lines = ["versions (the first whose requirements hold runs):"]
+    for version in specialization.versions:
+        libraries = f"; calls {', '.join(version.build.libraries)} of a library" if version.build.libraries else ""
+        lines.append(f"  {version.label}: requires {', '.join(version.requires)}{libraries}")
+    for kind, reason in specialization.why_numpy.items():
+        size = "small" if kind.small else "large"
+        lines.append(f"  NumPy for {size} calls: {reason}")
+    return lines
+
+
+def _evidence(specialization: Specialization) -> list[str]:
+    evidence = specialization.evidence
+    if not evidence:
+        return ["why this schedule: the default; f.tune(…) or `autotune` searches for a better one"]
+    lines = ["why this schedule: the fastest of those measured"]
+    numpy_ns, tuned_ns, default_ns = (evidence.get(k) or 0 for k in ("numpy_ns", "tuned_ns", "default_ns"))
+    if tuned_ns and numpy_ns:
+        lines.append(f"  NumPy {format_ns(numpy_ns)}, tuned {format_ns(tuned_ns)}, {numpy_ns / tuned_ns:.1f}x")
+    if tuned_ns and default_ns:
+        lines.append(f"  the default schedule takes {format_ns(default_ns)}")
+    skip = {"numpy_ns", "tuned_ns", "default_ns", "schedule", "ratio"}
+    for key, value in evidence.items():
+        if key not in skip and isinstance(value, (str, int, float)) and value != "":
+            lines.append(f"  {key.replace('_', ' ')}: {value}")
+    return lines
+
+
+def _code(specialization: Specialization) -> list[str]:
+    assert specialization.example is not None
+    request = specialization.request(specialization.example)
+    made = compiler().build(
+        request.program,
+        request.options(),
+        specialization.schedule,
+        specialization.isa,
+        guard_tails=False,
+        assembly=True,
+    )
+    lines = []
+    for kernel in made["kernels"]:
+        lines += [f"lowered code of {kernel['name']}:", kernel["lowered"].rstrip()]
+        lines += [f"assembly of {kernel['name']}:", kernel["assembly"].rstrip()]
+    return lines

@@ -1,0 +1,5 @@
+"""Writing a tuned function as a module that needs NumPy and nothing else."""
+
+from .package import ExportOptions, export_module
+
+__all__ = ["ExportOptions", "export_module"]

@@ -1,0 +1,69 @@
+"""The .pyi of a module: which arrays it takes and gives."""
+
+from __future__ import annotations
+
+from ..program import ArrayArgument, Program, ScalarArgument
+
+_PYTHON = {"int64": "int", "float64": "float", "bool": "bool", "complex128": "complex"}
+
+
+def stub_text(name: str, programs: list[Program], notes: list[str]) -> str:
+    """One overload per signature."""
+    lines = [f'"""{name}, compiled by tilewright. Arrays as listed; anything else is a TypeError."""', ""]
+    lines += [f"# {note}" for note in notes]
+    imports = "Any, overload" if len(programs) > 1 else "Any"
+    lines += [f"from typing import {imports}", "", "import numpy as np", "from numpy.typing import NDArray", ""]
+    for program in programs:
+        if len(programs) > 1:
+            lines.append("@overload")
+        lines += [_signature(name, program), f'    """{shapes(program)}"""', "    ...", ""]
+    lines += [
+        "def evidence() -> dict[str, Any]:",
+        '    """How fast it is, where that was measured, and which schedule runs."""',
+        "    ...",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def shapes(program: Program) -> str:
+    """get_labels(X: float64[:, :], means: float64[:, :]) -> int64[:]"""
+    results = []
+    for result in program.results:
+        dtype, shape = program.type_of(result)
+        results.append(f"{dtype}[{', '.join(':' * len(shape))}]" if shape else dtype)
+    text = ", ".join(results)
+    return f"{signature(program)} -> {f'({text})' if program.returns_tuple else text}"
+
+
+def signature(program: Program) -> str:
+    """get_labels(X: float64[:, :], means: float64[:, :])"""
+    parts = []
+    for argument in program.arguments:
+        shape = f"[{', '.join(':' * argument.rank)}]" if isinstance(argument, ArrayArgument) else ""
+        parts.append(f"{argument.name}: {argument.dtype}{shape}")
+    return f"{program.function}({', '.join(parts)})"
+
+
+def _signature(name: str, program: Program) -> str:
+    parts = []
+    for argument in program.arguments:
+        if isinstance(argument, ScalarArgument):
+            parts.append(f"{argument.name}: {_PYTHON[argument.dtype]}")
+        else:
+            parts.append(f"{argument.name}: {_array(argument.dtype)}")
+    results = [_result(*program.type_of(result)) for result in program.results]
+    whole = f"tuple[{', '.join(results)}]" if program.returns_tuple else results[0] if results else "None"
+    arrays = [_array(program.type_of(r)[0]) for r in program.results if program.type_of(r)[1]]
+    if arrays:
+        out = f"tuple[{', '.join(arrays)}]" if program.returns_tuple else arrays[0]
+        parts += ["*", f"out: {out} | None = ..."]
+    return f"def {name}({', '.join(parts)}) -> {whole}:"
+
+
+def _array(dtype: str) -> str:
+    return f"NDArray[np.{dtype if dtype != 'bool' else 'bool_'}]"
+
+
+def _result(dtype: str, shape: tuple[str, ...]) -> str:
+    return _array(dtype) if shape else f"np.{dtype if dtype != 'bool' else 'bool_'}"

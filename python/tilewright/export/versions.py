@@ -1,0 +1,115 @@
+"""The versions that a module carries: for each ISA level the tuned one, small calls, other layouts, and any call."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..binding import Bound
+from ..builder import BuildRequest, build, with_schedule
+from ..errors import Error, ScheduleError
+from ..logs import logger
+from ..machine import ISA_LEVELS, resolve_isa
+from ..plan import Build, Version
+from ..program import Program, evaluate
+from ..specialization import SMALL_WORK, Specialization
+
+_SMALL_EXTENT = 100
+# Sizes for which every blocked reduction has all its levels, so that the version for any call needs no condition.
+_HUGE_EXTENT = 1 << 26
+_MAX_FREE_LAYOUTS = 2  # arrays of rank 2 and more for which all combinations of C and Fortran order are built
+
+_SHORT = {"x86-64": "v1", "x86-64-v3": "v3", "x86-64-v4": "v4"}
+
+
+def isa_levels(targets: tuple[str, ...]) -> list[str]:
+    """The levels asked for, highest first, the baseline always among them. ValueError for an unknown one."""
+    chosen = {resolve_isa(target) for target in targets} | {"x86-64"}
+    return [level for level in ISA_LEVELS if level in chosen]
+
+
+def versions_of(
+    specialization: Specialization, targets: tuple[str, ...], *, libraries: bool = True, number: int = 0
+) -> list[Version]:
+    """All versions of one specialization, in the order in which the plan tries them."""
+    bound = specialization.example
+    assert bound is not None
+    found: list[Version] = []
+    for isa in isa_levels(targets):
+        for position, (label, request, conditions) in enumerate(_requests(specialization, bound, libraries)):
+            made = _try_build(replace(request, isa=isa), required=position == 0 or label == "any layout")
+            if made is None:
+                continue
+            suffix = f"{_SHORT[isa]}{f's{number}' if number else ''}{_letter(position)}"
+            found.append(Version(f"{isa}, {label}", suffix, made, dict(request.layouts), conditions, made.schedule))
+    return found
+
+
+def _requests(
+    specialization: Specialization, bound: Bound, libraries: bool
+) -> Iterator[tuple[str, BuildRequest, tuple[str, ...]]]:
+    """(label, request, conditions), first choice first."""
+    program = specialization.program
+    # `reproducible` lists no library stages: the translator then writes loops for them.
+    contract = specialization.contract if libraries or specialization.contract != "numpy" else "reproducible"
+    base = specialization.request(bound, contract=contract)
+    contiguous = dict.fromkeys(bound.layouts, "c")
+    small_sizes = {name: min(size, _SMALL_EXTENT) for name, size in bound.sizes.items()}
+    threshold = f"{program.work} < {SMALL_WORK}"
+    yield "small", replace(base, layouts=contiguous, sizes=_fixed(program, bound, small_sizes)), (threshold,)
+    if specialization.evidence is not None or specialization._lead is not None:
+        yield "tuned", with_schedule(base, specialization.schedule), ()
+    yield "default", replace(base, layouts=contiguous), ()
+    for layouts in _fortran_layouts(program, contiguous):
+        yield (
+            f"Fortran order of {', '.join(n for n, k in layouts.items() if k == 'f')}",
+            replace(base, layouts=layouts),
+            (),
+        )
+    anything = dict.fromkeys(bound.layouts, "any")
+    yield "any layout", replace(base, layouts=anything, guard_tails=True), ()
+    huge = {name: max(size, _HUGE_EXTENT) for name, size in bound.sizes.items()}
+    yield "any size", replace(base, layouts=anything, sizes=_fixed(program, bound, huge), guard_tails=True), ()
+
+
+def _fixed(program: Program, bound: Bound, sizes: dict[str, int]) -> dict[str, int]:
+    """Other sizes under which the program's equalities still hold: extents that a guard ties follow each other."""
+    fixed = dict(sizes)
+    for guard in program.guards:
+        left, operator, right = guard.condition.partition("==")
+        if operator and left.strip() in fixed:
+            try:
+                fixed[left.strip()] = evaluate(right, fixed)
+            except (KeyError, ValueError, SyntaxError):
+                fixed[left.strip()] = bound.sizes[left.strip()]
+    return fixed
+
+
+def _fortran_layouts(program: Program, contiguous: dict[str, str]) -> Iterator[dict[str, str]]:
+    wide = [array.name for array in program.arrays if array.rank >= 2]
+    if len(wide) <= _MAX_FREE_LAYOUTS:
+        for chosen in itertools.product("cf", repeat=len(wide)):
+            if "f" in chosen:
+                yield {**contiguous, **dict(zip(wide, chosen, strict=True))}
+        return
+    for name in wide:
+        yield {**contiguous, name: "f"}
+    yield {**contiguous, **dict.fromkeys(wide, "f")}
+
+
+def _try_build(request: BuildRequest, *, required: bool) -> Build | None:
+    try:
+        return build(request)
+    except ScheduleError as error:
+        # A tuned schedule may name widths that a lower level lacks; its default version serves there.
+        logger.info("a version was left out: %s", error)
+        return None
+    except Error:
+        if required:
+            raise
+        return None
+
+
+def _letter(position: int) -> str:
+    return "abcdefghijklmnopqrstuvwxyz"[position] if position < 26 else f"z{position}"

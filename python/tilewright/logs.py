@@ -1,0 +1,42 @@
+"""The logger `tilewright` and its channels: TILEWRIGHT_LOGS=fallback,guards,schedule,loops,asm."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+CHANNELS = ("fallback", "guards", "schedule", "loops", "asm")
+
+logger = logging.getLogger("tilewright")
+fallback = logging.getLogger("tilewright.fallback")
+guards = logging.getLogger("tilewright.guards")
+schedule = logging.getLogger("tilewright.schedule")
+loops = logging.getLogger("tilewright.loops")
+asm = logging.getLogger("tilewright.asm")
+
+
+def wanted(channel: logging.Logger) -> bool:
+    """Whether building the text of a message is worth it."""
+    return channel.isEnabledFor(logging.DEBUG)
+
+
+def _configure() -> None:
+    logger.addHandler(logging.NullHandler())
+    chosen = [name.strip() for name in os.environ.get("TILEWRIGHT_LOGS", "").split(",") if name.strip()]
+    if not chosen:
+        return
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    for name in CHANNELS if "all" in chosen else chosen:
+        if name not in CHANNELS:
+            handler_line = f"TILEWRIGHT_LOGS: no channel {name!r}. Use some of {', '.join(CHANNELS)}, or all."
+            print(f"tilewright: {handler_line}", file=sys.stderr)
+            continue
+        channel = logging.getLogger(f"tilewright.{name}")
+        channel.setLevel(logging.DEBUG)
+        channel.addHandler(handler)
+        channel.propagate = False
+
+
+_configure()

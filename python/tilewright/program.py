@@ -1,0 +1,192 @@
+"""What the product needs to know of a program's text: arguments, guards, size expressions. The grammar is in
+translator/program_text.md; the full reader is translator/program.cpp."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from types import CodeType
+
+_ARGUMENT = re.compile(r"^arg (\w+): (\w+)\[(.*?)\]$")
+_SCALAR = re.compile(r"^scalar (\w+): (\w+)$")
+_GUARD = re.compile(r'^guard (.+?) "((?:[^"\\]|\\.)*)"(?: @(\d+))?$')
+_VALUE = re.compile(r"^\s*(%?\w+): (\w+)\[(.*?)\] = (\w+)\((.*)$")
+_SYMBOL = re.compile(r"[A-Za-z_]\w*(?:\.\d+)?")
+
+
+@dataclass(frozen=True)
+class ArrayArgument:
+    name: str
+    dtype: str
+    shape: tuple[str, ...]  # size expressions
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+
+@dataclass(frozen=True)
+class ScalarArgument:
+    name: str
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Guard:
+    condition: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Value:
+    name: str
+    dtype: str
+    shape: tuple[str, ...]
+    operation: str
+
+
+@dataclass(frozen=True)
+class Program:
+    """A view of a program's text; see translator/program_text.md for what it means."""
+
+    text: str
+
+    @cached_property
+    def arguments(self) -> tuple[ArrayArgument | ScalarArgument, ...]:
+        found: list[ArrayArgument | ScalarArgument] = []
+        for line in self._lines:
+            if match := _ARGUMENT.match(line):
+                found.append(ArrayArgument(match[1], match[2], split_sizes(match[3])))
+            elif match := _SCALAR.match(line):
+                found.append(ScalarArgument(match[1], match[2]))
+        return tuple(found)
+
+    @property
+    def arrays(self) -> tuple[ArrayArgument, ...]:
+        return tuple(a for a in self.arguments if isinstance(a, ArrayArgument))
+
+    @property
+    def scalars(self) -> tuple[ScalarArgument, ...]:
+        return tuple(a for a in self.arguments if isinstance(a, ScalarArgument))
+
+    @cached_property
+    def guards(self) -> tuple[Guard, ...]:
+        return tuple(Guard(m[1], m[2]) for line in self._lines if (m := _GUARD.match(line)))
+
+    @cached_property
+    def values(self) -> tuple[Value, ...]:
+        return tuple(Value(m[1], m[2], split_sizes(m[3]), m[4]) for line in self._lines if (m := _VALUE.match(line)))
+
+    @cached_property
+    def results(self) -> tuple[str, ...]:
+        for line in self._lines:
+            if line.startswith("return "):
+                return tuple(name.strip() for name in line[7:].strip("() ").split(",") if name.strip())
+        return ()
+
+    @cached_property
+    def returns_tuple(self) -> bool:
+        return any(line.startswith("return (") for line in self._lines)
+
+    @cached_property
+    def function(self) -> str:
+        for line in self._lines:
+            if line.startswith("function "):
+                return line.split()[1]
+        return "function"
+
+    def type_of(self, name: str) -> tuple[str, tuple[str, ...]]:
+        """dtype and shape of an argument or a value."""
+        for argument in self.arguments:
+            if argument.name == name:
+                return argument.dtype, argument.shape if isinstance(argument, ArrayArgument) else ()
+        for value in self.values:
+            if value.name == name:
+                return value.dtype, value.shape
+        raise KeyError(name)
+
+    def extents(self, shapes: Mapping[str, tuple[int, ...]], scalars: Mapping[str, object]) -> dict[str, int]:
+        """Values of all symbols: `X.k` for each axis, and integer scalars by their name."""
+        sizes = {f"{name}.{axis}": int(n) for name, shape in shapes.items() for axis, n in enumerate(shape)}
+        for argument in self.scalars:
+            value = scalars.get(argument.name)
+            if argument.dtype == "int64" and isinstance(value, int):
+                sizes[argument.name] = int(value)
+        return sizes
+
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        """The symbols that sizes of values and arguments really use, in order of appearance."""
+        seen: dict[str, None] = {}
+        for _, shape in self._all_shapes():
+            for size in shape:
+                for symbol in _SYMBOL.findall(size):
+                    if symbol not in ("min", "max"):
+                        seen.setdefault(symbol)
+        return tuple(seen)
+
+    @cached_property
+    def work(self) -> str:
+        """A size expression that grows with the number of element operations of a call."""
+        terms: dict[str, None] = {}
+        for _, shape in self._all_shapes():
+            factors = sorted(size for size in shape if size != "1")
+            if factors:
+                terms.setdefault(" * ".join(f if _is_atom(f) else f"({f})" for f in factors))
+        return " + ".join(list(terms)[:12]) or "1"
+
+    def _all_shapes(self) -> list[tuple[str, tuple[str, ...]]]:
+        return [(a.name, a.shape) for a in self.arrays] + [(v.name, v.shape) for v in self.values]
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return [line.strip() for line in self.text.splitlines()]
+
+
+def split_sizes(text: str) -> tuple[str, ...]:
+    """`n, min(a, b), 2` -> three expressions."""
+    parts: list[str] = []
+    depth = 0
+    current = ""
+    for char in text:
+        if char == "," and depth == 0:
+            parts.append(current.strip())
+            current = ""
+            continue
+        depth += (char == "(") - (char == ")")
+        current += char
+    if current.strip():
+        parts.append(current.strip())
+    return tuple(parts)
+
+
+def evaluate(expression: str, sizes: Mapping[str, int]) -> int:
+    """A size expression or a comparison (0 or 1) at these sizes. KeyError names a size that is not known."""
+    return int(eval(_compiled(expression), {"__builtins__": {}, "min": min, "max": max, "s": sizes}))
+
+
+def holds(condition: str, sizes: Mapping[str, int]) -> bool:
+    """Whether a guard or a requirement holds; False where it names what is not known."""
+    try:
+        return bool(evaluate(condition, sizes))
+    except (KeyError, ZeroDivisionError, SyntaxError, ValueError):
+        return False
+
+
+@lru_cache(maxsize=4096)
+def _compiled(expression: str) -> CodeType:
+    # Only names, integers and operators pass, so that eval() can do arithmetic and nothing else.
+    if not re.fullmatch(r"[\w\s.+\-*/%()<>=!,]*", expression) or "**" in expression or "__" in expression:
+        raise ValueError(f"size expression: {expression!r} is not arithmetic on sizes.")
+
+    def symbol(match: re.Match[str]) -> str:
+        word = match[0]
+        return word if word in ("min", "max", "and", "or", "not") else f"s[{word!r}]"
+
+    return compile(_SYMBOL.sub(symbol, expression.strip()), "<size>", "eval")
+
+
+def _is_atom(text: str) -> bool:
+    return re.fullmatch(r"[\w.]+", text) is not None

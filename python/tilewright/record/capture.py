@@ -1,0 +1,224 @@
+"""Recording calls: time per function, signatures and sizes, and copies of the arguments made before the call.
+
+A function is a candidate when it is called with NumPy arrays. Functions of the script (and of modules beside it) are
+wrapped when their names are bound; functions marked @tilewright.jit report through their own dispatch. Not done here:
+choosing what to tune (choose.py).
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..machine import available_memory_bytes
+
+_STOP_AFTER_S = 20.0  # of recording since the first call of a candidate
+_SETTLED_AFTER_S = 2.0  # of time in candidates, when each signature has been seen often
+_SEEN_OFTEN = 3
+
+
+class RecordingDone(BaseException):
+    """Unwinds the script once nothing more can be learnt. No Exception, so that scripts do not catch it."""
+
+
+@dataclass
+class RecordedCall:
+    """All calls of one signature at one size; the arguments are those of the first."""
+
+    signature: tuple[Any, ...]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    count: int = 0
+    total_ns: int = 0
+    best_ns: int = 0
+    order: int = 0
+    bytes: int = 0
+
+    def text(self) -> str:
+        """X float64[20000000, 2], means float64[2, 2]"""
+        return ", ".join(_describe(part) for part in self.signature)
+
+
+@dataclass
+class Candidate:
+    """A function that was called with arrays."""
+
+    name: str
+    function: Callable[..., Any]
+    marked: bool  # @tilewright.jit
+    jitted: Any = None  # the JitFunction, where marked
+    calls: dict[tuple[Any, ...], RecordedCall] = field(default_factory=dict)
+    total_ns: int = 0
+    own_ns: int = 0  # without other candidates called inside
+    order: int = 0
+
+    @property
+    def where(self) -> str:
+        code = getattr(self.function, "__code__", None)
+        return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else self.name
+
+
+class Recorder:
+    """Collects the calls of one run of a script."""
+
+    def __init__(self, only: str | None = None, first_only: bool = False, run_all: bool = False) -> None:
+        self.candidates: dict[int, Candidate] = {}
+        self.done = False
+        self.left_out: list[str] = []  # calls whose arguments do not fit into memory a second time
+        self._only = only
+        self._first_only = first_only
+        self._run_all = run_all
+        self._started_ns = 0
+        self._inside: list[int] = [0]  # time of candidates called inside, per nesting level
+        self._sequence = 0
+
+    def wrap(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """A function that behaves as `function` and reports its calls."""
+
+        @functools.wraps(function)
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            return self.call(function, name, args, kwargs)
+
+        recorded.__tilewright_recorded__ = function  # type: ignore[attr-defined]
+        return recorded
+
+    def call(
+        self, function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any], jitted: Any = None
+    ) -> Any:
+        """Run the call in NumPy and record it, unless nothing of it is an array."""
+        wanted = self._only is None or self._only in (name, function.__qualname__)
+        if self.done or not wanted or not (_has_array(args) or _has_array(kwargs.values())):
+            return function(*args, **kwargs)
+        candidate = self._candidate(function, name, jitted)
+        recorded = self._recorded(candidate, args, kwargs)
+        self._inside.append(0)
+        start = time.perf_counter_ns()
+        if not self._started_ns:
+            self._started_ns = start
+        try:
+            result = function(*args, **kwargs)
+        except BaseException:
+            self._inside.pop()
+            raise
+        spent = time.perf_counter_ns() - start
+        inside = self._inside.pop()
+        self._inside[-1] += spent
+        candidate.total_ns += spent
+        candidate.own_ns += spent - inside
+        if recorded is not None:
+            recorded.count += 1
+            recorded.total_ns += spent
+            recorded.best_ns = min(recorded.best_ns or spent, spent)
+        if not self._run_all and len(self._inside) == 1 and self._nothing_more_to_learn():
+            self.done = True
+            raise RecordingDone
+        return result
+
+    def _candidate(self, function: Callable[..., Any], name: str, jitted: Any) -> Candidate:
+        key = id(function)
+        if key not in self.candidates:
+            self.candidates[key] = Candidate(name, function, jitted is not None, jitted, order=len(self.candidates))
+        return self.candidates[key]
+
+    def _recorded(self, candidate: Candidate, args: tuple[Any, ...], kwargs: dict[str, Any]) -> RecordedCall | None:
+        signature = _signature(args, kwargs)
+        recorded = candidate.calls.get(signature)
+        if recorded is not None:
+            return recorded
+        size = sum(a.nbytes for a in (*args, *kwargs.values()) if isinstance(a, np.ndarray))
+        if size > available_memory_bytes() // 3:
+            self.left_out.append(f"{candidate.name}({', '.join(_describe(p) for p in signature)})")
+            return None
+        self._sequence += 1
+        recorded = RecordedCall(signature, *copy_arguments(args, kwargs), order=self._sequence, bytes=size)
+        candidate.calls[signature] = recorded
+        return recorded
+
+    def _nothing_more_to_learn(self) -> bool:
+        if self._first_only:
+            return True
+        if time.perf_counter_ns() - self._started_ns > _STOP_AFTER_S * 1e9:
+            return True
+        total = self._inside[0]
+        if total < _SETTLED_AFTER_S * 1e9:
+            return False
+        # What was seen only once or twice may still be growing, unless it hardly counts.
+        rare = sum(
+            call.total_ns
+            for candidate in self.candidates.values()
+            for call in candidate.calls.values()
+            if call.count < _SEEN_OFTEN
+        )
+        return rare < 0.05 * total
+
+
+def copy_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Copies that later writes of the script do not reach; layouts are kept."""
+    memo: dict[int, Any] = {}
+
+    def one(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            if id(value) not in memo:
+                memo[id(value)] = _copy_array(value)
+            return memo[id(value)]
+        if isinstance(value, (int, float, complex, bool, str, bytes, type(None), np.generic, np.dtype, type)):
+            return value
+        try:
+            return copy.deepcopy(value, memo)
+        except Exception:  # noqa: BLE001  (an argument that cannot be copied is used as it is)
+            return value
+
+    return tuple(one(a) for a in args), {k: one(v) for k, v in kwargs.items()}
+
+
+def _copy_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if array.flags.c_contiguous or array.flags.f_contiguous or type(array) is not np.ndarray:
+        return array.copy(order="K")
+    # Strided views keep their strides: a schedule for contiguous data would be tuned for another call.
+    if 0 in array.strides or array.size == 0 or any(s % array.itemsize for s in array.strides):
+        return array.copy(order="K")
+    spans = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
+    offset = -sum(s for s in spans if s < 0)
+    total = offset + sum(s for s in spans if s > 0) + array.itemsize
+    if total > 4 * array.nbytes:
+        return array.copy(order="K")
+    memory = np.zeros(total // array.itemsize, array.dtype)
+    view: np.ndarray[Any, Any] = np.ndarray(array.shape, array.dtype, memory.data, offset, array.strides)
+    view[...] = array
+    return view
+
+
+def _has_array(values: Any) -> bool:
+    return any(isinstance(value, np.ndarray) for value in values)
+
+
+def _signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    parts = [("", *_key(value)) for value in args]
+    parts += [(name, *_key(kwargs[name])) for name in sorted(kwargs)]
+    return tuple(parts)
+
+
+def _key(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, np.ndarray):
+        layout = "c" if value.flags.c_contiguous else "f" if value.flags.f_contiguous else "any"
+        return ("array", value.dtype.str, value.shape, layout)
+    if isinstance(value, (bool, int, float, complex, np.generic)):
+        return ("scalar", type(value).__name__)
+    return ("object", type(value).__name__)
+
+
+def _describe(part: tuple[Any, ...]) -> str:
+    name = f"{part[0]}=" if part[0] else ""
+    if part[1] == "array":
+        extents = ", ".join(str(n) for n in part[3])
+        layout = (
+            {"c": "", "f": " Fortran order", "any": " strided"}[part[4]] if len(part[3]) > 1 or part[4] == "any" else ""
+        )
+        return f"{name}{np.dtype(part[2]).name}[{extents}]{layout}"
+    return f"{name}{part[2]}"

@@ -1,0 +1,246 @@
+"""Runs a user's script as __main__ in this process, as `python script.py` would, with its functions observed."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import os
+import sys
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .capture import Recorder, RecordingDone
+
+
+class ScriptRaised(Exception):
+    """The script failed; its own traceback has been printed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+
+
+class ScriptStopped(Exception):
+    """The script cannot be run at all: a line for the user, no traceback."""
+
+
+@dataclass
+class Script:
+    """What to run: a file, or a module as with `python -m`."""
+
+    path: Path | None
+    module: str | None = None
+    arguments: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """For messages: as the user gave it."""
+        return self.module if self.module is not None else str(self.path)
+
+    @property
+    def stem(self) -> str:
+        """What the tuned module is named after: `2d-kmeans.py` -> `_2d_kmeans`."""
+        text = self.module.rpartition(".")[2] if self.module is not None else Path(str(self.path)).stem
+        word = "".join(c if c.isalnum() or c == "_" else "_" for c in text)
+        return f"_{word}" if word[:1].isdigit() else word or "script"
+
+
+def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
+    """Run it until it ends or the recorder has seen enough. Raises ScriptRaised, ScriptStopped, KeyboardInterrupt."""
+    code, file, folder, package = _load(script)
+    main = types.ModuleType("__main__")
+    main.__dict__.update(
+        {"__file__": file, "__builtins__": builtins, "__package__": package, "__cached__": None, "__loader__": None}
+    )
+    root = Path(folder).resolve()
+    observed = _Observed(main.__dict__, recorder, root)
+    with _as_main(main, [file, *script.arguments], folder), _jit_reports_to(recorder):
+        try:
+            exec(code, main.__dict__, observed)
+        except RecordingDone:
+            pass
+        except SystemExit as stop:
+            # sys.exit() after some work is how many scripts end.
+            if stop.code not in (None, 0) and not recorder.candidates:
+                raise ScriptRaised(f"{script.name}: stopped with exit code {stop.code}.") from None
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            _print_own_traceback(error)
+            raise ScriptRaised(f"{script.name}: raised {type(error).__name__}.") from None
+        finally:
+            observed.restore()
+    return main
+
+
+class _Observed(dict[str, Any]):
+    """The names of the script's top level: binding a function wraps it, all else goes straight to the module."""
+
+    def __init__(self, names: dict[str, Any], recorder: Recorder, root: Path) -> None:
+        super().__init__()
+        self._names = names
+        self._recorder = recorder
+        self._root = root
+        self._replaced: list[tuple[dict[str, Any], str, Any]] = []
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._names[name] = self._observe(name, value, self._names)
+        super().__setitem__(name, self._names[name])  # for locals() and vars() in the script
+
+    def __getitem__(self, name: str) -> Any:
+        return self._names[name]  # KeyError: the interpreter goes on with globals and builtins
+
+    def __delitem__(self, name: str) -> None:
+        del self._names[name]
+        super().pop(name, None)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def restore(self) -> None:
+        """Put the user's own functions back, so that what is traced is what was written."""
+        for names, name, original in reversed(self._replaced):
+            current = names.get(name)
+            if getattr(current, "__tilewright_recorded__", None) is original:
+                names[name] = original
+
+    def _observe(self, name: str, value: Any, into: dict[str, Any]) -> Any:
+        if isinstance(value, types.FunctionType) and self._is_users(value.__code__.co_filename):
+            if hasattr(value, "__tilewright_recorded__"):
+                return value
+            self._replaced.append((into, name, value))
+            return self._recorder.wrap(value, name)
+        if isinstance(value, types.ModuleType) and self._is_users(getattr(value, "__file__", None) or ""):
+            for key, member in list(vars(value).items()):
+                if isinstance(member, types.FunctionType) and member.__module__ == value.__name__:
+                    vars(value)[key] = self._observe(key, member, vars(value))
+        return value
+
+    def _is_users(self, filename: str) -> bool:
+        if filename.startswith("<"):
+            return filename == "<string>"
+        path = Path(filename)
+        return path.is_absolute() and path.is_relative_to(self._root) and "site-packages" not in path.parts
+
+
+def _load(script: Script) -> tuple[types.CodeType, str, str, str | None]:
+    """Code, file, the folder for sys.path, and the package."""
+    if script.module is not None:
+        return _load_module(script.module)
+    path = Path(str(script.path)).absolute()
+    try:
+        source = path.read_bytes()
+    except FileNotFoundError:
+        raise ScriptStopped(f"{script.name}: no such file.") from None
+    except IsADirectoryError:
+        raise ScriptStopped(f"{script.name}: a folder. Give a script, or a folder that holds some.") from None
+    except OSError as error:
+        raise ScriptStopped(f"{script.name}: cannot be read: {error.strerror}.") from None
+    return _compile(source, str(path), script.name), str(path), str(path.parent), None
+
+
+def _load_module(module: str) -> tuple[types.CodeType, str, str, str | None]:
+    import importlib.util
+
+    sys.path.insert(0, os.getcwd())  # as `python -m` does
+    try:
+        spec = importlib.util.find_spec(module)
+        if spec is not None and spec.submodule_search_locations is not None:
+            spec = importlib.util.find_spec(f"{module}.__main__")
+    except ImportError as error:
+        raise ScriptStopped(f"-m {module}: not found ({error}). Is it importable from {os.getcwd()}?") from None
+    except ValueError:
+        spec = None
+    finally:
+        with suppress(ValueError):
+            sys.path.remove(os.getcwd())
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        raise ScriptStopped(f"-m {module}: no Python module of that name. Is it importable from {os.getcwd()}?")
+    source = Path(spec.origin).read_bytes()
+    return _compile(source, spec.origin, f"-m {module}"), spec.origin, os.getcwd(), spec.parent
+
+
+def _compile(source: bytes, file: str, name: str) -> types.CodeType:
+    try:
+        return compile(source, file, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        line = (error.text or "").strip()
+        raise ScriptStopped(
+            f"{name}:{error.lineno}: does not parse: {error.msg}: {line!r}. Fix the script first."
+        ) from None
+    except ValueError as error:  # null bytes
+        raise ScriptStopped(f"{name}: does not parse: {error}.") from None
+
+
+@contextmanager
+def _as_main(main: types.ModuleType, argv: list[str], folder: str) -> Iterator[None]:
+    """The surroundings of `python script.py`, undone afterwards: __main__ stays until the tuned function is traced."""
+    before_argv, before_path, before_stdin = sys.argv, list(sys.path), sys.stdin
+    sys.modules["__main__"] = main
+    sys.argv = argv
+    sys.path.insert(0, folder)
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    sys.stdin = io.StringIO()
+    with _stdout_to_stderr():
+        try:
+            yield
+        finally:
+            sys.argv, sys.stdin = before_argv, before_stdin
+            # The folder stays: a function may import lazily while it is traced.
+            sys.path[:] = [folder, *(p for p in before_path if p != folder)]
+
+
+@contextmanager
+def _stdout_to_stderr() -> Iterator[None]:
+    """What the script prints is not a result of ours. Covers child processes and C code too."""
+    sys.stdout.flush()
+    try:
+        saved = os.dup(1)
+    except OSError:  # no such descriptor
+        saved = -1
+    before = sys.stdout
+    if saved >= 0:
+        os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    try:
+        yield
+    finally:
+        with suppress(OSError, ValueError):
+            sys.stderr.flush()
+        sys.stdout = before
+        if saved >= 0:
+            os.dup2(saved, 1)
+            os.close(saved)
+
+
+@contextmanager
+def _jit_reports_to(recorder: Recorder) -> Iterator[None]:
+    from .. import recording
+
+    before = recording.recorder
+    recording.recorder = recorder
+    try:
+        yield
+    finally:
+        recording.recorder = before
+
+
+def _print_own_traceback(error: BaseException) -> None:
+    """The traceback as `python script.py` shows it: frames of ours are left out."""
+    import traceback
+
+    ours = str(Path(__file__).resolve().parent.parent)
+    details = traceback.TracebackException.from_exception(error)
+    seen: set[int] = set()
+    pending: list[Any] = [details]
+    while pending:
+        one = pending.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        one.stack = traceback.StackSummary.from_list([f for f in one.stack if not f.filename.startswith(ours)])
+        pending += [one.__cause__, one.__context__]
+    print("".join(details.format()), end="", file=sys.stderr)

@@ -1,0 +1,235 @@
+"""One program of a jitted function, and the compiled versions of it: by layout, by magnitude of the sizes, by schedule.
+
+The plan of a specialization lists its versions; the runtime takes the first whose requirements hold. A call for which
+none holds comes back to Python, which builds the version that is missing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from . import logs, plan
+from .binding import Bound
+from .builder import BuildRequest, build, with_schedule
+from .errors import ScheduleError
+from .native import compiler
+from .program import Program, evaluate, holds
+
+# Element operations below which a call is small: a version for it has loops without threads and small splits.
+SMALL_WORK = 32768
+_MAX_VERSIONS = 12
+
+_VIEWS = {"index", "transpose", "reshape", "broadcast_to", "const"}
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What a default version is built for."""
+
+    layouts: tuple[tuple[str, str], ...]
+    small: bool
+
+
+class Specialization:
+    """A traced program with its versions. `f.specializations` lists them, `f.for_args(…)` gives one."""
+
+    def __init__(self, traced: Any, program: Program, *, contract: str, isa: str, cores: int) -> None:
+        self.traced = traced
+        self.program = program
+        self.contract = contract
+        self.isa = isa
+        self.cores = cores
+        self.versions: list[plan.Version] = []
+        self.evidence: dict[str, Any] | None = None
+        self.example: Bound | None = None  # shapes only matter: the call it was made for
+        self.plan_index: int | None = None
+        self.runner: Callable[..., Any] | None = None
+        self.why_numpy: dict[_Kind, str] = {}
+        self._lead: plan.Version | None = None  # the tuned or hand-written one
+        self._lock = threading.RLock()
+
+    def __repr__(self) -> str:
+        return f"<tilewright.Specialization {self.signature}>"
+
+    @property
+    def signature(self) -> str:
+        """get_labels(X: float64[:, :], means: float64[:, :])"""
+        parts = []
+        for argument in self.program.arguments:
+            rank = getattr(argument, "rank", None)
+            shape = "" if rank is None else f"[{', '.join(':' * rank)}]"
+            parts.append(f"{argument.name}: {argument.dtype}{shape}")
+        return f"{self.program.function}({', '.join(parts)})"
+
+    # ---- versions -------------------------------------------------------------------------------------------------
+
+    def request(self, bound: Bound, **changes: Any) -> BuildRequest:
+        """The build of the default schedule for a call."""
+        fields: dict[str, Any] = {
+            "program": self.program.text,
+            "digest": self.traced.digest,
+            "layouts": dict(bound.layouts),
+            "sizes": dict(bound.sizes),
+            "contract": self.contract,
+            "isa": self.isa,
+            "cores": self.cores,
+        }
+        return BuildRequest(**(fields | changes))
+
+    def fits(self, bound: Bound) -> bool:
+        """Whether some version may run this call."""
+        return any(version_fits(version, bound) for version in self.versions)
+
+    def numpy_reason(self, bound: Bound) -> str | None:
+        """Why calls of this kind run in NumPy, where they do."""
+        return self.why_numpy.get(self._kind(bound)) if self.why_numpy else None
+
+    def run_in_numpy(self, bound: Bound, reason: str) -> None:
+        """Calls of this kind lose against NumPy: their version is withdrawn."""
+        with self._lock:
+            kind = self._kind(bound)
+            self.why_numpy[kind] = reason
+            label = self._label(kind, "")
+            self.versions = [v for v in self.versions if not v.label.startswith(label)]
+        logs.logger.info("%s: runs in NumPy: %s", self.signature, reason)
+
+    def add_version(self, bound: Bound) -> plan.Version:
+        """Build the version that this call needs and put it in its place."""
+        with self._lock:
+            kind = self._kind(bound)
+            crowded = len(self.versions) >= _MAX_VERSIONS
+            layouts = dict.fromkeys(bound.layouts, "any") if crowded else dict(bound.layouts)
+            request = self.request(bound, layouts=layouts)
+            guarded = crowded
+            made = build(self.request(bound, layouts=layouts, guard_tails=True) if guarded else request)
+            conditions: tuple[str, ...] = (f"{self.program.work} < {SMALL_WORK}",) if kind.small and not crowded else ()
+            version = self._version(self._label(kind, "any size" if guarded else "default"), made, layouts, conditions)
+            if not version_fits(version, bound):
+                made = build(self.request(bound, layouts=layouts, guard_tails=True))
+                version = self._version(self._label(kind, "any size"), made, layouts, conditions)
+            self.versions = sorted([*self.versions, version], key=_rank)
+            logs.guards.debug("%s: version %s requires %s", self.signature, version.label, ", ".join(version.requires))
+            return version
+
+    def set_schedule(self, text: str, bound: Bound, *, file: str = "schedule", label: str = "by hand") -> None:
+        """Check a schedule, compile it and put it before all other versions. Raises ScheduleError."""
+        native = compiler()
+        request = self.request(bound)
+        violations = native.check_schedule(self.program.text, request.options(), text, file)
+        if violations:
+            raise ScheduleError("\n".join(v["text"] for v in violations), violations[0].get("hint", ""))
+        canonical = native.canonical_schedule(text, file)
+        made = build(with_schedule(request, canonical))
+        with self._lock:
+            self._lead = self._version(label, made, dict(bound.layouts), ())
+            self.versions = [self._lead, *(v for v in self.versions if v.label not in ("by hand", "tuned"))]
+
+    def plan_text(self) -> str:
+        """The plan of all versions."""
+        return plan.compose(self.versions[0].build.header, self.versions)
+
+    def objects(self) -> dict[str, bytes]:
+        """The objects that the plan names."""
+        return plan.all_objects(self.versions)
+
+    def _kind(self, bound: Bound) -> _Kind:
+        return _Kind(tuple(sorted(bound.layouts.items())), is_small(self.program, bound))
+
+    def _version(
+        self, label: str, made: plan.Build, layouts: dict[str, str], conditions: tuple[str, ...]
+    ) -> plan.Version:
+        return plan.Version(label, f"v{_next_number()}", made, layouts, conditions, made.schedule)
+
+    def _label(self, kind: _Kind, what: str) -> str:
+        layouts = "".join(layout[0] for _, layout in kind.layouts)
+        return (
+            f"{'small' if kind.small else 'large'} {layouts} {what}".rstrip()
+            if what
+            else (f"{'small' if kind.small else 'large'} {layouts} ")
+        )
+
+    # ---- for people -----------------------------------------------------------------------------------------------
+
+    @property
+    def schedule(self) -> str:
+        """The schedule that runs: the tuned or hand-written one, else the default of the call it was made for."""
+        if self._lead is not None:
+            return self._lead.schedule
+        if self.versions:
+            return self.versions[-1].schedule if self.versions[-1].schedule else self.versions[0].schedule
+        assert self.example is not None
+        from .builder import default_schedule
+
+        return default_schedule(self.request(self.example))
+
+    @schedule.setter
+    def schedule(self, text: str) -> None:
+        assert self.example is not None
+        self.set_schedule(text, self.example)
+        self.changed()
+
+    def changed(self) -> None:
+        """Called after versions changed; the jitted function sets it."""
+
+    @property
+    def space(self) -> str:
+        """The space that a search goes through, as text to narrow and hand back."""
+        assert self.example is not None
+        request = self.request(self.example)
+        text: str = compiler().default_space(request.program, request.options(), self.isa, self.cores)
+        return text
+
+    @property
+    def stages(self) -> list[dict[str, Any]]:
+        """The named steps of the algorithm under the present schedule's variant, with their loops and source lines."""
+        assert self.example is not None
+        request = self.request(self.example)
+        found: list[dict[str, Any]] = compiler().describe(request.program, request.options())["stages"]
+        return found
+
+    def explain(self, *, code: bool = False) -> str:
+        """Stages, variants, versions, guards and the evidence for the schedule; with `code` the lowered code too."""
+        from .explain import explain_specialization
+
+        return explain_specialization(self, code=code)
+
+
+def version_fits(version: plan.Version, bound: Bound) -> bool:
+    """The runtime's test, for deciding what to build."""
+    for name, layout in version.layouts.items():
+        if layout == "any":
+            continue
+        flags = bound.arrays[name].flags
+        if not (flags.c_contiguous if layout == "c" else flags.f_contiguous):
+            return False
+    return all(holds(condition, bound.sizes) for condition in (*version.conditions, *version.build.requires))
+
+
+def is_small(program: Program, bound: Bound) -> bool:
+    """Whether a call has too little work for threads."""
+    return evaluate(program.work, bound.sizes) < SMALL_WORK
+
+
+def is_one_library_call(program: Program) -> bool:
+    """A matrix product and nothing else: NumPy's own call to BLAS cannot be beaten by another call to it."""
+    work = [value.operation for value in program.values if value.operation not in _VIEWS]
+    return work == ["matmul"]
+
+
+def _rank(version: plan.Version) -> int:
+    """Tuned first, then small ones (they say for which work they are), large ones, and what serves any size."""
+    if version.label in ("tuned", "by hand"):
+        return 0
+    if version.label.endswith("any size"):
+        return 3
+    return 1 if version.label.startswith("small") else 2
+
+
+_numbers = iter(range(1, 1 << 62))
+
+
+def _next_number() -> int:
+    return next(_numbers)

@@ -1,0 +1,55 @@
+"""Threads and pooled memory of this process: one budget for all jitted functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from . import _face
+
+
+def set_num_threads(count: int) -> None:
+    """Let every later call use at most `count` threads."""
+    _face.set_num_threads(_positive(count))
+
+
+def get_num_threads() -> int:
+    """The threads that a call may use: affinity, cgroup quota, OMP_NUM_THREADS, TILEWRIGHT_NUM_THREADS."""
+    return int(_face.get_num_threads())
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """`with tilewright.threads(2): …` limits the calls inside the block."""
+    before = get_num_threads()
+    set_num_threads(count)
+    try:
+        yield
+    finally:
+        set_num_threads(before)
+
+
+def trim_pool() -> None:
+    """Give the memory that is kept for later results back to the system."""
+    _face.trim_pool()
+
+
+def pool_info() -> dict[str, Any]:
+    """What is kept for later results, in bytes."""
+    return dict(_face.pool_info())
+
+
+def parallel_backend() -> str:
+    """`openmp` or `own`: what runs parallel loops now."""
+    return str(_face.parallel_backend())
+
+
+def _positive(count: int) -> int:
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise TypeError(
+            f"set_num_threads: the count is {count!r}, a {type(count).__name__}. Give an int of at least 1."
+        )
+    if count < 1:
+        raise ValueError(f"set_num_threads: the count is {count}. Give at least 1.")
+    return count

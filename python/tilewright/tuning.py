@@ -1,0 +1,341 @@
+"""One tuning: the recorded call becomes a job, the search runs beside this thread, the best schedule comes back."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import datasets, logs
+from .binding import Bound, bind
+from .machine import cpu_model
+from .native import compiler, worker_path
+from .program import Program
+from .specialization import Specialization
+from .workload import Workload, describe_call
+
+_BASELINE_RUNS = 3
+_BASELINE_S = 2.5
+
+# Operations after which NumPy's own result is one of several good ones (contract.md, Numbers).
+_ROUNDED = {
+    "sum", "prod", "matmul", "power", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
+    "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "arctan2", "hypot",
+}  # fmt: skip
+
+
+@dataclass
+class TuneOptions:
+    """The limits and wishes of one tuning."""
+
+    budget_s: float = 60.0
+    max_trials: int = 0
+    seed: int = 0
+    threads: int = 0
+    space: str | None = None
+    starts: list[str] = field(default_factory=list)
+    schedule: str | None = None  # only measure this one beside the stored best
+    db: Path | None = None
+    contract: str = "numpy"
+    isa: str = "host"
+
+
+@dataclass
+class TuneResult:
+    """What a search found. Times are medians of one call."""
+
+    function: str
+    summary: str
+    contract: str
+    schedule: str
+    numpy_ns: float
+    tuned_ns: float
+    default_ns: float
+    trials: int
+    elapsed_s: float
+    reason: str
+    bytes_moved: float
+    limit_share: float | None  # of this machine's measured limit
+    workload: Workload
+    raw: dict[str, Any] = field(repr=False, default_factory=dict)
+
+    @property
+    def ratio(self) -> float:
+        """How many times faster than NumPy."""
+        return self.numpy_ns / self.tuned_ns if self.tuned_ns else 0.0
+
+    @property
+    def complete(self) -> bool:
+        """False where the budget was over before anything was measured."""
+        return self.tuned_ns > 0
+
+    @property
+    def gbps(self) -> float:
+        """Bytes of arguments and results, each counted once, per nanosecond."""
+        return self.bytes_moved / self.tuned_ns if self.tuned_ns else 0.0
+
+    def closing_line(self) -> str:
+        """NumPy time -> tuned time, equality, throughput, cost of the search: in one line."""
+        if not self.complete:
+            return f"{self.function}: nothing measured within the budget ({self.reason}). Give a larger --budget."
+        share = "" if self.limit_share is None else f", {100 * self.limit_share:.0f} % of this machine's measured limit"
+        return (
+            f"{self.function}: NumPy {format_ns(self.numpy_ns)} -> tuned {format_ns(self.tuned_ns)} "
+            f"({self.ratio:.1f}x); result equal under contract {self.contract}; {self.gbps:.1f} GB/s{share}; "
+            f"searched {self.elapsed_s:.0f} s, {self.trials} candidates, stopped: {self.reason}"
+        )
+
+    def evidence(self) -> dict[str, Any]:
+        """For the module and for explain(): numbers and where they were taken."""
+        return {
+            "function": self.function,
+            "workload": self.summary,
+            "workload_key": self.workload.key,
+            "contract": self.contract,
+            "numpy_ns": self.numpy_ns,
+            "tuned_ns": self.tuned_ns,
+            "default_ns": self.default_ns,
+            "ratio": round(self.ratio, 3),
+            "gbps": round(self.gbps, 3),
+            "share_of_limit": self.limit_share,
+            "candidates": self.trials,
+            "searched_s": round(self.elapsed_s, 2),
+            "stopped": self.reason,
+            "cpu": cpu_model(),
+            "isa": self.workload.isa,
+            "numpy_version": np.__version__,
+            "schedule": self.schedule,
+        }
+
+
+def tune_call(
+    specialization: Specialization,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    options: TuneOptions,
+    observer: Callable[[dict[str, Any]], None] | None = None,
+    numpy_ns: float | None = None,
+) -> TuneResult:
+    """Search for the fastest schedule of a call. KeyboardInterrupt ends the search and keeps the best so far."""
+    start = time.perf_counter()
+    traced, program = specialization.traced, specialization.program
+    bound = bind(traced, program, args, kwargs)
+    workload = workload_of(specialization, bound, options.db)
+    notify = observer or (lambda event: None)
+    recorded = datasets.Call("recorded", args, kwargs)
+    notify({"event": "phase", "phase": "running NumPy for its answer and its time"})
+    expected, measured_ns = _measure_numpy(function, recorded, numpy_ns)
+    needed = sum(a.nbytes for a in bound.arrays.values()) + sum(e.nbytes for e in expected)
+    with datasets.data_folder(needed) as folder:
+        notify({"event": "phase", "phase": "writing the data for the search"})
+        sets = [datasets.write_data_set(folder, 0, program, recorded, bound, expected)]
+        tolerance = _Tolerance(program, expected)
+        for derived in datasets.derived_calls(traced, program, recorded, options.seed):
+            answers = datasets.is_fit(traced, function, derived)
+            if answers is None:
+                logs.logger.info("%s: %s data left out: NumPy or a guard refuses them", program.function, derived.kind)
+                continue
+            derived_bound = bind(traced, program, derived.args, derived.kwargs)
+            sets.append(datasets.write_data_set(folder, len(sets), program, derived, derived_bound, answers))
+            tolerance.widen(function, derived, answers)
+        job = {
+            "program": program.text,
+            "function": program.function,
+            "isa": specialization.isa,
+            "layouts": dict(bound.layouts),
+            "sizes": dict(bound.sizes),
+            "contract": options.contract,
+            "threads": options.threads,
+            "budget_s": options.budget_s,
+            "max_trials": options.max_trials,
+            "seed": options.seed,
+            "db": "" if options.db is None else str(options.db),
+            "workload_key": workload.key,
+            "family_key": workload.family,
+            "summary": describe_call(program, {k: a.shape for k, a in bound.arrays.items()}),
+            "space": options.space,
+            "starts": options.starts,
+            "fixed_schedule": options.schedule,
+            "worker": str(worker_path()),
+            "datasets": sets,
+            "tolerance": tolerance.as_job(),
+        }
+        if options.db is not None:
+            with suppress(OSError):
+                options.db.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        found = run_search(json.dumps(job), notify)
+    moved = float(needed)
+    return _result(found, job, workload, measured_ns, moved, time.perf_counter() - start)
+
+
+def workload_of(specialization: Specialization, bound: Bound, db: Path | None) -> Workload:
+    """The key of this call in the store."""
+    machine = compiler().machine(None)
+    return Workload(
+        specialization.traced.digest,
+        dict(bound.layouts),
+        dict(bound.sizes),
+        specialization.contract,
+        specialization.isa,
+        str(machine.get("fingerprint", "")),
+    )
+
+
+def run_search(job: str, notify: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """The search in a thread of its own, so that Ctrl-C and the clock are served while it is in C++."""
+    native = compiler()
+    box: dict[str, Any] = {}
+
+    def work() -> None:
+        try:
+            box["result"] = native.tune(job, notify)
+        except BaseException as error:  # noqa: BLE001  (raised again in the caller's thread)
+            box["error"] = error
+
+    thread = threading.Thread(target=work, name="tilewright-search", daemon=True)
+    thread.start()
+    interrupted = False
+    while thread.is_alive():
+        try:
+            thread.join(0.2)
+            notify({"event": "tick"})
+        except KeyboardInterrupt:
+            if interrupted:
+                raise
+            interrupted = True
+            native.cancel()
+    if "error" in box:
+        raise box["error"]
+    result: dict[str, Any] = box["result"]
+    if interrupted:
+        result["interrupted"] = True
+    return result
+
+
+def _measure_numpy(
+    function: Callable[..., Any], call: datasets.Call, known_ns: float | None
+) -> tuple[tuple[np.ndarray[Any, Any], ...], float]:
+    times: list[float] = [] if known_ns is None else [known_ns]
+    expected: tuple[np.ndarray[Any, Any], ...] = ()
+    start = time.perf_counter()
+    while not expected or (len(times) < _BASELINE_RUNS and time.perf_counter() - start < _BASELINE_S):
+        before = time.perf_counter_ns()
+        answers = datasets.answer(function, call)
+        times.append(time.perf_counter_ns() - before)
+        if not expected:
+            # A function that returns its argument, or a view of it: the file gets its own bytes anyway.
+            expected = answers
+        del answers
+    if min(times) < 1e6:  # a fast call: the first ones were cold
+        times = _many_times(function, call)
+    return expected, statistics.median(times)
+
+
+def _many_times(function: Callable[..., Any], call: datasets.Call) -> list[float]:
+    times: list[float] = []
+    start = time.perf_counter()
+    with np.errstate(all="ignore"):
+        while len(times) < 1000 and time.perf_counter() - start < 0.2:
+            before = time.perf_counter_ns()
+            function(*call.args, **call.kwargs)
+            times.append(time.perf_counter_ns() - before)
+    return times
+
+
+class _Tolerance:
+    """How far a right result may be from NumPy's. Zero where the contract promises NumPy's bits.
+
+    For sums and elementary functions: what a change of the inputs in their last place does to NumPy's own answer,
+    times a margin. That follows the conditioning of the user's function, where a fixed number would not.
+    """
+
+    def __init__(self, program: Program, expected: tuple[np.ndarray[Any, Any], ...]) -> None:
+        operations = {v.operation for v in program.values if v.dtype.startswith(("float", "complex"))}
+        self._rounds = bool(operations & _ROUNDED)
+        self._rtol = 0.0
+        self._atol = 0.0
+        for result in expected:
+            if self._rounds and result.dtype.kind in "fc":
+                self._rtol = max(self._rtol, 64 * float(np.finfo(result.dtype).eps))
+
+    def widen(
+        self, function: Callable[..., Any], call: datasets.Call, answers: tuple[np.ndarray[Any, Any], ...]
+    ) -> None:
+        """Look at the conditioning on one data set."""
+        if not self._rounds or not any(a.dtype.kind in "fc" for a in answers):
+            return
+        nudged = datasets.Call(
+            call.kind, tuple(_nudge(a) for a in call.args), {k: _nudge(v) for k, v in call.kwargs.items()}
+        )
+        try:
+            moved = datasets.answer(function, nudged)
+        except Exception:  # noqa: BLE001  (the user's function refuses: nothing to learn here)
+            return
+        for before, after in zip(answers, moved, strict=False):
+            if before.dtype.kind not in "fc" or before.shape != after.shape:
+                continue
+            with np.errstate(all="ignore"):
+                change = np.abs(after - before)
+                usable = np.isfinite(change)
+                if usable.any():
+                    self._atol = max(self._atol, 16 * float(change[usable].max(initial=0.0)))
+
+    def as_job(self) -> dict[str, float]:
+        if not self._rounds:
+            return {"rtol": 0.0, "atol": 0.0, "index_mismatch_fraction": 0.0}
+        # An index or a bool may differ where a rounded value decides a tie.
+        return {"rtol": self._rtol, "atol": self._atol, "index_mismatch_fraction": 1e-4}
+
+
+def _nudge(value: Any) -> Any:
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fc":
+        return value
+    sign = np.where(np.arange(value.size).reshape(value.shape) % 3 == 0, 1, -1)
+    with np.errstate(all="ignore"):
+        return (value * (1 + sign * np.finfo(value.dtype).eps)).astype(value.dtype)
+
+
+def _result(
+    found: dict[str, Any], job: dict[str, Any], workload: Workload, numpy_ns: float, moved: float, elapsed_s: float
+) -> TuneResult:
+    tuned_ns = float(found.get("median_ns") or found.get("best_ns") or 0)
+    return TuneResult(
+        function=job["function"],
+        summary=job["summary"],
+        contract=job["contract"],
+        schedule=str(found.get("schedule") or ""),
+        numpy_ns=numpy_ns,
+        tuned_ns=tuned_ns,
+        default_ns=float(found.get("default_ns") or found.get("baseline_ns") or 0),
+        trials=int(found.get("trials") or 0),
+        elapsed_s=elapsed_s,
+        reason=str(found.get("reason") or "the search ended"),
+        bytes_moved=moved,
+        limit_share=found.get("limit_share"),
+        workload=workload,
+        raw=found,
+    )
+
+
+def format_ns(ns: float) -> str:
+    """Three digits and a unit: 12.3 ms."""
+    for limit, unit, scale in ((1e3, "ns", 1.0), (1e6, "us", 1e3), (1e9, "ms", 1e6), (float("inf"), "s", 1e9)):
+        if ns < limit:
+            value = ns / scale
+            return f"{value:.0f} {unit}" if value >= 100 or unit == "ns" else f"{value:.3g} {unit}"
+    return f"{ns} ns"
+
+
+def check_space_or_schedule(text: str, file: str) -> str:
+    """The canonical text, or ScheduleError with line and column."""
+    canonical: str = compiler().canonical_schedule(text, file)
+    return canonical

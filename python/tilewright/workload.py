@@ -1,0 +1,52 @@
+"""The keys under which the store keeps what was learnt: program, layouts, sizes, machine, format version."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .program import Program, ScalarArgument
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A program at given layouts and sizes on a given machine."""
+
+    digest: str
+    layouts: Mapping[str, str]
+    sizes: Mapping[str, int]
+    contract: str
+    isa: str
+    fingerprint: str
+
+    @property
+    def key(self) -> str:
+        """Equal keys: the record is this very workload's."""
+        return _digest(
+            [self.family, sorted(self.layouts.items()), sorted(self.sizes.items()), self.isa, self.fingerprint]
+        )
+
+    @property
+    def family(self) -> str:
+        """Equal families: a record is a start for the search and a good guess without one."""
+        return _digest([FORMAT, self.digest, self.contract])
+
+
+def describe_call(program: Program, shapes: Mapping[str, tuple[int, ...]]) -> str:
+    """get_labels(X float64[20000000, 2], means float64[2, 2])"""
+    parts = []
+    for argument in program.arguments:
+        if isinstance(argument, ScalarArgument):
+            parts.append(f"{argument.name} {argument.dtype}")
+        else:
+            extents = ", ".join(str(n) for n in shapes.get(argument.name, ()))
+            parts.append(f"{argument.name} {argument.dtype}[{extents}]")
+    return f"{program.function}({', '.join(parts)})"
+
+
+def _digest(parts: list[object]) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
