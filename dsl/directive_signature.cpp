@@ -77,9 +77,9 @@ const std::vector<std::string>& directive_verbs() {
 }
 
 const std::vector<std::string>& role_words(ArgumentRole role) {
-    static const std::vector<std::string> tails = {"auto",          "guard_with_if",       "predicate",
-                                                   "predicate_loads", "predicate_stores",  "round_up",
-                                                   "round_up_and_blend", "shift_inwards",  "shift_inwards_and_blend"};
+    static const std::vector<std::string> tails = {
+        "auto",     "guard_with_if",      "predicate",     "predicate_loads",        "predicate_stores",
+        "round_up", "round_up_and_blend", "shift_inwards", "shift_inwards_and_blend"};
     static const std::vector<std::string> memories = {"auto", "heap", "register", "stack"};
     static const std::vector<std::string> policies = {"always", "auto", "never"};
     static const std::vector<std::string> alignments = {"align_end", "align_start", "auto", "no_align"};
@@ -143,14 +143,15 @@ std::string_view verb_alias(std::string_view word) {
         std::string_view verb;
     };
     static constexpr Alias kAliases[] = {
-        {"compute_inline", "inline"},  {"computeInline", "inline"}, {"inline_", "inline"},
-        {"in_", "in"},                 {"clone_in", "in"},          {"cache_read", "in"},
-        {"async_", "async"},           {"vectorise", "vectorize"},  {"parallelize", "parallel"},
-        {"reverse_compute_at", "compute_at"},
+        {"compute_inline", "inline"}, {"computeInline", "inline"},
+        {"inline_", "inline"},        {"in_", "in"},
+        {"clone_in", "in"},           {"cache_read", "in"},
+        {"async_", "async"},          {"vectorise", "vectorize"},
+        {"parallelize", "parallel"},  {"reverse_compute_at", "compute_at"},
     };
-    const auto found = std::find_if(std::begin(kAliases), std::end(kAliases),
-                                    [&](const Alias& alias) { return alias.word == word; });
+    const auto found =
+        std::find_if(std::begin(kAliases), std::end(kAliases), [&](const Alias& alias) { return alias.word == word; });
     return found == std::end(kAliases) ? std::string_view() : found->verb;
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -11,28 +11,28 @@ namespace tilewright::dsl {
 
 /// What an argument is. Expressions become Argument::Kind::expression, all else Argument::Kind::name.
 enum class ArgumentRole : char {
-    loop = 'l',         ///< an existing loop
-    new_loop = 'n',     ///< the name that a loop gets
-    stage = 's',        ///< a stage or a program argument
-    expression = 'e',   ///< a factor, a size, a condition
-    tail = 't',         ///< guard_with_if, round_up, ...
-    memory = 'm',       ///< heap, stack, register, auto
-    policy = 'p',       ///< never, always, auto (of loop partitioning)
-    alignment = 'a',    ///< align_start, align_end, no_align, auto (of compute_with)
-    bounds = 'b',       ///< clamp, guard_with_if, non_faulting (of prefetch)
-    direction = 'd',    ///< forward, backward (of fold_storage)
-    check = 'c',        ///< override_associativity_test (of atomic)
-    anything = '*'      ///< a name or an expression
+    loop = 'l',       ///< an existing loop
+    new_loop = 'n',   ///< the name that a loop gets
+    stage = 's',      ///< a stage or a program argument
+    expression = 'e', ///< a factor, a size, a condition
+    tail = 't',       ///< guard_with_if, round_up, ...
+    memory = 'm',     ///< heap, stack, register, auto
+    policy = 'p',     ///< never, always, auto (of loop partitioning)
+    alignment = 'a',  ///< align_start, align_end, no_align, auto (of compute_with)
+    bounds = 'b',     ///< clamp, guard_with_if, non_faulting (of prefetch)
+    direction = 'd',  ///< forward, backward (of fold_storage)
+    check = 'c',      ///< override_associativity_test (of atomic)
+    anything = '*'    ///< a name or an expression
 };
 
 /// One way to write a directive; a verb may have several.
 struct DirectiveSignature {
     std::string_view verb;
-    std::string_view usage;  ///< for people: split(loop, outer, inner, factor[, tail])
-    std::string_view roles;  ///< one ArgumentRole a letter; what follows `?` may be left out from the right;
-                             ///< a `+` at the end repeats the whole pattern
-    bool makes_stage = false;  ///< must be the last of its chain and be followed by `as NAME`
-    bool has_block = false;    ///< may be followed by `{ directives }`
+    std::string_view usage;   ///< for people: split(loop, outer, inner, factor[, tail])
+    std::string_view roles;   ///< one ArgumentRole a letter; what follows `?` may be left out from the right;
+                              ///< a `+` at the end repeats the whole pattern
+    bool makes_stage = false; ///< must be the last of its chain and be followed by `as NAME`
+    bool has_block = false;   ///< may be followed by `{ directives }`
 };
 
 const std::vector<DirectiveSignature>& directive_signatures();
@@ -49,4 +49,4 @@ std::string role_name(ArgumentRole role);
 /// The verb of ours for a word of Halide's C++, Python or TVM that means the same; empty if there is none.
 std::string_view verb_alias(std::string_view word);
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

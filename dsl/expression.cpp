@@ -19,7 +19,7 @@ Value floor_divide(std::int64_t a, std::int64_t b) {
 
 Value floor_remainder(std::int64_t a, std::int64_t b) {
     if (b == 0) return std::nullopt;
-    if (b == -1) return 0;  // kLowest % -1 traps
+    if (b == -1) return 0; // kLowest % -1 traps
     const std::int64_t remainder = a % b;
     return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
@@ -72,7 +72,7 @@ Value evaluate_extremum(const Expression& expression, const Environment& environ
     return result;
 }
 
-}  // namespace
+} // namespace
 
 std::optional<std::int64_t> evaluate(const Expression& expression, const Environment& environment) {
     switch (expression.kind) {
@@ -92,7 +92,9 @@ std::optional<std::int64_t> evaluate(const Expression& expression, const Environ
     return std::nullopt;
 }
 
-std::optional<std::int64_t> no_environment(const Expression&) { return std::nullopt; }
+std::optional<std::int64_t> no_environment(const Expression&) {
+    return std::nullopt;
+}
 
 Expression integer(std::int64_t value) {
     Expression result;
@@ -110,10 +112,14 @@ Expression named(Expression::Kind kind, std::string name, std::vector<Expression
     return result;
 }
 
-}  // namespace
+} // namespace
 
-Expression hole(std::string name) { return named(Expression::Kind::hole, std::move(name)); }
-Expression symbol(std::string name) { return named(Expression::Kind::symbol, std::move(name)); }
+Expression hole(std::string name) {
+    return named(Expression::Kind::hole, std::move(name));
+}
+Expression symbol(std::string name) {
+    return named(Expression::Kind::symbol, std::move(name));
+}
 Expression call(std::string name, std::vector<Expression> operands) {
     return named(Expression::Kind::call, std::move(name), std::move(operands));
 }
@@ -132,8 +138,11 @@ Expression binary(std::string operation, Expression left, Expression right) {
 
 const std::vector<ExpressionFunction>& expression_functions() {
     static const std::vector<ExpressionFunction> functions = {
-        {"extent", "extent(loop)", 1, 1},        {"lanes", "lanes(dtype)", 1, 1}, {"max", "max(a, b)", 2, 16},
-        {"min", "min(a, b)", 2, 16},             {"stride", "stride(argument, axis)", 2, 2},
+        {"extent", "extent(loop)", 1, 1},
+        {"lanes", "lanes(dtype)", 1, 1},
+        {"max", "max(a, b)", 2, 16},
+        {"min", "min(a, b)", 2, 16},
+        {"stride", "stride(argument, axis)", 2, 2},
     };
     return functions;
 }
@@ -151,7 +160,8 @@ int binary_precedence(const std::string& operation) {
 
 void for_each_hole(const Expression& expression, const std::function<void(const Expression&)>& visit) {
     if (expression.kind == Expression::Kind::hole) visit(expression);
-    for (const Expression& operand : expression.operands) for_each_hole(operand, visit);
+    for (const Expression& operand : expression.operands)
+        for_each_hole(operand, visit);
 }
 
 Expression fill_holes(const Expression& expression,
@@ -179,4 +189,4 @@ Expression fill_holes(const Expression& expression,
     return result;
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

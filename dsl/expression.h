@@ -53,4 +53,4 @@ void for_each_hole(const Expression& expression, const std::function<void(const 
 Expression fill_holes(const Expression& expression,
                       const std::function<std::optional<std::int64_t>(const std::string&)>& value);
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

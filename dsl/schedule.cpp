@@ -22,7 +22,7 @@ bool has_hole(const Directive& directive) {
            std::any_of(directive.block.begin(), directive.block.end(), in_directive);
 }
 
-}  // namespace
+} // namespace
 
 bool Schedule::is_concrete() const {
     const auto decided = [](const VariantChoice& choice) { return choice.options.size() == 1; };
@@ -51,7 +51,9 @@ bool operator==(const Expression& a, const Expression& b) {
     return a.kind == b.kind && a.value == b.value && a.name == b.name && a.operands == b.operands;
 }
 
-bool operator==(const HoleDomain& a, const HoleDomain& b) { return a.name == b.name && a.values == b.values; }
+bool operator==(const HoleDomain& a, const HoleDomain& b) {
+    return a.name == b.name && a.values == b.values;
+}
 
 bool operator==(const Argument& a, const Argument& b) {
     if (a.kind != b.kind) return false;
@@ -98,4 +100,4 @@ std::string Violation::text(const std::string& file) const {
     return result;
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -20,17 +20,17 @@ struct Position {
 /// in `specialize(...)` and in `where ...`.
 struct Expression {
     enum class Kind {
-        integer,  ///< 42
-        hole,     ///< ?tile
-        symbol,   ///< cores, l1_bytes, l2_bytes, l3_bytes, a program size (X.0), a variant name
-        call,     ///< extent(k), lanes(float64), stride(X, 0), min(a, b), max(a, b)
-        unary,    ///< -a, not a
-        binary    ///< + - * // % == != < <= > >= and or
+        integer, ///< 42
+        hole,    ///< ?tile
+        symbol,  ///< cores, l1_bytes, l2_bytes, l3_bytes, a program size (X.0), a variant name
+        call,    ///< extent(k), lanes(float64), stride(X, 0), min(a, b), max(a, b)
+        unary,   ///< -a, not a
+        binary   ///< + - * // % == != < <= > >= and or
     };
     Kind kind = Kind::integer;
-    std::int64_t value = 0;          ///< integer
-    std::string name;                ///< hole, symbol, call, or the operator's spelling
-    std::vector<Expression> operands;  ///< of call, unary and binary
+    std::int64_t value = 0;           ///< integer
+    std::string name;                 ///< hole, symbol, call, or the operator's spelling
+    std::vector<Expression> operands; ///< of call, unary and binary
     Position at;
 };
 
@@ -45,7 +45,8 @@ struct HoleDomain {
 struct Directive;
 
 /// One argument of a directive: a name (loop, stage, tail strategy, storage kind), or an expression. Which of the two
-/// stands where is fixed by dsl/directive_signature.h: `cores` is a name in reorder(cores), an expression in split(..., cores).
+/// stands where is fixed by dsl/directive_signature.h: `cores` is a name in reorder(cores), an expression in split(...,
+/// cores).
 struct Argument {
     enum class Kind { name, expression };
     Kind kind = Kind::name;
@@ -70,13 +71,13 @@ struct Statement;
 struct Statement {
     enum class Kind { directives, choose, where, when };
     Kind kind = Kind::directives;
-    std::string stage;                 ///< directives: the stage named first
-    int update = -1;                   ///< directives: -1 is the pure definition, k is `.update(k)`
-    std::vector<Directive> chain;      ///< directives: in order
-    std::string made_stage;            ///< `... as partial`, else empty
-    std::vector<std::vector<Statement>> alternatives;  ///< choose; `when` has exactly one
+    std::string stage;                                ///< directives: the stage named first
+    int update = -1;                                  ///< directives: -1 is the pure definition, k is `.update(k)`
+    std::vector<Directive> chain;                     ///< directives: in order
+    std::string made_stage;                           ///< `... as partial`, else empty
+    std::vector<std::vector<Statement>> alternatives; ///< choose; `when` has exactly one
     Expression condition;              ///< where (over holes), and `when norm == lanes { ... }` (over variants)
-    std::vector<std::string> comments;  ///< whole comment lines that stand before it, without `#`
+    std::vector<std::string> comments; ///< whole comment lines that stand before it, without `#`
     std::string trailing_comment;
     Position at;
 };
@@ -93,13 +94,13 @@ struct VariantChoice {
 /// A schedule (no holes, no choices, one option a variant) or a space (any of them).
 struct Schedule {
     std::string function;
-    std::string target;  ///< x86-64, x86-64-v3, x86-64-v4, host
+    std::string target; ///< x86-64, x86-64-v3, x86-64-v4, host
     std::vector<VariantChoice> variants;
     std::vector<Statement> statements;
-    std::vector<HoleDomain> holes;  ///< in order of declaration
-    std::vector<std::string> header_comments;  ///< between the first line and the one that names the function
-    std::vector<std::string> footer_comments;  ///< after the last statement
-    std::string function_comment;              ///< at the end of the line that names the function
+    std::vector<HoleDomain> holes;            ///< in order of declaration
+    std::vector<std::string> header_comments; ///< between the first line and the one that names the function
+    std::vector<std::string> footer_comments; ///< after the last statement
+    std::string function_comment;             ///< at the end of the line that names the function
 
     /// Nothing is left to decide: no hole, no choose, where or when, and one option for each variant.
     bool is_concrete() const;
@@ -120,12 +121,12 @@ bool operator==(const Schedule& a, const Schedule& b);
 /// Something wrong with a schedule, without an exception: check() and parse_all() return lists of these.
 struct Violation {
     Position at;
-    std::string stage;      ///< empty where it concerns no stage
-    std::string directive;  ///< the verb, or empty
-    std::string message;    ///< "norm.r: cannot run in parallel: ..."
-    std::string hint;       ///< a directive that would work, or what to do
+    std::string stage;     ///< empty where it concerns no stage
+    std::string directive; ///< the verb, or empty
+    std::string message;   ///< "norm.r: cannot run in parallel: ..."
+    std::string hint;      ///< a directive that would work, or what to do
     /// "kmeans.tws:4:12: message. hint"; without a position only the file, without a file only the position.
     std::string text(const std::string& file = "") const;
 };
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

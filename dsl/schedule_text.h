@@ -34,4 +34,4 @@ std::string print_statement(const Statement& statement);
 /// 32 hexadecimal digits; comments and layout do not count.
 std::string schedule_digest(const Schedule& schedule);
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

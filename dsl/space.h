@@ -17,8 +17,8 @@ namespace tilewright::dsl {
 /// One open question of a space: a hole (its values), a choose (its branches) or a variant (its options).
 /// What has only one answer is no question.
 struct Decision {
-    std::string id;                    ///< "?tile", "choose#2" (counted from 1 in textual order), "variant norm"
-    std::vector<std::string> options;  ///< as text: values, branches on one line, option names
+    std::string id;                   ///< "?tile", "choose#2" (counted from 1 in textual order), "variant norm"
+    std::vector<std::string> options; ///< as text: values, branches on one line, option names
 };
 
 /// An answer for each active decision: id -> index into its options. Ids are stable under printing and parsing.
@@ -49,21 +49,23 @@ class Space {
     /// each `where` as early as possible; its points are no longer evenly spread. nullopt after `tries` misses.
     std::optional<Point> random_point(std::mt19937_64& rng, const Environment& environment, int tries = 1000) const;
     /// Changes one to three active decisions (neighbouring hole values are likelier than far ones); more only where
-    /// constraints tie more together. Decisions that a change brings along are drawn. nullopt where nothing else is legal.
+    /// constraints tie more together. Decisions that a change brings along are drawn. nullopt where nothing else is
+    /// legal.
     std::optional<Point> mutate(const Point& point, std::mt19937_64& rng, const Environment& environment) const;
     /// Takes each decision from one parent or the other; draws what neither has. nullopt where no mixture is legal.
-    std::optional<Point> cross(const Point& a, const Point& b, std::mt19937_64& rng, const Environment& environment) const;
+    std::optional<Point> cross(const Point& a, const Point& b, std::mt19937_64& rng,
+                               const Environment& environment) const;
     /// The first `where` that does not hold, as text with the values of its holes; nullopt where all hold.
     std::optional<std::string> violated(const Point& point, const Environment& environment) const;
-    /// The schedule at a point: holes replaced, branches chosen, `where` and `when` gone. Decisions missing from `point`
-    /// take their first option. Throws ScheduleError for an option that does not exist.
+    /// The schedule at a point: holes replaced, branches chosen, `where` and `when` gone. Decisions missing from
+    /// `point` take their first option. Throws ScheduleError for an option that does not exist.
     Schedule at(const Point& point) const;
     /// The number of points, `where` not counted; infinity past the largest double.
     double size() const;
 
   private:
-    struct Tree;  ///< the text, indexed; never changed after construction
+    struct Tree; ///< the text, indexed; never changed after construction
     std::shared_ptr<const Tree> tree_;
 };
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -19,4 +19,4 @@ std::string digest(std::string_view text) {
     return hex;
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

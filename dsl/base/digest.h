@@ -10,4 +10,4 @@ namespace tilewright::dsl {
 /// It tells texts apart, it does not protect them: whoever stores code checks a SHA-256 as well.
 std::string digest(std::string_view text);
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

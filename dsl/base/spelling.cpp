@@ -19,7 +19,8 @@ std::string lower_case(std::string_view word) {
 /// Optimal string alignment distance.
 std::size_t distance(const std::string& a, const std::string& b) {
     std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+    for (std::size_t j = 0; j <= b.size(); ++j)
+        last[j] = j;
     for (std::size_t i = 1; i <= a.size(); ++i) {
         row[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
@@ -34,7 +35,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
     return last[b.size()];
 }
 
-}  // namespace
+} // namespace
 
 std::optional<std::string> near_name(std::string_view word, const std::vector<std::string>& candidates) {
     if (word.empty() || word.size() > kLongestWord) return std::nullopt;
@@ -53,4 +54,4 @@ std::optional<std::string> near_name(std::string_view word, const std::vector<st
     return best;
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

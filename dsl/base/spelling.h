@@ -12,4 +12,4 @@ namespace tilewright::dsl {
 /// nullopt when none is near enough to be worth suggesting (more than a third of the letters differ).
 std::optional<std::string> near_name(std::string_view word, const std::vector<std::string>& candidates);
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

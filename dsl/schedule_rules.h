@@ -1,0 +1,25 @@
+// dsl/schedule_rules.h: what a space must obey whatever the algorithm: holes, variants and conditions on them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dsl/expression.h"
+#include "dsl/schedule.h"
+
+namespace tilewright::dsl {
+
+/// Holes: declared once, with different values, and used by some directive. Variants: declared once, with different
+/// options; conditions of `when` compare declared variants with their own options. In textual order.
+std::vector<Violation> check_space(const Schedule& space);
+
+/// The option that a variant has, or nullopt where it is not known or not declared.
+using VariantLookup = std::function<std::optional<std::string>(const std::string&)>;
+
+/// Replaces comparisons of a variant with an option by 1 or 0 (norm == lanes -> 1), and a variant whose option is a
+/// number by that number. What the lookup does not know stays.
+Expression bind_variants(const Expression& expression, const VariantLookup& option);
+
+} // namespace tilewright::dsl
