@@ -82,6 +82,7 @@ class SearchSession {
     TuneResult result();
 
     const dsl::AlgorithmInfo* try_describe(const Variant& variant);
+    dsl::Schedule for_this_target(dsl::Schedule schedule) const;
     Trial* attempt(const dsl::Schedule& schedule, const std::string& origin, const std::string& point, bool again = false);
     Outcome build_verify_measure(Trial& trial);
     void make_incumbent(Trial& trial);

@@ -40,7 +40,7 @@ void SearchSession::add_space(const dsl::Schedule& text, const Variant& variant)
     const dsl::AlgorithmInfo* info = try_describe(variant);
     if (info == nullptr) return;
     dsl::Schedule of_variant = text;
-    of_variant.target = job_.isa;
+    of_variant.target = machine_.isa;
     if (of_variant.function.empty()) of_variant.function = job_.function;
     // A space of one variant names every choice, so that its schedules stay right when defaults change.
     for (const auto& [name, option] : variant) {
@@ -139,7 +139,7 @@ void SearchSession::observe_known(Strategy& strategy) {
 }
 
 Trial* SearchSession::try_known(const dsl::Schedule& schedule) {
-    const auto found = trials_.find(dsl::schedule_digest(schedule));
+    const auto found = trials_.find(dsl::schedule_digest(for_this_target(schedule)));
     return found == trials_.end() ? nullptr : &found->second;
 }
 

@@ -28,7 +28,7 @@ void SearchSession::run_starts() {
     for (std::size_t i = 0; i < job_.starts.size(); ++i)
         given.push_back(dsl::parse_schedule(job_.starts[i], "<start " + std::to_string(i + 1) + ">"));
 
-    const dsl::Schedule first = default_of(variants_.front());
+    const dsl::Schedule first = for_this_target(default_of(variants_.front()));
     default_digest_ = dsl::schedule_digest(first);
     const Trial* first_trial = attempt(first, "default", "", true);
     if (first_trial != nullptr && first_trial->outcome.kind == OutcomeKind::wrong_answer)
@@ -79,11 +79,11 @@ void SearchSession::run_starts() {
 /// Measures one given schedule beside the stored best one (or the default).
 void SearchSession::run_fixed() {
     phase("fixed");
-    const dsl::Schedule fixed = dsl::parse_schedule(*job_.fixed_schedule, "<schedule>");
+    const dsl::Schedule fixed = for_this_target(dsl::parse_schedule(*job_.fixed_schedule, "<schedule>"));
     if (!fixed.is_concrete())
         throw ScheduleError("<schedule>: it has holes or choices, so it is not one schedule but a space.",
                             "Give it as --space.");
-    const dsl::Schedule first = default_of(variants_.front());
+    const dsl::Schedule first = for_this_target(default_of(variants_.front()));
     default_digest_ = dsl::schedule_digest(first);
     attempt(first, "default", "", true);
     if (stored_best_) attempt(dsl::parse_schedule(stored_best_->schedule, "<store>"), "stored best", "", true);

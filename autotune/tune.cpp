@@ -26,8 +26,15 @@ TuneResult SearchSession::run() {
     return result();
 }
 
+/// "host" and the level that it is here are one target, so that one schedule has one digest.
+dsl::Schedule SearchSession::for_this_target(dsl::Schedule schedule) const {
+    if (schedule.target.empty() || schedule.target == "host") schedule.target = machine_.isa;
+    return schedule;
+}
+
 /// check -> build -> verify -> measure -> record. Null only when the same schedule is known already and `again` is false.
-Trial* SearchSession::attempt(const dsl::Schedule& schedule, const std::string& origin, const std::string& point, bool again) {
+Trial* SearchSession::attempt(const dsl::Schedule& given, const std::string& origin, const std::string& point, bool again) {
+    const dsl::Schedule schedule = for_this_target(given);
     const std::string digest = dsl::schedule_digest(schedule);
     const auto known = trials_.find(digest);
     if (known != trials_.end() && !(again && known->second.earlier)) return nullptr;
