@@ -20,4 +20,4 @@ bool has_elementary(const std::string& name);
 /// Throws InternalError for a name or a type that it does not know.
 Halide::Expr elementary(const std::string& name, std::vector<Halide::Expr> args, bool fast);
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

@@ -1,0 +1,104 @@
+// translator/ops/math_exponential.cpp: exp, exp2, expm1.
+//
+// x = k ln 2 + r with |r| <= ln(2) / 2; e^x = 2^k e^r. k * ln2_high is exact (ln2_high ends in zero bits), so r carries
+// half an ULP. Results that are zero, and -inf, stay on the fast path: masked softmax rows hold them by the million.
+#include <cmath>
+#include <limits>
+
+#include "translator/ops/math_coefficients.h"
+#include "translator/ops/math_families.h"
+
+namespace tilewright::translator::math {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInverseLn2 = 1.4426950408889634;
+constexpr double kLn2 = 0.6931471805599453;
+
+Real ln2_high(const Real& like) {
+    return like.pick(0.6931471805598903, 0.693145751953125F);
+}
+
+Real ln2_low(const Real& like) {
+    return like.pick(5.497923018708371e-14, 1.428606765330187e-06F);
+}
+
+/// Where the result of an exponential leaves the normal numbers, in the argument's unit.
+struct Range {
+    double largest;   ///< finite up to here
+    double normal;    ///< normal down to here
+    double vanishing; ///< zero below
+};
+
+/// p * 2^n: the exponent field where that is enough, with care at both ends of the range.
+Real assemble(const Real& x, const Real& p, const Expr& n, const Range& range) {
+    const int lift = x.is_double() ? 128 : 64;
+    Real subnormal = scale_exponent(p, n + x.word(std::uint64_t(lift))) * std::ldexp(1.0, -lift);
+    Real slow = select(x <= range.largest, subnormal, x * kInfinity);
+    Real fast = select(x < range.normal, x.constant(0), scale_exponent(p, n));
+    Expr unusual = !(x <= range.largest) || (range.vanishing < x && x < range.normal);
+    return rare(unusual, slow, fast);
+}
+
+} // namespace
+
+Tailed exponential_of_reduced(const Real& t, const Real& tail) {
+    Real q = polynomial_wide(t.is_double() ? coefficients::exp64 : coefficients::exp32, t);
+    Real high = 1.0 + t;
+    return {high, (t - (high - 1.0)) + (t * t * q + tail)};
+}
+
+ReducedExponential reduce_exponential(const Real& x, bool exact_tail) {
+    Rounded k = round_to_integer(x * kInverseLn2);
+    Real part = x - k.value * ln2_high(x);
+    Real below = k.value * ln2_low(x);
+    Real r = part - below;
+    if (exact_tail) {
+        Tailed p = exponential_of_reduced(r, (part - r) - below);
+        return {p.high, p.low, k.low_bits};
+    }
+    Real q = polynomial_wide(x.is_double() ? coefficients::exp64 : coefficients::exp32, r);
+    return {x.constant(1.0), r + r * r * q, k.low_bits};
+}
+
+Real exp(const Real& x) {
+    ReducedExponential e = reduce_exponential(x, false);
+    const Range range =
+        x.is_double() ? Range{709.782712893384, -708.0, -745.14} : Range{88.72283172607422, -87.0, -103.98};
+    return assemble(x, e.high + e.low, e.n, range);
+}
+
+Real exp2(const Real& x) {
+    Rounded k = round_to_integer(x);
+    Real t = (x - k.value) * kLn2;
+    Real q = polynomial_wide(x.is_double() ? coefficients::exp64 : coefficients::exp32, t);
+    Real p = 1.0 + (t + t * t * q);
+    const Range range = x.is_double() ? Range{std::nextafter(1024.0, 0.0), -1021.0, -1075.5}
+                                      : Range{std::nextafter(128.0F, 0.0F), -125.0, -150.5};
+    return assemble(x, p, k.low_bits, range);
+}
+
+Real expm1(const Real& x) {
+    // 2^k e^r - 1 = ((2^k - 1) + 2^k r) + 2^k (e^r - 1 - r); the first sum's rounding error is added back.
+    Rounded k = round_to_integer(x * kInverseLn2);
+    Real part = x - k.value * ln2_high(x);
+    Real below = k.value * ln2_low(x);
+    Real r = part - below;
+    Real tail = (part - r) - below;
+    Real rest = r * r * polynomial_wide(x.is_double() ? coefficients::expm1_64 : coefficients::expm1_32, r);
+    Real scale = power_of_two(x, k.low_bits);
+    Real start = scale - 1.0;
+    Real scaled = scale * r;
+    Real sum = start + scaled;
+    Real error = scaled - (sum - start);
+    Real value = sum + (error + scale * (rest + tail));
+    value = select(x == 0.0, x, value); // keeps -0.0
+    value = select(x < (x.is_double() ? -40.0 : -20.0), x.constant(-1.0), value);
+    const double normal = x.is_double() ? 709.0 : 88.0;
+    const double largest = x.is_double() ? 709.782712893384 : 88.72283172607422;
+    Real slow = select(x <= largest, scale_exponent(1.0 + (r + rest), k.low_bits), x * kInfinity);
+    return rare(!(x <= normal), slow, value);
+}
+
+} // namespace tilewright::translator::math

@@ -1,0 +1,119 @@
+// translator/ops/math_logarithm.cpp: log, log2, log10, log1p.
+//
+// x = 2^k m with m in [sqrt(1/2), sqrt(2)), f = m - 1, s = f / (2 + f), log(m) = 2s + 2/3 s^3 + ...
+// (the reduction of fdlibm's e_log.c, with branches taken out). The divider works beside the multipliers, so s is
+// cheaper than the longer polynomial in f.
+#include <limits>
+
+#include "translator/ops/math_coefficients.h"
+#include "translator/ops/math_families.h"
+
+namespace tilewright::translator::math {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// log(1 + f) = f - (half_square - product).
+struct Mantissa {
+    Real f;
+    Real half_square;
+    Real product;
+};
+
+Mantissa log_of_mantissa(const Real& f) {
+    Real s = f / (2.0 + f);
+    Real z = s * s;
+    Real rest = z * polynomial_wide(f.is_double() ? coefficients::log64 : coefficients::log32, z);
+    Real half_square = 0.5 * f * f;
+    return {f, half_square, s * (half_square + rest)};
+}
+
+double smallest_normal(const Real& like) {
+    return like.is_double() ? std::numeric_limits<double>::min() : double(std::numeric_limits<float>::min());
+}
+
+Real not_a_number(const Real& like) {
+    return like.from_bits(like.word(like.is_double() ? 0x7ff8000000000000u : 0x7fc00000u));
+}
+
+/// The parts of log(x) for every x > 0, and the condition under which x needs more than that.
+struct Reduced {
+    Expr unusual;
+    Real k;
+    Mantissa mantissa;
+};
+
+Reduced reduce_logarithm(const Real& x) {
+    Expr unusual = !(smallest_normal(x) <= x) || !(x < kInfinity);
+    Expr small = x < smallest_normal(x);
+    const int lift = x.is_double() ? 54 : 25;
+    Real normal = rare(unusual, select(small, x * std::ldexp(1.0, lift), x), x);
+    Split split = split_exponent(normal);
+    Real k = rare(unusual, select(small, split.k - double(lift), split.k), split.k);
+    return {unusual, k, log_of_mantissa(split.m - 1.0)};
+}
+
+/// NaN of negative numbers, -inf of zero, +inf and NaN as they are.
+Real finish(const Real& x, const Expr& unusual, const Real& value) {
+    Real slow = select(x < kInfinity, value, x);
+    slow = select(x == 0.0, x.constant(-kInfinity), slow);
+    slow = select(x < 0.0, not_a_number(x), slow);
+    return rare(unusual, slow, value);
+}
+
+/// log(x) * factor = k * step + log(m) * factor, each constant as a high and a low part (FreeBSD's e_log10.c).
+Real scaled_logarithm(const Real& x, const Real& step_high, const Real& step_low, const Real& factor_high,
+                      const Real& factor_low) {
+    Reduced r = reduce_logarithm(x);
+    const Mantissa& m = r.mantissa;
+    Real high = high_part(m.f - m.half_square);
+    Real low = (m.f - high) - m.half_square + m.product;
+    Real value_high = high * factor_high;
+    Real value_low = r.k * step_low + (low + high) * factor_low + low * factor_high;
+    Real steps = r.k * step_high;
+    Real sum = steps + value_high;
+    value_low = value_low + ((steps - sum) + value_high);
+    return finish(x, r.unusual, sum + value_low);
+}
+
+} // namespace
+
+Real log(const Real& x) {
+    Reduced r = reduce_logarithm(x);
+    const Mantissa& m = r.mantissa;
+    Real high = x.pick(0.6931471805598903, 0.693145751953125F);
+    Real low = x.pick(5.497923018708371e-14, 1.428606765330187e-06F);
+    return finish(x, r.unusual, r.k * high - ((m.half_square - (m.product + r.k * low)) - m.f));
+}
+
+Real log2(const Real& x) {
+    return scaled_logarithm(x, x.constant(1.0), x.constant(0.0), x.pick(1.4426950216293335, 1.4423828125F),
+                            x.pick(1.9259629911266175e-08, 0.00031222839606925845F));
+}
+
+Real log10(const Real& x) {
+    return scaled_logarithm(
+        x, x.pick(0.30102999566395283, 0.301025390625F), x.pick(2.8363394551044964e-14, 4.605039066518657e-06F),
+        x.pick(0.4342944771051407, 0.4342041015625F), x.pick(4.798111141615973e-09, 9.038033749675378e-05F));
+}
+
+Real log1p(const Real& x) {
+    // log(u) + c / u with u = 1 + x rounded and c what the rounding lost; for k = 0 x itself is the mantissa.
+    Expr unusual = !(-1.0 < x) || !(x < kInfinity);
+    Real u = 1.0 + x;
+    Split split = split_exponent(u);
+    Expr near_zero = split.k == 0.0;
+    // Of the two exact ways to find it, one is exact below 1 and the other above.
+    Real lost = select(x < 1.0, x - (u - 1.0), 1.0 - (u - x)) / u;
+    Real correction = select(near_zero, x.constant(0.0), lost);
+    Mantissa m = log_of_mantissa(select(near_zero, x, split.m - 1.0));
+    Real high = x.pick(0.6931471805598903, 0.693145751953125F);
+    Real low = x.pick(5.497923018708371e-14, 1.428606765330187e-06F);
+    Real value = split.k * high - ((m.half_square - (m.product + (split.k * low + correction))) - m.f);
+    value = select(x == 0.0, x, value); // keeps -0.0
+    Real slow = select(x == -1.0, x.constant(-kInfinity), select(x < -1.0, not_a_number(x), x));
+    return rare(unusual, slow, value);
+}
+
+} // namespace tilewright::translator::math

@@ -1,0 +1,223 @@
+// translator/ops/math_real.cpp: strict floating point arithmetic on Halide expressions.
+#include "translator/ops/math_real.h"
+
+#include <cmath>
+#include <limits>
+
+#include "dsl/passes/rare_path.h"
+
+namespace tilewright::translator::math {
+
+namespace {
+
+using Halide::Internal::Call;
+
+Real strict(Call::IntrinsicOp op, const Real& a, const Real& b) {
+    return Real(Call::make(a.expr().type(), op, {a.expr(), b.expr()}, Call::PureIntrinsic));
+}
+
+Expr strict_test(Call::IntrinsicOp op, const Real& a, const Real& b) {
+    return Call::make(Halide::Bool(a.expr().type().lanes()), op, {a.expr(), b.expr()}, Call::PureIntrinsic);
+}
+
+} // namespace
+
+Real Real::constant(double value) const {
+    return Real(Halide::Internal::make_const(e_.type(), value));
+}
+
+Expr Real::bits() const {
+    return Halide::reinterpret(Halide::UInt(e_.type().bits()), e_);
+}
+
+Real Real::from_bits(const Expr& bits) const {
+    return Real(Halide::reinterpret(e_.type(), bits));
+}
+
+Expr Real::word(std::uint64_t value) const {
+    return Halide::Internal::UIntImm::make(Halide::UInt(e_.type().bits()), value);
+}
+
+Real operator+(const Real& a, const Real& b) {
+    return strict(Call::strict_add, a, b);
+}
+Real operator-(const Real& a, const Real& b) {
+    return strict(Call::strict_sub, a, b);
+}
+Real operator*(const Real& a, const Real& b) {
+    return strict(Call::strict_mul, a, b);
+}
+Real operator/(const Real& a, const Real& b) {
+    return strict(Call::strict_div, a, b);
+}
+Real operator+(const Real& a, double b) {
+    return a + a.constant(b);
+}
+Real operator-(const Real& a, double b) {
+    return a - a.constant(b);
+}
+Real operator*(const Real& a, double b) {
+    return a * a.constant(b);
+}
+Real operator+(double a, const Real& b) {
+    return b.constant(a) + b;
+}
+Real operator-(double a, const Real& b) {
+    return b.constant(a) - b;
+}
+Real operator*(double a, const Real& b) {
+    return b.constant(a) * b;
+}
+Real operator/(double a, const Real& b) {
+    return b.constant(a) / b;
+}
+Expr operator<(const Real& a, const Real& b) {
+    return strict_test(Call::strict_lt, a, b);
+}
+Expr operator==(const Real& a, const Real& b) {
+    return strict_test(Call::strict_eq, a, b);
+}
+Expr operator<(const Real& a, double b) {
+    return a < a.constant(b);
+}
+Expr operator==(const Real& a, double b) {
+    return a == a.constant(b);
+}
+Expr operator<(double a, const Real& b) {
+    return b.constant(a) < b;
+}
+
+// Halide's x86 back end compiles a <= b as !(a > b), which is true of NaN: only < and == are trusted.
+Expr operator<=(const Real& a, double b) {
+    constexpr double kUp = std::numeric_limits<double>::infinity();
+    return a < (a.is_double() ? std::nextafter(b, kUp) : double(std::nextafter(float(b), float(kUp))));
+}
+
+Expr operator<=(double a, const Real& b) {
+    constexpr double kDown = -std::numeric_limits<double>::infinity();
+    return (b.is_double() ? std::nextafter(a, kDown) : double(std::nextafter(float(a), float(kDown)))) < b;
+}
+
+Real select(const Expr& condition, const Real& yes, const Real& no) {
+    return Real(Halide::select(condition, yes.expr(), no.expr()));
+}
+
+Real rare(const Expr& condition, const Real& slow, const Real& fast) {
+    return Real(dsl::rare(condition, slow.expr(), fast.expr()));
+}
+
+Expr is_nan(const Real& x) {
+    return !(x == x);
+}
+
+Real abs(const Real& x) {
+    // Halide's abs leaves -0.0 alone.
+    return x.from_bits(x.bits() & x.word(x.is_double() ? 0x7fffffffffffffffu : 0x7fffffffu));
+}
+
+Real sqrt(const Real& x) {
+    return Real(Halide::sqrt(x.expr()));
+}
+
+Expr sign_bit(const Real& x) {
+    return x.bits() & x.word(x.is_double() ? 0x8000000000000000u : 0x80000000u);
+}
+
+Real flip_sign(const Real& x, const Expr& sign) {
+    return x.from_bits(x.bits() ^ sign);
+}
+
+Real negate(const Real& x) {
+    return flip_sign(x, x.word(x.is_double() ? 0x8000000000000000u : 0x80000000u));
+}
+
+Real smaller_of(const Real& a, const Real& b) {
+    return strict(Call::strict_min, a, b);
+}
+
+Real larger_of(const Real& a, const Real& b) {
+    return strict(Call::strict_max, a, b);
+}
+
+Real high_part(const Real& x) {
+    // 26 and 12 significant bits: squares have 52 and 24.
+    return x.from_bits(x.bits() & x.word(x.is_double() ? 0xfffffffff8000000u : 0xfffff000u));
+}
+
+Real polynomial(const std::vector<double>& coefficients, const Real& x) {
+    std::vector<Real> terms;
+    for (double c : coefficients)
+        terms.push_back(x.constant(c));
+    return polynomial(terms, x);
+}
+
+Real polynomial(const std::vector<Real>& coefficients, const Real& x) {
+    if (coefficients.size() < 4) {
+        Real value = coefficients.back();
+        for (std::size_t i = coefficients.size() - 1; i-- > 0;)
+            value = value * x + coefficients[i];
+        return value;
+    }
+    std::vector<Real> even;
+    std::vector<Real> odd;
+    for (std::size_t i = 0; i < coefficients.size(); ++i)
+        (i % 2 == 0 ? even : odd).push_back(coefficients[i]);
+    Real square = x * x;
+    auto horner = [&square](const std::vector<Real>& terms) {
+        Real value = terms.back();
+        for (std::size_t i = terms.size() - 1; i-- > 0;)
+            value = value * square + terms[i];
+        return value;
+    };
+    return horner(even) + horner(odd) * x;
+}
+
+Real polynomial_wide(const std::vector<double>& coefficients, const Real& x) {
+    std::vector<Real> terms;
+    for (double c : coefficients)
+        terms.push_back(x.constant(c));
+    Real power = x;
+    while (terms.size() > 1) {
+        std::vector<Real> next;
+        for (std::size_t i = 0; i + 1 < terms.size(); i += 2)
+            next.push_back(terms[i] + terms[i + 1] * power);
+        if (terms.size() % 2 == 1) next.push_back(terms.back());
+        terms = std::move(next);
+        if (terms.size() > 1) power = power * power;
+    }
+    return terms[0];
+}
+
+Rounded round_to_integer(const Real& x) {
+    // Adding 1.5 * 2^52 leaves the integer in the low bits of the sum: one addition on every instruction set, where
+    // a conversion to int64 needs AVX-512.
+    const double magic = x.is_double() ? 6755399441055744.0 : 12582912.0;
+    Real sum = x + magic;
+    return {sum - magic, sum.bits()};
+}
+
+Real scale_exponent(const Real& x, const Expr& n) {
+    return x.from_bits(x.bits() + (n << x.word(std::uint64_t(x.mantissa_bits()))));
+}
+
+Real power_of_two(const Real& like, const Expr& n) {
+    return like.from_bits((n + like.word(std::uint64_t(like.bias())))
+                          << like.word(std::uint64_t(like.mantissa_bits())));
+}
+
+Split split_exponent(const Real& x) {
+    // Moving the bits by 1 - sqrt(1/2) makes the exponent field change at sqrt(1/2) in place of 1.
+    const std::uint64_t root_half = x.is_double() ? 0x3fe6a09e667f3bcdu : 0x3f3504f3u;
+    const std::uint64_t one = x.is_double() ? 0x3ff0000000000000u : 0x3f800000u;
+    const std::uint64_t mantissa_mask = (std::uint64_t(1) << x.mantissa_bits()) - 1;
+    Expr moved = x.bits() + x.word(one - root_half);
+    Expr field = moved >> x.word(std::uint64_t(x.mantissa_bits()));
+    Real m = x.from_bits((moved & x.word(mantissa_mask)) + x.word(root_half));
+    // The integer becomes a float by way of the bits of 2^52 + integer (2^23 in float32).
+    const std::uint64_t magic_bits = x.is_double() ? 0x4330000000000000u : 0x4b000000u;
+    const double magic = x.is_double() ? 4503599627370496.0 : 8388608.0;
+    Real k = x.from_bits(field | x.word(magic_bits)) - (magic + x.bias());
+    return {m, k};
+}
+
+} // namespace tilewright::translator::math

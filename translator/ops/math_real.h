@@ -1,0 +1,95 @@
+// translator/ops/math_real.h: strict floating point arithmetic on Halide expressions, for the elementary functions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "Halide.h"
+
+namespace tilewright::translator::math {
+
+using Halide::Expr;
+
+/// A float32 or float64 expression whose operators are IEEE operations that neither Halide's simplifier nor LLVM may
+/// reassociate or contract. Compensated steps (a - (a + b)) mean what they say, whatever the target's mode.
+class Real {
+  public:
+    explicit Real(Expr e) : e_(std::move(e)) {}
+    const Expr& expr() const { return e_; }
+    bool is_double() const { return e_.type().bits() == 64; }
+    /// `value` rounded to this type.
+    Real constant(double value) const;
+    /// The constant of this expression's type.
+    Real pick(double value64, float value32) const { return constant(is_double() ? value64 : double(value32)); }
+    /// The type's bits as an unsigned integer of the same width.
+    Expr bits() const;
+    /// The value with these bits; `bits` has this type's width.
+    Real from_bits(const Expr& bits) const;
+    /// An unsigned constant of this type's width.
+    Expr word(std::uint64_t value) const;
+    int mantissa_bits() const { return is_double() ? 52 : 23; }
+    int bias() const { return is_double() ? 1023 : 127; }
+
+  private:
+    Expr e_;
+};
+
+Real operator+(const Real& a, const Real& b);
+Real operator-(const Real& a, const Real& b);
+Real operator*(const Real& a, const Real& b);
+Real operator/(const Real& a, const Real& b);
+Real operator+(const Real& a, double b);
+Real operator-(const Real& a, double b);
+Real operator*(const Real& a, double b);
+Real operator+(double a, const Real& b);
+Real operator-(double a, const Real& b);
+Real operator*(double a, const Real& b);
+Real operator/(double a, const Real& b);
+/// IEEE comparisons: false when a side is NaN.
+Expr operator<(const Real& a, const Real& b);
+Expr operator==(const Real& a, const Real& b);
+Expr operator<(const Real& a, double b);
+Expr operator<=(const Real& a, double b);
+Expr operator==(const Real& a, double b);
+Expr operator<(double a, const Real& b);
+Expr operator<=(double a, const Real& b);
+
+Real select(const Expr& condition, const Real& yes, const Real& no);
+Real rare(const Expr& condition, const Real& slow, const Real& fast);
+Expr is_nan(const Real& x);
+Real abs(const Real& x);
+Real sqrt(const Real& x);
+/// The sign bit of x alone, as bits.
+Expr sign_bit(const Real& x);
+/// x with its sign flipped where `sign` (bits, only the top one may be set) is.
+Real flip_sign(const Real& x, const Expr& sign);
+Real negate(const Real& x);
+/// a where a < b, else b: a NaN in b survives.
+Real smaller_of(const Real& a, const Real& b);
+Real larger_of(const Real& a, const Real& b);
+/// x with the low half of its mantissa cleared: the product of two such values is exact.
+Real high_part(const Real& x);
+/// Horner's rule for the even and for the odd powers, side by side; coefficients with the constant term first.
+Real polynomial(const std::vector<double>& coefficients, const Real& x);
+Real polynomial(const std::vector<Real>& coefficients, const Real& x);
+/// Estrin's rule with powers of x: shorter dependence chains for about two multiplications more.
+Real polynomial_wide(const std::vector<double>& coefficients, const Real& x);
+/// Rounded to the nearest integer, as a value and in the low bits of an integer word (two's complement).
+/// Requires |x| < 2^51 (float64), 2^22 (float32).
+struct Rounded {
+    Real value;
+    Expr low_bits;
+};
+Rounded round_to_integer(const Real& x);
+/// x * 2^n by adding n to the exponent field; n as low bits. Requires a normal x and a normal result.
+Real scale_exponent(const Real& x, const Expr& n);
+/// 2^n for -bias < n <= bias, n as low bits.
+Real power_of_two(const Real& like, const Expr& n);
+/// x = 2^k * m with m in [sqrt(1/2), sqrt(2)), for normal positive x.
+struct Split {
+    Real m;
+    Real k;
+};
+Split split_exponent(const Real& x);
+
+} // namespace tilewright::translator::math

@@ -1,0 +1,114 @@
+// translator/ops/math_trigonometric.cpp: sin, cos, tan.
+//
+// x = q pi/2 + r with |r| <= pi/4, by subtracting q times the leading parts of pi/2, each so short that its product
+// with q is exact, and the rest with what the last exact part lost. Sine and cosine of one argument share all of it.
+#include "translator/ops/math_coefficients.h"
+#include "translator/ops/math_families.h"
+
+namespace tilewright::translator::math {
+
+namespace {
+
+struct Reduced {
+    Expr unusual; ///< huge, NaN, or so near a multiple of pi/2 that the parts of pi/2 are too few
+    Real r;
+    Real tail;     ///< what rounding r lost
+    Real z;        ///< r * r
+    Expr quadrant; ///< in the low two bits
+};
+
+Reduced reduce_angle(const Real& x) {
+    Rounded q = round_to_integer(x * 0.6366197723675814);
+    Real part = x;
+    if (x.is_double()) {
+        part = part - q.value * 1.5707963267341256; // 33 bits: exact for |q| < 2^20
+    } else {
+        part = part - q.value * 1.5703125; // 11 bits: exact for |q| < 2^13
+        part = part - q.value * 0.0004837512969970703;
+    }
+    Real next = q.value * x.pick(6.077100506303966e-11, 7.549533620476723e-08F);
+    Real rough = part - next;
+    Real lost = (part - rough) - next;
+    Real rest = q.value * x.pick(2.0222662487959506e-21, 2.5633440682570896e-12F) - lost;
+    Real r = rough - rest;
+    Real z = r * r;
+    // The parts give q pi/2 to q * 2^-121 (2^-58): enough while |r| > q * 2^-66 (2^-31).
+    const double limit = x.is_double() ? 1.6e6 : 12800.0;
+    const double nearness = x.is_double() ? 0x1p-132 : 0x1p-62;
+    Expr unusual = !(abs(x) <= limit) || z < q.value * q.value * nearness;
+    return {unusual, r, (rough - r) - rest, z, q.low_bits};
+}
+
+/// sin(r + quadrant * pi/2).
+Real sine_of(const Reduced& a, const Expr& quadrant) {
+    const Real& r = a.r;
+    const Real& z = a.z;
+    const auto& sines = r.is_double() ? coefficients::sin64 : coefficients::sin32;
+    const auto& cosines = r.is_double() ? coefficients::cos64 : coefficients::cos32;
+    // One polynomial whose coefficients are chosen by lane costs less than two polynomials and one choice.
+    Expr odd = (quadrant & r.word(1)) != r.word(0);
+    std::vector<Real> chosen;
+    for (std::size_t i = 0; i < sines.size(); ++i) {
+        chosen.push_back(select(odd, r.constant(cosines[i]), r.constant(sines[i])));
+    }
+    Real p = polynomial(chosen, z);
+    Real start = select(odd, 1.0 - 0.5 * z, r);
+    Real factor = select(odd, z, r) * z;
+    Expr sign = (quadrant << r.word(r.is_double() ? 62 : 30)) & r.word(r.is_double() ? 1ull << 63 : 1ull << 31);
+    return flip_sign(start + factor * p, sign);
+}
+
+/// libm's function in float64, for the arguments that the reduction above cannot serve.
+Real library(const Real& x, Expr (*function)(Expr)) {
+    if (x.is_double()) return Real(function(x.expr()));
+    return Real(Halide::cast<float>(function(Halide::cast<double>(x.expr()))));
+}
+
+} // namespace
+
+Real sin(const Real& x) {
+    Reduced a = reduce_angle(x);
+    // -0.0 comes out as 0.0 - 0.0.
+    Real value = select(x == 0.0, x, sine_of(a, a.quadrant));
+    return rare(a.unusual, library(x, [](Expr e) { return Halide::sin(std::move(e)); }), value);
+}
+
+Real cos(const Real& x) {
+    Reduced a = reduce_angle(x);
+    Real value = sine_of(a, a.quadrant + x.word(1));
+    return rare(a.unusual, library(x, [](Expr e) { return Halide::cos(std::move(e)); }), value);
+}
+
+Real tan(const Real& x) {
+    // A quotient doubles errors, so sine and cosine are sums of two numbers here, and a second division corrects the
+    // first.
+    Reduced a = reduce_angle(x);
+    const Real& r = a.r;
+    const Real& z = a.z;
+    Real rise = r * z * polynomial(r.is_double() ? coefficients::sin64 : coefficients::sin32, z);
+    rise = rise + a.tail * (1.0 - 0.5 * z);
+    Real sine = r + rise;
+    Real sine_tail = (r - sine) + rise;
+    Real start = 1.0 - 0.5 * z;
+    Real fall = z * z * polynomial(r.is_double() ? coefficients::cos64 : coefficients::cos32, z);
+    fall = ((1.0 - start) - 0.5 * z) + (fall - r * a.tail);
+    Real cosine = start + fall;
+    Real cosine_tail = (start - cosine) + fall;
+    Expr odd = (a.quadrant & r.word(1)) != r.word(0);
+    Real above = select(odd, negate(cosine), sine);
+    Real above_tail = select(odd, negate(cosine_tail), sine_tail);
+    Real below = select(odd, sine, cosine);
+    Real below_tail = select(odd, sine_tail, cosine_tail);
+    Real ratio = above / below;
+    // ratio * below in two parts: what it differs from `above` by is then exact enough.
+    Real ratio_high = high_part(ratio);
+    Real below_high = high_part(below);
+    Real left = above - ratio_high * below_high;
+    left = left - ratio_high * (below - below_high);
+    left = left - (ratio - ratio_high) * below;
+    Real value = ratio + (left + (above_tail - ratio * below_tail)) / below;
+    value = select(x == 0.0, x, value);
+    return rare(a.unusual, library(x, [](Expr e) { return Halide::tan(std::move(e)); }), value);
+}
+
+} // namespace tilewright::translator::math
