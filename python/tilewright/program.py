@@ -178,14 +178,16 @@ def holds(condition: str, sizes: Mapping[str, int]) -> bool:
 @lru_cache(maxsize=4096)
 def _compiled(expression: str) -> CodeType:
     # Only names, integers and operators pass, so that eval() can do arithmetic and nothing else.
-    if not re.fullmatch(r"[\w\s.+\-*/%()<>=!,]*", expression) or "**" in expression or "__" in expression:
+    text = expression.strip()
+    allowed = re.fullmatch(r"[\w\s.+\-*/%()<>=!,]*", text) is not None
+    if not allowed or "**" in text or "__" in text or "." in _SYMBOL.sub("", text):
         raise ValueError(f"size expression: {expression!r} is not arithmetic on sizes.")
 
     def symbol(match: re.Match[str]) -> str:
         word = match[0]
         return word if word in ("min", "max", "and", "or", "not") else f"s[{word!r}]"
 
-    return compile(_SYMBOL.sub(symbol, expression.strip()), "<size>", "eval")
+    return compile(_SYMBOL.sub(symbol, text), "<size>", "eval")
 
 
 def _is_atom(text: str) -> bool:

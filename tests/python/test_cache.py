@@ -1,0 +1,150 @@
+"""The object cache: what it keeps, whom it trusts, and that it never costs a result."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from tilewright.cache import ObjectCache, decode, encode
+from tilewright.plan import Build, Kernel
+
+KEY = "ab" + "0" * 62
+
+
+def build_of(data: bytes = b"\x7fELF object") -> Build:
+    kernels = (Kernel("f_k0", data, ("X.0 >= 8",)), Kernel("f_k1", b"second\n\x00", ()))
+    return Build(kernels, 'header "x"\n', "call f_k0\n", "schedule f\n", "x86-64")
+
+
+def cache_at(path, limit=1 << 20):
+    return ObjectCache(path / "tilewright" / "objects", limit)
+
+
+def test_what_is_stored_comes_back_in_another_cache(tmp_path):
+    cache_at(tmp_path).store(KEY, build_of())
+    assert cache_at(tmp_path).load(KEY) == build_of()
+    assert cache_at(tmp_path).load("cd" + KEY[2:]) is None
+
+
+def test_folder_and_files_are_ours_alone(tmp_path):
+    cache_at(tmp_path).store(KEY, build_of())
+    folder = tmp_path / "tilewright" / "objects"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert (folder / KEY).stat().st_mode & 0o777 == 0o600
+    assert sorted(os.listdir(folder)) == [KEY]
+
+
+@pytest.mark.parametrize("place", [0, 25, 80, 120, -1])
+def test_a_changed_byte_is_noticed_and_the_file_removed(tmp_path, place):
+    cache = cache_at(tmp_path)
+    cache.store(KEY, build_of())
+    file = tmp_path / "tilewright" / "objects" / KEY
+    data = bytearray(file.read_bytes())
+    data[place] ^= 1
+    file.write_bytes(data)
+    assert cache.load(KEY) is None
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("length", [0, 10, 70, 100])
+def test_a_truncated_entry_is_no_entry(length):
+    assert decode(encode(build_of())[:length]) is None
+    assert decode(encode(build_of())) == build_of()
+
+
+def test_links_are_not_followed(tmp_path, caplog):
+    cache = cache_at(tmp_path)
+    cache.store(KEY, build_of())
+    folder = tmp_path / "tilewright" / "objects"
+    elsewhere = tmp_path / "evil"
+    (folder / KEY).rename(elsewhere)
+    (folder / KEY).symlink_to(elsewhere)
+    assert cache.load(KEY) is None
+    linked = tmp_path / "linked" / "tilewright"
+    linked.mkdir(parents=True)
+    (linked / "objects").symlink_to(folder)
+    assert ObjectCache(linked / "objects", 1 << 20).load(KEY) is None
+    assert "object cache" in caplog.text
+
+
+def test_what_others_may_write_is_not_trusted(tmp_path, caplog):
+    cache_at(tmp_path).store(KEY, build_of())
+    folder = tmp_path / "tilewright" / "objects"
+    (folder / KEY).chmod(0o666)
+    assert cache_at(tmp_path).load(KEY) is None
+    (folder / KEY).chmod(0o600)
+    folder.chmod(0o777)
+    assert cache_at(tmp_path).load(KEY) is None
+    assert "others may write to the folder" in caplog.text
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another owner")
+def test_a_folder_of_another_user_is_not_used(tmp_path, caplog):
+    cache_at(tmp_path).store(KEY, build_of())
+    os.chown(tmp_path / "tilewright" / "objects", 12345, -1)
+    assert cache_at(tmp_path).load(KEY) is None
+    assert "belongs to another user" in caplog.text
+
+
+def test_a_place_that_cannot_be_written_costs_one_warning(tmp_path, caplog):
+    (tmp_path / "file").write_text("in the way")
+    cache = ObjectCache(tmp_path / "file" / "objects", 1 << 20)
+    cache.store(KEY, build_of())
+    assert cache.load(KEY) is None
+    with cache.building(KEY):
+        pass
+    assert len(caplog.records) == 1
+
+
+def test_no_folder_is_no_cache():
+    cache = ObjectCache(None, 1)
+    cache.store(KEY, build_of())
+    assert cache.load(KEY) is None
+    assert cache.size_bytes() == 0
+
+
+def test_the_oldest_leave_when_the_limit_is_reached(tmp_path):
+    cache = cache_at(tmp_path, limit=3000)
+    for number in range(4):
+        key = f"{number:02x}" + KEY[2:]
+        cache.store(key, build_of(bytes(900)))
+        if number < 3:
+            os.utime(tmp_path / "tilewright" / "objects" / key, (number, number))
+    assert cache.size_bytes() <= 3000
+    assert cache.load("00" + KEY[2:]) is None
+    assert cache.load("03" + KEY[2:]) is not None
+
+
+def test_one_build_at_a_time_per_key(tmp_path):
+    cache = cache_at(tmp_path)
+    inside, most = 0, 0
+    guard = threading.Lock()
+
+    def work():
+        nonlocal inside, most
+        with cache.building(KEY):
+            with guard:
+                inside += 1
+                most = max(most, inside)
+            threading.Event().wait(0.02)
+            with guard:
+                inside -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1
+
+
+def test_another_process_waits_for_the_build(tmp_path):
+    code = (
+        "import sys, time\nfrom pathlib import Path\nfrom tilewright.cache import ObjectCache\n"
+        f"cache = ObjectCache(Path({str(tmp_path)!r}) / 'tilewright' / 'objects', 1 << 20)\n"
+        f"with cache.building({KEY!r}):\n    print('in', flush=True)\n    time.sleep(0.5)\n    print('out', flush=True)\n"
+    )
+    processes = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [p.communicate()[0] for p in processes] == ["in\nout\n"] * 2

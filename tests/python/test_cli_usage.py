@@ -1,0 +1,105 @@
+"""A user's mistakes on the command line: one clear line, the right exit code, never a traceback of ours."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+def autotune(*arguments, cwd, stdin=None):
+    environment = {**os.environ, "XDG_DATA_HOME": str(cwd / "data"), "XDG_CACHE_HOME": str(cwd / "cache"), "COLUMNS": "200"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tilewright", *arguments],
+        cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr or "raise ValueError" in done.stderr, done.stderr
+    return done
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["none.py"], "autotune: none.py: no such file."),
+        (["--budget", "soon", "s.py"], "autotune: --budget: 'soon' is no duration. Write 60s, 2m or 1h."),
+        (["--budget", "0s", "s.py"], "autotune: --budget: '0s' is no duration. Write 60s, 2m or 1h."),
+        (
+            ["--target", "host,arm64", "s.py"],
+            "autotune: --target: 'arm64' is none of ours. Use host, x86-64, x86-64-v3, x86-64-v4.",
+        ),
+        (["--workload", "some", "s.py"], "autotune: --workload: 'some' is none of time, first, largest, all."),
+        (["--contract", "exact", "s.py"], "autotune: --contract: 'exact' is none of numpy, reproducible, fast."),
+        (["--schedule", "none.tws", "s.py"], "autotune: --schedule: none.tws: no such file or directory."),
+        (["--space", "binary.tws", "s.py"], "autotune: --space: binary.tws: is no text."),
+        (["--out", "x", "s.py", "t.py"], "autotune: --out, --schedule and --space go with one script, not with several."),
+        (["-m", "no.such", "s.py"], "autotune: -m no.such: and s.py: give a module or scripts, not both."),
+        (["empty"], "autotune: empty: no Python script in this folder."),
+        (["parse.py"], "autotune: parse.py:1: does not parse: invalid syntax: 'def f(:'. Fix the script first."),
+        (
+            ["nothing.py"],
+            "autotune: nothing.py: no function of the script was called with NumPy arrays. Put the slow code into a "
+            "function that takes its arrays as arguments, and call it.",
+        ),
+        (
+            ["--function", "g", "s.py"],
+            "autotune: s.py: no call of g with NumPy arrays was seen. Is the name right, and does the script call it?",
+        ),
+        (["show"], "autotune: no script given. Try `autotune script.py`; `autotune --help` lists the options."),
+        (["run", "none.py", "two.py"], "autotune: run: 2 scripts given. Give one."),
+        (["db", "list"], "data/tilewright/tilewright.db: no store there. Tune something first, or give --db FILE."),
+        (["db", "prune"], "autotune: db prune: say what may go: --older-than DAYS, --foreign, --keep N."),
+    ],
+)
+def test_usage(tmp_path, arguments, line):
+    (tmp_path / "s.py").write_text("import numpy as np\ndef f(x):\n    return x + 1\nf(np.ones(4))\n")
+    (tmp_path / "t.py").write_text("")
+    (tmp_path / "parse.py").write_text("def f(:\n")
+    (tmp_path / "nothing.py").write_text("import numpy as np\nnp.ones(4) + 1\n")
+    (tmp_path / "binary.tws").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "empty").mkdir()
+    done = autotune(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert line in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_script_that_raises(tmp_path):
+    (tmp_path / "s.py").write_text("import numpy as np\nprint('hello')\nraise ValueError('mine')\n")
+    done = autotune("s.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "ValueError: mine" in done.stderr and "hello" in done.stderr
+    assert done.stderr.strip().splitlines()[-1] == "autotune: s.py: raised ValueError."
+    assert "tilewright" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_refusals_as_json(tmp_path):
+    done = autotune("--json", "none.py", cwd=tmp_path)
+    assert done.returncode == 2
+    assert json.loads(done.stdout) == {"error": "none.py: no such file."}
+
+
+def test_help_names_the_other_commands(tmp_path):
+    done = autotune("--help", cwd=tmp_path)
+    assert done.returncode == 0
+    for word in ("autotune run SCRIPT", "autotune show SCRIPT", "--target", "--budget", "--schedule"):
+        assert word in done.stdout
+
+
+def test_an_existing_folder_is_refused_before_the_search(tmp_path):
+    (tmp_path / "s.py").write_text("raise SystemExit('the script must not even run')\n")
+    (tmp_path / "s_tuned").mkdir()
+    (tmp_path / "s_tuned" / "mine.txt").write_text("precious")
+    for arguments in (["s.py"], ["s.py", "--out", "s_tuned"]):
+        done = autotune(*arguments, cwd=tmp_path)
+        assert done.returncode == 2
+        assert "s_tuned: exists. Give --force to overwrite it, or another --out." in done.stderr
+    assert (tmp_path / "s_tuned" / "mine.txt").read_text() == "precious"
+
+
+def test_a_script_called_as_a_command(tmp_path):
+    (tmp_path / "show").write_text("raise ValueError('reached')\n")
+    done = autotune("./show", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "ValueError: reached" in done.stderr

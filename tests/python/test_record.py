@@ -1,0 +1,316 @@
+"""Running a script once: what is seen, what is copied, what is chosen, and what a broken script leads to."""
+
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tilewright.record import Recorder, Script, ScriptRaised, ScriptStopped, run_script
+from tilewright.record.choose import NothingToTune, choose
+
+
+@pytest.fixture(autouse=True)
+def surroundings():
+    """run_script keeps __main__ and sys.path for the trace: tests put them back."""
+    main, path = sys.modules["__main__"], list(sys.path)
+    yield
+    sys.modules["__main__"] = main
+    sys.path[:] = path
+
+
+def script(tmp_path: Path, text: str, *arguments: str, name: str = "script.py") -> Script:
+    file = tmp_path / name
+    file.write_text(textwrap.dedent(text))
+    return Script(file, None, list(arguments))
+
+
+def record(tmp_path, text, *arguments, **options):
+    recorder = Recorder(**options)
+    main = run_script(script(tmp_path, text, *arguments), recorder)
+    return recorder, main
+
+
+def by_name(recorder):
+    return {c.name: c for c in recorder.candidates.values()}
+
+
+def accept(candidate, call):
+    return object()
+
+
+KMEANS = """
+    import numpy as np
+
+    def get_labels(X, means):
+        return np.argmin(np.linalg.norm(X - means[:, None], axis=2), axis=0)
+
+    def scale(x):
+        return x * 2.0
+
+    X = scale(np.arange(20000.0).reshape(-1, 2))
+    means = X[:2].copy()
+    for _ in range(3):
+        labels = get_labels(X, means)
+    X[:] = -1
+    means[:] = -1
+"""
+
+
+def test_the_hot_function_is_found_and_named(tmp_path):
+    recorder, _ = record(tmp_path, KMEANS)
+    choices, refusals = choose(recorder, "script.py", None, "time", accept)
+    assert [c.candidate.name for c in choices] == ["get_labels"]
+    assert choices[0].sentence.endswith("% of the time in get_labels: tuning it")
+    assert choices[0].call.count == 3
+    assert choices[0].call.text() == "float64[10000, 2], float64[2, 2]"
+    assert refusals == []
+
+
+def test_arguments_are_copied_before_the_call(tmp_path):
+    recorder, main = record(tmp_path, KMEANS)
+    call = next(iter(by_name(recorder)["get_labels"].calls.values()))
+    assert call.args[0][1, 0] == 4.0
+    assert main.X[1, 0] == -1.0
+
+
+def test_a_function_that_changes_its_argument_is_recorded_as_it_was_called(tmp_path):
+    recorder, _ = record(
+        tmp_path,
+        """
+        import numpy as np
+        def double(x):
+            x *= 2
+            return x
+        double(np.ones(5))
+        """,
+    )
+    (call,) = by_name(recorder)["double"].calls.values()
+    assert call.args[0].tolist() == [1.0] * 5
+
+
+@pytest.mark.parametrize("make", ["np.asfortranarray(a)", "a[::2]", "a[:, ::-1]", "a.T", "np.broadcast_to(a[0], (4, 6))"])
+def test_copies_keep_values_and_layout_class(tmp_path, make):
+    recorder, main = record(
+        tmp_path,
+        f"""
+        import numpy as np
+        a = np.arange(24.0).reshape(4, 6)
+        b = {make}
+        def f(x):
+            return x + 1
+        f(b)
+        """,
+    )
+    (call,) = by_name(recorder)["f"].calls.values()
+    copied = call.args[0]
+    assert np.array_equal(copied, main.b) and not np.shares_memory(copied, main.b)
+    if 0 not in main.b.strides:
+        assert copied.strides == main.b.strides
+
+
+def test_the_users_own_functions_are_back_after_the_run(tmp_path):
+    _, main = record(tmp_path, KMEANS)
+    assert main.get_labels.__code__.co_filename.endswith("script.py")
+    assert not hasattr(main.get_labels, "__tilewright_recorded__")
+
+
+def test_the_outermost_hot_function_that_compiles_is_chosen(tmp_path):
+    recorder, _ = record(
+        tmp_path,
+        """
+        import numpy as np
+        def distance(x):
+            return np.sqrt(x * x)
+        def work(x):
+            return distance(x) + 1
+        def loop(x):
+            for _ in range(5):
+                work(x)
+        loop(np.ones(100000))
+        """,
+    )
+
+    def try_trace(candidate, call):
+        return "has a loop" if candidate.name == "loop" else object()
+
+    choices, refusals = choose(recorder, "s.py", None, "time", try_trace)
+    assert [c.candidate.name for c in choices] == ["work"]
+    assert refusals == ["loop: not tuned: has a loop"]
+
+
+@pytest.mark.parametrize(
+    ("workload", "sizes"), [("first", [10]), ("largest", [100000]), ("all", [10, 100000, 1000]), ("time", [1000])]
+)
+def test_which_call_is_tuned(tmp_path, workload, sizes):
+    recorder, _ = record(
+        tmp_path,
+        """
+        import time
+        import numpy as np
+        def f(x):
+            if x.size == 1000:
+                time.sleep(0.02)
+            return x + 1
+        for n in (10, 100000, 1000, 1000):
+            f(np.ones(n))
+        """,
+    )
+    choices, _ = choose(recorder, "s.py", None, workload, accept)
+    assert [c.call.args[0].size for c in choices] == sizes
+
+
+def test_functions_of_modules_beside_the_script_are_seen(tmp_path):
+    (tmp_path / "mine.py").write_text("import numpy as np\ndef f(x):\n    return x + 1\ndef g(x):\n    return x + 2\n")
+    recorder, _ = record(
+        tmp_path,
+        """
+        import numpy as np
+        import mine
+        from mine import g
+        mine.f(np.ones(3)); g(np.ones(3))
+        """,
+    )
+    sys.modules.pop("mine", None)
+    assert set(by_name(recorder)) == {"f", "g"}
+
+
+def test_script_sees_what_python_would_show_it(tmp_path, monkeypatch, capfd):
+    monkeypatch.delenv("MPLBACKEND", raising=False)
+    _, main = record(
+        tmp_path,
+        """
+        import os, sys
+        import numpy as np
+        args = sys.argv[1:]
+        name = __name__
+        first = sys.path[0]
+        backend = os.environ["MPLBACKEND"]
+        stdin = sys.stdin.read()
+        x: int = 3
+        names = [k for k in locals() if k == "args"]
+        print("to the user")
+        os.system("echo from a child")
+        def f(x):
+            return x
+        f(np.ones(2))
+        """,
+        "--n",
+        "3",
+    )
+    assert main.args == ["--n", "3"]
+    assert main.name == "__main__"
+    assert main.first == str(tmp_path)
+    assert main.backend == "Agg"
+    assert main.stdin == ""
+    assert main.names == ["args"]
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "to the user" in err and "from a child" in err
+
+
+def test_module_is_run_as_python_m_does(tmp_path, monkeypatch):
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "helper.py").write_text("def f(x):\n    return x + 1\n")
+    (package / "mod.py").write_text("import numpy as np\nfrom .helper import f\ny = f(np.ones(4))\n")
+    monkeypatch.chdir(tmp_path)
+    recorder = Recorder()
+    main = run_script(Script(None, "pkg.mod"), recorder)
+    for name in ("pkg", "pkg.helper"):
+        sys.modules.pop(name, None)
+    assert main.y.tolist() == [2.0] * 4
+    assert set(by_name(recorder)) == {"f"}
+
+
+def test_a_script_that_raises_shows_its_own_traceback_only(tmp_path, capfd):
+    with pytest.raises(ScriptRaised) as error:
+        record(
+            tmp_path,
+            """
+            import numpy as np
+            def f(x):
+                raise ValueError("of the user")
+            f(np.ones(3))
+            """,
+        )
+    assert str(error.value).endswith("script.py: raised ValueError.")
+    text = capfd.readouterr().err
+    assert "ValueError: of the user" in text
+    assert 'script.py", line 5, in <module>' in text
+    assert "tilewright" not in text.replace(str(tmp_path), "")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def f(:\n", "script.py:1: does not parse: invalid syntax: 'def f(:'. Fix the script first."),
+        ("x = 1\n\x00", "does not parse:"),
+    ],
+)
+def test_a_script_that_does_not_parse(tmp_path, text, message):
+    with pytest.raises(ScriptStopped) as error:
+        record(tmp_path, text)
+    assert message in str(error.value)
+
+
+def test_a_script_that_is_not_there(tmp_path):
+    with pytest.raises(ScriptStopped) as error:
+        run_script(Script(tmp_path / "none.py"), Recorder())
+    assert str(error.value) == f"{tmp_path}/none.py: no such file."
+    with pytest.raises(ScriptStopped) as error:
+        run_script(Script(None, "no.such.module"), Recorder())
+    assert "-m no.such.module: not found" in str(error.value)
+
+
+def test_nothing_called(tmp_path):
+    recorder, _ = record(tmp_path, "import numpy as np\nx = np.ones(3) + 1\n")
+    with pytest.raises(NothingToTune) as error:
+        choose(recorder, "s.py", None, "time", accept)
+    assert str(error.value) == (
+        "s.py: no function of the script was called with NumPy arrays. Put the slow code into a function that takes its "
+        "arrays as arguments, and call it."
+    )
+    recorder, _ = record(tmp_path, KMEANS, only="nearest")
+    with pytest.raises(NothingToTune) as error:
+        choose(recorder, "s.py", "nearest", "time", accept)
+    assert "no call of nearest with NumPy arrays was seen" in str(error.value)
+
+
+def test_the_script_stops_once_nothing_more_can_be_learnt(tmp_path, monkeypatch):
+    monkeypatch.setattr("tilewright.record.capture._SETTLED_AFTER_S", 0.05)
+    text = """
+        import time
+        import numpy as np
+        calls = 0
+        def f(x):
+            time.sleep(0.01)
+            return x
+        try:
+            for _ in range(1000):
+                f(np.ones(4))
+                calls += 1
+        except Exception:
+            pass
+    """
+    _, main = record(tmp_path, text)
+    assert 3 <= main.calls < 100
+    _, main = record(tmp_path, text.replace("1000", "20"), run_all=True)
+    assert main.calls == 20
+
+
+def test_sys_exit_after_some_work_is_an_end(tmp_path):
+    recorder, _ = record(tmp_path, KMEANS + "\n    import sys; sys.exit(3)\n")
+    assert "get_labels" in by_name(recorder)
+    with pytest.raises(ScriptRaised):
+        record(tmp_path, "import sys; sys.exit(3)\n")
+
+
+@pytest.mark.parametrize(
+    ("file", "stem"), [("2d-kmeans.py", "_2d_kmeans"), ("kmeans.py", "kmeans"), ("a b.c.py", "a_b_c")]
+)
+def test_names_of_modules(file, stem):
+    assert Script(Path(file)).stem == stem
+    assert Script(None, "pkg.mod").stem == "mod"
