@@ -1,0 +1,66 @@
+// dsl/runtime/openmp_backend.cpp: parallel loops through GNU OpenMP, found with dlopen so that nothing depends on it.
+#include <dlfcn.h>
+
+#include <atomic>
+
+#include "dsl/runtime/backends.h"
+#include "dsl/runtime/thread_budget.h"
+
+namespace tilewright::runtime {
+namespace {
+
+struct Gomp {
+    void (*parallel)(void (*function)(void*), void* data, unsigned threads, unsigned flags) = nullptr;
+    int (*thread_num)() = nullptr;
+    int (*max_threads)() = nullptr;
+};
+
+bool resolve(void* library, Gomp& gomp) {
+    gomp.parallel = reinterpret_cast<decltype(gomp.parallel)>(dlsym(library, "GOMP_parallel"));
+    gomp.thread_num = reinterpret_cast<decltype(gomp.thread_num)>(dlsym(library, "omp_get_thread_num"));
+    gomp.max_threads = reinterpret_cast<decltype(gomp.max_threads)>(dlsym(library, "omp_get_max_threads"));
+    return gomp.parallel && gomp.thread_num && gomp.max_threads;
+}
+
+const Gomp& gomp() {
+    static const Gomp found = [] {
+        Gomp g;
+        void* library = dlopen("libgomp.so.1", RTLD_NOW | RTLD_NOLOAD);
+        if (!library) library = dlopen("libgomp.so.1", RTLD_NOW | RTLD_LOCAL);
+        if (!library || !resolve(library, g)) return Gomp{};
+        return g;
+    }();
+    return found;
+}
+
+} // namespace
+
+bool OpenMpBackend::available() {
+    return gomp().parallel != nullptr;
+}
+
+void OpenMpBackend::run(LoopState& loop) {
+    gomp().parallel(
+        [](void* data) {
+            // A thread of OpenMP may run other regions later: the mark is taken back.
+            bool before = inside_loop();
+            inside_loop() = true;
+            static_cast<LoopState*>(data)->participate(gomp().thread_num());
+            inside_loop() = before;
+        },
+        &loop, static_cast<unsigned>(loop.participants()), 0);
+}
+
+int openmp_thread_limit() {
+    // Looked up once, without loading anything: a libgomp that comes later is somebody else's, and its limits are not
+    // meant for us until we share it.
+    static const Gomp loaded = [] {
+        Gomp g;
+        void* library = dlopen("libgomp.so.1", RTLD_NOW | RTLD_NOLOAD);
+        if (!library || !resolve(library, g)) return Gomp{};
+        return g;
+    }();
+    return loaded.max_threads ? loaded.max_threads() : kMaxThreads;
+}
+
+} // namespace tilewright::runtime

@@ -1,0 +1,182 @@
+// dsl/runtime/own_pool.cpp: worker threads with a mailbox each; they spin shortly, then sleep on a futex.
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <new>
+
+#include "dsl/runtime/backends.h"
+#include "dsl/runtime/thread_budget.h"
+
+namespace tilewright::runtime {
+namespace {
+
+// How long an idle worker stays awake: longer than the gap between the loops of one program, short enough to cost
+// nobody a time slice.
+constexpr std::int64_t kSpinNs = 60'000;
+// While waiting for a helper's last iteration a caller spins this long, then sleeps.
+constexpr std::int64_t kCallerSpinNs = 200'000;
+// Spinning in steps of this many pauses between two looks at the clock.
+constexpr int kPausesPerLook = 32;
+constexpr std::uint32_t kCallerSleeps = 1u << 31;
+
+std::int64_t now_ns() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
+}
+void futex_wait(std::atomic<std::uint32_t>* word, std::uint32_t expected) {
+    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+void futex_wake(std::atomic<std::uint32_t>* word) {
+    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(word), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+/// One worker and its mailbox. `loop` goes null -> a loop (by a caller) -> null (taken by the worker, or called back).
+struct alignas(64) Worker {
+    std::atomic<LoopState*> loop{nullptr};
+    std::atomic<bool> reserved{false};    // by a caller, until the worker is idle again
+    std::atomic<std::uint32_t> asleep{0}; // futex word
+    int participant = 0;                  // written before `loop`
+};
+
+struct Pool {
+    Worker workers[LoopState::kMaxParticipants];
+    std::atomic<int> started{0};
+    std::atomic<bool> starting{false};
+};
+
+std::atomic<Pool*> g_pool{nullptr};
+
+void* worker_main(void* argument) {
+    auto* worker = static_cast<Worker*>(argument);
+    inside_loop() = true;
+    for (;;) {
+        LoopState* loop = worker->loop.load(std::memory_order_acquire);
+        if (!loop) {
+            std::int64_t until = now_ns() + kSpinNs;
+            for (;;) {
+                for (int i = 0; i < kPausesPerLook && !loop; ++i) {
+                    __builtin_ia32_pause();
+                    loop = worker->loop.load(std::memory_order_acquire);
+                }
+                if (loop || now_ns() >= until) break;
+            }
+        }
+        if (!loop) {
+            worker->asleep.store(1, std::memory_order_seq_cst);
+            while (!worker->loop.load(std::memory_order_seq_cst) && worker->asleep.load(std::memory_order_relaxed) == 1)
+                futex_wait(&worker->asleep, 1);
+            worker->asleep.store(0, std::memory_order_relaxed);
+            continue;
+        }
+        // The caller may have called the loop back; then it is gone.
+        if (!worker->loop.compare_exchange_strong(loop, nullptr, std::memory_order_acq_rel)) continue;
+        // Read only now: the reservation keeps other callers from writing it.
+        loop->participate(worker->participant);
+        worker->reserved.store(false, std::memory_order_release);
+        // The last touch: afterwards the caller may leave and the loop's memory with it. Waking an address that is
+        // no longer a futex is harmless.
+        std::atomic<std::uint32_t>* finished = &loop->finished;
+        if (finished->fetch_add(1, std::memory_order_acq_rel) & kCallerSleeps) futex_wake(finished);
+    }
+    return nullptr;
+}
+
+bool start_worker(Pool& pool) {
+    // Signals are the business of the program's own threads.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    // Kernels keep their small temporaries on the stack; the default can be as little as ulimit -s says.
+    pthread_attr_setstacksize(&attributes, 8u << 20);
+    pthread_t thread;
+    int index = pool.started.load(std::memory_order_relaxed);
+    bool ok = pthread_create(&thread, &attributes, worker_main, &pool.workers[index]) == 0;
+    pthread_attr_destroy(&attributes);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (ok) pool.started.store(index + 1, std::memory_order_release);
+    return ok;
+}
+
+Pool* pool_with(int workers) {
+    Pool* pool = g_pool.load(std::memory_order_acquire);
+    if (!pool) {
+        auto* fresh = new (std::nothrow) Pool;
+        if (!fresh) return nullptr;
+        if (g_pool.compare_exchange_strong(pool, fresh, std::memory_order_acq_rel))
+            pool = fresh;
+        else
+            delete fresh;
+    }
+    // One caller starts threads; another that comes meanwhile works with those that are there.
+    if (pool->started.load(std::memory_order_acquire) < workers && !pool->starting.exchange(true)) {
+        while (pool->started.load(std::memory_order_relaxed) < workers && start_worker(*pool)) {
+        }
+        pool->starting.store(false);
+    }
+    return pool;
+}
+
+} // namespace
+
+void OwnPool::run(LoopState& loop) {
+    int wanted = loop.participants() - 1;
+    Pool* pool = wanted > 0 ? pool_with(wanted) : nullptr;
+    Worker* invited[LoopState::kMaxParticipants];
+    int count = 0;
+    int started = pool ? pool->started.load(std::memory_order_acquire) : 0;
+    for (int i = 0; i < started && count < wanted; ++i) {
+        Worker& worker = pool->workers[i];
+        if (worker.reserved.load(std::memory_order_relaxed) ||
+            worker.reserved.exchange(true, std::memory_order_acquire))
+            continue;
+        worker.participant = ++count;
+        invited[count - 1] = &worker;
+        worker.loop.store(&loop, std::memory_order_seq_cst);
+        if (worker.asleep.load(std::memory_order_seq_cst)) {
+            worker.asleep.store(0, std::memory_order_relaxed);
+            futex_wake(&worker.asleep);
+        }
+    }
+    loop.participate(0);
+    // No iteration is left to begin. A worker that has not woken up yet is not waited for.
+    std::uint32_t to_come = 0;
+    for (int i = 0; i < count; ++i) {
+        LoopState* mine = &loop;
+        if (invited[i]->loop.load(std::memory_order_relaxed) == mine &&
+            invited[i]->loop.compare_exchange_strong(mine, nullptr, std::memory_order_acq_rel))
+            invited[i]->reserved.store(false, std::memory_order_release);
+        else
+            ++to_come;
+    }
+    if (loop.finished.load(std::memory_order_acquire) == to_come) return;
+    std::int64_t until = now_ns() + kCallerSpinNs;
+    for (;;) {
+        for (int i = 0; i < kPausesPerLook; ++i) {
+            if (loop.finished.load(std::memory_order_acquire) == to_come) return;
+            __builtin_ia32_pause();
+        }
+        if (now_ns() >= until) break;
+    }
+    std::uint32_t seen = loop.finished.fetch_or(kCallerSleeps, std::memory_order_acq_rel) | kCallerSleeps;
+    while ((seen & ~kCallerSleeps) != to_come) {
+        futex_wait(&loop.finished, seen);
+        seen = loop.finished.load(std::memory_order_acquire);
+    }
+}
+
+void OwnPool::forget() {
+    g_pool.store(nullptr, std::memory_order_release);
+}
+
+} // namespace tilewright::runtime

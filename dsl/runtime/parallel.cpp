@@ -1,0 +1,112 @@
+// dsl/runtime/parallel.cpp: decides how many threads a loop gets and which backend provides them.
+#include "dsl/runtime/parallel.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "dsl/runtime/backends.h"
+#include "dsl/runtime/out_of_memory.h"
+#include "dsl/runtime/thread_budget.h"
+
+namespace tilewright::runtime {
+namespace {
+
+enum class Backend : int { undecided, own, openmp };
+std::atomic<Backend> g_backend{Backend::undecided};
+thread_local bool t_inside_loop = false;
+
+void after_fork_in_child() {
+    // libgomp hangs in a forked child after a parallel region in its parent, so the child never uses it.
+    OwnPool::forget();
+    forget_helpers();
+    t_inside_loop = false;
+    g_backend.store(Backend::own, std::memory_order_relaxed);
+}
+
+Backend decide() {
+    static const bool registered = pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0;
+    const char* wish = std::getenv("TILEWRIGHT_POOL");
+    bool openmp = registered && wish && std::strcmp(wish, "openmp") == 0 && OpenMpBackend::available();
+    Backend choice = openmp ? Backend::openmp : Backend::own;
+    Backend undecided = Backend::undecided;
+    return g_backend.compare_exchange_strong(undecided, choice) ? choice : undecided;
+}
+
+int run_inline(void* context, LoopBody body, int first, int count, std::uint8_t* closure) {
+    for (int i = 0; i < count; ++i)
+        if (int rc = body(context, first + i, closure)) return rc;
+    return 0;
+}
+
+} // namespace
+
+bool& inside_loop() {
+    return t_inside_loop;
+}
+
+int parallel_loop(void* context, LoopBody body, int first, int count, std::uint8_t* closure) {
+    if (count <= 1 || t_inside_loop) return run_inline(context, body, first, count, closure);
+    int wanted = std::min({count, LoopState::kMaxParticipants, openmp_thread_limit()}) - 1;
+    int helpers = take_helpers(wanted);
+    struct GiveBack {
+        int helpers;
+        ~GiveBack() {
+            give_back_helpers(helpers);
+            t_inside_loop = false;
+        }
+    } give_back{helpers};
+    t_inside_loop = true;
+    if (helpers == 0) return run_inline(context, body, first, count, closure);
+    Backend backend = g_backend.load(std::memory_order_relaxed);
+    if (backend == Backend::undecided) backend = decide();
+    LoopState loop(context, body, first, count, closure, helpers + 1);
+    if (backend == Backend::openmp)
+        OpenMpBackend::run(loop);
+    else
+        OwnPool::run(loop);
+    return loop.error();
+}
+
+const char* parallel_backend() {
+    switch (g_backend.load(std::memory_order_relaxed)) {
+    case Backend::own:
+        return "own";
+    case Backend::openmp:
+        return "openmp";
+    default:
+        return "none yet";
+    }
+}
+
+bool choose_parallel_backend(const char* name) {
+    decide();
+    if (std::strcmp(name, "own") == 0) {
+        g_backend = Backend::own;
+        return true;
+    }
+    if (std::strcmp(name, "openmp") == 0 && OpenMpBackend::available()) {
+        g_backend = Backend::openmp;
+        return true;
+    }
+    return false;
+}
+
+int kernel_parallel_loop(void* context, LoopBody body, int first, int count, std::uint8_t* closure) {
+    struct Kernel {
+        void* context;
+        LoopBody body;
+        std::uint8_t* closure;
+    } kernel{context, body, closure};
+    return parallel_loop(
+        &kernel,
+        [](void* data, int index, std::uint8_t*) {
+            auto* k = static_cast<Kernel*>(data);
+            return with_memory_exit([&] { return k->body(k->context, index, k->closure); });
+        },
+        first, count, nullptr);
+}
+
+} // namespace tilewright::runtime

@@ -1,0 +1,115 @@
+// dsl/runtime/size_expression.h: integer arithmetic and comparisons over sizes, as text, as a tree and compiled.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilewright::runtime {
+
+/// A tree over int64. Truth is 1, falsehood 0; `//` and `%` floor as in Python.
+struct SizeExpression {
+    enum class Op : std::uint8_t {
+        integer,
+        symbol,
+        add,
+        sub,
+        mul,
+        floordiv,
+        mod,
+        neg,
+        min,
+        max,
+        eq,
+        ne,
+        lt,
+        le,
+        gt,
+        ge,
+        logical_and,
+        logical_or,
+        logical_not
+    };
+    Op op = Op::integer;
+    std::int64_t value = 0;
+    std::string name;
+    std::vector<SizeExpression> operands;
+};
+
+/// Reads one expression from the front of `text` and leaves what follows it in `text`.
+/// Throws std::invalid_argument with a reason ("expected a size after '+'").
+SizeExpression parse_size_prefix(std::string_view& text);
+/// Reads an expression that is the whole text.
+SizeExpression parse_size(std::string_view text);
+/// With the fewest parentheses that parse back to the same tree.
+std::string print_size(const SizeExpression& expression);
+
+/// An expression ready to be evaluated in nanoseconds: postfix code, with the usual shapes (constant, symbol,
+/// symbol compared with a constant) told apart first.
+class CompiledSize {
+  public:
+    /// `slot` maps a symbol to its index; it throws for an unknown one.
+    static CompiledSize compile(const SizeExpression& expression, const std::function<int(const std::string&)>& slot);
+
+    /// False when it overflows int64 or divides by zero; `result` is then unspecified.
+    bool evaluate(const std::int64_t* symbols, std::int64_t& result) const {
+        switch (shape_) {
+        case Shape::constant:
+            result = constant_;
+            return true;
+        case Shape::symbol:
+            result = symbols[symbol_];
+            return true;
+        case Shape::compare_constant:
+            result = compare(compare_, symbols[symbol_], constant_);
+            return true;
+        case Shape::compare_symbol:
+            result = compare(compare_, symbols[symbol_], symbols[constant_]);
+            return true;
+        case Shape::code:
+            break;
+        }
+        return run(symbols, result);
+    }
+    bool holds(const std::int64_t* symbols) const {
+        std::int64_t result = 0;
+        return evaluate(symbols, result) && result != 0;
+    }
+    bool is_constant() const { return shape_ == Shape::constant; }
+
+  private:
+    using Op = SizeExpression::Op;
+    enum class Shape : std::uint8_t { constant, symbol, compare_constant, compare_symbol, code };
+    struct Instruction {
+        Op op;
+        std::int64_t operand;
+    };
+    static bool compare(Op op, std::int64_t a, std::int64_t b) {
+        switch (op) {
+        case Op::eq:
+            return a == b;
+        case Op::ne:
+            return a != b;
+        case Op::lt:
+            return a < b;
+        case Op::le:
+            return a <= b;
+        case Op::gt:
+            return a > b;
+        default:
+            return a >= b;
+        }
+    }
+    bool run(const std::int64_t* symbols, std::int64_t& result) const;
+    void append(const SizeExpression& expression, const std::function<int(const std::string&)>& slot, int depth);
+
+    Shape shape_ = Shape::constant;
+    Op compare_ = Op::eq;
+    int symbol_ = 0;
+    std::int64_t constant_ = 0;
+    std::vector<Instruction> code_;
+};
+
+} // namespace tilewright::runtime

@@ -1,0 +1,162 @@
+// dsl/runtime/thread_budget.cpp: affinity, cgroup quota and environment, read once.
+#include "dsl/runtime/thread_budget.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace tilewright::runtime {
+namespace {
+
+std::atomic<int> g_budget{0}; // 0: not read yet
+std::atomic<int> g_busy{0};   // callers inside a loop and their helpers
+thread_local int t_limit = 0;
+
+int affinity_cores() {
+    // Machines with more than 1024 CPUs need a larger mask than cpu_set_t.
+    for (int cpus = 1024; cpus <= 1 << 16; cpus *= 4) {
+        cpu_set_t* set = CPU_ALLOC(cpus);
+        if (!set) return 1;
+        std::size_t bytes = CPU_ALLOC_SIZE(cpus);
+        int count = sched_getaffinity(0, bytes, set) == 0 ? CPU_COUNT_S(bytes, set) : 0;
+        CPU_FREE(set);
+        if (count > 0) return count;
+    }
+    return 1;
+}
+
+bool read_line(const std::string& path, char* line, int size) {
+    FILE* file = std::fopen(path.c_str(), "re");
+    if (!file) return false;
+    bool ok = std::fgets(line, size, file) != nullptr;
+    std::fclose(file);
+    return ok;
+}
+
+/// Cores that a quota and a period in microseconds allow; 0 for no limit.
+int quota_cores(double quota, double period) {
+    if (!(quota > 0) || !(period > 0)) return 0;
+    return std::max(1, static_cast<int>(std::min(65536.0, (quota + period - 1) / period)));
+}
+
+int tighter(int a, int b) {
+    return a == 0 ? b : b == 0 ? a : std::min(a, b);
+}
+
+/// The tightest quota from the process's own group up to the root; inside a container the path may be the
+/// host's and not exist, then only the root is there.
+int cgroup_cores() {
+    FILE* file = std::fopen("/proc/self/cgroup", "re");
+    if (!file) return 0;
+    int result = 0;
+    char line[4096];
+    while (std::fgets(line, sizeof line, file)) {
+        line[std::strcspn(line, "\n")] = 0;
+        char* controllers = std::strchr(line, ':');
+        char* path = controllers ? std::strchr(controllers + 1, ':') : nullptr;
+        if (!path) continue;
+        *path++ = 0;
+        ++controllers;
+        bool v2 = *controllers == 0;
+        std::string list = std::string(",") + controllers + ",";
+        if (!v2 && list.find(",cpu,") == std::string::npos) continue;
+        for (std::string group = path;;) {
+            char text[128];
+            double quota = 0, period = 0;
+            if (v2) {
+                if (read_line("/sys/fs/cgroup" + group + "/cpu.max", text, sizeof text) &&
+                    std::sscanf(text, "%lf %lf", &quota, &period) == 2)
+                    result = tighter(result, quota_cores(quota, period));
+            } else {
+                for (std::string root :
+                     {std::string("/sys/fs/cgroup/cpu"), std::string("/sys/fs/cgroup/") + controllers}) {
+                    char other[128];
+                    if (read_line(root + group + "/cpu.cfs_quota_us", text, sizeof text) &&
+                        read_line(root + group + "/cpu.cfs_period_us", other, sizeof other))
+                        result = tighter(result, quota_cores(std::atof(text), std::atof(other)));
+                }
+            }
+            std::size_t slash = group.rfind('/');
+            if (slash == std::string::npos || group == "/" || group.empty()) break;
+            group.resize(slash);
+        }
+    }
+    std::fclose(file);
+    return result;
+}
+
+/// The first positive number of an environment variable; OMP_NUM_THREADS may be a list ("4,2").
+int environment_threads(const char* name) {
+    const char* text = std::getenv(name);
+    if (!text) return 0;
+    long n = std::strtol(text, nullptr, 10);
+    return n > 0 ? static_cast<int>(std::min<long>(n, kMaxThreads)) : 0;
+}
+
+int default_threads() {
+    int cores = available_cores();
+    if (int n = environment_threads("TILEWRIGHT_NUM_THREADS")) return std::min(n, cores);
+    if (int n = environment_threads("OMP_NUM_THREADS")) return std::min(n, cores);
+    return cores;
+}
+
+} // namespace
+
+int available_cores() {
+    static const int cores = [] {
+        int quota = cgroup_cores();
+        int affinity = std::min(affinity_cores(), kMaxThreads);
+        return std::max(1, quota ? std::min(quota, affinity) : affinity);
+    }();
+    return cores;
+}
+
+int num_threads() {
+    int n = g_budget.load(std::memory_order_relaxed);
+    if (n == 0) {
+        n = default_threads();
+        int unset = 0;
+        if (!g_budget.compare_exchange_strong(unset, n)) n = unset;
+    }
+    return n;
+}
+
+void set_num_threads(int n) {
+    g_budget.store(n <= 0 ? default_threads() : std::min(n, available_cores()), std::memory_order_relaxed);
+}
+
+int set_thread_limit(int n) {
+    int before = t_limit;
+    t_limit = std::clamp(n, 0, kMaxThreads);
+    return before;
+}
+
+int thread_limit() {
+    return t_limit;
+}
+
+int take_helpers(int wanted) {
+    int budget = num_threads();
+    if (t_limit > 0) wanted = std::min(wanted, t_limit - 1);
+    // The caller is busy whatever the answer is, so that concurrent callers count against each other.
+    int busy = g_busy.load(std::memory_order_relaxed);
+    for (;;) {
+        int helpers = std::clamp(budget - busy - 1, 0, std::max(wanted, 0));
+        if (g_busy.compare_exchange_weak(busy, busy + 1 + helpers, std::memory_order_relaxed)) return helpers;
+    }
+}
+
+void give_back_helpers(int taken) {
+    g_busy.fetch_sub(1 + taken, std::memory_order_relaxed);
+}
+
+void forget_helpers() {
+    g_busy.store(0, std::memory_order_relaxed);
+}
+
+} // namespace tilewright::runtime

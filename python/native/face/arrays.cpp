@@ -1,0 +1,262 @@
+// python/native/face/arrays.cpp: NumPy arrays in and out.
+#include "python/native/face/arrays.h"
+
+#include <cstring>
+
+#include "dsl/runtime/memory.h"
+
+namespace tilewright::face {
+namespace {
+
+using runtime::DType;
+
+// Below this NumPy's own small-block cache is faster than setting an allocator.
+constexpr std::size_t kPoolFrom = 64u << 10;
+
+constexpr int kNumpyTypes[runtime::kDTypeCount] = {NPY_BOOL,    NPY_INT8,      NPY_INT16,     NPY_INT32,  NPY_INT64,
+                                                   NPY_UINT8,   NPY_UINT16,    NPY_UINT32,    NPY_UINT64, NPY_FLOAT32,
+                                                   NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
+
+/// NumPy's type number -> ours, -1 for none. long and long long are the same to us.
+struct TypeTable {
+    signed char of[NPY_NTYPES_LEGACY];
+    TypeTable() {
+        std::memset(of, -1, sizeof of);
+        for (int i = 0; i < runtime::kDTypeCount; ++i)
+            of[kNumpyTypes[i]] = static_cast<signed char>(i);
+        of[NPY_LONGLONG] = static_cast<signed char>(DType::int64);
+        of[NPY_ULONGLONG] = static_cast<signed char>(DType::uint64);
+    }
+};
+const TypeTable kTypes;
+
+PyObject* g_allocator = nullptr;
+
+PyDataMem_Handler g_handler = {
+    "tilewright_pool",
+    1,
+    {nullptr, [](void*, size_t bytes) -> void* { return runtime::result_allocate(bytes); },
+     [](void*, size_t count, size_t bytes) -> void* {
+         size_t all = 0;
+         return __builtin_mul_overflow(count, bytes, &all) ? nullptr : runtime::result_allocate_zeroed(all);
+     },
+     [](void*, void* pointer, size_t bytes) -> void* { return runtime::result_resize(pointer, bytes); },
+     [](void*, void* pointer, size_t) { runtime::result_release(pointer); }}};
+
+std::string string_attribute(PyObject* object, const char* name) {
+    Ref value(PyObject_GetAttrString(object, name));
+    Py_ssize_t size = 0;
+    const char* text = value && PyUnicode_Check(value.get()) ? PyUnicode_AsUTF8AndSize(value.get(), &size) : nullptr;
+    if (!text) {
+        PyErr_Clear();
+        return "";
+    }
+    return std::string(text, static_cast<std::size_t>(size));
+}
+
+std::string type_name(PyObject* object) {
+    return string_attribute(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__name__");
+}
+
+/// Whether a class of this module (or below it) and name is among an object's classes.
+bool has_class(PyObject* object, const char* module, const char* name) {
+    Ref mro(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__mro__"));
+    if (!mro) {
+        PyErr_Clear();
+        return false;
+    }
+    std::size_t length = std::strlen(module);
+    for (Py_ssize_t i = 0, n = PyTuple_Size(mro.get()); i < n; ++i) {
+        PyObject* type = PyTuple_GetItem(mro.get(), i);
+        std::string its_module = string_attribute(type, "__module__");
+        bool inside =
+            its_module.compare(0, length, module) == 0 && (its_module.size() == length || its_module[length] == '.');
+        if (inside && (!name || string_attribute(type, "__name__") == name)) return true;
+    }
+    return false;
+}
+
+bool strides_are_whole(PyArrayObject* array, int bytes) {
+    npy_intp bits = 0;
+    for (int k = 0, n = PyArray_NDIM(array); k < n; ++k)
+        if (PyArray_DIMS(array)[k] > 1) bits |= PyArray_STRIDES(array)[k];
+    return (bits & (bytes - 1)) == 0;
+}
+
+} // namespace
+
+int numpy_type(DType dtype) {
+    return kNumpyTypes[static_cast<int>(dtype)];
+}
+
+bool dtype_of(PyArrayObject* array, DType& dtype) {
+    int number = PyArray_DESCR(array)->type_num;
+    if (number < 0 || number >= NPY_NTYPES_LEGACY || kTypes.of[number] < 0) return false;
+    dtype = static_cast<DType>(kTypes.of[number]);
+    return true;
+}
+
+Mismatch check_array(PyObject* object, DType dtype, int rank) {
+    if (Py_TYPE(object) != &PyArray_Type) return Mismatch::kind;
+    auto* array = reinterpret_cast<PyArrayObject*>(object);
+    PyArray_Descr* descr = PyArray_DESCR(array);
+    int number = descr->type_num;
+    if (number < 0 || number >= NPY_NTYPES_LEGACY || kTypes.of[number] != static_cast<int>(dtype))
+        return Mismatch::dtype;
+    if (!PyArray_ISNBO(descr->byteorder)) return Mismatch::byte_order;
+    if (PyArray_NDIM(array) != rank) return Mismatch::rank;
+    if (!PyArray_ISALIGNED(array) || !strides_are_whole(array, runtime::info(dtype).bytes)) return Mismatch::needs_copy;
+    return Mismatch::none;
+}
+
+Ref as_array(PyObject* object, const std::string& function, const std::string& name) {
+    auto refuse = [&](const char* what, const char* instead) {
+        PyErr_Format(PyExc_TypeError, "%s: %s is %s. Pass %s%s.", function.c_str(), name.c_str(), what, instead,
+                     name.c_str());
+        return Ref();
+    };
+    if (PyArray_Check(object)) {
+        if (has_class(object, "numpy", "matrix"))
+            return refuse("a numpy.matrix, whose operators mean something else", "an array, such as numpy.asarray of ");
+        if (has_class(object, "numpy.ma", nullptr))
+            return refuse("a masked array, and masks are not known here", "an array, such as the filled() of ");
+    }
+    if (has_class(object, "pandas", nullptr)) return refuse("a pandas object", "an array, such as the to_numpy() of ");
+    return Ref(PyArray_FromAny(object, nullptr, 0, 0, NPY_ARRAY_ENSUREARRAY, nullptr));
+}
+
+bool is_memmap(PyObject* object) {
+    return PyArray_Check(object) && has_class(object, "numpy", "memmap");
+}
+
+bool read_scalar(PyObject* object, DType dtype, PyTypeObject* exact_type, bool strict, unsigned char* to) {
+    if (exact_type && Py_TYPE(object) != exact_type) return false;
+    if (PyArray_IsScalar(object, Generic)) {
+        // np.float64 is a float as well; the dtype decides, so that nothing is cast.
+        if (strict && !exact_type) return false;
+        Ref descr(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(object)));
+        if (!descr) return PyErr_Clear(), false;
+        int number = reinterpret_cast<PyArray_Descr*>(descr.get())->type_num;
+        if (number < 0 || number >= NPY_NTYPES_LEGACY || kTypes.of[number] != static_cast<int>(dtype)) return false;
+        PyArray_ScalarAsCtype(object, to);
+        return true;
+    }
+    switch (dtype) {
+    case DType::boolean:
+        if (!PyBool_Check(object)) return false;
+        *to = object == Py_True;
+        return true;
+    case DType::float32:
+    case DType::float64: {
+        if (!PyFloat_CheckExact(object) && (strict || !PyLong_Check(object) || PyBool_Check(object))) return false;
+        double value = PyFloat_AsDouble(object);
+        if (value == -1.0 && PyErr_Occurred()) return PyErr_Clear(), false;
+        auto narrow = static_cast<float>(value);
+        if (dtype == DType::float32)
+            std::memcpy(to, &narrow, sizeof narrow);
+        else
+            std::memcpy(to, &value, sizeof value);
+        return true;
+    }
+    case DType::complex64:
+    case DType::complex128: {
+        bool is_number =
+            PyComplex_Check(object) || (!strict && (PyFloat_CheckExact(object) || PyLong_CheckExact(object)));
+        if (!is_number) return false;
+        double parts[2] = {PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object)};
+        if (PyErr_Occurred()) return PyErr_Clear(), false;
+        float narrow[2] = {static_cast<float>(parts[0]), static_cast<float>(parts[1])};
+        if (dtype == DType::complex64)
+            std::memcpy(to, narrow, sizeof narrow);
+        else
+            std::memcpy(to, parts, sizeof parts);
+        return true;
+    }
+    default:
+        break;
+    }
+    if (!PyLong_Check(object) || PyBool_Check(object)) return false;
+    int bytes = runtime::info(dtype).bytes;
+    bool is_signed = dtype >= DType::int8 && dtype <= DType::int64;
+    if (is_signed) {
+        int overflow = 0;
+        long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+        long long limit = bytes == 8 ? INT64_MAX : (1LL << (8 * bytes - 1)) - 1;
+        if (overflow || value > limit || value < -limit - 1) return false;
+        std::memcpy(to, &value, static_cast<std::size_t>(bytes)); // little-endian: the low bytes come first
+    } else {
+        unsigned long long value = PyLong_AsUnsignedLongLong(object);
+        if (PyErr_Occurred()) return PyErr_Clear(), false;
+        if (bytes < 8 && value >> (8 * bytes)) return false;
+        std::memcpy(to, &value, static_cast<std::size_t>(bytes));
+    }
+    return true;
+}
+
+std::string describe(PyObject* object) {
+    if (!PyArray_Check(object)) return type_name(object);
+    auto* array = reinterpret_cast<PyArrayObject*>(object);
+    Ref descr = Ref::borrowed(reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
+    std::string out = PyArray_ISNBO(PyArray_DESCR(array)->byteorder) ? "" : "byte-swapped ";
+    out += string_attribute(descr.get(), "name") + "[";
+    for (int k = 0; k < PyArray_NDIM(array); ++k)
+        out += (k ? ", " : "") + std::to_string(PyArray_DIMS(array)[k]);
+    return out + "]";
+}
+
+std::string describe(DType dtype, int rank) {
+    std::string out = std::string(runtime::info(dtype).name) + "[";
+    for (int k = 0; k < rank; ++k)
+        out += k ? ", :" : ":";
+    return out + "]";
+}
+
+PyArrayObject* new_result(DType dtype, int rank, const std::int64_t* shape, std::int64_t elements) {
+    static const bool pooling = runtime::pool_info().limit_bytes > 0;
+    npy_intp extents[runtime::kMaxRank];
+    for (int k = 0; k < rank; ++k)
+        extents[k] = shape[k];
+    std::size_t bytes = static_cast<std::size_t>(elements) * static_cast<std::size_t>(runtime::info(dtype).bytes);
+    if (bytes < kPoolFrom || !pooling)
+        return reinterpret_cast<PyArrayObject*>(PyArray_SimpleNew(rank, extents, numpy_type(dtype)));
+    Ref before(PyDataMem_SetHandler(g_allocator));
+    if (!before) return nullptr;
+    PyObject* array = PyArray_SimpleNew(rank, extents, numpy_type(dtype));
+    // Taken back in every case; an error of the allocation is kept across it.
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    if (!array) PyErr_Fetch(&type, &value, &traceback);
+    Ref ours(PyDataMem_SetHandler(before.get()));
+    if (type) PyErr_Restore(type, value, traceback);
+    if (!ours) {
+        Py_XDECREF(array);
+        return nullptr;
+    }
+    return reinterpret_cast<PyArrayObject*>(array);
+}
+
+bool prepare_allocator() {
+    if (!g_allocator) g_allocator = PyCapsule_New(&g_handler, "mem_handler", nullptr);
+    return g_allocator != nullptr;
+}
+
+bool overlap(PyArrayObject* a, PyArrayObject* b) {
+    struct Range {
+        std::intptr_t low, high;
+        explicit Range(PyArrayObject* array) {
+            low = high = reinterpret_cast<std::intptr_t>(PyArray_DATA(array));
+            for (int k = 0; k < PyArray_NDIM(array); ++k) {
+                npy_intp extent = PyArray_DIMS(array)[k];
+                if (extent == 0) {
+                    high = low;
+                    return;
+                }
+                npy_intp span = PyArray_STRIDES(array)[k] * (extent - 1);
+                (span < 0 ? low : high) += span;
+            }
+            high += PyArray_ITEMSIZE(array);
+        }
+    } first(a), second(b);
+    return first.low < second.high && second.low < first.high;
+}
+
+} // namespace tilewright::face

@@ -1,0 +1,51 @@
+// python/native/face/arrays.h: which Python objects a plan's arguments accept, and arrays for results.
+#pragma once
+
+#include <string>
+
+#include "dsl/runtime/dtype.h"
+#include "dsl/runtime/executor.h"
+#include "python/native/face/numpy_api.h"
+
+namespace tilewright::face {
+
+/// NumPy's number of a dtype.
+int numpy_type(runtime::DType dtype);
+/// The dtype of an array, byte order aside; false for one that plans do not know.
+bool dtype_of(PyArrayObject* array, runtime::DType& dtype);
+
+/// Why an object was not accepted.
+enum class Mismatch { none, needs_copy, dtype, byte_order, rank, kind };
+
+/// An exact ndarray of this dtype and rank that a kernel may read in place.
+Mismatch check_array(PyObject* object, runtime::DType dtype, int rank);
+inline void view_of(PyArrayObject* array, runtime::ArrayView& view) {
+    static_assert(sizeof(npy_intp) == sizeof(std::int64_t));
+    view.data = PyArray_DATA(array);
+    view.shape = reinterpret_cast<const std::int64_t*>(PyArray_DIMS(array));
+    view.strides = reinterpret_cast<const std::int64_t*>(PyArray_STRIDES(array));
+}
+
+/// np.asarray for what is no exact ndarray. Null with a TypeError for matrix, masked arrays and pandas.
+Ref as_array(PyObject* object, const std::string& function, const std::string& name);
+/// True for memory-mapped arrays: they are plain arrays in all but class.
+bool is_memmap(PyObject* object);
+
+/// Writes a scalar argument. `exact_type` null: what a module accepts (Python's number of that kind, or NumPy's scalar
+/// of that dtype). False without a Python error when it is something else.
+bool read_scalar(PyObject* object, runtime::DType dtype, PyTypeObject* exact_type, bool strict, unsigned char* to);
+
+/// "float32[100, 2]", "list", for messages.
+std::string describe(PyObject* object);
+/// "float64[:, :]".
+std::string describe(runtime::DType dtype, int rank);
+
+/// A new C-contiguous array, large ones from the pool. Null with MemoryError.
+PyArrayObject* new_result(runtime::DType dtype, int rank, const std::int64_t* shape, std::int64_t elements);
+/// Makes the allocator's capsule. False with a Python error.
+bool prepare_allocator();
+
+/// Whether the byte ranges of two arrays meet.
+bool overlap(PyArrayObject* a, PyArrayObject* b);
+
+} // namespace tilewright::face

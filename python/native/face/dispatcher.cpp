@@ -1,0 +1,230 @@
+// python/native/face/dispatcher.cpp: class Dispatcher, the base of jit objects: plans first, then the Python method
+// _miss.
+#include <alloca.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "python/native/face/face_types.h"
+#include "python/native/face/plan_call.h"
+
+namespace tilewright::face {
+namespace {
+
+struct Plans {
+    std::string name;
+    Signature signature;
+    std::vector<std::shared_ptr<const LoadedPlan>> list;
+};
+
+struct DispatcherObject {
+    PyObject_HEAD Plans* plans;
+    unsigned long long calls, misses;
+    char copy_layouts;
+};
+
+Plans& plans_of(PyObject* self) {
+    return *reinterpret_cast<DispatcherObject*>(self)->plans;
+}
+
+PyObject* create(PyTypeObject* type, PyObject*, PyObject*) {
+    PyObject* self = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    if (self) reinterpret_cast<DispatcherObject*>(self)->plans = new Plans;
+    return self;
+}
+
+int initialize(PyObject* self, PyObject* args, PyObject* kwargs) {
+    static const char* kNames[] = {"name", "parameters", nullptr};
+    const char* name = nullptr;
+    PyObject* parameters = nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO:Dispatcher", const_cast<char**>(kNames), &name, &parameters))
+        return -1;
+    Signature signature;
+    if (!signature.read(name, parameters, missing())) return -1;
+    Plans& plans = plans_of(self);
+    plans.name = name;
+    plans.signature = std::move(signature);
+    plans.list.clear();
+    return 0;
+}
+
+/// Serves the call in C; null without an error when Python has to.
+PyObject* serve(PyObject* self, PyObject* args, PyObject* kwargs) {
+    auto* object = reinterpret_cast<DispatcherObject*>(self);
+    Plans& plans = *object->plans;
+    if (plans.list.empty() || !plans.signature.is_plain()) return nullptr;
+    Py_ssize_t positional = PyTuple_Size(args), keywords = kwargs ? PyDict_Size(kwargs) : 0;
+    if (positional + keywords > 256) return nullptr;
+    auto** items =
+        static_cast<PyObject**>(alloca(static_cast<std::size_t>(positional + keywords + 1) * sizeof(PyObject*)));
+    for (Py_ssize_t i = 0; i < positional; ++i)
+        items[i] = PyTuple_GetItem(args, i);
+    Ref names;
+    if (keywords > 0) {
+        names = Ref(PyTuple_New(keywords));
+        if (!names) return nullptr;
+        PyObject *key = nullptr, *value = nullptr;
+        Py_ssize_t at = 0, n = 0;
+        while (n < keywords && PyDict_Next(kwargs, &at, &key, &value)) {
+            PyTuple_SetItem(names.get(), n, Py_NewRef(key));
+            items[positional + n++] = value;
+        }
+    }
+    auto** values = static_cast<PyObject**>(alloca((plans.signature.size() + 1) * sizeof(PyObject*)));
+    PyObject *out = nullptr, *result = nullptr;
+    if (!plans.signature.bind({items, positional, names.get()}, values, &out, false)) return nullptr;
+    for (int pass = 0; pass <= object->copy_layouts; ++pass)
+        // By index and with a reference each: another thread may add or replace plans while a kernel runs.
+        for (std::size_t i = 0; i < plans.list.size(); ++i) {
+            std::shared_ptr<const LoadedPlan> plan = plans.list[i];
+            if (!plan->usable()) continue;
+            auto attempt = plan->call(values, out, true, pass == 1, nullptr, &result);
+            if (attempt != LoadedPlan::Attempt::no_match)
+                return attempt == LoadedPlan::Attempt::done ? result : nullptr;
+        }
+    return nullptr;
+}
+
+PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
+    auto* object = reinterpret_cast<DispatcherObject*>(self);
+    ++object->calls;
+    PyObject* result = serve(self, args, kwargs);
+    if (result || PyErr_Occurred()) return result;
+    ++object->misses;
+    static PyObject* const miss = PyUnicode_InternFromString("_miss");
+    Ref keywords = kwargs ? Ref::borrowed(kwargs) : Ref(PyDict_New());
+    return keywords ? PyObject_CallMethodObjArgs(self, miss, args, keywords.get(), nullptr) : nullptr;
+}
+
+PyObject* default_miss(PyObject* self, PyObject*) {
+    PyErr_Format(PyExc_NotImplementedError, "%s: no plan serves this call, and there is no _miss method.",
+                 plans_of(self).name.c_str());
+    return nullptr;
+}
+
+std::shared_ptr<const LoadedPlan> make_plan(PyObject* self, PyObject* plan_text, PyObject* objects,
+                                            const Binding& binding) {
+    Plans& plans = plans_of(self);
+    return LoadedPlan::make(plan_text, objects, plans.name, plans.signature, binding);
+}
+
+PyObject* add(PyObject* self, PyObject* args, PyObject* kwargs) {
+    static const char* kNames[] = {"plan_text",  "objects",      "constants", "hidden",
+                                   "conditions", "scalar_types", nullptr};
+    PyObject *plan_text, *objects;
+    Binding b;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOO:add", const_cast<char**>(kNames), &plan_text, &objects,
+                                     &b.constants, &b.hidden, &b.conditions, &b.scalar_types))
+        return nullptr;
+    auto plan = make_plan(self, plan_text, objects, b);
+    if (!plan) return nullptr;
+    plans_of(self).list.push_back(std::move(plan));
+    return PyLong_FromSize_t(plans_of(self).list.size() - 1);
+}
+
+PyObject* replace(PyObject* self, PyObject* args, PyObject* kwargs) {
+    static const char* kNames[] = {"index",  "plan_text",  "objects",      "constants",
+                                   "hidden", "conditions", "scalar_types", nullptr};
+    PyObject *plan_text, *objects;
+    Py_ssize_t index = 0;
+    Binding b;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nOO|$OOOO:replace", const_cast<char**>(kNames), &index, &plan_text,
+                                     &objects, &b.constants, &b.hidden, &b.conditions, &b.scalar_types))
+        return nullptr;
+    auto plan = make_plan(self, plan_text, objects, b);
+    if (!plan) return nullptr;
+    auto& list = plans_of(self).list;
+    if (index < 0 || static_cast<std::size_t>(index) >= list.size()) {
+        PyErr_Format(PyExc_IndexError, "replace: there is no plan %zd; there are %zu.", index, list.size());
+        return nullptr;
+    }
+    list[static_cast<std::size_t>(index)].swap(plan);
+    Py_RETURN_NONE;
+}
+
+PyObject* clear_plans(PyObject* self, PyObject*) {
+    std::vector<std::shared_ptr<const LoadedPlan>> gone;
+    gone.swap(plans_of(self).list);
+    Py_RETURN_NONE;
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    Plans* plans = reinterpret_cast<DispatcherObject*>(self)->plans;
+    if (!plans) return 0;
+    if (int rc = plans->signature.traverse(visit, arg)) return rc;
+    // A plan in use elsewhere has references that the collector does not see, and must not be counted as ours alone.
+    for (const auto& plan : plans->list)
+        if (plan.use_count() == 1)
+            if (int rc = plan->traverse(visit, arg)) return rc;
+    return 0;
+}
+
+int clear_references(PyObject* self) {
+    Plans* plans = reinterpret_cast<DispatcherObject*>(self)->plans;
+    if (plans) {
+        Plans gone;
+        std::swap(gone.list, plans->list);
+        std::swap(gone.signature, plans->signature);
+    }
+    return 0;
+}
+
+void dealloc(PyObject* self) {
+    PyObject_GC_UnTrack(self);
+    PyTypeObject* type = Py_TYPE(self);
+    auto* object = reinterpret_cast<DispatcherObject*>(self);
+    Plans* plans = object->plans;
+    object->plans = nullptr;
+    delete plans;
+    reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+PyCFunction with_keywords(PyObject* (*function)(PyObject*, PyObject*, PyObject*)) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+} // namespace
+
+PyObject* make_dispatcher_type() {
+    static PyMethodDef methods[] = {
+        {"add", with_keywords(add), METH_VARARGS | METH_KEYWORDS,
+         "add($self, plan_text, objects, *, constants=None, hidden=None, conditions=None, scalar_types=None)\n--\n\n"
+         "Loads a plan behind those that are there; returns its index.\n\n"
+         "constants: values of hidden arguments and of fixed parameters. hidden: argument -> (dict, key), read at each "
+         "call.\n"
+         "conditions: (dict, key, value) that must still hold. scalar_types: scalar -> the exact type it must have."},
+        {"replace", with_keywords(replace), METH_VARARGS | METH_KEYWORDS,
+         "replace($self, index, plan_text, objects, *, constants=None, hidden=None, conditions=None, "
+         "scalar_types=None)\n--\n\n"
+         "Loads a plan in the place of another; calls that run keep the old one."},
+        {"clear", clear_plans, METH_NOARGS, "clear($self)\n--\n\nForgets all plans."},
+        {"_miss", default_miss, METH_VARARGS,
+         "_miss($self, args, kwargs)\n--\n\nAnswers a call that no plan serves; override it."},
+        {}};
+    static PyMemberDef members[] = {
+        {"calls", T_ULONGLONG, offsetof(DispatcherObject, calls), 0, "How many calls there were."},
+        {"misses", T_ULONGLONG, offsetof(DispatcherObject, misses), 0, "How many of them went to _miss."},
+        {"copy_layouts", T_BOOL, offsetof(DispatcherObject, copy_layouts), 0,
+         "Whether arrays that no plan takes as they lie are copied to one that fits, instead of a miss."},
+        {}};
+    static PyType_Slot slots[] = {
+        {Py_tp_new, reinterpret_cast<void*>(create)},
+        {Py_tp_init, reinterpret_cast<void*>(initialize)},
+        {Py_tp_call, reinterpret_cast<void*>(call)},
+        {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+        {Py_tp_clear, reinterpret_cast<void*>(clear_references)},
+        {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+        {Py_tp_methods, methods},
+        {Py_tp_members, members},
+        {Py_tp_doc, const_cast<char*>("Dispatcher(name, parameters)\n--\n\nCalls the first loaded plan that fits, "
+                                      "else _miss(args, kwargs).")},
+        {0, nullptr}};
+    static PyType_Spec spec = {"tilewright._face.Dispatcher", sizeof(DispatcherObject), 0,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+    return PyType_FromSpec(&spec);
+}
+
+} // namespace tilewright::face

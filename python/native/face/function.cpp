@@ -1,0 +1,155 @@
+// python/native/face/function.cpp: load(), which makes the builtin functions of a module.
+#include <alloca.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "python/native/face/face_types.h"
+#include "python/native/face/plan_call.h"
+
+namespace tilewright::face {
+namespace {
+
+/// What stands behind one builtin function; its `self`.
+struct Kernel {
+    std::string name, doc, module;
+    PyMethodDef method{};
+    Signature signature;
+    std::vector<std::shared_ptr<const LoadedPlan>> plans;
+};
+
+struct KernelObject {
+    PyObject_HEAD Kernel* kernel;
+};
+
+PyTypeObject* g_kernel_type = nullptr;
+
+PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* keyword_names) {
+    const Kernel& k = *reinterpret_cast<KernelObject*>(self)->kernel;
+    auto** values = static_cast<PyObject**>(alloca((k.signature.size() + 1) * sizeof(PyObject*)));
+    PyObject *out = nullptr, *result = nullptr;
+    if (!k.signature.bind({args, positional, keyword_names}, values, &out, true)) return nullptr;
+    for (const auto& plan : k.plans) {
+        auto attempt = plan->call(values, out, false, false, nullptr, &result);
+        if (attempt != LoadedPlan::Attempt::no_match) return attempt == LoadedPlan::Attempt::done ? result : nullptr;
+    }
+    // Nothing fits as it lies: lists, views and foreign layouts are converted; then the nearest plan says what is
+    // wrong.
+    Problem nearest, problem;
+    const LoadedPlan* speaker = nullptr;
+    for (const auto& plan : k.plans) {
+        auto attempt = plan->call(values, out, false, true, &problem, &result);
+        if (attempt != LoadedPlan::Attempt::no_match) return attempt == LoadedPlan::Attempt::done ? result : nullptr;
+        if (!speaker || LoadedPlan::nearness(problem) > LoadedPlan::nearness(nearest)) {
+            nearest = problem;
+            speaker = plan.get();
+        }
+    }
+    speaker->raise(nearest);
+    return nullptr;
+}
+
+void dealloc(PyObject* self) {
+    PyTypeObject* type = Py_TYPE(self);
+    delete reinterpret_cast<KernelObject*>(self)->kernel;
+    reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+/// Pickled as the module, so that pickle takes the function by its name from there.
+PyObject* reduce(PyObject* self, PyObject*) {
+    const Kernel& k = *reinterpret_cast<KernelObject*>(self)->kernel;
+    Ref importlib(PyImport_ImportModule("importlib"));
+    if (!importlib) return nullptr;
+    Ref import_module(PyObject_GetAttrString(importlib.get(), "import_module"));
+    if (!import_module) return nullptr;
+    return Py_BuildValue("(O(s))", import_module.get(), k.module.c_str());
+}
+
+PyObject* repr(PyObject* self) {
+    const Kernel& k = *reinterpret_cast<KernelObject*>(self)->kernel;
+    return PyUnicode_FromFormat("<tilewright kernels of %s.%s>", k.module.c_str(), k.name.c_str());
+}
+
+PyMethodDef kKernelMethods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
+
+/// Appends one plan, or each of a sequence of plans.
+bool add_plans(Kernel& k, PyObject* plans, PyObject* objects, const Binding& binding) {
+    Ref list;
+    if (PyUnicode_Check(plans)) {
+        list = Ref(PyList_New(0));
+        if (!list || PyList_Append(list.get(), plans) != 0) return false;
+    } else {
+        list = Ref(PySequence_List(plans));
+        if (!list) return false;
+    }
+    for (Py_ssize_t i = 0, n = PyList_Size(list.get()); i < n; ++i) {
+        auto plan = LoadedPlan::make(PyList_GetItem(list.get(), i), objects, k.name, k.signature, binding);
+        if (!plan) return false;
+        k.plans.push_back(std::move(plan));
+    }
+    if (k.plans.empty()) {
+        PyErr_SetString(PyExc_ValueError, "load: there is no plan.");
+        return false;
+    }
+    return true;
+}
+
+} // namespace
+
+const char kLoadDoc[] =
+    "load(plan_text, objects, *, name, doc=None, signature_text='()', parameters, module_name, constants=None)\n--\n\n"
+    "A builtin function that runs a plan, or the first of several that fits the call.\n\n"
+    "plan_text: str or a sequence of str. objects: mapping from object names to bytes. parameters: (name, kind, "
+    "default or\n"
+    "MISSING), kinds as in inspect.Parameter. constants: values of hidden arguments, and of parameters that are fixed.";
+
+PyObject* load(PyObject*, PyObject* args, PyObject* kwargs) {
+    static const char* kNames[] = {"plan_text",  "objects",     "name",      "doc",  "signature_text",
+                                   "parameters", "module_name", "constants", nullptr};
+    PyObject *plans, *objects, *parameters = nullptr, *constants = nullptr;
+    const char *name = nullptr, *doc = nullptr, *signature_text = "()", *module_name = nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$szsOsO:load", const_cast<char**>(kNames), &plans, &objects,
+                                     &name, &doc, &signature_text, &parameters, &module_name, &constants))
+        return nullptr;
+    if (!name || !parameters || !module_name) {
+        PyErr_SetString(PyExc_TypeError, "load: name, parameters and module_name are needed.");
+        return nullptr;
+    }
+    auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(g_kernel_type, Py_tp_alloc));
+    Ref self(allocate(g_kernel_type, 0));
+    if (!self) return nullptr;
+    auto* kernel = new Kernel;
+    reinterpret_cast<KernelObject*>(self.get())->kernel = kernel;
+    kernel->name = name;
+    kernel->module = module_name;
+    // CPython takes __text_signature__ and __doc__ apart at this line.
+    kernel->doc = kernel->name + signature_text + "\n--\n\n" + (doc ? doc : "");
+    Binding binding;
+    binding.constants = constants;
+    if (!kernel->signature.read(kernel->name, parameters, missing())) return nullptr;
+    if (!kernel->signature.is_plain()) {
+        PyErr_Format(PyExc_ValueError, "load: %s gathers arguments (* or **); a module's functions do not.", name);
+        return nullptr;
+    }
+    if (!add_plans(*kernel, plans, objects, binding)) return nullptr;
+    kernel->method = {kernel->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)),
+                      METH_FASTCALL | METH_KEYWORDS, kernel->doc.c_str()};
+    Ref module(PyUnicode_FromString(module_name));
+    if (!module) return nullptr;
+    return PyCFunction_NewEx(&kernel->method, self.get(), module.get());
+}
+
+PyObject* make_kernel_type() {
+    static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                                  {Py_tp_repr, reinterpret_cast<void*>(repr)},
+                                  {Py_tp_methods, kKernelMethods},
+                                  {0, nullptr}};
+    static PyType_Spec spec = {"tilewright._face.Kernel", sizeof(KernelObject), 0,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+    if (!g_kernel_type) g_kernel_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+    return Py_XNewRef(reinterpret_cast<PyObject*>(g_kernel_type));
+}
+
+} // namespace tilewright::face

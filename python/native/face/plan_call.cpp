@@ -1,0 +1,509 @@
+// python/native/face/plan_call.cpp: from Python's arguments to a run of a plan, and back.
+#include "python/native/face/plan_call.h"
+
+#include <alloca.h>
+
+#include <cstring>
+#include <exception>
+#include <set>
+
+#include "dsl/runtime/kernel_symbols.h"
+#include "python/native/face/face_errors.h"
+
+namespace tilewright::face {
+namespace {
+
+using runtime::ArrayView;
+using runtime::Executable;
+using runtime::PlanArgument;
+using runtime::RunStatus;
+
+// Releasing and taking the GIL costs about as much as a kernel on this many bytes.
+constexpr std::int64_t kReleaseGilFrom = 64 << 10;
+
+/// Owned references in stack memory.
+class RefArray {
+  public:
+    RefArray(void* memory, std::size_t count) : items_(static_cast<PyObject**>(memory)), count_(count) {
+        std::memset(memory, 0, count * sizeof(PyObject*));
+    }
+    ~RefArray() {
+        for (std::size_t i = 0; i < count_; ++i)
+            Py_XDECREF(items_[i]);
+    }
+    RefArray(const RefArray&) = delete;
+    RefArray& operator=(const RefArray&) = delete;
+    PyObject*& operator[](std::size_t i) { return items_[i]; }
+
+  private:
+    PyObject** items_;
+    std::size_t count_;
+};
+
+/// Same type and equal: 1 is not True, 1.0 is not 1, and -0.0 and nan are told apart by identity or repr.
+bool same_value(PyObject* a, PyObject* b) {
+    if (a == b) return true;
+    if (Py_TYPE(a) != Py_TYPE(b)) return false;
+    int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+    if (equal < 0) PyErr_Clear();
+    if (!PyFloat_CheckExact(a)) return equal == 1;
+    double x = PyFloat_AsDouble(a), y = PyFloat_AsDouble(b);
+    return std::memcmp(&x, &y, sizeof x) == 0;
+}
+
+/// Buffers of the objects that a plan names.
+class ObjectBuffers {
+  public:
+    ~ObjectBuffers() {
+        for (Py_buffer& b : buffers_)
+            PyBuffer_Release(&b);
+    }
+    bool add(const std::string& name, PyObject* mapping) {
+        Ref key(PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
+        if (!key) return false;
+        Ref value(PyObject_GetItem(mapping, key.get()));
+        if (!value) {
+            // Objects of levels that this machine lacks may be left out; the loader names what it misses.
+            if (!PyErr_ExceptionMatches(PyExc_KeyError)) return false;
+            PyErr_Clear();
+            return true;
+        }
+        Py_buffer buffer;
+        if (PyObject_GetBuffer(value.get(), &buffer, PyBUF_SIMPLE) != 0) return false;
+        buffers_.push_back(buffer);
+        views_[name] = {static_cast<const char*>(buffer.buf), static_cast<std::size_t>(buffer.len)};
+        return true;
+    }
+    const std::map<std::string, std::string_view>& views() const { return views_; }
+
+  private:
+    std::vector<Py_buffer> buffers_;
+    std::map<std::string, std::string_view> views_;
+};
+
+PyObject* item_of(PyObject* mapping, const std::string& name, bool& failed) {
+    if (!mapping || mapping == Py_None) return nullptr;
+    Ref key(PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
+    PyObject* value = key ? PyObject_GetItem(mapping, key.get()) : nullptr;
+    if (!value) {
+        if (PyErr_ExceptionMatches(PyExc_KeyError))
+            PyErr_Clear();
+        else
+            failed = true;
+    }
+    return value;
+}
+
+} // namespace
+
+std::shared_ptr<const LoadedPlan> LoadedPlan::make(PyObject* plan_text, PyObject* objects, const std::string& function,
+                                                   const Signature& signature, const Binding& binding) {
+    Py_ssize_t size = 0;
+    if (!PyUnicode_Check(plan_text)) {
+        PyErr_SetString(PyExc_TypeError, "a plan is a str.");
+        return nullptr;
+    }
+    const char* text = PyUnicode_AsUTF8AndSize(plan_text, &size);
+    if (!text) return nullptr;
+    std::string_view view(text, static_cast<std::size_t>(size));
+    auto result = std::make_shared<LoadedPlan>();
+    result->function_ = function;
+    try {
+        std::set<std::string> names;
+        for (const auto& version : runtime::parse_plan(view).versions)
+            for (const auto& step : version.steps)
+                if (step.kind == runtime::PlanStep::Kind::call) names.insert(step.object);
+        ObjectBuffers buffers;
+        for (const std::string& name : names)
+            if (!buffers.add(name, objects)) return nullptr;
+        result->executable_ = Executable::load(view, buffers.views());
+    } catch (const std::exception& e) {
+        PyErr_SetString(plan_error(), e.what());
+        return nullptr;
+    }
+    if (!result->bind_arguments(signature, binding)) return nullptr;
+    return result;
+}
+
+bool LoadedPlan::bind_arguments(const Signature& signature, const Binding& binding) {
+    const runtime::Plan& plan = executable_->plan();
+    bool failed = false;
+    std::vector<bool> used(signature.size(), false);
+    for (const PlanArgument& a : plan.arguments) {
+        Source source;
+        Ref pair(item_of(binding.hidden, a.name, failed));
+        if (pair) {
+            if (!PyTuple_Check(pair.get()) || PyTuple_Size(pair.get()) != 2 ||
+                !PyDict_Check(PyTuple_GetItem(pair.get(), 0))) {
+                PyErr_Format(PyExc_TypeError, "hidden: %s needs a (dict, key).", a.name.c_str());
+                return false;
+            }
+            source.dictionary = Ref::borrowed(PyTuple_GetItem(pair.get(), 0));
+            source.key = Ref::borrowed(PyTuple_GetItem(pair.get(), 1));
+        } else {
+            source.parameter = signature.find(a.name);
+            if (source.parameter >= 0)
+                used[static_cast<std::size_t>(source.parameter)] = true;
+            else
+                source.constant = Ref(item_of(binding.constants, a.name, failed));
+            if (source.parameter < 0 && !source.constant && !failed) {
+                PyErr_Format(plan_error(), "plan of %s: it reads %s, which is neither a parameter nor a constant.",
+                             function_.c_str(), a.name.c_str());
+                return false;
+            }
+        }
+        source.exact_type = Ref(item_of(binding.scalar_types, a.name, failed));
+        if (source.exact_type && !PyType_Check(source.exact_type.get())) {
+            PyErr_Format(PyExc_TypeError, "scalar_types: %s needs a type.", a.name.c_str());
+            return false;
+        }
+        if (failed) return false;
+        sources_.push_back(std::move(source));
+    }
+    for (std::size_t i = 0; i < signature.size(); ++i) {
+        if (used[i]) continue;
+        Ref name = signature.parameters()[i].name;
+        const char* text = PyUnicode_AsUTF8AndSize(name.get(), nullptr);
+        if (!text) return false;
+        Ref value(item_of(binding.constants, text, failed));
+        if (failed) return false;
+        if (!value) continue;
+        fixed_.push_back({static_cast<int>(i), value});
+        fixed_names_.push_back(text);
+    }
+    if (binding.conditions && binding.conditions != Py_None) {
+        Ref list(PySequence_List(binding.conditions));
+        if (!list) return false;
+        for (Py_ssize_t i = 0, n = PyList_Size(list.get()); i < n; ++i) {
+            PyObject* item = PyList_GetItem(list.get(), i);
+            if (!PyTuple_Check(item) || PyTuple_Size(item) != 3 || !PyDict_Check(PyTuple_GetItem(item, 0))) {
+                PyErr_SetString(PyExc_TypeError, "conditions: expected (dict, key, value).");
+                return false;
+            }
+            conditions_.push_back({Ref::borrowed(PyTuple_GetItem(item, 0)), Ref::borrowed(PyTuple_GetItem(item, 1)),
+                                   Ref::borrowed(PyTuple_GetItem(item, 2))});
+        }
+    }
+    for (const std::string& name : plan.returns) {
+        Return r{false, -1};
+        for (std::size_t i = 0; i < plan.results.size(); ++i)
+            if (plan.results[i].name == name) r = {true, static_cast<int>(i)};
+        for (std::size_t i = 0; i < plan.arguments.size() && r.index < 0; ++i)
+            if (plan.arguments[i].name == name) r = {false, static_cast<int>(i)};
+        returns_arguments_ = returns_arguments_ || !r.is_result;
+        returns_.push_back(r);
+    }
+    for (const auto& b : plan.results) {
+        result_descrs_.emplace_back(reinterpret_cast<PyObject*>(PyArray_DescrFromType(numpy_type(b.dtype))));
+        if (!result_descrs_.back()) return false;
+    }
+    return true;
+}
+
+LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, bool strict, bool copies, Problem* problem,
+                                     PyObject** result) const {
+    const runtime::Plan& plan = executable_->plan();
+    auto no_match = [&](Problem::Kind kind, std::size_t index, PyObject* object) {
+        if (problem) *problem = {kind, static_cast<int>(index), Ref::borrowed(object)};
+        return Attempt::no_match;
+    };
+    for (std::size_t i = 0; i < fixed_.size(); ++i)
+        if (!same_value(values[fixed_[i].parameter], fixed_[i].value.get()))
+            return no_match(Problem::Kind::constant, i, values[fixed_[i].parameter]);
+    for (const Condition& c : conditions_) {
+        PyObject* now = PyDict_GetItemWithError(c.dictionary.get(), c.key.get());
+        if (!now || !same_value(now, c.value.get())) {
+            PyErr_Clear();
+            return no_match(Problem::Kind::constant, 0, now);
+        }
+    }
+    Executable::Frame frame = executable_->lay_out(alloca(executable_->frame_bytes()));
+    std::size_t count = sources_.size();
+    auto** arrays = static_cast<PyObject**>(alloca((count + 1) * sizeof(PyObject*)));
+    // What was converted, or might be rebound by another thread while the GIL is away.
+    RefArray owned(alloca((count + 1) * sizeof(PyObject*)), count);
+
+    for (std::size_t i = 0; i < count; ++i) {
+        const Source& source = sources_[i];
+        const PlanArgument& a = plan.arguments[i];
+        PyObject* object = source.parameter >= 0 ? values[source.parameter] : source.constant.get();
+        if (source.dictionary) {
+            object = PyDict_GetItemWithError(source.dictionary.get(), source.key.get());
+            if (!object) {
+                PyErr_Clear();
+                return no_match(Problem::Kind::array, i, Py_None);
+            }
+            owned[i] = Py_NewRef(object);
+        }
+        arrays[i] = object;
+        if (!a.is_array) {
+            if (!read_scalar(object, a.dtype, reinterpret_cast<PyTypeObject*>(source.exact_type.get()), strict,
+                             frame.arguments[i].scalar))
+                return no_match(Problem::Kind::scalar, i, object);
+            continue;
+        }
+        Mismatch mismatch = check_array(object, a.dtype, a.rank);
+        if (mismatch == Mismatch::kind && (strict ? is_memmap(object) : copies)) {
+            Ref array = as_array(object, function_, a.name);
+            if (!array) return Attempt::error;
+            Py_XDECREF(owned[i]);
+            object = arrays[i] = owned[i] = array.release();
+            mismatch = check_array(object, a.dtype, a.rank);
+        }
+        if (mismatch == Mismatch::needs_copy && copies) {
+            PyObject* copy = PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(object), NPY_CORDER);
+            if (!copy) return Attempt::error;
+            Py_XDECREF(owned[i]);
+            object = arrays[i] = owned[i] = copy;
+            mismatch = check_array(object, a.dtype, a.rank);
+        }
+        if (mismatch != Mismatch::none) return no_match(Problem::Kind::array, i, object);
+        view_of(reinterpret_cast<PyArrayObject*>(object), frame.arguments[i].array);
+    }
+
+    int large = -1;
+    if (!executable_->read_sizes(frame, large))
+        return no_match(Problem::Kind::too_large, static_cast<std::size_t>(large), arrays[large]);
+    int guard = executable_->failed_guard(frame);
+    if (guard >= 0) return no_match(Problem::Kind::guard, static_cast<std::size_t>(guard), nullptr);
+    int version = executable_->select(frame);
+    for (NPY_ORDER order : {NPY_CORDER, NPY_FORTRANORDER}) {
+        if (version >= 0 || !copies) break;
+        for (std::size_t i = 0; i < count; ++i) {
+            if (!plan.arguments[i].is_array) continue;
+            auto* array = reinterpret_cast<PyArrayObject*>(arrays[i]);
+            if (order == NPY_CORDER ? PyArray_IS_C_CONTIGUOUS(array) : PyArray_IS_F_CONTIGUOUS(array)) continue;
+            PyObject* copy = PyArray_NewCopy(array, order);
+            if (!copy) return Attempt::error;
+            Py_XDECREF(owned[i]);
+            arrays[i] = owned[i] = copy;
+            view_of(reinterpret_cast<PyArrayObject*>(copy), frame.arguments[i].array);
+        }
+        version = executable_->select(frame);
+    }
+    if (version < 0) return no_match(Problem::Kind::no_version, 0, nullptr);
+    if (!executable_->size_results(frame)) return no_match(Problem::Kind::result_too_large, 0, nullptr);
+    // A returned argument is the caller's very object, whatever was made of it here.
+    Attempt attempt = run(frame, version, arrays, out, result);
+    if (attempt == Attempt::done && returns_arguments_) {
+        for (std::size_t r = 0; r < returns_.size(); ++r) {
+            if (returns_[r].is_result) continue;
+            const Source& source = sources_[static_cast<std::size_t>(returns_[r].index)];
+            PyObject* object = source.parameter >= 0 ? values[source.parameter] : arrays[returns_[r].index];
+            if (plan.returns_tuple) {
+                PyTuple_SetItem(*result, static_cast<Py_ssize_t>(r), Py_NewRef(object));
+            } else {
+                Py_XDECREF(*result);
+                *result = Py_NewRef(object);
+            }
+        }
+    }
+    return attempt;
+}
+
+LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version, PyObject** arrays, PyObject* out,
+                                    PyObject** result) const {
+    const runtime::Plan& plan = executable_->plan();
+    std::size_t results = plan.results.size(), returns = returns_.size();
+    RefArray made(alloca((results + 1) * sizeof(PyObject*)), results);  // what the kernels write
+    RefArray given(alloca((results + 1) * sizeof(PyObject*)), results); // the caller's out arrays
+    auto* scalars = static_cast<unsigned char*>(alloca(16 * results + 16));
+    scalars += -reinterpret_cast<std::uintptr_t>(scalars) & 15;
+    const char* function = function_.c_str();
+
+    if (out) {
+        bool is_tuple = PyTuple_Check(out);
+        if (is_tuple ? static_cast<std::size_t>(PyTuple_Size(out)) != returns : returns != 1) {
+            PyErr_Format(PyExc_ValueError, "%s: out must have an array for each of the %zu results, or None.", function,
+                         returns);
+            return Attempt::error;
+        }
+        for (std::size_t r = 0; r < returns; ++r) {
+            PyObject* item = is_tuple ? PyTuple_GetItem(out, static_cast<Py_ssize_t>(r)) : out;
+            if (item == Py_None) continue;
+            if (!returns_[r].is_result) {
+                PyErr_Format(PyExc_ValueError, "%s: out must be None for an argument that is returned as it is.",
+                             function);
+                return Attempt::error;
+            }
+            std::size_t index = static_cast<std::size_t>(returns_[r].index);
+            const runtime::PlanBuffer& b = plan.results[index];
+            int rank = static_cast<int>(b.shape.size());
+            runtime::DType dtype;
+            bool is_array = PyArray_Check(item);
+            auto* array = reinterpret_cast<PyArrayObject*>(item);
+            bool same_type = is_array && dtype_of(array, dtype) && dtype == b.dtype;
+            bool same_shape = same_type && PyArray_NDIM(array) == rank;
+            for (int k = 0; k < rank && same_shape; ++k)
+                same_shape = PyArray_DIMS(array)[k] == frame.results[index].shape[k];
+            if (!same_shape) {
+                std::string shape;
+                for (int k = 0; k < rank; ++k)
+                    shape += (k ? ", " : "") + std::to_string(frame.results[index].shape[k]);
+                PyErr_Format(same_type ? PyExc_ValueError : PyExc_TypeError,
+                             "%s: out is %s, but the result is %s[%s]. Pass numpy.empty of that.", function,
+                             describe(item).c_str(), std::string(runtime::info(b.dtype).name).c_str(), shape.c_str());
+                return Attempt::error;
+            }
+            if (PyArray_FailUnlessWriteable(array, "out") != 0) return Attempt::error;
+            if (!given[index]) given[index] = Py_NewRef(item);
+        }
+    }
+
+    std::int64_t bytes = 0;
+    for (std::size_t i = 0; i < results; ++i) {
+        const runtime::PlanBuffer& b = plan.results[i];
+        runtime::CallResult& r = frame.results[i];
+        bytes += r.elements * runtime::info(b.dtype).bytes;
+        if (given[i]) {
+            // As if nothing overlapped: an out array that shares memory with an argument (or another out) gets its
+            // values at the end.
+            auto* array = reinterpret_cast<PyArrayObject*>(given[i]);
+            bool direct = PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED(array);
+            for (std::size_t a = 0; a < sources_.size() && direct; ++a)
+                direct = !plan.arguments[a].is_array || !overlap(array, reinterpret_cast<PyArrayObject*>(arrays[a]));
+            for (std::size_t o = 0; o < results && direct; ++o)
+                direct = o == i || !given[o] || !overlap(array, reinterpret_cast<PyArrayObject*>(given[o]));
+            if (direct) {
+                r.data = PyArray_DATA(array);
+                continue;
+            }
+        } else if (b.shape.empty()) {
+            r.data = scalars + 16 * i;
+            continue;
+        }
+        PyArrayObject* array = new_result(b.dtype, static_cast<int>(b.shape.size()), r.shape, r.elements);
+        if (!array) return Attempt::error;
+        made[i] = reinterpret_cast<PyObject*>(array);
+        r.data = PyArray_DATA(array);
+    }
+
+    RunStatus status;
+    for (std::size_t a = 0; a < sources_.size() && bytes < kReleaseGilFrom; ++a)
+        if (plan.arguments[a].is_array)
+            bytes += PyArray_SIZE(reinterpret_cast<PyArrayObject*>(arrays[a])) *
+                     runtime::info(plan.arguments[a].dtype).bytes;
+    if (bytes >= kReleaseGilFrom) {
+        PyThreadState* state = PyEval_SaveThread();
+        status = executable_->run(frame, version);
+        PyEval_RestoreThread(state);
+    } else {
+        status = executable_->run(frame, version);
+    }
+    if (status == RunStatus::out_of_memory) {
+        PyErr_NoMemory();
+        return Attempt::error;
+    }
+    if (status == RunStatus::failed) {
+        PyErr_Format(PyExc_RuntimeError, "%s: a kernel of version \"%s\" failed: %s. Please report this.", function,
+                     executable_->version_label(version).c_str(), runtime::take_kernel_error().c_str());
+        return Attempt::error;
+    }
+
+    Ref tuple(plan.returns_tuple ? PyTuple_New(static_cast<Py_ssize_t>(returns)) : nullptr);
+    if (plan.returns_tuple && !tuple) return Attempt::error;
+    *result = nullptr;
+    for (std::size_t r = 0; r < returns; ++r) {
+        if (!returns_[r].is_result) continue;
+        std::size_t i = static_cast<std::size_t>(returns_[r].index);
+        Ref item;
+        if (given[i]) {
+            if (made[i] && PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(given[i]),
+                                            reinterpret_cast<PyArrayObject*>(made[i])) != 0)
+                return Attempt::error;
+            item = Ref::borrowed(given[i]);
+        } else if (made[i]) {
+            item = Ref::borrowed(made[i]);
+        } else {
+            item = Ref(PyArray_Scalar(frame.results[i].data, reinterpret_cast<PyArray_Descr*>(result_descrs_[i].get()),
+                                      nullptr));
+            if (!item) return Attempt::error;
+        }
+        if (tuple)
+            PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(r), item.release());
+        else
+            *result = item.release();
+    }
+    if (tuple) *result = tuple.release();
+    return Attempt::done;
+}
+
+void LoadedPlan::raise(const Problem& problem) const {
+    const runtime::Plan& plan = executable_->plan();
+    const char* function = function_.c_str();
+    std::size_t index = static_cast<std::size_t>(problem.index);
+    switch (problem.kind) {
+    case Problem::Kind::array: {
+        const PlanArgument& a = plan.arguments[index];
+        std::string wanted = describe(a.dtype, a.rank), got = describe(problem.object.get());
+        bool is_array = PyArray_Check(problem.object.get());
+        bool same_rank = is_array && PyArray_NDIM(reinterpret_cast<PyArrayObject*>(problem.object.get())) == a.rank;
+        std::string hint =
+            same_rank  ? "Convert it: " + a.name + ".astype('" + std::string(runtime::info(a.dtype).name) + "')."
+            : is_array ? "Pass an array of " + std::to_string(a.rank) + (a.rank == 1 ? " dimension." : " dimensions.")
+                       : "Pass an array.";
+        PyErr_Format(PyExc_TypeError, "%s: %s is %s, but this module takes %s. %s", function, a.name.c_str(),
+                     got.c_str(), wanted.c_str(), hint.c_str());
+        return;
+    }
+    case Problem::Kind::scalar: {
+        const PlanArgument& a = plan.arguments[index];
+        PyErr_Format(PyExc_TypeError,
+                     "%s: %s is %R (%s), but this module takes a number that is %s without a cast. Convert it.",
+                     function, a.name.c_str(), problem.object.get(), describe(problem.object.get()).c_str(),
+                     std::string(runtime::info(a.dtype).name).c_str());
+        return;
+    }
+    case Problem::Kind::constant:
+        if (index < fixed_.size())
+            PyErr_Format(PyExc_ValueError,
+                         "%s: %s is %R, but this module was made for %s=%R. Tune the function with that value too.",
+                         function, fixed_names_[index].c_str(), problem.object.get(), fixed_names_[index].c_str(),
+                         fixed_[index].value.get());
+        else
+            PyErr_Format(PyExc_ValueError, "%s: a value that this module was made for has changed.", function);
+        return;
+    case Problem::Kind::too_large:
+        PyErr_Format(PyExc_ValueError,
+                     "%s: %s is %s; kernels index with 32 bits, so an array has fewer than 2**31 elements, and its "
+                     "strides reach no "
+                     "further. Work on it in parts.",
+                     function, plan.arguments[index].name.c_str(), describe(problem.object.get()).c_str());
+        return;
+    case Problem::Kind::guard:
+        PyErr_SetString(PyExc_ValueError, plan.guards[index].message.c_str());
+        return;
+    case Problem::Kind::no_version: {
+        std::string needed = executable_->requirements_text();
+        if (!executable_->usable())
+            PyErr_Format(PyExc_RuntimeError,
+                         "%s: this module has no code for this machine's CPU. Export it with --target x86-64 as well.",
+                         function);
+        else
+            PyErr_Format(PyExc_ValueError,
+                         "%s: no version of this module serves these sizes: %s. Tune the function with such sizes too.",
+                         function, needed.c_str());
+        return;
+    }
+    default:
+        PyErr_Format(
+            PyExc_ValueError,
+            "%s: a result would have a negative size, or 2**31 elements or more. Work on the arguments in parts.",
+            function);
+    }
+}
+
+int LoadedPlan::traverse(visitproc visit, void* data) const {
+    auto see = [&](const Ref& ref) { return ref ? visit(ref.get(), data) : 0; };
+    for (const Source& s : sources_)
+        for (const Ref* ref : {&s.constant, &s.dictionary, &s.key, &s.exact_type})
+            if (int rc = see(*ref)) return rc;
+    for (const Fixed& f : fixed_)
+        if (int rc = see(f.value)) return rc;
+    for (const Condition& c : conditions_)
+        for (const Ref* ref : {&c.dictionary, &c.key, &c.value})
+            if (int rc = see(*ref)) return rc;
+    return 0;
+}
+
+} // namespace tilewright::face

@@ -1,0 +1,85 @@
+// python/native/face/plan_call.h: a loaded plan behind a Python signature, and one try to serve a call with it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dsl/runtime/executor.h"
+#include "python/native/face/arrays.h"
+#include "python/native/face/numpy_api.h"
+#include "python/native/face/signature.h"
+
+namespace tilewright::face {
+
+/// What a plan is bound with, as Python gave it; null members are absent.
+struct Binding {
+    PyObject* constants = nullptr;    ///< mapping: name -> value, of hidden arguments and of parameters that are fixed
+    PyObject* hidden = nullptr;       ///< mapping: plan argument -> (dict, key), read at each call
+    PyObject* conditions = nullptr;   ///< sequence of (dict, key, value): dict[key] must still be that value
+    PyObject* scalar_types = nullptr; ///< mapping: scalar -> the exact type it must have
+};
+
+/// Why a plan did not serve a call; enough for a message, which only a module's function writes.
+struct Problem {
+    enum class Kind { none, array, scalar, constant, too_large, guard, no_version, result_too_large };
+    Kind kind = Kind::none;
+    int index = 0; ///< argument, fixed parameter or guard
+    Ref object;
+};
+
+class LoadedPlan {
+  public:
+    /// Null with a Python error.
+    static std::shared_ptr<const LoadedPlan> make(PyObject* plan_text, PyObject* objects, const std::string& function,
+                                                  const Signature& signature, const Binding& binding);
+
+    enum class Attempt { done, no_match, error };
+    /// `values` as Signature::bind() left them. strict: nothing is converted (jit). copies: arrays that no version
+    /// takes as they lie are copied.
+    Attempt call(PyObject* const* values, PyObject* out, bool strict, bool copies, Problem* problem,
+                 PyObject** result) const;
+
+    /// The exception for a problem, and how near the call came (the larger the nearer).
+    void raise(const Problem& problem) const;
+    static int nearness(const Problem& problem) { return static_cast<int>(problem.kind) * 1000 + problem.index; }
+
+    bool usable() const { return executable_->usable(); }
+    const runtime::Executable& executable() const { return *executable_; }
+    int traverse(visitproc visit, void* data) const;
+
+  private:
+    struct Source {
+        int parameter = -1;
+        Ref constant;        ///< a fixed value
+        Ref dictionary, key; ///< or a look-up at each call
+        Ref exact_type;
+    };
+    struct Fixed {
+        int parameter;
+        Ref value;
+    };
+    struct Condition {
+        Ref dictionary, key, value;
+    };
+    struct Return {
+        bool is_result;
+        int index;
+    };
+
+    bool bind_arguments(const Signature& signature, const Binding& binding);
+    Attempt run(const runtime::Executable::Frame& frame, int version, PyObject** arrays, PyObject* out,
+                PyObject** result) const;
+
+    std::string function_;
+    std::shared_ptr<const runtime::Executable> executable_;
+    std::vector<Source> sources_;
+    std::vector<Fixed> fixed_;
+    std::vector<std::string> fixed_names_;
+    std::vector<Condition> conditions_;
+    std::vector<Return> returns_;
+    bool returns_arguments_ = false;
+    std::vector<Ref> result_descrs_;
+};
+
+} // namespace tilewright::face

@@ -1,0 +1,147 @@
+// python/native/face/signature.cpp: reads parameter lists and binds calls.
+#include "python/native/face/signature.h"
+
+namespace tilewright::face {
+namespace {
+
+std::string text_of(PyObject* unicode) {
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(unicode, &size);
+    if (!text) {
+        PyErr_Clear();
+        return "?";
+    }
+    return std::string(text, static_cast<std::size_t>(size));
+}
+
+bool read_kind(PyObject* object, ParameterKind& kind) {
+    static constexpr const char* kNames[] = {"positional_only", "positional_or_keyword", "var_positional",
+                                             "keyword_only", "var_keyword"};
+    if (PyUnicode_Check(object)) {
+        for (int k = 0; k < 5; ++k)
+            if (PyUnicode_CompareWithASCIIString(object, kNames[k]) == 0) {
+                kind = static_cast<ParameterKind>(k);
+                return true;
+            }
+    } else if (PyLong_Check(object)) {
+        long k = PyLong_AsLong(object);
+        if (k >= 0 && k < 5) {
+            kind = static_cast<ParameterKind>(k);
+            return true;
+        }
+        PyErr_Clear();
+    }
+    PyErr_Format(PyExc_ValueError,
+                 "parameters: %R is no kind of a parameter. Use the names or numbers of inspect.Parameter.", object);
+    return false;
+}
+
+} // namespace
+
+bool Signature::read(const std::string& function, PyObject* list, PyObject* missing) {
+    function_ = function;
+    Ref sequence(PySequence_List(list));
+    if (!sequence) return false;
+    Py_ssize_t count = PyList_Size(sequence.get());
+    if (count > 255) {
+        PyErr_SetString(PyExc_ValueError, "parameters: a function of more than 255 parameters is not served.");
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        PyObject* item = PyList_GetItem(sequence.get(), i);
+        if (!PyTuple_Check(item) || PyTuple_Size(item) != 3 || !PyUnicode_Check(PyTuple_GetItem(item, 0))) {
+            PyErr_Format(PyExc_TypeError, "parameters: %R is no (name, kind, default).", item);
+            return false;
+        }
+        Parameter p{Ref::borrowed(PyTuple_GetItem(item, 0)), ParameterKind::positional_or_keyword, Ref()};
+        if (!read_kind(PyTuple_GetItem(item, 1), p.kind)) return false;
+        PyObject* name = p.name.release();
+        PyUnicode_InternInPlace(&name);
+        p.name = Ref(name);
+        PyObject* value = PyTuple_GetItem(item, 2);
+        if (value != missing) p.default_value = Ref::borrowed(value);
+        if (p.kind <= ParameterKind::positional_or_keyword) ++positional_;
+        if (p.kind == ParameterKind::var_positional || p.kind == ParameterKind::var_keyword) plain_ = false;
+        names_.push_back(text_of(name));
+        parameters_.push_back(std::move(p));
+    }
+    return true;
+}
+
+int Signature::find(const std::string& name) const {
+    for (std::size_t i = 0; i < names_.size(); ++i)
+        if (names_[i] == name) return static_cast<int>(i);
+    return -1;
+}
+
+int Signature::find(PyObject* name) const {
+    // Keyword names in code are interned: identity nearly always decides.
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+        if (parameters_[i].name.get() == name) return static_cast<int>(i);
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+        if (PyUnicode_Compare(parameters_[i].name.get(), name) == 0) return static_cast<int>(i);
+    return -1;
+}
+
+bool Signature::bind(const RawCall& call, PyObject** values, PyObject** out, bool explain) const {
+    *out = nullptr;
+    std::size_t count = parameters_.size();
+    if (call.positional > positional_) {
+        if (explain)
+            PyErr_Format(PyExc_TypeError, "%s() takes %zd positional argument%s but %zd %s given", function_.c_str(),
+                         positional_, positional_ == 1 ? "" : "s", call.positional,
+                         call.positional == 1 ? "was" : "were");
+        return false;
+    }
+    std::size_t given = static_cast<std::size_t>(call.positional);
+    for (std::size_t i = 0; i < given; ++i)
+        values[i] = call.items[i];
+    for (std::size_t i = given; i < count; ++i)
+        values[i] = nullptr;
+    Py_ssize_t keywords = call.keyword_names ? PyTuple_Size(call.keyword_names) : 0;
+    for (Py_ssize_t k = 0; k < keywords; ++k) {
+        PyObject* name = PyTuple_GetItem(call.keyword_names, k);
+        PyObject* value = call.items[call.positional + k];
+        int index = find(name);
+        if (index >= 0 && parameters_[static_cast<std::size_t>(index)].kind != ParameterKind::positional_only) {
+            if (values[index]) {
+                if (explain)
+                    PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", function_.c_str(),
+                                 name);
+                return false;
+            }
+            values[index] = value;
+        } else if (index < 0 && PyUnicode_CompareWithASCIIString(name, "out") == 0) {
+            *out = value == Py_None ? nullptr : value;
+        } else {
+            if (explain)
+                PyErr_Format(PyExc_TypeError,
+                             index < 0 ? "%s() got an unexpected keyword argument '%U'"
+                                       : "%s() got a positional-only argument passed as keyword argument: '%U'",
+                             function_.c_str(), name);
+            return false;
+        }
+    }
+    for (std::size_t i = given; i < count; ++i) {
+        if (values[i]) continue;
+        values[i] = parameters_[i].default_value.get();
+        if (!values[i]) {
+            if (explain)
+                PyErr_Format(PyExc_TypeError, "%s() missing required argument: '%s'", function_.c_str(),
+                             names_[i].c_str());
+            return false;
+        }
+    }
+    return true;
+}
+
+int Signature::traverse(visitproc visit, void* data) const {
+    void* arg = data;
+    for (const Parameter& p : parameters_) {
+        if (!p.default_value) continue;
+        if (int rc = visit(p.default_value.get(), arg)) return rc;
+    }
+    return 0;
+}
+
+} // namespace tilewright::face
