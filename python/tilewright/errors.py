@@ -1,0 +1,66 @@
+"""The errors that tilewright raises: one flat family, the same names as in C++ (dsl/base/error.h)."""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """Base of every error of ours.
+
+    The message reads ``where: what was asked, with the values; why not. What to do.``; `hint` is the
+    "what to do" part on its own.
+    """
+
+    def __init__(self, message: str = "", hint: str = "") -> None:
+        super().__init__(f"{message} {hint}" if hint else message)
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The text is already joined: without this, unpickling would append the hint twice.
+        return (_restore, (type(self), self.args, self.__dict__.copy()))
+
+
+class TraceError(Error, NotImplementedError):
+    """A NumPy call or a construct that cannot be traced. Has `file`, `line` and `construct`."""
+
+    def __init__(
+        self, message: str = "", hint: str = "", *, file: str = "", line: int = 0, construct: str = ""
+    ) -> None:
+        super().__init__(message, hint)
+        self.file = file
+        self.line = line
+        self.construct = construct
+
+
+class TranslateError(Error, TypeError):
+    """A program that has no translation: no rule for an operation, or shapes and dtypes that disagree."""
+
+
+class ScheduleError(Error, ValueError):
+    """A schedule that does not parse, names what does not exist, or breaks a rule."""
+
+
+class StoreError(Error):
+    """A store that is locked, from a newer version, or damaged."""
+
+
+class DeviceError(Error):
+    """A target that is not here or was lost."""
+
+
+class ExportError(Error):
+    """A module that cannot be written."""
+
+
+class InternalError(Error):
+    """A defect of tilewright itself."""
+
+
+class FallbackWarning(UserWarning):
+    """A line of the user's function runs in NumPy, not in compiled code; once per line per process."""
+
+
+def _restore(cls: type[Error], args: tuple[object, ...], state: dict[str, object]) -> Error:
+    error = cls.__new__(cls)
+    error.args = args
+    error.__dict__.update(state)
+    return error

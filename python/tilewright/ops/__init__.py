@@ -1,0 +1,93 @@
+"""What NumPy calls mean in a program: one rule a function, found by the function itself."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import creation, elementwise, indexing, linalg, reductions, shapes
+from .creation import scalar_constructor
+from .elementwise import apply_in_place, apply_operator, apply_ufunc, python_scalar_cast
+from .operands import is_symbolic
+from .registry import FUNCTIONS, METHODS
+
+if TYPE_CHECKING:
+    from ..trace.tracer import Tracer
+
+
+def call_numpy(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """A NumPy function on traced values: its rule, else NumPy's own Python source."""
+    handler = FUNCTIONS.get(function)
+    if handler is not None:
+        try:
+            bound = inspect.signature(handler).bind(tracer, *args, **kwargs)
+        except TypeError as error:
+            raise tracer.error(
+                f"np.{function.__name__} called with {_call_text(args, kwargs)}",
+                f"its rule does not take this ({error})",
+                "Leave the keyword out, or leave the call out of the compiled function.",
+                function.__name__,
+            ) from None
+        return handler(*bound.args, **bound.kwargs)
+    if isinstance(function, np.ufunc):
+        return apply_ufunc(tracer, function, args, **kwargs)
+    composite = getattr(function, "__wrapped__", None)
+    interpreter = tracer.cache.get("interpreter")
+    if composite is not None and interpreter is not None:
+        with tracer.composite(function.__name__):
+            return interpreter.call_function(composite, list(args), kwargs)
+    raise no_rule(tracer, function)
+
+
+def no_rule(tracer: Tracer, function: Any) -> Exception:
+    module = (getattr(function, "__module__", "") or "numpy").replace("numpy", "np")
+    name = f"{module}.{getattr(function, '__name__', function)}"
+    return tracer.error(
+        f"{name}()", "this NumPy function has no rule", "Leave it out of the compiled function.", name
+    )
+
+
+def _call_text(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+    return ", ".join([repr(a) for a in args] + [f"{k}={v!r}" for k, v in kwargs.items()])
+
+
+def call_method(tracer: Tracer, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    return METHODS[name](tracer, *args, **kwargs)
+
+
+def call_ufunc_method(
+    tracer: Tracer, ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]
+) -> Any:
+    """__array_ufunc__: np.add(x, y), np.add.reduce(x), np.add.outer(x, y)."""
+    if method == "__call__":
+        return apply_ufunc(tracer, ufunc, inputs, **kwargs)
+    if method == "reduce":
+        return reductions.reduce_ufunc(tracer, ufunc, inputs, kwargs)
+    if method == "outer":
+        a, b = (shapes.as_array(tracer, x) for x in inputs)
+        return apply_ufunc(tracer, ufunc, (a[(..., *(None,) * b.ndim)], b), **kwargs)
+    raise tracer.error(
+        f"np.{ufunc.__name__}.{method}", "there is no rule for it", "Leave it out of the compiled function.", method
+    )
+
+
+__all__ = [
+    "FUNCTIONS",
+    "METHODS",
+    "apply_in_place",
+    "apply_operator",
+    "apply_ufunc",
+    "call_method",
+    "call_numpy",
+    "call_ufunc_method",
+    "creation",
+    "elementwise",
+    "indexing",
+    "is_symbolic",
+    "linalg",
+    "python_scalar_cast",
+    "scalar_constructor",
+]

@@ -1,0 +1,351 @@
+"""Arrays made inside of the function: zeros, full, arange, linspace, array of items."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..trace.arrays import Storage, SymArray
+from ..trace.graph import Slice
+from ..trace.scalars import SymInt, SymScalar
+from ..trace.sizes import Size
+from ..trace.tracer import Tracer
+from .elementwise import apply_ufunc, common_dtype, copied
+from .operands import (
+    BOOL,
+    FLOAT64,
+    INT64,
+    broadcast,
+    broadcast_shapes,
+    cast,
+    check_dtype,
+    constant,
+    dtype_of,
+    full,
+    is_symbolic,
+    operand_of,
+    shape_of,
+    to_value,
+    weak_type,
+)
+from .registry import rule
+from .shapes import as_array, as_shape, refuse_order
+
+
+def _shape(tracer: Tracer, shape: Any) -> tuple[Size, ...]:
+    sizes = as_shape(shape)
+    for size in sizes:
+        tracer.require(">=", size, 0, "negative dimensions are not allowed", ValueError)
+    return tuple(tracer.resolve(size) for size in sizes)
+
+
+def _made(tracer: Tracer, value: Any) -> SymArray:
+    return SymArray(tracer, Storage(value, c_order=True))
+
+
+def _constant_creator(fill: int) -> Any:
+    def handler(tracer: Tracer, shape: Any, dtype: Any = float, order: str = "C", **others: Any) -> Any:
+        refuse_order(tracer, "zeros", order)
+        kept = FLOAT64 if dtype is None else check_dtype(tracer, dtype)
+        return _made(tracer, full(tracer, fill, kept, _shape(tracer, shape)))
+
+    return handler
+
+
+rule(np.zeros)(_constant_creator(0))
+rule(np.ones)(_constant_creator(1))
+# The contents of np.empty are anything: zeros are as good, and what is not overwritten is at least the same each time.
+rule(np.empty)(_constant_creator(0))
+
+
+@rule(np.full)
+def full_rule(tracer: Tracer, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **others: Any) -> Any:
+    refuse_order(tracer, "full", order)
+    fill = operand_of(tracer, fill_value)
+    kept = dtype_of(fill) if dtype is None else check_dtype(tracer, dtype)
+    sizes = _shape(tracer, shape)
+    value = cast(tracer, to_value(tracer, fill), kept) if is_symbolic(fill) else to_value(tracer, fill, kept)
+    broadcast_shapes(tracer, [shape_of(fill), sizes])
+    return _made(tracer, broadcast(tracer, value, sizes))
+
+
+def _like(fill: int | None) -> Any:
+    def handler(
+        tracer: Tracer, a: Any, *args: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None,
+        **others: Any,
+    ) -> Any:  # fmt: skip
+        array = as_array(tracer, a)
+        arguments = list(args)
+        fill_value = arguments.pop(0) if fill is None else fill
+        if fill is None and "fill_value" in others:
+            fill_value = others["fill_value"]
+        if arguments:
+            dtype = arguments.pop(0)
+        kept = array.dtype if dtype is None else check_dtype(tracer, dtype)
+        sizes = array.sizes if shape is None else _shape(tracer, shape)
+        operand = operand_of(tracer, fill_value)
+        value = cast(tracer, to_value(tracer, operand), kept) if is_symbolic(operand) else to_value(tracer, operand, kept)
+        return SymArray(tracer, Storage(broadcast(tracer, value, tuple(tracer.resolve(s) for s in sizes))))
+
+    return handler
+
+
+rule(np.zeros_like)(_like(0))
+rule(np.ones_like)(_like(1))
+rule(np.empty_like)(_like(0))
+
+
+@rule(np.full_like)
+def full_like(tracer: Tracer, a: Any, fill_value: Any, dtype: Any = None, *args: Any, **others: Any) -> Any:
+    return _like(None)(tracer, a, fill_value, dtype=dtype, **others)
+
+
+@rule(np.asarray, np.asanyarray, np.ascontiguousarray)
+def asarray(tracer: Tracer, a: Any, dtype: Any = None, order: Any = None, **others: Any) -> Any:
+    if order not in (None, "K", "C", "A"):
+        refuse_order(tracer, "asarray", order)
+    array = as_array(tracer, a)
+    if dtype is None or np.dtype(dtype) == array.dtype:
+        if array.is_scalar:
+            return SymArray(tracer, Storage(array.read()))
+        return array
+    return SymArray(tracer, Storage(cast(tracer, array.read(), check_dtype(tracer, dtype))))
+
+
+@rule(np.array)
+def array_rule(tracer: Tracer, a: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0, **others: Any) -> Any:
+    from .shapes import expand_dims
+
+    made = asarray(tracer, a, dtype)
+    if copy and not made.chain and made.storage.argument is None and made is not a:
+        result = made
+    else:
+        result = SymArray(tracer, Storage(copied(tracer, made.read()))) if copy else made
+    if result.ndim < ndmin:
+        result = expand_dims(tracer, result, tuple(range(ndmin - result.ndim)))
+    return result
+
+
+def array_of_items(tracer: Tracer, items: Any) -> SymArray:
+    """np.array of a list that has traced values in it."""
+    parts = [operand_of(tracer, item) for item in items]
+    if len(parts) > 64:
+        raise tracer.error(f"np.array of {len(parts)} traced items", "each would be an operation of its own",
+                           "Compute it with array operations.", "array")  # fmt: skip
+    return join(tracer, parts)
+
+
+def join(tracer: Tracer, parts: list[Any], axis: int = 0) -> SymArray:
+    """Operands of one shape along a new axis."""
+    dtype = common_dtype(*parts)
+    if all(weak_type(part) is not None for part in parts):
+        dtype = FLOAT64 if any(weak_type(part) is float for part in parts) else INT64
+    shape = shape_of(parts[0])
+    for part in parts[1:]:
+        mine = shape_of(part)
+        if len(mine) != len(shape):
+            raise ValueError("all input arrays must have the same shape")
+        for a, b in zip(shape, mine, strict=True):
+            if tracer.value_of(a) != tracer.value_of(b):
+                raise ValueError("all input arrays must have the same shape")
+            tracer.unify(a, b, "all input arrays must have the same shape")
+    shape = tuple(tracer.resolve(size) for size in shape)
+    whole = (*shape[:axis], Size.constant(len(parts)), *shape[axis:])
+    value = full(tracer, 0, dtype, whole)
+    for k, part in enumerate(parts):
+        index: list[Any] = [Slice(Size.constant(0), 1)] * len(shape)
+        index.insert(axis, Size.constant(k))
+        piece = broadcast(tracer, to_value(tracer, part, dtype), shape)
+        value = tracer.add("update", (value, piece), {"index": index}, dtype, whole)
+    return _made(tracer, value)
+
+
+@rule(np.stack)
+def stack(tracer: Tracer, arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, **others: Any) -> Any:
+    parts: list[Any] = [as_array(tracer, a) for a in arrays]
+    if not parts:
+        raise ValueError("need at least one array to stack")
+    rank = parts[0].ndim + 1
+    if not -rank <= axis < rank:
+        raise np.exceptions.AxisError(axis, rank)
+    result = join(tracer, parts, axis % rank)
+    return result if dtype is None else asarray(tracer, result, dtype)
+
+
+@rule(np.concatenate)
+def concatenate(tracer: Tracer, arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, **others: Any) -> Any:
+    parts: list[Any] = [as_array(tracer, a) for a in arrays]
+    if not parts:
+        raise ValueError("need at least one array to concatenate")
+    if axis is None:
+        parts, axis = [part.reshape(-1) for part in parts], 0
+    rank = parts[0].ndim
+    if rank == 0:
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    if not -rank <= axis < rank:
+        raise np.exceptions.AxisError(axis, rank)
+    axis %= rank
+    kept = common_dtype(*parts) if dtype is None else check_dtype(tracer, dtype)
+    total = Size.constant(0)
+    shape = list(parts[0].sizes)
+    for part in parts:
+        if part.ndim != rank:
+            raise ValueError("all the input array dimensions except for the concatenation axis must match exactly")
+        for k in range(rank):
+            if k != axis:
+                if tracer.value_of(part.sizes[k]) != tracer.value_of(shape[k]):
+                    raise ValueError(
+                        "all the input array dimensions except for the concatenation axis must match exactly"
+                    )
+                tracer.unify(shape[k], part.sizes[k], "dimensions must match exactly")
+        total = total + tracer.resolve(part.sizes[axis])
+    shape[axis] = total
+    whole = tuple(tracer.resolve(size) for size in shape)
+    value = full(tracer, 0, kept, whole)
+    start = Size.constant(0)
+    for part in parts:
+        index = [Slice(start if k == axis else Size.constant(0), 1) for k in range(rank)]
+        piece_shape = tuple(part.sizes[axis] if k == axis else whole[k] for k in range(rank))
+        piece = broadcast(tracer, to_value(tracer, part, kept), piece_shape)
+        value = tracer.add("update", (value, piece), {"index": index}, kept, whole)
+        start = tracer.resolve(start + part.sizes[axis])
+    return _made(tracer, value)
+
+
+@rule(np.vstack)
+def vstack(tracer: Tracer, tup: Any, **others: Any) -> Any:
+    from .shapes import _at_least
+
+    return concatenate(tracer, [_at_least(2)(tracer, a) for a in tup], 0, **others)
+
+
+@rule(np.hstack)
+def hstack(tracer: Tracer, tup: Any, **others: Any) -> Any:
+    from .shapes import _at_least
+
+    parts = [_at_least(1)(tracer, a) for a in tup]
+    return concatenate(tracer, parts, 0 if parts and parts[0].ndim == 1 else 1, **others)
+
+
+@rule(np.column_stack)
+def column_stack(tracer: Tracer, tup: Any) -> Any:
+    parts = [as_array(tracer, a) for a in tup]
+    return concatenate(tracer, [p[:, None] if p.ndim == 1 else p for p in parts], 1)
+
+
+def _number(tracer: Tracer, value: Any, what: str) -> Any:
+    """A Python number: concrete, or a SymInt."""
+    if isinstance(value, SymArray):
+        raise tracer.error(f"{what} with a traced array", "the size of the result would depend on its elements",
+                           "Pass a size or an integer argument.", what)  # fmt: skip
+    if isinstance(value, SymScalar):
+        return value.concrete()
+    return value
+
+
+@rule(np.arange)
+def arange(tracer: Tracer, *args: Any, dtype: Any = None, **others: Any) -> Any:
+    limits = [_number(tracer, others[k], "arange") for k in ("start", "stop", "step") if k in others]
+    values = [_number(tracer, a, "np.arange") for a in args] + limits
+    if len(values) == 4:
+        dtype = values.pop()
+    start, stop, step = (0, values[0], 1) if len(values) == 1 else (*values, 1)[:3]
+    if step is None:
+        step = 1
+    integers = all(isinstance(v, (int, np.integer, SymInt)) for v in (start, stop, step))
+    kept = check_dtype(tracer, dtype) if dtype is not None else (INT64 if integers else FLOAT64)
+    if integers:
+        step = step.__index__()
+        if step == 0:
+            raise ZeroDivisionError("division by zero")
+        length = stop - start if step > 0 else start - stop
+        if length <= 0:
+            extent = Size.constant(0)
+        else:
+            count = (length + (abs(step) - 1)) // abs(step)
+            extent = count.size if isinstance(count, SymInt) else Size.constant(count)
+    else:
+        start, stop, step = (float(v) for v in (start, stop, step))
+        extent = Size.constant(max(0, math.ceil((stop - start) / step)))
+    steps = tracer.add("iota", (), {"axis": 0}, INT64, (extent,), "arange")
+    if kept.kind in "iu" and integers:
+        value = SymArray(tracer, Storage(cast(tracer, steps, kept)))
+        if step != 1:
+            value = apply_ufunc(tracer, np.multiply, (value, kept.type(step)))
+        if isinstance(start, SymInt) or start != 0:
+            first = to_value(tracer, start, kept) if isinstance(start, SymInt) else kept.type(start)
+            other = SymArray.fresh(tracer, first) if isinstance(start, SymInt) else first
+            value = apply_ufunc(tracer, np.add, (value, other))
+        return _made(tracer, value.read())
+    if kept.kind != "f":
+        raise tracer.error(f"np.arange with dtype={kept} of these limits", "there is no rule for it",
+                           "Use an integer or float dtype.", "arange")  # fmt: skip
+    # NumPy fills start + i * delta, with delta the difference of its first two elements, all in the dtype.
+    first = to_value(tracer, start, kept)
+    second = to_value(tracer, start + step, kept)
+    delta = tracer.add("subtract", (second, first), {}, kept, ())
+    scaled = tracer.add("multiply", (cast(tracer, steps, kept), delta), {}, kept, (extent,))
+    return _made(tracer, tracer.add("add", (first, scaled), {}, kept, (extent,), "arange"))
+
+
+@rule(np.linspace)
+def linspace(
+    tracer: Tracer, start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False,
+    dtype: Any = None, axis: int = 0, *, device: Any = None,
+) -> Any:  # fmt: skip
+    first, last = operand_of(tracer, start), operand_of(tracer, stop)
+    if shape_of(first) or shape_of(last) or retstep:
+        raise tracer.error("np.linspace between arrays or with retstep=True", "there is no rule for it",
+                           "Use scalar limits.", "linspace")  # fmt: skip
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    count = num.size if isinstance(num, SymInt) else Size.constant(num.__index__())
+    with tracer.composite("linspace"):
+        kept = np.result_type(dtype_of(first), dtype_of(last), np.float64)
+        a, b = to_value(tracer, first, kept), to_value(tracer, last, kept)
+        divisor = num - 1 if endpoint else num
+        steps = tracer.add("iota", (), {"axis": 0}, INT64, (count,), "linspace")
+        ramp = cast(tracer, steps, kept)
+        delta = tracer.add("subtract", (b, a), {}, kept, ())
+        if divisor > 0:
+            step = tracer.add("divide", (delta, to_value(tracer, divisor, kept)), {}, kept, ())
+            scaled = tracer.add("multiply", (ramp, step), {}, kept, (count,))
+        else:
+            scaled = tracer.add("multiply", (ramp, delta), {}, kept, (count,))
+        value = tracer.add("add", (scaled, a), {}, kept, (count,))
+        if endpoint and num > 1:
+            is_last = tracer.add("equal", (steps, to_value(tracer, num - 1, INT64)), {}, BOOL, (count,))
+            value = tracer.add("where", (is_last, b, value), {}, kept, (count,))
+        target = kept if dtype is None else check_dtype(tracer, dtype)
+        if target.kind in "iu":
+            value = tracer.add("floor", (value,), {}, kept, (count,))
+        return _made(tracer, cast(tracer, value, target))
+
+
+@rule(np.eye, np.identity)
+def eye(tracer: Tracer, N: Any, M: Any = None, k: Any = 0, dtype: Any = float, **others: Any) -> Any:
+    if isinstance(M, type):  # np.identity(n, dtype)
+        M, dtype = None, M
+    rows, columns = _shape(tracer, (N, N if M is None else M))
+    row = tracer.add("iota", (), {"axis": 0}, INT64, (rows, Size.constant(1)), "eye")
+    column = tracer.add("iota", (), {"axis": 1}, INT64, (Size.constant(1), columns), "eye")
+    shifted = row if isinstance(k, int) and k == 0 else tracer.add(
+        "add", (row, to_value(tracer, k, INT64)), {}, INT64, row.shape
+    )  # fmt: skip
+    same = tracer.add("equal", (shifted, column), {}, BOOL, (rows, columns), "eye")
+    return _made(tracer, cast(tracer, same, check_dtype(tracer, dtype)))
+
+
+def scalar_constructor(tracer: Tracer, scalar_type: type[np.generic], *args: Any) -> Any:
+    """np.float32(x): a NumPy scalar of that dtype (or an array, given an array)."""
+    dtype = check_dtype(tracer, scalar_type)
+    if not args:
+        return scalar_type()
+    operand = operand_of(tracer, args[0])
+    value = to_value(tracer, operand, dtype) if weak_type(operand) else cast(tracer, to_value(tracer, operand), dtype)
+    return SymArray.fresh(tracer, value)
+
+
+__all__ = ["constant"]

@@ -1,0 +1,369 @@
+"""Ufuncs: the loop is chosen by NumPy's own resolver, operands are cast to it, shapes are broadcast."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..trace.arrays import Storage, SymArray
+from ..trace.graph import Value
+from ..trace.scalars import SymInt, SymScalar
+from ..trace.tracer import Tracer
+from .operands import (
+    BOOL,
+    broadcast,
+    broadcast_shapes,
+    cast,
+    check_dtype,
+    constant,
+    dtype_of,
+    full,
+    operand_of,
+    resolve_ufunc,
+    shape_of,
+    to_value,
+    weak_type,
+)
+from .registry import rule
+
+# Ufuncs that are operations of the program under NumPy's name.
+PROGRAM_UFUNCS = frozenset(
+    """add subtract multiply divide floor_divide remainder power negative positive absolute sign sqrt square
+    reciprocal exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh arcsin arccos arctan arctan2 hypot
+    floor ceil trunc rint maximum minimum fmax fmin isnan isinf isfinite signbit copysign equal not_equal less
+    less_equal greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or
+    bitwise_xor invert left_shift right_shift""".split()
+)
+COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+_ALWAYS_FOR_INTEGERS = {"isnan": False, "isinf": False, "isfinite": True}
+_IDENTITY_FOR_INTEGERS = frozenset({"floor", "ceil", "trunc", "positive", "conjugate"})
+
+
+def _error(tracer: Tracer, asked: str, why: str, what: str = "Leave it out of the compiled function.") -> Exception:
+    return tracer.error(asked, why, what, asked)
+
+
+def apply_ufunc(
+    tracer: Tracer,
+    ufunc: np.ufunc,
+    inputs: Sequence[Any],
+    out: Any = None,
+    dtype: Any = None,
+    casting: str = "same_kind",
+    where: Any = True,
+    **others: Any,
+) -> Any:
+    """np.<ufunc>(*inputs, ...) on traced values."""
+    if where is not True:
+        raise _error(tracer, f"np.{ufunc.__name__}(where=...)", "elements that are left out keep what was in memory",
+                     "Use np.where.")  # fmt: skip
+    for name, value in others.items():
+        if name == "subok" or (name == "order" and value in ("K", "C", "A")):
+            continue
+        raise _error(tracer, f"np.{ufunc.__name__}({name}={value!r})", "there is no rule for this keyword")
+    if isinstance(out, tuple):
+        out = out[0] if len(out) == 1 else out
+    if ufunc.signature is not None:
+        result = _generalized(tracer, ufunc, inputs)
+    elif ufunc is np.divmod and out is None:
+        return apply_ufunc(tracer, np.floor_divide, inputs), apply_ufunc(tracer, np.remainder, inputs)
+    else:
+        if len(inputs) != ufunc.nin:
+            if len(inputs) == ufunc.nin + ufunc.nout and out is None:
+                out, inputs = inputs[-1], inputs[: ufunc.nin]
+            else:
+                raise TypeError(f"{ufunc.__name__}() takes from {ufunc.nin} to {ufunc.nin + ufunc.nout} "
+                                f"positional arguments but {len(inputs)} were given")  # fmt: skip
+        operands = [operand_of(tracer, x) for x in inputs]
+        result = _elementwise(tracer, ufunc, operands, None if dtype is None else check_dtype(tracer, dtype), casting)
+    if out is None or out is Ellipsis:
+        if out is Ellipsis and isinstance(result, SymArray):
+            result.is_scalar = False
+        return result
+    return store_result(tracer, ufunc.__name__, result, out, casting)
+
+
+def store_result(tracer: Tracer, name: str, result: Any, out: Any, casting: str = "same_kind") -> Any:
+    """`out=`: the result, cast, in place of what `out` held."""
+    if not isinstance(out, SymArray):
+        raise _error(tracer, f"np.{name}(out=...) into an array made outside of the trace",
+                     "writes to it would be lost", "Make the array inside of the function with np.empty.")  # fmt: skip
+    result = operand_of(tracer, result)
+    if not np.can_cast(dtype_of(result), out.dtype, casting):  # type: ignore[arg-type]
+        raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
+            getattr(np, name, np.add), casting, dtype_of(result), out.dtype, 0
+        )
+    value = cast(tracer, to_value(tracer, result), out.dtype)
+    shape = broadcast_shapes(tracer, [value.shape, out.sizes])
+    if len(shape) != len(out.sizes) or any(
+        tracer.value_of(a) != tracer.value_of(b) for a, b in zip(shape, out.sizes, strict=True)
+    ):
+        raise ValueError("non-broadcastable output operand")
+    out.write(broadcast(tracer, value, out.sizes))
+    return out
+
+
+def _generalized(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
+    from . import linalg
+
+    if ufunc is np.matmul:
+        return linalg.matmul(tracer, *inputs)
+    if ufunc.__name__ == "vecdot":
+        return linalg.vecdot(tracer, *inputs)
+    if ufunc.__name__ == "matvec":
+        return linalg.matmul(tracer, inputs[0], inputs[1])
+    raise _error(tracer, f"np.{ufunc.__name__}", "there is no rule for it")
+
+
+def _elementwise(
+    tracer: Tracer, ufunc: np.ufunc, operands: list[Any], dtype: np.dtype[Any] | None, casting: str
+) -> SymArray:
+    name = "divide" if ufunc is np.true_divide else ufunc.__name__
+    kinds = [weak_type(x) for x in operands]
+    if all(kind is not None for kind in kinds):
+        kinds = [None] * len(kinds)  # Python numbers alone are arrays of their default dtype
+    out_of_range = _compare_out_of_range(tracer, name, operands, kinds)
+    if out_of_range is not None:
+        return out_of_range
+    inputs = tuple(kind or dtype_of(x) for x, kind in zip(operands, kinds, strict=True))
+    resolved = resolve_ufunc(ufunc, inputs, dtype, casting)
+    loop, result_dtype = resolved[: ufunc.nin], resolved[ufunc.nin]
+    if result_dtype.kind not in "biuf" or any(d.kind not in "biuf" for d in loop):
+        raise _error(tracer, f"np.{name} of {', '.join(str(dtype_of(x)) for x in operands)}",
+                     f"NumPy computes it in {result_dtype}, which is not compiled in this release")  # fmt: skip
+    shape = broadcast_shapes(tracer, [shape_of(x) for x in operands])
+    if name in ("power", "float_power"):
+        special = _power(tracer, operands, loop, shape)
+        if special is not None:
+            return SymArray.fresh(tracer, special)
+    if name in COMPARISONS and loop[0] != loop[1]:
+        # int64 beside uint64: NumPy compares the numbers exactly, in a loop of two dtypes.
+        raise _error(tracer, f"np.{name} of {loop[0]} and {loop[1]}", "there is no rule for comparing these two exactly",
+                     "Convert one of them with astype.")  # fmt: skip
+    values = [to_value(tracer, x, d) for x, d in zip(operands, loop, strict=True)]
+    return SymArray.fresh(tracer, _operation(tracer, name, values, result_dtype, shape))
+
+
+def _operation(
+    tracer: Tracer, name: str, values: list[Value], dtype: np.dtype[Any], shape: Sequence[Any]
+) -> Value:
+    if name in _ALWAYS_FOR_INTEGERS and values[0].dtype.kind in "biu":
+        return full(tracer, _ALWAYS_FOR_INTEGERS[name], BOOL, shape)
+    if values[0].dtype.kind in "biu" and name in _IDENTITY_FOR_INTEGERS:
+        return tracer.add("positive" if dtype != BOOL else "cast", values, {}, dtype, shape, name)
+    if name == "absolute" and values[0].dtype.kind in "bu":
+        return tracer.add("positive" if dtype != BOOL else "cast", values, {}, dtype, shape, name)
+    if name in PROGRAM_UFUNCS:
+        return tracer.add(name, values, {}, dtype, shape, name)
+    if name == "clip":
+        return clip_values(tracer, values, dtype, shape)
+    if name == "fabs":
+        return tracer.add("absolute", values, {}, dtype, shape, name)
+    if name == "conjugate":
+        return tracer.add("positive", values, {}, dtype, shape, name)
+    if name in ("degrees", "rad2deg"):
+        factor = constant(tracer, dtype.type(180.0) / dtype.type(math.pi), dtype)
+        return tracer.add("multiply", (values[0], factor), {}, dtype, shape, name)
+    if name in ("radians", "deg2rad"):
+        factor = constant(tracer, dtype.type(math.pi) / dtype.type(180.0), dtype)
+        return tracer.add("multiply", (values[0], factor), {}, dtype, shape, name)
+    raise _error(tracer, f"np.{name}", "there is no rule for it")
+
+
+def clip_values(tracer: Tracer, values: list[Value], dtype: np.dtype[Any], shape: Sequence[Any]) -> Value:
+    low_shape = broadcast_shapes(tracer, [values[0].shape, values[1].shape])
+    low = tracer.add("maximum", values[:2], {}, dtype, low_shape, "clip")
+    return tracer.add("minimum", (low, values[2]), {}, dtype, shape, "clip")
+
+
+def _power(tracer: Tracer, operands: list[Any], loop: Sequence[np.dtype[Any]], shape: Sequence[Any]) -> Value | None:
+    """Exponents that NumPy treats apart, and integers, where a negative exponent is an error."""
+    base, exponent = operands
+    dtype = loop[0]
+    number = exponent.item() if isinstance(exponent, np.generic) else exponent
+    if dtype.kind in "iu":
+        message = "Integers to negative integer powers are not allowed."
+        if isinstance(exponent, SymInt):
+            tracer.require(">=", exponent.size, 0, message, ValueError)
+        elif isinstance(number, int):
+            if number < 0:
+                raise ValueError(message)
+        elif dtype.kind == "i" and dtype_of(exponent).kind == "i":
+            raise _error(tracer, f"np.power of {dtype} with an array of {dtype_of(exponent)} as exponent",
+                         "a negative exponent is an error that depends on the elements",
+                         "Use a scalar or an unsigned exponent, or floats.")  # fmt: skip
+    if isinstance(number, (int, float)) and not isinstance(number, bool):
+        value = to_value(tracer, base, dtype)
+        if number == 2:
+            return tracer.add("square", (value,), {}, dtype, shape, "power")
+        if dtype.kind == "f":
+            if number == 0.5:
+                return tracer.add("sqrt", (value,), {}, dtype, shape, "power")
+            if number == -1:
+                return tracer.add("reciprocal", (value,), {}, dtype, shape, "power")
+            if number == 1:
+                return tracer.add("positive", (value,), {}, dtype, shape, "power")
+            if number == 0:
+                return full(tracer, 1, dtype, shape)
+    return None
+
+
+def _compare_out_of_range(
+    tracer: Tracer, name: str, operands: list[Any], kinds: list[type | None]
+) -> SymArray | None:
+    """NumPy compares an integer array with a Python integer that its dtype cannot hold: all True or all False."""
+    if name not in COMPARISONS or int not in kinds:
+        return None
+    position = kinds.index(int)
+    number, other = operands[position], operands[1 - position]
+    dtype = dtype_of(other)
+    if dtype.kind not in "iu":
+        return None
+    limits = np.iinfo(dtype)
+    if isinstance(number, SymInt):
+        above = limits.max < np.iinfo(np.int64).max and tracer.decide(">", number.size, int(limits.max))
+        below = limits.min > np.iinfo(np.int64).min and tracer.decide("<", number.size, int(limits.min))
+    else:
+        above, below = number > limits.max, number < limits.min
+    if not (above or below):
+        return None
+    # As if the array were 0 and the number one beyond it.
+    pair = (1, 0) if position == 0 else (0, 1)
+    if below:
+        pair = (pair[1], pair[0])
+    answer = bool(getattr(np, name)(*pair))
+    return SymArray.fresh(tracer, full(tracer, answer, BOOL, shape_of(other)))
+
+
+def apply_operator(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
+    return apply_ufunc(tracer, ufunc, inputs)
+
+
+def apply_in_place(array: SymArray, ufunc: np.ufunc, other: Any) -> Any:
+    """`array op= other`: a new version of the array's memory; NumPy scalars are rebound instead."""
+    result = apply_ufunc(array.tracer, ufunc, (array, other))
+    if array.is_scalar:
+        return result
+    return store_result(array.tracer, ufunc.__name__, result, array)
+
+
+@rule(np.where)
+def where(tracer: Tracer, condition: Any, *choices: Any) -> Any:
+    if not choices:
+        raise _error(tracer, "np.where with one argument", "the size of its result depends on the elements",
+                     "Use np.where(condition, x, y).")  # fmt: skip
+    if len(choices) != 2:
+        raise ValueError("either both or neither of x and y should be given")
+    test = operand_of(tracer, condition)
+    x, y = (operand_of(tracer, choice) for choice in choices)
+    dtype = common_dtype(x, y)
+    shape = broadcast_shapes(tracer, [shape_of(test), shape_of(x), shape_of(y)])
+    values = (to_value(tracer, test, BOOL), to_value(tracer, x, dtype), to_value(tracer, y, dtype))
+    # np.where returns an array, 0-d too.
+    return SymArray.fresh(tracer, tracer.add("where", values, {}, dtype, shape), is_scalar=False)
+
+
+def common_dtype(*operands: Any) -> np.dtype[Any]:
+    """np.result_type with Python numbers weak; a weak number stands as 0, since its value decides nothing."""
+    kinds = [weak_type(x) for x in operands]
+    return np.result_type(*(kind(0) if kind else dtype_of(x) for x, kind in zip(operands, kinds, strict=True)))
+
+
+@rule(np.clip)
+def clip(
+    tracer: Tracer, a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *,
+    min: Any = None, max: Any = None, **others: Any,
+) -> Any:  # fmt: skip
+    low = a_min if min is None else min
+    high = a_max if max is None else max
+    array = operand_of(tracer, a)
+    dtype = dtype_of(array)
+    if dtype.kind in "iu" and weak_type(array) is None:
+        limits = np.iinfo(dtype)
+        low = None if type(low) is int and low <= limits.min else low
+        high = None if type(high) is int and high >= limits.max else high
+    with tracer.composite("clip"):
+        if low is None and high is None:
+            return apply_ufunc(tracer, np.positive, (array,), out, **others)
+        if low is None:
+            return apply_ufunc(tracer, np.minimum, (array, high), out, **others)
+        if high is None:
+            return apply_ufunc(tracer, np.maximum, (array, low), out, **others)
+        return apply_ufunc(tracer, np._core.umath.clip, (array, low, high), out, **others)
+
+
+@rule(np.nan_to_num)
+def nan_to_num(
+    tracer: Tracer, x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    array = operand_of(tracer, x)
+    dtype = dtype_of(array)
+    value = to_value(tracer, array)
+    if dtype.kind == "f":
+        limits = np.finfo(dtype)
+        inf = constant(tracer, math.inf, dtype)
+        minus_inf = constant(tracer, -math.inf, dtype)
+        replacements = [
+            (tracer.add("isnan", (value,), {}, BOOL, value.shape), nan),
+            (tracer.add("equal", (value, inf), {}, BOOL, value.shape), limits.max if posinf is None else posinf),
+            (tracer.add("equal", (value, minus_inf), {}, BOOL, value.shape), limits.min if neginf is None else neginf),
+        ]
+        result = value
+        for test, replacement in replacements:
+            chosen = to_value(tracer, operand_of(tracer, replacement), dtype)
+            result = tracer.add("where", (test, chosen, result), {}, dtype, value.shape, "nan_to_num")
+        value = result
+    if not copy and isinstance(x, SymArray):
+        x.write(value)
+        return x
+    return SymArray(tracer, Storage(copied(tracer, value)), is_scalar=not value.shape)
+
+
+def copied(tracer: Tracer, value: Value) -> Value:
+    """A value of its own memory."""
+    return tracer.add("cast", (value,), {}, value.dtype, value.shape, "copy")
+
+
+@rule(np.isposinf)
+def isposinf(tracer: Tracer, x: Any, out: Any = None) -> Any:
+    return apply_ufunc(tracer, np.equal, (x, math.inf), out)
+
+
+@rule(np.isneginf)
+def isneginf(tracer: Tracer, x: Any, out: Any = None) -> Any:
+    return apply_ufunc(tracer, np.equal, (x, -math.inf), out)
+
+
+@rule(np.isclose)
+def isclose(tracer: Tracer, a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    with tracer.composite("isclose"):
+        x, y = operand_of(tracer, a), operand_of(tracer, b)
+        if dtype_of(y).kind != "f":
+            y = SymArray.fresh(tracer, to_value(tracer, y, np.result_type(dtype_of(y), 1.0)))
+        limit = atol + rtol * apply_ufunc(tracer, np.absolute, (y,))
+        near = apply_ufunc(tracer, np.less_equal, (apply_ufunc(tracer, np.absolute, (x - y,)), limit))
+        result = (near & apply_ufunc(tracer, np.isfinite, (y,))) | apply_ufunc(tracer, np.equal, (x, y))
+        if equal_nan:
+            result = result | (apply_ufunc(tracer, np.isnan, (x,)) & apply_ufunc(tracer, np.isnan, (y,)))
+        return result
+
+
+@rule(np.real, np.real_if_close)
+def real(tracer: Tracer, x: Any) -> Any:
+    return x
+
+
+def python_scalar_cast(tracer: Tracer, target: type, operand: Any) -> Any:
+    """float(x), int(x), bool(x) of Python numbers that are known at run time."""
+    if isinstance(operand, SymInt):
+        if target is int:
+            return operand
+        return operand.as_float() if target is float else bool(operand)
+    if isinstance(operand, SymScalar):
+        if target is float:
+            return operand if not isinstance(operand.hint, bool) else float(operand.concrete())
+        return target(operand.concrete())
+    return target(operand)

@@ -1,0 +1,228 @@
+"""Basic indexing and assignment: integers, slices with steps, newaxis, Ellipsis; masks where the shape stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..trace.arrays import SymArray, View
+from ..trace.graph import NEWAXIS, Slice
+from ..trace.scalars import SymInt, SymScalar
+from ..trace.sizes import Size
+from ..trace.tracer import Tracer
+from .elementwise import apply_ufunc
+from .operands import BOOL, broadcast, broadcast_shapes, operand_of, shape_of, to_value
+
+
+def _is_mask(key: Any) -> bool:
+    return isinstance(key, SymArray) and key.dtype == BOOL
+
+
+def _parse(array: SymArray, key: Any) -> tuple[list[Any], list[Size], bool]:
+    """(items, shape, whether each axis is an integer) of a basic index."""
+    tracer = array.tracer
+    keys = key if isinstance(key, tuple) else (key,)
+    for part in keys:
+        _refuse_advanced(tracer, array, part)
+    used = sum(1 for part in keys if part is not None and part is not Ellipsis)
+    if used > array.ndim:
+        raise IndexError(
+            f"too many indices for array: array is {array.ndim}-dimensional, but {used} were indexed"
+        )
+    if sum(1 for part in keys if part is Ellipsis) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if not any(part is Ellipsis for part in keys):
+        keys = (*keys, Ellipsis)
+    items: list[Any] = []
+    shape: list[Size] = []
+    axis = 0
+    for part in keys:
+        if part is None:
+            items.append(NEWAXIS)
+            shape.append(Size.constant(1))
+        elif part is Ellipsis:
+            for _ in range(array.ndim - used):
+                items.append(Slice(Size.constant(0), 1))
+                shape.append(tracer.resolve(array.sizes[axis]))
+                axis += 1
+        elif isinstance(part, slice):
+            start, step, extent = _slice(tracer, part, tracer.resolve(array.sizes[axis]))
+            items.append(Slice(start, step))
+            shape.append(extent)
+            axis += 1
+        else:
+            items.append(_integer(tracer, part, array, axis))
+            axis += 1
+    return items, shape, not shape and not any(part is Ellipsis for part in (key if isinstance(key, tuple) else (key,)))
+
+
+def _refuse_advanced(tracer: Tracer, array: SymArray, part: Any) -> None:
+    if part is None or part is Ellipsis or isinstance(part, (slice, SymInt, np.integer)):
+        return
+    if isinstance(part, int) and not isinstance(part, bool):
+        return
+    what = "an array" if isinstance(part, (SymArray, np.ndarray, list)) else f"a {type(part).__name__}"
+    if _is_mask(part) or isinstance(part, (bool, np.bool_)):
+        raise tracer.error(
+            "indexing with a boolean mask",
+            "the size of its result depends on the elements",
+            "Use np.where, or assign through the mask (x[mask] = value).",
+            "mask",
+        )
+    if isinstance(part, (float, str, SymScalar, np.floating)):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are "
+            "valid indices"
+        )
+    raise tracer.error(
+        f"indexing with {what}",
+        "gathers are not compiled in this release",
+        "Leave it out of the compiled function.",
+        "gather",
+    )
+
+
+def _size(value: Any) -> Size:
+    return value.size if isinstance(value, SymInt) else Size.constant(value.__index__())
+
+
+def _integer(tracer: Tracer, part: Any, array: SymArray, axis: int) -> Size:
+    index, extent = tracer.resolve(_size(part)), tracer.resolve(array.sizes[axis])
+    value = tracer.value_of(index)
+    message = f"index {value} is out of bounds for axis {axis} with size {tracer.value_of(extent)}"
+    guard = f"index {index} is out of bounds for axis {axis}"
+    if not -tracer.value_of(extent) <= value < tracer.value_of(extent):
+        raise IndexError(message)
+    if tracer.decide("<", index, 0):
+        index = index + extent
+        tracer.require(">=", index, 0, guard, IndexError)
+    else:
+        tracer.require("<", index, extent, guard, IndexError)
+    return tracer.resolve(index)
+
+
+def _slice(tracer: Tracer, part: slice, extent: Size) -> tuple[Size, int, Size]:
+    """(start, step, extent) as slice.indices() has it; each clamp is decided under a guard."""
+    step = 1 if part.step is None else part.step.__index__()
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    lowest, highest = (Size.constant(0), extent) if step > 0 else (Size.constant(-1), extent - 1)
+
+    def clamp(bound: Any, default: Size) -> Size:
+        if bound is None:
+            return default
+        size = tracer.resolve(_size(bound))
+        if tracer.decide("<", size, 0):
+            size = size + extent
+            return lowest if tracer.decide("<", size, lowest) else size
+        return highest if tracer.decide(">", size, highest) else size
+
+    start = clamp(part.start, lowest if step > 0 else highest)
+    stop = clamp(part.stop, highest if step > 0 else lowest)
+    length = stop - start if step > 0 else start - stop
+    if tracer.decide("<", length, 0):
+        return Size.constant(0), step, Size.constant(0)
+    magnitude = abs(step)
+    count = tracer.resolve(length + (magnitude - 1)).floor_divide(magnitude)
+    return tracer.resolve(start), step, tracer.resolve(count)
+
+
+def get_item(array: SymArray, key: Any) -> Any:
+    from .shapes import index_view
+
+    items, shape, is_scalar = _parse(array, key)
+    if is_scalar:
+        # A NumPy scalar is a copy: later writes to the array do not show in it.
+        value = array.tracer.add("index", (array.read(),), {"index": items}, array.dtype, shape)
+        return SymArray.fresh(array.tracer, value)
+    return index_view(array.tracer, array, items, shape)
+
+
+def set_item(array: SymArray, key: Any, value: Any) -> None:
+    tracer = array.tracer
+    if array.is_scalar:
+        raise TypeError(f"'numpy.{array.dtype.name}' object does not support item assignment")
+    operand = operand_of(tracer, value)
+    if _is_mask(key):
+        _set_masked(array, key, operand)
+        return
+    items, target_shape, _ = _parse(array, key)
+    target = array.view(View("index", {"index": items}, tuple(target_shape)))
+    new = to_value(tracer, operand, array.dtype)
+    mine = shape_of(operand)
+    # Leading axes of extent 1 may be dropped in an assignment.
+    while len(mine) > target.ndim:
+        tracer.require("==", mine[0], 1, "could not broadcast input array", ValueError)
+        new = tracer.add("index", (new,), {"index": [Size.constant(0), *_whole(len(mine) - 1)]}, new.dtype, mine[1:])
+        mine = mine[1:]
+    shape = broadcast_shapes(tracer, [mine, target.sizes])
+    if any(tracer.value_of(a) != tracer.value_of(b) for a, b in zip(shape, target.sizes, strict=True)):
+        raise ValueError("could not broadcast input array")
+    if _covers(array, target):
+        array.write(broadcast(tracer, new, array.sizes))
+    else:
+        target.write(broadcast(tracer, new, target.sizes))
+
+
+def _whole(rank: int) -> list[Slice]:
+    return [Slice(Size.constant(0), 1)] * rank
+
+
+def _covers(array: SymArray, target: SymArray) -> bool:
+    """Whether `target` is all of `array`: x[...] = v and x[:] = v."""
+    view = target.chain[-1]
+    return view.operation == "index" and view.attributes["index"] == _whole(array.ndim) and all(
+        array.tracer.resolve(a) == array.tracer.resolve(b) for a, b in zip(array.sizes, target.sizes, strict=True)
+    )
+
+
+def _set_masked(array: SymArray, mask: SymArray, operand: Any) -> None:
+    """x[mask] = scalar, as a choice between the scalar and what was there."""
+    tracer = array.tracer
+    if shape_of(operand):
+        raise tracer.error(
+            "assigning an array through a boolean mask",
+            "which element goes where depends on the mask's elements",
+            "Use np.where(mask, values, x).",
+            "mask",
+        )
+    if mask.ndim != array.ndim:
+        raise tracer.error(
+            "assigning through a boolean mask of another rank",
+            "there is no rule for it",
+            "Use np.where with the mask broadcast by hand.",
+            "mask",
+        )
+    for mine, theirs in zip(array.sizes, mask.sizes, strict=True):
+        if tracer.value_of(mine) != tracer.value_of(theirs):
+            raise IndexError("boolean index did not match indexed array")
+        tracer.unify(mine, theirs, "boolean index did not match indexed array")
+    old = array.read()
+    chosen = to_value(tracer, operand, array.dtype)
+    array.write(tracer.add("where", (mask.read(), chosen, old), {}, array.dtype, old.shape))
+
+
+def update_item(array: SymArray, key: Any, ufunc: np.ufunc, other: Any) -> None:
+    """array[key] op= other."""
+    if not _is_mask(key):
+        target = get_item(array, key)
+        result = apply_ufunc(array.tracer, ufunc, (target, other))
+        if not np.can_cast(result.dtype, array.dtype, "same_kind") and not target.is_scalar:
+            raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
+                ufunc, "same_kind", result.dtype, array.dtype, 0
+            )
+        set_item(array, key, result)
+        return
+    operand = operand_of(array.tracer, other)
+    if shape_of(operand):
+        _set_masked(array, key, operand)
+    result = apply_ufunc(array.tracer, ufunc, (array, operand))
+    if not np.can_cast(result.dtype, array.dtype, "same_kind"):
+        raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
+            ufunc, "same_kind", result.dtype, array.dtype, 0
+        )
+    tracer = array.tracer
+    old = array.read()
+    new = to_value(tracer, result, array.dtype)
+    array.write(tracer.add("where", (key.read(), new, old), {}, array.dtype, old.shape))

@@ -1,0 +1,212 @@
+"""Products and norms: matmul, dot, inner, outer, vdot, linalg.norm."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..trace.arrays import SymArray
+from ..trace.graph import Value
+from ..trace.sizes import Size
+from ..trace.tracer import Tracer
+from .elementwise import apply_ufunc, common_dtype, store_result
+from .operands import BOOL, FLOAT64, broadcast_shapes, cast, operand_of, shape_of, to_value
+from .reductions import finish, keep_dims, normalize_axes, reduce_value
+from .registry import rule
+from .shapes import as_array
+
+_MISMATCH = "matmul: Input operand 1 has a mismatch in its core dimension 0"
+
+
+def _sum_of_products(tracer: Tracer, a: SymArray, b: SymArray, axis: int, dtype: np.dtype[Any], name: str) -> Value:
+    """sum(a * b) over one axis of their broadcast shape; any(a and b) for booleans."""
+    left, right = cast(tracer, a.read(), dtype), cast(tracer, b.read(), dtype)
+    shape = broadcast_shapes(tracer, [left.shape, right.shape])
+    if dtype == BOOL:
+        both = tracer.add("logical_and", (left, right), {}, BOOL, shape)
+        return reduce_value(tracer, "any", both, [axis % len(shape)], name)
+    product = tracer.add("multiply", (left, right), {}, dtype, shape)
+    return reduce_value(tracer, "sum", product, [axis % len(shape)], name)
+
+
+def _contract(tracer: Tracer, left: Size, right: Size, message: str) -> None:
+    if tracer.value_of(left) != tracer.value_of(right):
+        raise ValueError(message)
+    # Both 1 in the recorded call does not make them equal in others.
+    tracer.unify(left, right, message)
+
+
+def product(tracer: Tracer, x: Any, y: Any, name: str) -> Any:
+    """NumPy's matrix product of operands of rank 1 and up."""
+    a, b = as_array(tracer, x), as_array(tracer, y)
+    dtype = common_dtype(a, b)
+    if a.ndim == 0 or b.ndim == 0:
+        raise ValueError("matmul: Input operand does not have enough dimensions")
+    _contract(tracer, a.sizes[-1], b.sizes[-2 if b.ndim > 1 else 0], _MISMATCH)
+    if a.ndim == 1 and b.ndim == 1:
+        return SymArray.fresh(tracer, _sum_of_products(tracer, a, b, 0, dtype, name))
+    if b.ndim == 1:
+        return SymArray.fresh(tracer, _sum_of_products(tracer, a, b, -1, dtype, name))
+    if a.ndim == 1:
+        return SymArray.fresh(tracer, _sum_of_products(tracer, a[:, None], b, -2, dtype, name))
+    if a.ndim == 2 and b.ndim == 2 and dtype != BOOL:
+        left, right = cast(tracer, a.read(), dtype), cast(tracer, b.read(), dtype)
+        shape = (tracer.resolve(a.sizes[0]), tracer.resolve(b.sizes[1]))
+        return SymArray.fresh(tracer, tracer.add("matmul", (left, right), {}, dtype, shape, name))
+    stacked = (Ellipsis, slice(None), slice(None), None), (Ellipsis, None, slice(None), slice(None))
+    return SymArray.fresh(tracer, _sum_of_products(tracer, a[stacked[0]], b[stacked[1]], -2, dtype, name))
+
+
+@rule(np.matmul)
+def matmul(tracer: Tracer, x1: Any, x2: Any, /, out: Any = None, **others: Any) -> Any:
+    with tracer.composite("matmul"):
+        result = product(tracer, x1, x2, "matmul")
+        return result if out is None else store_result(tracer, "matmul", result, out)
+
+
+@rule(np.vecdot)
+def vecdot(tracer: Tracer, x1: Any, x2: Any, /, **others: Any) -> Any:
+    with tracer.composite("vecdot"):
+        a, b = as_array(tracer, x1), as_array(tracer, x2)
+        _contract(tracer, a.sizes[-1], b.sizes[-1], "vecdot: mismatch in its core dimension 0")
+        return SymArray.fresh(tracer, _sum_of_products(tracer, a, b, -1, common_dtype(a, b), "vecdot"))
+
+
+@rule(np.dot)
+def dot(tracer: Tracer, a: Any, b: Any, out: Any = None) -> Any:
+    x, y = operand_of(tracer, a), operand_of(tracer, b)
+    with tracer.composite("dot"):
+        if not shape_of(x) or not shape_of(y):
+            result = apply_ufunc(tracer, np.multiply, (x, y))
+        elif len(shape_of(y)) > 2 or (len(shape_of(x)) > 2 and len(shape_of(y)) > 1):
+            raise tracer.error(
+                f"np.dot of ranks {len(shape_of(x))} and {len(shape_of(y))}",
+                "only vectors and matrices have a rule",
+                "Use np.matmul, or reshape to matrices.",
+                "dot",
+            )
+        else:
+            result = product(tracer, x, y, "dot")
+        return result if out is None else store_result(tracer, "dot", result, out)
+
+
+@rule(np.vdot)
+def vdot(tracer: Tracer, a: Any, b: Any, /) -> Any:
+    with tracer.composite("vdot"):
+        return product(tracer, as_array(tracer, a).ravel(), as_array(tracer, b).ravel(), "vdot")
+
+
+@rule(np.inner)
+def inner(tracer: Tracer, a: Any, b: Any, /) -> Any:
+    x, y = as_array(tracer, a), as_array(tracer, b)
+    with tracer.composite("inner"):
+        if not x.ndim or not y.ndim:
+            return apply_ufunc(tracer, np.multiply, (x, y))
+        if x.ndim > 2 or y.ndim > 2:
+            raise tracer.error(f"np.inner of ranks {x.ndim} and {y.ndim}", "only vectors and matrices have a rule",
+                               "Reshape to matrices.", "inner")  # fmt: skip
+        return product(tracer, x, y if y.ndim == 1 else y.T, "inner")
+
+
+@rule(np.outer)
+def outer(tracer: Tracer, a: Any, b: Any, out: Any = None) -> Any:
+    x, y = as_array(tracer, a).ravel(), as_array(tracer, b).ravel()
+    with tracer.composite("outer"):
+        return apply_ufunc(tracer, np.multiply, (x[:, None], y[None, :]), out)
+
+
+@rule(np.trace)
+def trace(tracer: Tracer, a: Any, *args: Any, **kwargs: Any) -> Any:
+    raise tracer.error("np.trace", "diagonals have no rule", "Leave it out of the compiled function.", "trace")
+
+
+@rule(np.linalg.norm)
+def norm(tracer: Tracer, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
+    """As numpy.linalg.norm computes it; sums of squares are one reduction over all axes."""
+    with tracer.composite("norm"):
+        array = operand_of(tracer, x)
+        value = to_value(tracer, array)
+        if value.dtype.kind != "f":
+            value = cast(tracer, value, FLOAT64)
+        rank = len(value.shape)
+        if axis is None and (ord is None or (ord in ("f", "fro") and rank == 2) or (_is(ord, 2) and rank == 1)):
+            return _finish_norm(tracer, _root_of_squares(tracer, value, list(range(rank))), range(rank), rank, keepdims)
+        if axis is None:
+            axes = list(range(rank))
+        else:
+            axes = [k.__index__() % rank for k in (axis if isinstance(axis, tuple) else (axis,))]
+            normalize_axes(tracer, axis, rank)
+        if len(axes) == 1:
+            return _finish_norm(tracer, _vector_norm(tracer, value, ord, axes), axes, rank, keepdims)
+        if len(axes) == 2:
+            return _finish_norm(tracer, _matrix_norm(tracer, value, ord, axes), axes, rank, keepdims)
+        raise ValueError("Improper number of dimensions to norm.")
+
+
+def _is(ord: Any, value: float) -> bool:
+    return isinstance(ord, (int, float, np.generic)) and bool(ord == value)
+
+
+def _finish_norm(tracer: Tracer, value: Value, axes: Any, rank: int, keepdims: Any) -> Any:
+    return finish(tracer, value, sorted(axes), rank, bool(keepdims), None, "norm")
+
+
+def _root_of_squares(tracer: Tracer, value: Value, axes: list[int]) -> Value:
+    squares = tracer.add("multiply", (value, value), {}, value.dtype, value.shape)
+    total = reduce_value(tracer, "sum", squares, axes)
+    return tracer.add("sqrt", (total,), {}, total.dtype, total.shape)
+
+
+def _absolute(tracer: Tracer, value: Value) -> Value:
+    return tracer.add("absolute", (value,), {}, value.dtype, value.shape)
+
+
+def _extreme(tracer: Tracer, operation: str, value: Value, axes: list[int]) -> Value:
+    for axis in axes:
+        tracer.require(
+            ">=", value.shape[axis], 1,
+            f"zero-size array to reduction operation {operation}imum which has no identity", ValueError,
+        )  # fmt: skip
+    return reduce_value(tracer, operation, value, axes)
+
+
+def _vector_norm(tracer: Tracer, value: Value, ord: Any, axes: list[int]) -> Value:
+    if ord is None or _is(ord, 2):
+        return _root_of_squares(tracer, value, axes)
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+    if _is(ord, math.inf):
+        return _extreme(tracer, "max", _absolute(tracer, value), axes)
+    if _is(ord, -math.inf):
+        return _extreme(tracer, "min", _absolute(tracer, value), axes)
+    if _is(ord, 1):
+        return reduce_value(tracer, "sum", _absolute(tracer, value), axes)
+    if _is(ord, 0):
+        zero = to_value(tracer, 0.0, value.dtype)
+        nonzero = tracer.add("not_equal", (value, zero), {}, BOOL, value.shape)
+        return reduce_value(tracer, "sum", cast(tracer, nonzero, value.dtype), axes)
+    powers = apply_ufunc(tracer, np.power, (SymArray.fresh(tracer, _absolute(tracer, value)), ord)).read()
+    total = reduce_value(tracer, "sum", cast(tracer, powers, value.dtype), axes)
+    root = np.reciprocal(ord, dtype=value.dtype)
+    return apply_ufunc(tracer, np.power, (SymArray.fresh(tracer, total), root)).read()
+
+
+def _matrix_norm(tracer: Tracer, value: Value, ord: Any, axes: list[int]) -> Value:
+    row, column = axes
+    if row == column:
+        raise ValueError("Duplicate axes given.")
+    if ord in (None, "fro", "f"):
+        return _root_of_squares(tracer, value, sorted(axes))
+    for order, first, second in ((1, row, column), (math.inf, column, row)):
+        if _is(ord, order) or _is(ord, -order):
+            total = reduce_value(tracer, "sum", _absolute(tracer, value), [first])
+            return _extreme(tracer, "max" if ord > 0 else "min", total, [second - (second > first)])
+    if isinstance(ord, str) and ord != "nuc":
+        raise ValueError("Invalid norm order for matrices.")
+    raise tracer.error(f"np.linalg.norm(ord={ord!r}) of a matrix", "it needs a singular value decomposition",
+                       "Leave it out of the compiled function.", "norm")  # fmt: skip
+
+
+__all__ = ["keep_dims"]

@@ -1,0 +1,209 @@
+"""Operands: anything that NumPy takes as an array, as a value of the program with the dtype that an operation wants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..trace.arrays import SymArray
+from ..trace.graph import Value
+from ..trace.scalars import SymInt, SymScalar
+from ..trace.sizes import Size
+from ..trace.tracer import Tracer
+
+BOOL = np.dtype(np.bool_)
+INT64 = np.dtype(np.int64)
+FLOAT64 = np.dtype(np.float64)
+
+
+def is_symbolic(value: Any) -> bool:
+    """Whether something traced is in it, looking into containers."""
+    if isinstance(value, (SymArray, SymInt, SymScalar)):
+        return True
+    if isinstance(value, (list, tuple)):
+        return any(is_symbolic(item) for item in value)
+    if isinstance(value, dict):
+        return any(is_symbolic(item) for item in value.values())
+    if isinstance(value, slice):
+        return any(is_symbolic(item) for item in (value.start, value.stop, value.step))
+    return False
+
+
+def weak_type(operand: Any) -> type | None:
+    """int or float for a Python number, which adapts to the arrays beside it (NEP 50); else None."""
+    if isinstance(operand, SymInt):
+        return int
+    if isinstance(operand, SymScalar):
+        return None if isinstance(operand.hint, bool) else float
+    if isinstance(operand, (bool, np.generic, np.ndarray, SymArray)):
+        return None
+    if isinstance(operand, int):
+        return int
+    if isinstance(operand, float):
+        return float
+    return None
+
+
+def operand_of(tracer: Tracer, value: Any) -> Any:
+    """Something of a kind the rules know: SymArray, SymInt, SymScalar, Python number or np.generic."""
+    if isinstance(value, (SymArray, SymInt, SymScalar, bool, int, float)):
+        return value
+    if isinstance(value, np.generic):
+        _refuse_dtype(tracer, value.dtype)
+        return value
+    if isinstance(value, np.ndarray):
+        if value.ndim == 0:
+            _refuse_dtype(tracer, value.dtype)
+            return value[()]
+        return tracer.cache["inputs"].captured_array(value)
+    if isinstance(value, (list, tuple)):
+        if is_symbolic(value):
+            from .creation import array_of_items
+
+            return array_of_items(tracer, value)
+        return operand_of(tracer, np.asarray(value))
+    if isinstance(value, complex):
+        _refuse_dtype(tracer, np.dtype(np.complex128))
+    raise tracer.error(
+        f"a {type(value).__name__} where NumPy takes an array",
+        "it is not a number or an array of numbers",
+        "Leave it out of the compiled function.",
+        "operand",
+    )
+
+
+def _refuse_dtype(tracer: Tracer, dtype: np.dtype[Any]) -> None:
+    if dtype.kind not in "biuf" or dtype == np.longdouble:
+        raise tracer.error(
+            f"a value of dtype {dtype}",
+            "only booleans, integers and floats of up to 64 bits are compiled in this release",
+            "Convert it, or leave it out of the compiled function.",
+            "dtype",
+        )
+
+
+def check_dtype(tracer: Tracer, dtype: Any) -> np.dtype[Any]:
+    """A dtype that a program may hold; TraceError for the others."""
+    found = np.dtype(dtype)
+    _refuse_dtype(tracer, found)
+    return found.newbyteorder("=")
+
+
+def dtype_of(operand: Any) -> np.dtype[Any]:
+    """The dtype that an operand has by itself."""
+    if isinstance(operand, (SymArray, np.generic)):
+        return operand.dtype
+    if isinstance(operand, SymScalar):
+        return BOOL if isinstance(operand.hint, bool) else FLOAT64
+    if isinstance(operand, bool):
+        return BOOL
+    return FLOAT64 if isinstance(operand, float) else INT64
+
+
+def shape_of(operand: Any) -> tuple[Size, ...]:
+    return operand.sizes if isinstance(operand, SymArray) else ()
+
+
+def constant(tracer: Tracer, value: Any, dtype: np.dtype[Any]) -> Value:
+    """A literal, already of `dtype`."""
+    return tracer.add("const", (), {"value": np.asarray(value, dtype).item()}, dtype, ())
+
+
+def full(tracer: Tracer, value: Any, dtype: np.dtype[Any], shape: Sequence[Size]) -> Value:
+    return broadcast(tracer, constant(tracer, value, dtype), tuple(shape))
+
+
+def cast(tracer: Tracer, value: Value, dtype: np.dtype[Any]) -> Value:
+    if value.dtype == dtype:
+        return value
+    return tracer.add("cast", (value,), {}, dtype, value.shape)
+
+
+def to_value(tracer: Tracer, operand: Any, dtype: np.dtype[Any] | None = None) -> Value:
+    """The operand as a value of `dtype` (its own by default). Python integers must fit, as in NumPy."""
+    if dtype is None:
+        dtype = dtype_of(operand)
+    if isinstance(operand, SymArray):
+        return cast(tracer, operand.read(), dtype)
+    if isinstance(operand, SymInt):
+        if dtype.kind in "iu":
+            check_fits(tracer, operand, dtype)
+        elif dtype == BOOL:
+            # A Python int becomes an int64 array before it becomes a bool.
+            return cast(tracer, operand.as_value(), dtype)
+        return cast(tracer, operand.as_value(), dtype)
+    if isinstance(operand, SymScalar):
+        return cast(tracer, operand.value, dtype)
+    if isinstance(operand, np.generic):
+        with np.errstate(all="ignore"):
+            return constant(tracer, operand.astype(dtype), dtype)
+    with np.errstate(all="ignore"):
+        return constant(tracer, dtype.type(operand), dtype)
+
+
+def check_fits(tracer: Tracer, operand: SymInt, dtype: np.dtype[Any]) -> None:
+    limits = np.iinfo(dtype)
+    message = f"Python integer out of bounds for {dtype}"
+    if limits.min > np.iinfo(np.int64).min:
+        tracer.require(">=", operand.size, int(limits.min), message, OverflowError)
+    if limits.max < np.iinfo(np.int64).max:
+        tracer.require("<=", operand.size, int(limits.max), message, OverflowError)
+
+
+def broadcast_shapes(tracer: Tracer, shapes: Sequence[tuple[Size, ...]], what: str = "") -> tuple[Size, ...]:
+    """NumPy's broadcasting; extents that must be equal become the same under a guard."""
+    rank = max((len(shape) for shape in shapes), default=0)
+    result: list[Size] = []
+    for axis in range(rank):
+        found = Size.constant(1)
+        for shape in shapes:
+            k = axis - (rank - len(shape))
+            if k < 0:
+                continue
+            extent = tracer.resolve(shape[k])
+            if extent == found or is_one(tracer, extent):
+                continue
+            if is_one(tracer, found):
+                found = extent
+                continue
+            if tracer.value_of(extent) != tracer.value_of(found):
+                texts = " ".join(
+                    "(" + ",".join(str(tracer.value_of(s)) for s in sh) + ("," if len(sh) == 1 else "") + ")"
+                    for sh in shapes
+                )
+                raise ValueError(f"operands could not be broadcast together with shapes {texts} ")
+            tracer.unify(found, extent, "operands could not be broadcast together")
+            found = tracer.resolve(found)
+        result.append(found)
+    return tuple(tracer.resolve(size) for size in result)
+
+
+def is_one(tracer: Tracer, extent: Size) -> bool:
+    """Whether an extent is 1 (then it is the literal 1 from here on)."""
+    extent = tracer.resolve(extent)
+    if not extent.is_constant and tracer.value_of(extent) == 1:
+        return tracer.decide("==", extent, 1, "an extent that was 1 when the function was traced")
+    return extent.is_constant and extent.constant_part == 1
+
+
+def broadcast(tracer: Tracer, value: Value, shape: tuple[Size, ...]) -> Value:
+    """`value` in exactly `shape`."""
+    mine = tuple(tracer.resolve(size) for size in value.shape)
+    if mine == tuple(tracer.resolve(size) for size in shape):
+        return value
+    return tracer.add("broadcast_to", (value,), {}, value.dtype, shape)
+
+
+@lru_cache(maxsize=4096)
+def resolve_ufunc(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: np.dtype[Any] | None, casting: str
+) -> tuple[np.dtype[Any], ...]:
+    """The dtypes of the loop that NumPy would run; Python numbers are given as int or float."""
+    signature = None
+    if dtype is not None:
+        signature = (None,) * ufunc.nin + (dtype,) * ufunc.nout
+        return ufunc.resolve_dtypes((*inputs, *(None,) * ufunc.nout), signature=signature, casting=casting)
+    return ufunc.resolve_dtypes((*inputs, *(None,) * ufunc.nout), casting=casting)

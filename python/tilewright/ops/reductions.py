@@ -1,0 +1,342 @@
+"""Reductions: sum, prod, max, min, any, all, argmin, argmax and what NumPy builds from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..trace.arrays import SymArray
+from ..trace.graph import NEWAXIS, Slice, Value
+from ..trace.scalars import SymInt
+from ..trace.sizes import Size
+from ..trace.tracer import Tracer
+from .elementwise import apply_ufunc, store_result
+from .operands import BOOL, FLOAT64, INT64, cast, check_dtype, dtype_of, full, operand_of, to_value
+from .registry import rule
+
+_NO_VALUE = np._NoValue  # type: ignore[attr-defined]
+
+
+def normalize_axes(tracer: Tracer, axis: Any, rank: int) -> list[int]:
+    """The reduced axes, ascending; None is all of them."""
+    if axis is None or axis is _NO_VALUE:
+        return list(range(rank))
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    found = []
+    for a in axes:
+        k = a.__index__() if not isinstance(a, int) else a
+        if not -rank <= k < rank:
+            raise np.exceptions.AxisError(k, rank)
+        found.append(k % rank if rank else 0)
+    if len(set(found)) != len(found):
+        raise ValueError("duplicate value in 'axis'")
+    return sorted(found)
+
+
+def refuse_keywords(tracer: Tracer, name: str, initial: Any, where: Any) -> None:
+    if initial is not _NO_VALUE:
+        raise tracer.error(f"np.{name}(initial=...)", "there is no rule for a start value",
+                           "Combine it with the result instead.", "initial")  # fmt: skip
+    if where is not _NO_VALUE and where is not True:
+        raise tracer.error(f"np.{name}(where=...)", "there is no rule for masked reductions",
+                           "Use np.where on the operand.", "where")  # fmt: skip
+
+
+def keep_dims(tracer: Tracer, value: Value, axes: Sequence[int], rank: int) -> Value:
+    """The reduced axes again, with extent 1."""
+    items: list[Any] = []
+    shape: list[Size] = []
+    remaining = iter(value.shape)
+    for axis in range(rank):
+        if axis in axes:
+            items.append(NEWAXIS)
+            shape.append(Size.constant(1))
+        else:
+            items.append(Slice(Size.constant(0), 1))
+            shape.append(next(remaining))
+    return tracer.add("index", (value,), {"index": items}, value.dtype, shape) if axes else value
+
+
+def finish(
+    tracer: Tracer, value: Value, axes: Sequence[int], rank: int, keepdims: Any, out: Any, name: str
+) -> Any:
+    keep = keepdims is not _NO_VALUE and bool(keepdims)
+    if keep:
+        value = keep_dims(tracer, value, axes, rank)
+    result = SymArray.fresh(tracer, value)
+    return result if out is None else store_result(tracer, name, result, out, "same_kind")
+
+
+def reduce_value(tracer: Tracer, operation: str, value: Value, axes: Sequence[int], call_name: str = "") -> Value:
+    """The reduction of a value that has the right dtype already."""
+    shape = [size for axis, size in enumerate(value.shape) if axis not in axes]
+    dtype = BOOL if operation in ("any", "all") else value.dtype
+    return tracer.add(operation, (value,), {"axes": list(axes)}, dtype, shape, call_name or operation)
+
+
+def reduction_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """What sums and products of integers are kept in."""
+    if dtype.kind in "bi" and dtype.itemsize < 8:
+        return INT64
+    return np.dtype(np.uint64) if dtype.kind == "u" else dtype
+
+
+def _add_like(operation: str) -> Any:
+    def handler(
+        tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = _NO_VALUE,
+        initial: Any = _NO_VALUE, where: Any = _NO_VALUE,
+    ) -> Any:  # fmt: skip
+        refuse_keywords(tracer, operation, initial, where)
+        operand = operand_of(tracer, a)
+        value = to_value(tracer, operand)
+        axes = normalize_axes(tracer, axis, len(value.shape))
+        kept = reduction_dtype(value.dtype) if dtype is None else check_dtype(tracer, dtype)
+        total = reduce_value(tracer, operation, cast(tracer, value, kept), axes)
+        return finish(tracer, total, axes, len(value.shape), keepdims, out, operation)
+
+    return handler
+
+
+rule(np.sum, method="sum")(_add_like("sum"))
+rule(np.prod, method="prod")(_add_like("prod"))
+
+
+def _extreme(operation: str, ufunc: str) -> Any:
+    def handler(
+        tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = _NO_VALUE,
+        initial: Any = _NO_VALUE, where: Any = _NO_VALUE,
+    ) -> Any:  # fmt: skip
+        refuse_keywords(tracer, operation, initial, where)
+        value = to_value(tracer, operand_of(tracer, a))
+        axes = normalize_axes(tracer, axis, len(value.shape))
+        message = f"zero-size array to reduction operation {ufunc} which has no identity"
+        kept = [tracer.resolve(size) for k, size in enumerate(value.shape) if k not in axes]
+        if any(size.is_constant and size.constant_part == 0 for size in kept):
+            empty = full(tracer, 0, value.dtype, kept)
+            return finish(tracer, empty, axes, len(value.shape), keepdims, out, operation)
+        for k in axes:
+            tracer.require(">=", value.shape[k], 1, message, ValueError)
+        result = reduce_value(tracer, operation, value, axes)
+        return finish(tracer, result, axes, len(value.shape), keepdims, out, operation)
+
+    return handler
+
+
+rule(np.max, method="max")(_extreme("max", "maximum"))
+rule(np.min, method="min")(_extreme("min", "minimum"))
+
+
+def _logical(operation: str) -> Any:
+    def handler(
+        tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = _NO_VALUE, *, where: Any = _NO_VALUE
+    ) -> Any:
+        refuse_keywords(tracer, operation, _NO_VALUE, where)
+        value = to_value(tracer, operand_of(tracer, a))
+        axes = normalize_axes(tracer, axis, len(value.shape))
+        result = reduce_value(tracer, operation, cast(tracer, value, BOOL), axes)
+        return finish(tracer, result, axes, len(value.shape), keepdims, out, operation)
+
+    return handler
+
+
+rule(np.any, method="any")(_logical("any"))
+rule(np.all, method="all")(_logical("all"))
+
+
+def _arg_extreme(operation: str) -> Any:
+    def handler(
+        tracer: Tracer, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = _NO_VALUE
+    ) -> Any:
+        from .shapes import reshape_value
+
+        value = to_value(tracer, operand_of(tracer, a))
+        rank = len(value.shape)
+        message = f"attempt to get {operation} of an empty sequence"
+        if axis is None:
+            if rank != 1:
+                total = Size.constant(1)
+                for size in value.shape:
+                    total = total * tracer.resolve(size)
+                value = reshape_value(tracer, value, (total,))
+            axes, reduced = list(range(rank)), 0
+        else:
+            axes = normalize_axes(tracer, axis.__index__(), max(rank, 1))
+            if rank == 0:
+                value, axes = reshape_value(tracer, value, (Size.constant(1),)), []
+            reduced = axes[0] if axes else 0
+        tracer.require(">=", value.shape[reduced], 1, message, ValueError)
+        shape = [size for k, size in enumerate(value.shape) if k != reduced]
+        result = tracer.add(operation, (value,), {"axis": reduced}, INT64, shape, operation)
+        if keepdims is not _NO_VALUE and keepdims and axis is None:
+            items = [NEWAXIS] * rank
+            result = tracer.add("index", (result,), {"index": items}, INT64, [Size.constant(1)] * rank)
+            keepdims = _NO_VALUE
+        return finish(tracer, result, axes, rank, keepdims, out, operation)
+
+    return handler
+
+
+rule(np.argmin, method="argmin")(_arg_extreme("argmin"))
+rule(np.argmax, method="argmax")(_arg_extreme("argmax"))
+
+
+def count_of(tracer: Tracer, value: Value, axes: Sequence[int]) -> Any:
+    """How many elements one result reduces, an int or a SymInt."""
+    total = Size.constant(1)
+    for axis in axes:
+        total = total * tracer.resolve(value.shape[axis])
+    return total.constant_part if total.is_constant else SymInt(tracer, total)
+
+
+def _divide_by_count(tracer: Tracer, total: Value, count: Any) -> Value:
+    """true_divide(total, np.intp(count), casting="unsafe") in the dtype of total, as in NumPy's _mean."""
+    divided = apply_ufunc(tracer, np.true_divide, (SymArray.fresh(tracer, total), np_count(tracer, count))).read()
+    return cast(tracer, divided, total.dtype)
+
+
+def np_count(tracer: Tracer, count: Any) -> Any:
+    """np.intp(count): a NumPy integer, which is not weak."""
+    return SymArray.fresh(tracer, count.as_value()) if isinstance(count, SymInt) else np.int64(count)
+
+
+def _sum_dtype(dtype: np.dtype[Any], asked: Any, tracer: Tracer) -> np.dtype[Any]:
+    if asked is not None:
+        return check_dtype(tracer, asked)
+    return FLOAT64 if dtype.kind in "biu" else dtype
+
+
+def _refuse_half(tracer: Tracer, name: str, value: Value) -> None:
+    if value.dtype == np.float16:
+        raise tracer.error(f"np.{name} of float16", "there is no rule for half precision",
+                           "Convert it with astype(np.float32).", name)  # fmt: skip
+
+
+@rule(np.mean, method="mean")
+def mean(
+    tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = _NO_VALUE, *,
+    where: Any = _NO_VALUE,
+) -> Any:  # fmt: skip
+    refuse_keywords(tracer, "mean", _NO_VALUE, where)
+    with tracer.composite("mean"):
+        value = to_value(tracer, operand_of(tracer, a))
+        _refuse_half(tracer, "mean", value)
+        rank = len(value.shape)
+        axes = normalize_axes(tracer, axis, rank)
+        total = reduce_value(tracer, "sum", cast(tracer, value, _sum_dtype(value.dtype, dtype, tracer)), axes)
+        result = _divide_by_count(tracer, total, count_of(tracer, value, axes))
+        return finish(tracer, result, axes, rank, keepdims, out, "mean")
+
+
+def _variance(tracer: Tracer, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, given_mean: Any) -> Any:
+    value = to_value(tracer, operand_of(tracer, a))
+    _refuse_half(tracer, "var", value)
+    rank = len(value.shape)
+    axes = normalize_axes(tracer, axis, rank)
+    kept = _sum_dtype(value.dtype, dtype, tracer)
+    count = count_of(tracer, value, axes)
+    if given_mean is _NO_VALUE or given_mean is None:
+        total = keep_dims(tracer, reduce_value(tracer, "sum", cast(tracer, value, kept), axes), axes, rank)
+        center: Any = SymArray.fresh(tracer, _divide_by_count(tracer, total, count))
+    else:
+        center = operand_of(tracer, given_mean)
+    difference = apply_ufunc(tracer, np.subtract, (SymArray.fresh(tracer, value), center))
+    squared = apply_ufunc(tracer, np.square, (difference,)).read()
+    total = reduce_value(tracer, "sum", cast(tracer, squared, squared.dtype if dtype is None else kept), axes)
+    divisor = count - ddof
+    if isinstance(divisor, (int, SymInt)):
+        divisor = 0 if divisor < 0 else divisor
+        result = _divide_by_count(tracer, total, divisor)
+    else:
+        result = cast(
+            tracer,
+            apply_ufunc(tracer, np.true_divide, (SymArray.fresh(tracer, total), np.float64(max(float(divisor), 0.0)))).read(),
+            total.dtype,
+        )  # fmt: skip
+    return result, axes, rank
+
+
+@rule(np.var, method="var")
+def var(
+    tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
+    keepdims: Any = _NO_VALUE, *, where: Any = _NO_VALUE, mean: Any = _NO_VALUE, correction: Any = _NO_VALUE,
+) -> Any:  # fmt: skip
+    refuse_keywords(tracer, "var", _NO_VALUE, where)
+    ddof = ddof if correction is _NO_VALUE else correction
+    with tracer.composite("var"):
+        result, axes, rank = _variance(tracer, a, axis, dtype, ddof, keepdims, mean)
+        return finish(tracer, result, axes, rank, keepdims, out, "var")
+
+
+@rule(np.std, method="std")
+def std(
+    tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
+    keepdims: Any = _NO_VALUE, *, where: Any = _NO_VALUE, mean: Any = _NO_VALUE, correction: Any = _NO_VALUE,
+) -> Any:  # fmt: skip
+    refuse_keywords(tracer, "std", _NO_VALUE, where)
+    ddof = ddof if correction is _NO_VALUE else correction
+    with tracer.composite("std"):
+        result, axes, rank = _variance(tracer, a, axis, dtype, ddof, keepdims, mean)
+        root = tracer.add("sqrt", (result,), {}, result.dtype, result.shape)
+        return finish(tracer, root, axes, rank, keepdims, out, "std")
+
+
+@rule(np.average)
+def average(
+    tracer: Tracer, a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = _NO_VALUE
+) -> Any:
+    if weights is not None or returned:
+        raise tracer.error("np.average with weights or returned=True",
+                           "it raises ZeroDivisionError where the weights sum to zero, which depends on the elements",
+                           "Write (a * w).sum(axis) / w.sum(axis).", "average")  # fmt: skip
+    with tracer.composite("average"):
+        return mean(tracer, a, axis, keepdims=keepdims)
+
+
+@rule(np.ptp, method="ptp")
+def ptp(tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = _NO_VALUE) -> Any:
+    with tracer.composite("ptp"):
+        high = _extreme("max", "maximum")(tracer, a, axis, keepdims=keepdims)
+        low = _extreme("min", "minimum")(tracer, a, axis, keepdims=keepdims)
+        return apply_ufunc(tracer, np.subtract, (high, low), out)
+
+
+@rule(np.count_nonzero)
+def count_nonzero(tracer: Tracer, a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    with tracer.composite("count_nonzero"):
+        value = to_value(tracer, operand_of(tracer, a))
+        axes = normalize_axes(tracer, axis, len(value.shape))
+        ones = cast(tracer, cast(tracer, value, BOOL), INT64)
+        return finish(
+            tracer, reduce_value(tracer, "sum", ones, axes), axes, len(value.shape), keepdims, None, "count_nonzero"
+        )
+
+
+def reduce_ufunc(tracer: Tracer, ufunc: np.ufunc, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """ufunc.reduce(array, axis=0, ...)."""
+    handlers = {
+        np.add: ("sum", True), np.multiply: ("prod", True), np.maximum: ("max", False), np.minimum: ("min", False),
+        np.logical_and: ("all", False), np.logical_or: ("any", False),
+    }  # fmt: skip
+    if ufunc not in handlers:
+        raise tracer.error(f"np.{ufunc.__name__}.reduce", "there is no rule for it",
+                           "Leave it out of the compiled function.", "reduce")  # fmt: skip
+    name, has_dtype = handlers[ufunc]
+    names = ("array", "axis", "dtype", "out", "keepdims", "initial", "where")
+    given = dict(zip(names, args, strict=False)) | kwargs
+    out = given.get("out")
+    call: dict[str, Any] = {"axis": given.get("axis", 0), "out": out[0] if isinstance(out, tuple) else out}
+    for key in ("keepdims", "initial", "where"):
+        if key in given:
+            call[key] = given[key]
+    if has_dtype:
+        call["dtype"] = given.get("dtype")
+    if name in ("all", "any"):
+        call.pop("initial", None)
+    from .registry import FUNCTIONS
+
+    return FUNCTIONS[getattr(np, name)](tracer, given["array"], **call)
+
+
+__all__ = ["dtype_of", "reduce_ufunc", "reduce_value"]

@@ -1,0 +1,331 @@
+"""Operations that only look at an array in another way: reshape, transpose, axes, broadcast_to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..trace.arrays import Storage, SymArray, View
+from ..trace.graph import NEWAXIS, Slice, Value
+from ..trace.scalars import SymInt
+from ..trace.sizes import Size
+from ..trace.tracer import Tracer
+from .elementwise import copied
+from .operands import broadcast, broadcast_shapes, check_dtype, dtype_of, operand_of, to_value
+from .registry import rule
+
+
+def as_array(tracer: Tracer, a: Any) -> SymArray:
+    operand = operand_of(tracer, a)
+    if isinstance(operand, SymArray):
+        return operand
+    return SymArray.fresh(tracer, to_value(tracer, operand), is_scalar=False)
+
+
+def as_size(value: Any) -> Size:
+    return value.size if isinstance(value, SymInt) else Size.constant(value.__index__())
+
+
+def as_shape(shape: Any) -> tuple[Size, ...]:
+    if isinstance(shape, (int, np.integer, SymInt)):
+        return (as_size(shape),)
+    return tuple(as_size(extent) for extent in shape)
+
+
+def total_of(tracer: Tracer, shape: Sequence[Size]) -> Size:
+    total = Size.constant(1)
+    for size in shape:
+        total = total * tracer.resolve(size)
+    return total
+
+
+def reshape_value(tracer: Tracer, value: Value, shape: Sequence[Size]) -> Value:
+    return tracer.add("reshape", (value,), {}, value.dtype, shape)
+
+
+def _resolved(tracer: Tracer, shape: Sequence[Size]) -> tuple[Size, ...]:
+    return tuple(tracer.resolve(size) for size in shape)
+
+
+def _without_ones(shape: Sequence[Size]) -> list[Size]:
+    return [size for size in shape if not (size.is_constant and size.constant_part == 1)]
+
+
+def refuse_order(tracer: Tracer, name: str, order: Any) -> None:
+    if order not in ("C", None):
+        raise tracer.error(f"np.{name}(order={order!r})", "only C order has a rule", 'Use order="C".', "order")
+
+
+@rule(np.reshape)
+def reshape(
+    tracer: Tracer, a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None
+) -> Any:
+    refuse_order(tracer, "reshape", order)
+    array = as_array(tracer, a)
+    old = _resolved(tracer, array.sizes)
+    wanted = [tracer.resolve(size) for size in as_shape(newshape if shape is None else shape)]
+    total = total_of(tracer, old)
+    unknown = [k for k, size in enumerate(wanted) if tracer.value_of(size) < 0]
+    values = tuple(tracer.value_of(size) for size in wanted)
+    message = f"cannot reshape array of size {tracer.value_of(total)} into shape {_shape_text(values)}"
+    if len(unknown) > 1:
+        raise ValueError("can only specify one unknown dimension")
+    if unknown:
+        known = total_of(tracer, [size for k, size in enumerate(wanted) if k != unknown[0]])
+        if tracer.value_of(known) == 0 or tracer.value_of(total) % tracer.value_of(known):
+            raise ValueError(message)
+        tracer.require("!=", known, 0, "cannot reshape an array of this size", ValueError)
+        known = tracer.resolve(known)
+        tracer.require("==", tracer.resolve(total).remainder(known), 0, "cannot reshape an array of this size", ValueError)
+        wanted[unknown[0]] = tracer.resolve(total).floor_divide(tracer.resolve(known))
+    else:
+        new_total = total_of(tracer, wanted)
+        if tracer.value_of(new_total) != tracer.value_of(total):
+            raise ValueError(message)
+        tracer.unify(total, new_total, "cannot reshape an array of this size")
+    shape_now = _resolved(tracer, wanted)
+    result = reshaped(tracer, array, shape_now)
+    if copy:
+        return SymArray(tracer, Storage(copied(tracer, result.read()), c_order=True))
+    return result
+
+
+def _shape_text(values: tuple[int, ...]) -> str:
+    return "(" + ",".join(map(str, values)) + ("," if len(values) == 1 else "") + ")"
+
+
+def reshaped(tracer: Tracer, array: SymArray, shape: tuple[Size, ...]) -> SymArray:
+    """A view where NumPy makes one for certain, else one that refuses to be told from a copy."""
+    old = _resolved(tracer, array.sizes)
+    if array.is_scalar:
+        return SymArray.fresh(tracer, reshape_value(tracer, array.read(), shape), is_scalar=False)
+    certain = _without_ones(old) == _without_ones(shape) or (array.storage.c_order and not array.chain)
+    return array.view(View("reshape", {}, shape, uncertain=not certain))
+
+
+@rule(np.ravel)
+def ravel(tracer: Tracer, a: Any, order: str = "C") -> Any:
+    refuse_order(tracer, "ravel", order)
+    array = as_array(tracer, a)
+    if array.ndim == 1:
+        # Always contiguous in NumPy: a strided view is copied. Reading is the same either way.
+        return array if not array.chain else array.view(View("reshape", {}, array.sizes, uncertain=True))
+    return reshaped(tracer, array, (total_of(tracer, array.sizes),))
+
+
+def flatten(tracer: Tracer, a: Any, order: str = "C") -> Any:
+    refuse_order(tracer, "flatten", order)
+    array = as_array(tracer, a)
+    value = reshape_value(tracer, array.read(), (total_of(tracer, array.sizes),))
+    return SymArray(tracer, Storage(copied(tracer, value), c_order=True))
+
+
+rule(method="flatten")(flatten)
+
+
+def normalize_axis(axis: Any, rank: int) -> int:
+    k = axis.__index__()
+    if not -rank <= k < rank:
+        raise np.exceptions.AxisError(k, rank)
+    return int(k % rank)
+
+
+@rule(np.transpose, np.permute_dims)
+def transpose(tracer: Tracer, a: Any, axes: Any = None) -> Any:
+    array = as_array(tracer, a)
+    rank = array.ndim
+    if axes is None:
+        order = list(reversed(range(rank)))
+    else:
+        if len(axes) != rank:
+            raise ValueError("axes don't match array")
+        order = [normalize_axis(axis, rank) for axis in axes]
+        if len(set(order)) != rank:
+            raise ValueError("repeated axis in transpose")
+    if order == sorted(order):
+        return array.view(View("transpose", {"axes": order}, array.sizes)) if rank else array
+    return array.view(View("transpose", {"axes": order}, tuple(array.sizes[k] for k in order)))
+
+
+@rule(np.swapaxes)
+def swapaxes(tracer: Tracer, a: Any, axis1: Any, axis2: Any) -> Any:
+    array = as_array(tracer, a)
+    order = list(range(array.ndim))
+    i, j = normalize_axis(axis1, array.ndim), normalize_axis(axis2, array.ndim)
+    order[i], order[j] = order[j], order[i]
+    return transpose(tracer, array, order)
+
+
+@rule(np.matrix_transpose)
+def matrix_transpose(tracer: Tracer, x: Any, /) -> Any:
+    return swapaxes(tracer, x, -1, -2)
+
+
+@rule(np.moveaxis)
+def moveaxis(tracer: Tracer, a: Any, source: Any, destination: Any) -> Any:
+    array = as_array(tracer, a)
+    sources = [normalize_axis(k, array.ndim) for k in (source if isinstance(source, (tuple, list)) else (source,))]
+    targets = [
+        normalize_axis(k, array.ndim) for k in (destination if isinstance(destination, (tuple, list)) else (destination,))
+    ]
+    if len(sources) != len(targets):
+        raise ValueError("`source` and `destination` arguments must have the same number of elements")
+    order = [k for k in range(array.ndim) if k not in sources]
+    for target, source_axis in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, source_axis)
+    return transpose(tracer, array, order)
+
+
+@rule(np.rollaxis)
+def rollaxis(tracer: Tracer, a: Any, axis: Any, start: Any = 0) -> Any:
+    array = as_array(tracer, a)
+    k = normalize_axis(axis, array.ndim)
+    start = start + array.ndim if start < 0 else start
+    target = start - 1 if k < start else start
+    order = [i for i in range(array.ndim) if i != k]
+    order.insert(target, k)
+    return transpose(tracer, array, order)
+
+
+def index_view(tracer: Tracer, array: SymArray, items: list[Any], shape: Sequence[Size], is_scalar: bool = False) -> SymArray:
+    if array.is_scalar:
+        value = tracer.add("index", (array.read(),), {"index": items}, array.dtype, shape)
+        return SymArray.fresh(tracer, value, is_scalar=is_scalar)
+    return array.view(View("index", {"index": items}, tuple(shape)), is_scalar)
+
+
+@rule(np.expand_dims)
+def expand_dims(tracer: Tracer, a: Any, axis: Any) -> Any:
+    array = as_array(tracer, a)
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    rank = array.ndim + len(axes)
+    new = {normalize_axis(k, rank) for k in axes}
+    if len(new) != len(axes):
+        raise ValueError("repeated axis")
+    old = iter(array.sizes)
+    items = [NEWAXIS if k in new else Slice(Size.constant(0), 1) for k in range(rank)]
+    shape = [Size.constant(1) if k in new else next(old) for k in range(rank)]
+    return index_view(tracer, array, items, shape)
+
+
+@rule(np.squeeze)
+def squeeze(tracer: Tracer, a: Any, axis: Any = None) -> Any:
+    array = as_array(tracer, a)
+    if axis is None:
+        dropped = {k for k, size in enumerate(array.sizes) if tracer.decide("==", size, 1)}
+    else:
+        axes = axis if isinstance(axis, tuple) else (axis,)
+        dropped = {normalize_axis(k, array.ndim) for k in axes}
+        for k in dropped:
+            message = "cannot select an axis to squeeze out which has size not equal to one"
+            tracer.require("==", array.sizes[k], 1, message, ValueError)
+    if not dropped:
+        return array
+    items = [Size.constant(0) if k in dropped else Slice(Size.constant(0), 1) for k in range(array.ndim)]
+    return index_view(tracer, array, items, [size for k, size in enumerate(array.sizes) if k not in dropped])
+
+
+@rule(np.broadcast_to)
+def broadcast_to(tracer: Tracer, array: Any, shape: Any, subok: bool = False) -> Any:
+    source = as_array(tracer, array)
+    wanted = as_shape(shape)
+    found = broadcast_shapes(tracer, [source.sizes, wanted])
+    if len(found) != len(wanted) or any(
+        tracer.value_of(a) != tracer.value_of(b) for a, b in zip(found, wanted, strict=True)
+    ):
+        raise ValueError("input operand has more dimensions than allowed by the axis remapping"
+                         if len(found) != len(wanted) else "operands could not be broadcast together with remapped shapes")  # fmt: skip
+    return source.view(View("broadcast_to", {}, _resolved(tracer, wanted)))
+
+
+@rule(np.broadcast_arrays)
+def broadcast_arrays(tracer: Tracer, *arrays: Any, subok: bool = False) -> Any:
+    sources = [as_array(tracer, a) for a in arrays]
+    shape = broadcast_shapes(tracer, [a.sizes for a in sources])
+    return tuple(a.view(View("broadcast_to", {}, shape)) for a in sources)
+
+
+def _at_least(rank: int) -> Any:
+    def handler(tracer: Tracer, *arrays: Any) -> Any:
+        results = []
+        for a in arrays:
+            array = as_array(tracer, a)
+            missing = rank - array.ndim
+            if missing > 0:
+                if rank == 3 and array.ndim == 2:
+                    axes: tuple[int, ...] = (2,)
+                elif rank == 3 and array.ndim == 1:
+                    axes = (0, 2)
+                else:
+                    axes = tuple(range(missing))
+                array = expand_dims(tracer, array, axes)
+            results.append(array)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    return handler
+
+
+rule(np.atleast_1d)(_at_least(1))
+rule(np.atleast_2d)(_at_least(2))
+rule(np.atleast_3d)(_at_least(3))
+
+
+def flip_axes(tracer: Tracer, array: SymArray, axes: Sequence[int]) -> SymArray:
+    key = tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(array.ndim))
+    result: SymArray = array[key]
+    return result
+
+
+@rule(np.flip)
+def flip(tracer: Tracer, m: Any, axis: Any = None) -> Any:
+    from .reductions import normalize_axes
+
+    array = as_array(tracer, m)
+    return flip_axes(tracer, array, normalize_axes(tracer, axis, array.ndim))
+
+
+@rule(np.copy)
+def copy(tracer: Tracer, a: Any, order: str = "K", subok: bool = False) -> Any:
+    array = as_array(tracer, a)
+    return SymArray(tracer, Storage(copied(tracer, array.read())), is_scalar=False)
+
+
+@rule(np.shape)
+def shape(tracer: Tracer, a: Any) -> Any:
+    return as_array(tracer, a).shape
+
+
+@rule(np.ndim)
+def ndim(tracer: Tracer, a: Any) -> Any:
+    return as_array(tracer, a).ndim
+
+
+@rule(np.size)
+def size(tracer: Tracer, a: Any, axis: Any = None) -> Any:
+    array = as_array(tracer, a)
+    return array.size if axis is None else array.shape[axis]
+
+
+def astype(
+    tracer: Tracer, a: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
+    copy: bool = True, device: Any = None,
+) -> Any:  # fmt: skip
+    array = as_array(tracer, a)
+    target = check_dtype(tracer, dtype)
+    if not np.can_cast(array.dtype, target, casting):  # type: ignore[arg-type]
+        raise TypeError(f"Cannot cast array data from {array.dtype!r} to {target!r} according to the rule '{casting}'")
+    if target == array.dtype and not copy:
+        return array
+    value = array.read()
+    return SymArray(
+        tracer,
+        Storage(tracer.add("cast", (value,), {}, target, value.shape, "astype")),
+        is_scalar=array.is_scalar,
+    )
+
+
+rule(np.astype, method="astype")(astype)
+
+__all__ = ["broadcast", "dtype_of"]

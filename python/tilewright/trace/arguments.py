@@ -1,0 +1,268 @@
+"""What a call passes in, made symbolic: arrays, run-time scalars, guarded constants, hidden arrays.
+
+A path says where a value is found at a later call: ("parameter", name), ("global", name), ("closure", name) of the
+traced function, ("global_of", (helper, name)), ("closure_of", (helper, name)), ("module", (module, name)), then
+("attribute", name) or ("item", key) steps.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .arrays import Storage, SymArray
+from .graph import Value
+from .scalars import SymInt, SymScalar
+from .sizes import Size
+from .tracer import Argument, PythonGuard, Tracer
+
+Path = tuple[Any, ...]
+
+_INT64 = np.iinfo(np.int64)
+_IMMUTABLE = (str, bytes, complex, type(None), type(Ellipsis), slice, range, frozenset, np.dtype)
+
+
+def path_text(path: Path) -> str:
+    """As a person writes it: self.weights[0]."""
+    text = _root_text(path)
+    for kind, key in path[1:]:
+        text += f".{key}" if kind == "attribute" else f"[{key!r}]"
+    return text
+
+
+def _root_text(path: Path) -> str:
+    key = path[0][1]
+    return str(key[1]) if isinstance(key, tuple) else str(key)
+
+
+def _program_name(tracer: Tracer, path: Path) -> str:
+    words = [_root_text(path)] + [str(key) for _, key in path[1:]]
+    base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in "_".join(words))
+    if not base or base[0].isdigit():
+        base = f"a{base}"
+    taken = {argument.name for argument in tracer.arguments}
+    name, count = base, 2
+    while name in taken:
+        name, count = f"{base}_{count}", count + 1
+    return name
+
+
+class Inputs:
+    """The symbolic form of each input, made once a path, so that identity is kept."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self.tracer = tracer
+        self.by_path: dict[Path, Any] = {}
+        self.by_identity: dict[int, tuple[Any, Path]] = {}
+
+    # -- entry points ---------------------------------------------------------------------------------
+
+    def parameter(self, name: str, value: Any) -> Any:
+        return self.make(value, (("parameter", name),), is_parameter=True)
+
+    def outside(self, kind: str, name: str, value: Any) -> Any:
+        """A global or a variable of a closure."""
+        return self.make(value, ((kind, name),), is_parameter=False)
+
+    def is_outer(self, value: Any) -> bool:
+        """Whether a container or object lives outside of the function."""
+        entry = self.by_identity.get(id(value))
+        return entry is not None and entry[0] is value
+
+    def path_of(self, value: Any) -> Path | None:
+        entry = self.by_identity.get(id(value))
+        return entry[1] if entry is not None and entry[0] is value else None
+
+    def attribute(self, owner: Any, name: str, value: Any) -> Any:
+        path = self.path_of(owner)
+        return value if path is None else self.make(value, (*path, ("attribute", name)), is_parameter=False)
+
+    # -- making ---------------------------------------------------------------------------------------
+
+    def make(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        if path in self.by_path:
+            return self.by_path[path]
+        made = self._make(value, path, is_parameter)
+        self.by_path[path] = made
+        return made
+
+    def _make(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        tracer = self.tracer
+        if isinstance(value, (SymArray, SymInt, SymScalar)):
+            return value
+        if isinstance(value, np.ndarray):
+            return self._array(value, path, is_parameter)
+        if isinstance(value, np.generic):
+            return self._numpy_scalar(value, path, is_parameter)
+        if isinstance(value, (bool, int, float)) and type(value) in (bool, int, float):
+            return self._number(value, path) if is_parameter else self._constant(value, path, "it is not an argument")
+        if isinstance(value, _IMMUTABLE):
+            return self._constant(value, path, "it is not a number")
+        if isinstance(value, (types.ModuleType, types.BuiltinFunctionType, np.ufunc)):
+            return value
+        if isinstance(value, (types.FunctionType, type)):
+            if is_parameter or path[0][0] in ("closure", "closure_of"):
+                self._guard(path, "is", value)
+            return value
+        if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+            self._guard(path, "length", (type(value), len(value)))
+            items = [self.make(v, (*path, ("item", k)), is_parameter) for k, v in enumerate(value)]
+            made: Any = items if isinstance(value, list) else tuple(items)
+            if isinstance(value, list):
+                self._remember(made, path)
+            return made
+        if type(value) is dict:
+            self._guard(path, "keys", tuple(value))
+            table = {key: self.make(v, (*path, ("item", key)), is_parameter) for key, v in value.items()}
+            self._remember(table, path)
+            return table
+        self._guard(path, "type", type(value))
+        self._remember(value, path)
+        if is_parameter:
+            tracer.arguments.append(Argument(path_text(path), "object", path, value=value))
+        return value
+
+    def _remember(self, value: Any, path: Path) -> None:
+        self.by_identity[id(value)] = (value, path)
+
+    def _guard(self, path: Path, kind: str, value: Any, reason: str = "") -> None:
+        self.tracer.python_guards[(path, kind)] = PythonGuard(path, kind, value, reason)
+
+    def _constant(self, value: Any, path: Path, reason: str) -> Any:
+        self._guard(path, "equal", value, reason)
+        self.tracer.arguments.append(
+            Argument(_program_name(self.tracer, path), "constant", path, value=value, reason=reason)
+        )
+        return value
+
+    def _array(self, value: np.ndarray[Any, Any], path: Path, is_parameter: bool) -> SymArray:
+        tracer = self.tracer
+        where = path_text(path)
+        refuse_array(tracer, value, where)
+        argument = Argument(
+            _program_name(tracer, path), "array" if is_parameter else "hidden", path, str(value.dtype), value.ndim
+        )
+        if path[0][0] == "constant":
+            argument.value = value.copy()
+        tracer.arguments.append(argument)
+        shape = []
+        for axis, extent in enumerate(value.shape):
+            symbol = tracer.new_symbol(f"{argument.name}.{axis}", extent, extent=True)
+            if extent in (0, 1):
+                tracer.substitutions[f"{argument.name}.{axis}"] = Size.constant(extent)
+                symbol = Size.constant(extent)
+            shape.append(symbol)
+        dtype = value.dtype.newbyteorder("=")
+        argument.program_value = _argument_value(tracer, "argument", argument.name, dtype, shape)
+        array = SymArray(tracer, Storage(argument.program_value, argument))
+        if not is_parameter and path[0][0] != "constant":
+            self._guard(path, "type", np.ndarray)
+        return array
+
+    def captured_array(self, value: np.ndarray[Any, Any]) -> SymArray:
+        """An array made of plain values while tracing: a hidden argument with these contents."""
+        key = (("constant", f"constant_{value.dtype}_{'x'.join(map(str, value.shape))}"), value.tobytes())
+        if key not in self.by_path:
+            self.by_path[key] = self._array(value, (key[0],), is_parameter=False)
+        made: SymArray = self.by_path[key]
+        return made
+
+    def _numpy_scalar(self, value: np.generic, path: Path, is_parameter: bool) -> Any:
+        tracer = self.tracer
+        kind = value.dtype.kind
+        if not is_parameter or kind not in "biuf" or value.dtype in (np.uint64, np.longdouble):
+            return self._constant(value, path, "it is not an argument" if kind in "biuf" else "of its dtype")
+        carried = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}[kind]
+        argument = Argument(_program_name(tracer, path), "scalar", path, str(value.dtype), value=value)
+        tracer.arguments.append(argument)
+        argument.program_value = _argument_value(tracer, "scalar", argument.name, np.dtype(carried), ())
+        made = argument.program_value
+        if value.dtype != carried:
+            made = tracer.add("cast", (made,), {}, value.dtype, ())
+        return SymArray(tracer, Storage(made), is_scalar=True)
+
+    def _number(self, value: Any, path: Path) -> Any:
+        tracer = self.tracer
+        if isinstance(value, int) and not isinstance(value, bool) and not _INT64.min <= value <= _INT64.max:
+            return self._constant(value, path, "it does not fit 64 bits")
+        dtype = np.dtype(type(value)) if not isinstance(value, int) or isinstance(value, bool) else np.dtype(np.int64)
+        argument = Argument(_program_name(tracer, path), "scalar", path, str(dtype), weak=True, value=value)
+        tracer.arguments.append(argument)
+        argument.program_value = _argument_value(tracer, "scalar", argument.name, dtype, ())
+        if isinstance(value, int) and not isinstance(value, bool):
+            return SymInt(tracer, tracer.new_symbol(argument.name, value, extent=False))
+        return SymScalar(tracer, argument.program_value, value, frozenset({argument.name}))
+
+
+def _argument_value(tracer: Tracer, operation: str, name: str, dtype: np.dtype[Any], shape: list[Size] | tuple[()]) -> Value:
+    value = tracer.add(operation, (), {}, dtype, shape)
+    value.name = name
+    return value
+
+
+def refuse_array(tracer: Tracer, value: np.ndarray[Any, Any], where: str) -> None:
+    """TraceError for the arrays that are not plain arrays of numbers."""
+    if type(value) is not np.ndarray and not isinstance(value, np.memmap):
+        raise tracer.error(
+            f"{where} is a {type(value).__module__}.{type(value).__qualname__}",
+            "its operations are not those of a plain array",
+            f"Pass np.asarray({where}).",
+            "array type",
+        )
+    if value.dtype.kind not in "biuf" or value.dtype == np.longdouble:
+        why = {
+            "c": "complex arrays are not compiled in this release",
+            "O": "object arrays hold Python objects, which only Python can work on",
+        }.get(value.dtype.kind, "only booleans, integers and floats of up to 64 bits are compiled")
+        raise tracer.error(
+            f"{where} is {value.dtype}[{', '.join(map(str, value.shape))}]",
+            why,
+            "Convert it with astype, or leave it out of the compiled function.",
+            "dtype",
+        )
+
+
+def fix_scalar(tracer: Tracer, name: str) -> None:
+    """The scalar argument `name` becomes a guarded constant."""
+    if name in tracer.sizes:
+        tracer.fix_symbol(name)
+        return
+    for argument in tracer.arguments:
+        if argument.name == name and argument.kind == "scalar":
+            argument.kind = "constant"
+            argument.reason = f"its value decides Python structure at line {tracer.root_line()}"
+            tracer.python_guards[(argument.path, "equal")] = PythonGuard(
+                argument.path, "equal", argument.value, argument.reason
+            )
+
+
+class Missing(Exception):
+    """A path that leads nowhere in this call."""
+
+
+def follow(path: Path, parameters: Mapping[str, Any], function: Any) -> Any:
+    """The value at `path` in a call. Raises Missing."""
+    kind, name = path[0]
+    try:
+        value: Any
+        if kind in ("global_of", "closure_of"):
+            function, name = name
+        if kind == "parameter":
+            value = parameters[name]
+        elif kind in ("global", "global_of"):
+            value = function.__globals__[name]
+        elif kind in ("closure", "closure_of"):
+            value = function.__closure__[function.__code__.co_freevars.index(name)].cell_contents
+        elif kind == "module":
+            value = getattr(sys.modules[name[0]], name[1])
+        else:
+            raise Missing(str(path))
+        for step, key in path[1:]:
+            value = getattr(value, key) if step == "attribute" else value[key]
+    except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
+        raise Missing(path_text(path)) from error
+    return value

@@ -1,0 +1,395 @@
+"""Symbolic arrays: what stands for an ndarray or a NumPy scalar while a function is traced.
+
+An array is a storage and a chain of views on it. A write makes a new version of the storage's value (SSA), which every
+view on it then sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .graph import NEWAXIS, NewAxis, Slice, Value
+from .scalars import SymInt, Symbolic
+from .sizes import Size
+
+if TYPE_CHECKING:
+    from .tracer import Argument, Tracer
+
+
+@dataclass(eq=False)
+class Storage:
+    """One piece of memory: its present value, and whose it is."""
+
+    value: Value
+    argument: Argument | None = None
+    # C-contiguous for certain: then a reshape of it is a view for certain.
+    c_order: bool = False
+    version: int = 0
+
+
+@dataclass(frozen=True)
+class View:
+    """One step from a storage to what is seen of it."""
+
+    operation: str  # index, transpose, reshape, broadcast_to
+    attributes: dict[str, Any] = field(hash=False)
+    shape: tuple[Size, ...]
+    # NumPy decides by the strides whether this is a view or a copy.
+    uncertain: bool = False
+
+    def apply(self, tracer: Tracer, value: Value) -> Value:
+        return tracer.add(self.operation, (value,), self.attributes, value.dtype, self.shape)
+
+
+class SymArray(Symbolic):
+    """An ndarray (or, with `is_scalar`, a NumPy scalar) of the traced function."""
+
+    __slots__ = ("_read", "chain", "dtype", "is_scalar", "sizes", "storage", "version")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        tracer: Tracer,
+        storage: Storage,
+        chain: tuple[View, ...] = (),
+        is_scalar: bool = False,
+    ) -> None:
+        self.tracer = tracer
+        self.storage = storage
+        self.chain = chain
+        self.dtype = storage.value.dtype
+        self.sizes: tuple[Size, ...] = chain[-1].shape if chain else storage.value.shape
+        self.is_scalar = is_scalar
+        self.version = storage.version
+        self._read: tuple[int, Value] | None = None
+
+    @classmethod
+    def fresh(cls, tracer: Tracer, value: Value, is_scalar: bool | None = None, c_order: bool = False) -> SymArray:
+        """A new array that holds `value`; 0-d results of NumPy calls are scalars."""
+        scalar = not value.shape if is_scalar is None else is_scalar
+        return cls(tracer, Storage(value, c_order=c_order), is_scalar=scalar)
+
+    def view(self, view: View, is_scalar: bool = False) -> SymArray:
+        return SymArray(self.tracer, self.storage, (*self.chain, view), is_scalar)
+
+    # -- reading and writing -----------------------------------------------------------------------
+
+    def read(self) -> Value:
+        """The value at this point of the function."""
+        if not self.chain:
+            return self.storage.value
+        if self.is_scalar and self._read is not None:
+            return self._read[1]  # a NumPy scalar is a copy
+        if self._read is None or self._read[0] != self.storage.version:
+            if self.storage.version != self.version and any(view.uncertain for view in self.chain):
+                raise self.tracer.error(
+                    "reading a reshaped array after the array itself was written",
+                    "whether NumPy's reshape is a view or a copy depends on the memory layout here",
+                    "Reshape after the last write, or take a .copy().",
+                    "reshape",
+                )
+            value = self.storage.value
+            for view in self.chain:
+                value = view.apply(self.tracer, value)
+            self._read = (self.storage.version, value)
+        return self._read[1]
+
+    def write(self, value: Value) -> None:
+        """Replace all that this array shows; `value` has its dtype and its shape."""
+        argument = self.storage.argument
+        if argument is not None:
+            raise self.tracer.error(
+                f"writing into {argument.name}, which the caller passed in"
+                if argument.kind == "array"
+                else f"writing into {argument.name}, which lives outside of the function",
+                "in-place writes to arguments are not compiled in this release",
+                f"Work on a copy ({argument.name}.copy()) and return it.",
+                "in-place write",
+            )
+        for view in self.chain:
+            if view.operation == "broadcast_to":
+                raise ValueError("assignment destination is read-only")
+            if view.uncertain:
+                raise self.tracer.error(
+                    "writing through a reshaped array",
+                    "whether NumPy's reshape is a view or a copy depends on the memory layout here",
+                    "Write before the reshape, or take a .copy().",
+                    "reshape",
+                )
+        self.storage.value = self._rebuilt(self.storage.value, self.chain, value)
+        self.storage.version += 1
+
+    def _rebuilt(self, base: Value, chain: tuple[View, ...], value: Value) -> Value:
+        if not chain:
+            return value
+        view = chain[0]
+        inner = self._rebuilt(view.apply(self.tracer, base), chain[1:], value) if len(chain) > 1 else value
+        tracer = self.tracer
+        if view.operation == "transpose":
+            axes: list[int] = view.attributes["axes"]
+            inverse = [axes.index(axis) for axis in range(len(axes))]
+            return tracer.add("transpose", (inner,), {"axes": inverse}, base.dtype, base.shape)
+        if view.operation == "reshape":
+            return tracer.add("reshape", (inner,), {}, base.dtype, base.shape)
+        items = view.attributes["index"]
+        if any(isinstance(item, NewAxis) for item in items):
+            kept = [item for item in items if not isinstance(item, Size)]
+            drop = [
+                Size.constant(0) if isinstance(item, NewAxis) else Slice(Size.constant(0), 1) for item in kept
+            ]
+            shape = [n for n, item in zip(inner.shape, kept, strict=True) if not isinstance(item, NewAxis)]
+            inner = tracer.add("index", (inner,), {"index": drop}, inner.dtype, shape)
+            items = [item for item in items if not isinstance(item, NewAxis)]
+        return tracer.add("update", (base, inner), {"index": items}, base.dtype, base.shape)
+
+    # -- what NumPy code asks of an array ------------------------------------------------------------
+
+    def _int(self, size: Size) -> Any:
+        size = self.tracer.resolve(size)
+        return size.constant_part if size.is_constant else SymInt(self.tracer, size)
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        return tuple(self._int(size) for size in self.sizes)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def size(self) -> Any:
+        total = Size.constant(1)
+        for size in self.sizes:
+            total = total * self.tracer.resolve(size)
+        return self._int(total)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> Any:
+        return self.size * self.itemsize
+
+    @property
+    def T(self) -> SymArray:
+        return self.transpose()
+
+    @property
+    def mT(self) -> SymArray:
+        return self.swapaxes(-1, -2)
+
+    @property
+    def real(self) -> SymArray:
+        return self
+
+    @property
+    def imag(self) -> Any:
+        return self._call(np.zeros_like)
+
+    def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        from ..ops import call_numpy
+
+        return call_numpy(self.tracer, function, (self, *args), kwargs)
+
+    def _method(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        from ..ops import call_method
+
+        return call_method(self.tracer, name, (self, *args), kwargs)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(str(self.tracer.resolve(size)) for size in self.sizes)
+        return f"<array {self.dtype}[{sizes}]>"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if hasattr(np.ndarray, name):
+            raise self.tracer.error(
+                f"array.{name} on {self.dtype}[{', '.join(str(s) for s in self.sizes)}]",
+                "there is no rule for it",
+                "Leave it out of the compiled function.",
+                name,
+            )
+        raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
+
+    def _concrete(self, what: str) -> Any:
+        raise self.tracer.error(
+            f"{what} of a traced array, {self.dtype}[{', '.join(str(self.tracer.resolve(s)) for s in self.sizes)}]",
+            "its elements are known only when the compiled function runs",
+            "Use np.where for a choice between values, or leave the branch or loop out of the compiled function.",
+            what,
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self._concrete("loops: the truth value"))
+
+    def __float__(self) -> float:
+        return float(self._concrete("the float value"))
+
+    def __int__(self) -> int:
+        return int(self._concrete("the int value"))
+
+    def __index__(self) -> int:
+        return int(self._concrete("the index value"))
+
+    def __complex__(self) -> complex:
+        return complex(self._concrete("the complex value"))
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._concrete("the contents")
+
+    def __contains__(self, item: Any) -> bool:
+        return bool(self._concrete("membership (in)"))
+
+    def item(self, *args: Any) -> Any:
+        return self._concrete(".item()")
+
+    def tolist(self) -> Any:
+        return self._concrete(".tolist()")
+
+    def __len__(self) -> int:
+        if not self.sizes:
+            raise TypeError("len() of unsized object")
+        return self.tracer.fix(self.sizes[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.sizes:
+            raise TypeError("iteration over a 0-d array")
+        from .tracer import MAX_UNROLLED_TRIPS
+
+        if self.tracer.value_of(self.sizes[0]) > MAX_UNROLLED_TRIPS:
+            raise self.tracer.error(
+                f"loops: iterating over {self.tracer.value_of(self.sizes[0])} rows of an array",
+                f"a loop over a traced size is unrolled up to {MAX_UNROLLED_TRIPS} trips in this release",
+                "Write it with array operations, or leave the loop out of the compiled function.",
+                "for",
+            )
+        return iter([self[k] for k in range(self.tracer.fix(self.sizes[0]))])
+
+    def __getitem__(self, key: Any) -> Any:
+        from ..ops.indexing import get_item
+
+        return get_item(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        from ..ops.indexing import set_item
+
+        set_item(self, key, value)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return self._concrete("round()")
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __copy__(self) -> SymArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> SymArray:
+        return self.copy()
+
+    def copy(self, order: str = "C") -> SymArray:
+        return self._call(np.copy)
+
+    def transpose(self, *axes: Any) -> SymArray:
+        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+            return self._call(np.transpose, axes[0])
+        return self._call(np.transpose, axes or None)
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> SymArray:
+        new = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        return self._call(np.reshape, tuple(new), order=order, copy=copy)
+
+    def ravel(self, order: str = "C") -> SymArray:
+        return self._call(np.ravel, order=order)
+
+    def swapaxes(self, a: int, b: int) -> SymArray:
+        return self._call(np.swapaxes, a, b)
+
+    def squeeze(self, axis: Any = None) -> SymArray:
+        return self._call(np.squeeze, axis=axis)
+
+    def flatten(self, order: str = "C") -> SymArray:
+        return self._method("flatten", order=order)
+
+    def astype(self, *args: Any, **kwargs: Any) -> SymArray:
+        return self._method("astype", *args, **kwargs)
+
+    def fill(self, value: Any) -> None:
+        self[...] = value
+
+    def conj(self) -> SymArray:
+        return self._call(np.conjugate)
+
+    conjugate = conj
+
+
+def _reducing(name: str) -> Any:
+    def method(self: SymArray, *args: Any, **kwargs: Any) -> Any:
+        return self._call(getattr(np, name), *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+for _name in ("sum", "prod", "max", "min", "argmax", "argmin", "mean", "var", "std", "any", "all", "clip", "dot"):
+    setattr(SymArray, _name, _reducing(_name))
+for _name in ("ptp", "round", "cumsum", "cumprod", "repeat", "take", "nonzero", "argsort", "diagonal", "trace"):
+    if hasattr(np.ndarray, _name):
+        setattr(SymArray, _name, _reducing(_name))
+
+
+def _operator(ufunc: np.ufunc, swapped: bool) -> Any:
+    def method(self: SymArray, other: Any) -> Any:
+        from ..ops import apply_operator
+
+        if not _is_operand(other):
+            return NotImplemented
+        return apply_operator(self.tracer, ufunc, (other, self) if swapped else (self, other))
+
+    return method
+
+
+def _in_place(ufunc: np.ufunc) -> Any:
+    def method(self: SymArray, other: Any) -> Any:
+        from ..ops import apply_in_place
+
+        return apply_in_place(self, ufunc, other)
+
+    return method
+
+
+def _unary(ufunc: np.ufunc) -> Any:
+    def method(self: SymArray) -> Any:
+        from ..ops import apply_ufunc
+
+        return apply_ufunc(self.tracer, ufunc, (self,))
+
+    return method
+
+
+def _is_operand(other: Any) -> bool:
+    return isinstance(other, (int, float, complex, np.ndarray, np.generic, Symbolic, list, tuple))
+
+
+for _name, _ufunc in {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
+    "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "lshift": np.left_shift, "rshift": np.right_shift,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+}.items():  # fmt: skip
+    setattr(SymArray, f"__{_name}__", _operator(_ufunc, False))
+    setattr(SymArray, f"__r{_name}__", _operator(_ufunc, True))
+    setattr(SymArray, f"__i{_name}__", _in_place(_ufunc))
+for _name, _ufunc in {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+}.items():  # fmt: skip
+    setattr(SymArray, f"__{_name}__", _operator(_ufunc, False))
+for _name, _ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
+    setattr(SymArray, f"__{_name}__", _unary(_ufunc))
+
+__all__ = ["NEWAXIS", "Storage", "SymArray", "View"]

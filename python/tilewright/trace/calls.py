@@ -1,0 +1,400 @@
+"""Calls of an interpreted function: which are followed, which have a rule, which run as they are, which are refused."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import operator
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..ops import FUNCTIONS, apply_ufunc, call_numpy, is_symbolic, python_scalar_cast, scalar_constructor
+from ..ops.reductions import reduce_ufunc
+from .arrays import SymArray
+from .scalars import SymInt, SymScalar
+from .source import source_of
+
+if TYPE_CHECKING:
+    from ..errors import TraceError
+    from .arguments import Inputs
+    from .tracer import Tracer
+
+# What happens at every call in plain Python would happen once, while tracing.
+_STATEMENTS_OF_THE_CALL: dict[Any, str] = {
+    print: "print()", input: "input()", open: "open()", exec: "exec()", eval: "eval()", compile: "compile()",
+    breakpoint: "breakpoint()", setattr: "setattr()", delattr: "delattr()", globals: "globals()", locals: "locals()",
+    vars: "vars()", __import__: "__import__()",
+}  # fmt: skip
+_EFFECT_MODULES = frozenset(
+    """time datetime random os sys io socket subprocess shutil pathlib logging warnings threading multiprocessing
+    asyncio urllib http requests tempfile pickle json csv gc secrets uuid getpass platform signal select""".split()
+)
+_PURE_MODULES = frozenset(
+    """math cmath builtins operator _operator itertools functools _functools collections _collections numbers string
+    re copy typing dataclasses enum fractions decimal statistics""".split()
+)
+_MUTATORS = frozenset(
+    """append extend insert pop remove clear update add setdefault sort reverse popitem discard __setitem__
+    __delitem__ appendleft popleft""".split()
+)
+
+
+class SymRange:
+    """range() with a size among its limits."""
+
+    def __init__(self, start: Any, stop: Any, step: Any) -> None:
+        self.start, self.stop, self.step = start, stop, step
+
+    def trips(self) -> Any:
+        step = self.step.__index__()
+        length = self.stop - self.start if step > 0 else self.start - self.stop
+        if length <= 0:
+            return 0
+        return (length + (abs(step) - 1)) // abs(step)
+
+    def items(self) -> list[Any]:
+        trips = self.trips()
+        return [self.start + k * self.step.__index__() for k in range(trips.__index__())]
+
+    def __len__(self) -> int:
+        return int(self.trips().__index__())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items())
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.items()[key]
+
+
+class Calls:
+    """The part of the interpreter that calls."""
+
+    tracer: Tracer
+    inputs: Inputs
+
+    if TYPE_CHECKING:
+        frame: Any
+
+        def at(self, node: ast.AST) -> None: ...
+        def error(self, node: ast.AST, asked: str, why: str, what_to_do: str) -> TraceError: ...
+        def evaluate(self, node: ast.expr) -> Any: ...
+        def get_attribute(self, node: ast.AST, owner: Any, name: str) -> Any: ...
+        def run_node(self, *args: Any) -> Any: ...
+
+    # -- call expressions ----------------------------------------------------------------------------------
+
+    def call_expression(self, node: ast.Call) -> Any:
+        function = self.evaluate(node.func)
+        args: list[Any] = []
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                args.extend(self.evaluate(argument.value))
+            else:
+                args.append(self.evaluate(argument))
+        kwargs: dict[str, Any] = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                kwargs.update(self.evaluate(keyword.value))
+            else:
+                kwargs[keyword.arg] = self.evaluate(keyword.value)
+        self.at(node)
+        return self.call(node, function, args, kwargs)
+
+    def call(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        from .interpreter import InterpretedFunction
+
+        if isinstance(function, InterpretedFunction):
+            return self.call_interpreted(function, args, kwargs)
+        special = self._special(function)
+        if special is not None:
+            return special(node, *args, **kwargs)
+        try:
+            what = _STATEMENTS_OF_THE_CALL.get(function)
+        except TypeError:
+            what = None
+        if what is not None:
+            raise self._refuse_effect(node, what)
+        if isinstance(function, np.ufunc):
+            if any(is_symbolic(a) for a in args) or any(is_symbolic(v) for v in kwargs.values()):
+                return apply_ufunc(self.tracer, function, args, **kwargs)
+            return function(*args, **kwargs)
+        bound_to = getattr(function, "__self__", None)
+        if isinstance(bound_to, np.ufunc):
+            if function.__name__ == "reduce" and is_symbolic(args):
+                return reduce_ufunc(self.tracer, bound_to, args, kwargs)
+            return function(*args, **kwargs)
+        handler = self._rule_for(function)
+        if handler is not None:
+            return call_numpy(self.tracer, function, args, kwargs)
+        if isinstance(function, type):
+            return self._call_class(node, function, args, kwargs)
+        module = getattr(function, "__module__", None) or ""
+        if isinstance(bound_to, (SymArray, SymInt, SymScalar)):
+            return function(*args, **kwargs)
+        if isinstance(function, types.MethodType):
+            return self.call_function(function.__func__, [function.__self__, *args], kwargs)
+        if isinstance(function, functools.partial):
+            return self.call(node, function.func, [*function.args, *args], {**function.keywords, **kwargs})
+        if module.split(".")[0] == "numpy":
+            return self._call_numpy_function(node, function, args, kwargs)
+        if module.split(".")[0] in _EFFECT_MODULES:
+            raise self._refuse_effect(node, f"{module}.{getattr(function, '__name__', 'call')}()")
+        if isinstance(function, types.FunctionType):
+            if module.split(".")[0] in _PURE_MODULES and module.split(".")[0] in sys.stdlib_module_names:
+                return function(*args, **kwargs)
+            return self.call_function(function, args, kwargs)
+        if isinstance(bound_to, (list, dict, set)) or type(bound_to).__name__ in ("deque",):
+            name = function.__name__
+            if name in _MUTATORS and self.inputs.is_outer(bound_to):
+                raise self.error(node, f"{ast.unparse(node.func)}() on something outside of the function",
+                                 "it would happen only once, while tracing",
+                                 "Return the value, and collect it at the caller.")  # fmt: skip
+            return function(*args, **kwargs)
+        wrapped = getattr(function, "__wrapped__", None)
+        if isinstance(wrapped, types.FunctionType):
+            # A jit function, or one behind lru_cache: what it computes is what it wraps.
+            return self.call_function(wrapped, args, kwargs)
+        if isinstance(function, (types.BuiltinFunctionType, types.BuiltinMethodType, types.MethodWrapperType)):
+            if module.split(".")[0] in _PURE_MODULES or isinstance(
+                bound_to, (str, bytes, int, float, complex, tuple, range, slice, frozenset, np.ndarray, np.generic)
+            ):
+                return function(*args, **kwargs)
+            if isinstance(bound_to, (np.random.Generator, np.random.RandomState)):
+                raise self._refuse_effect(node, "a random draw")
+            raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")
+        if isinstance(function, (operator.itemgetter, operator.attrgetter)):
+            return function(*args, **kwargs)
+        call_method = getattr(type(function), "__call__", None)
+        if isinstance(call_method, types.FunctionType):
+            return self.call_function(call_method, [function, *args], kwargs)
+        if isinstance(function, types.MethodDescriptorType):
+            return function(*args, **kwargs)
+        if not callable(function):
+            raise TypeError(f"'{type(function).__name__}' object is not callable")
+        raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")
+
+    def _refuse_effect(self, node: ast.Call, what: str) -> TraceError:
+        return self.error(
+            node,
+            f"{what} in {ast.unparse(node)[:80]}",
+            "it is a fallback statement: it has to happen at every call, and a compiled function would do it never",
+            "Move it to the caller, or leave it out of the compiled function.",
+        )
+
+    def _rule_for(self, function: Any) -> Any:
+        try:
+            return FUNCTIONS.get(function)
+        except TypeError:
+            return None
+
+    def _call_numpy_function(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        module = function.__module__ or ""
+        if module.startswith("numpy.random") or isinstance(getattr(function, "__self__", None), np.random.RandomState):
+            raise self._refuse_effect(node, "a random draw")
+        if is_symbolic(args) or is_symbolic(kwargs):
+            return call_numpy(self.tracer, function, args, kwargs)
+        if module in ("numpy.lib._npyio_impl", "numpy.lib.npyio"):
+            raise self._refuse_effect(node, "file input/output")
+        return function(*args, **kwargs)
+
+    # -- functions with source --------------------------------------------------------------------------------
+
+    def call_function(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A Python function: its source is interpreted too; without source it is traced by the protocols."""
+        if not isinstance(function, types.FunctionType):
+            wrapped = getattr(function, "__wrapped__", None)
+            if isinstance(wrapped, types.FunctionType):
+                return self.call_function(wrapped, args, kwargs)
+            return function(*args, **kwargs)
+        node = source_of(function)
+        if node is None:
+            return function(*args, **kwargs)
+        # Binding first: a wrong call raises Python's own TypeError.
+        inspect.signature(function).bind(*args, **kwargs)
+        defaults = self._defaults_of(function)
+        variables = bind_arguments(function.__name__, node.args, defaults, args, kwargs)
+        return self.run_node(node, function, None, variables, function.__code__.co_filename, function.__name__)
+
+    def _defaults_of(self, function: types.FunctionType) -> dict[str, Any]:
+        code = function.__code__
+        names = code.co_varnames[: code.co_argcount]
+        values = function.__defaults__ or ()
+        defaults = dict(zip(names[len(names) - len(values) :], values, strict=True))
+        return defaults | (function.__kwdefaults__ or {})
+
+    def call_interpreted(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        variables = bind_arguments(function.__name__, function.node.args, function.defaults, args, kwargs)
+        file = self.tracer.frames[-1][0] if self.tracer.frames else self.tracer.file
+        return self.run_node(function.node, None, function.frame, variables, file, function.__name__)
+
+    # -- classes and builtins -----------------------------------------------------------------------------------
+
+    def _call_class(self, node: ast.Call, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if issubclass(cls, np.generic):
+            if is_symbolic(args):
+                return scalar_constructor(self.tracer, cls, *args)
+            return cls(*args, **kwargs)
+        if issubclass(cls, BaseException) or cls.__module__.split(".")[0] in ("numpy", "builtins", "functools", "itertools"):
+            return cls(*args, **kwargs)
+        if cls.__module__.split(".")[0] in _PURE_MODULES or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
+            return cls(*args, **kwargs)
+        raise self.error(
+            node,
+            f"making a {cls.__name__} object",
+            "objects are only read in a compiled function",
+            "Make it at the caller and pass it in, or use plain arrays and tuples.",
+        )
+
+    def _special(self, function: Any) -> Callable[..., Any] | None:
+        try:
+            name = _SPECIAL.get(function)
+        except TypeError:
+            return None
+        return getattr(self, name) if name is not None else None
+
+    def _len(self, node: ast.Call, value: Any) -> Any:
+        if isinstance(value, SymArray):
+            if not value.ndim:
+                raise TypeError("len() of unsized object")
+            return value.shape[0]
+        if isinstance(value, SymRange):
+            return value.trips()
+        return len(value)
+
+    def _range(self, node: ast.Call, *limits: Any) -> Any:
+        if any(isinstance(limit, (SymInt, SymArray)) for limit in limits):
+            start, stop, step = (0, limits[0], 1) if len(limits) == 1 else (*limits, 1)[:3]
+            for limit in (start, stop, step):
+                if isinstance(limit, SymArray):
+                    raise self.error(node, f"loops: {ast.unparse(node)}, with an element of an array as limit",
+                                     "how often it runs is known only when the compiled function runs",
+                                     "Write it with array operations, or leave it out of the compiled function.")  # fmt: skip
+            return SymRange(start, stop, step)
+        return range(*limits)
+
+    def _int(self, node: ast.Call, *args: Any, **kwargs: Any) -> Any:
+        return self._python_cast(int, *args, **kwargs)
+
+    def _float(self, node: ast.Call, *args: Any, **kwargs: Any) -> Any:
+        return self._python_cast(float, *args, **kwargs)
+
+    def _bool(self, node: ast.Call, *args: Any) -> Any:
+        return self._python_cast(bool, *args)
+
+    def _python_cast(self, target: type, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and isinstance(args[0], (SymInt, SymScalar)):
+            return python_scalar_cast(self.tracer, target, args[0])
+        return target(*args, **kwargs)
+
+    def _isinstance(self, node: ast.Call, value: Any, kinds: Any) -> bool:
+        stand_in: Any = value
+        if isinstance(value, SymArray):
+            stand_in = value.dtype.type(0) if value.is_scalar else np.empty(0, value.dtype)
+        elif isinstance(value, SymInt):
+            stand_in = 0
+        elif isinstance(value, SymScalar):
+            stand_in = value.hint
+        return isinstance(stand_in, kinds)
+
+    def _type(self, node: ast.Call, value: Any, *rest: Any) -> Any:
+        if isinstance(value, SymArray):
+            return value.dtype.type if value.is_scalar else np.ndarray
+        if isinstance(value, SymInt):
+            return int
+        if isinstance(value, SymScalar):
+            return type(value.hint)
+        return type(value, *rest)
+
+    def _getattr(self, node: ast.Call, owner: Any, name: str, *default: Any) -> Any:
+        try:
+            return self.get_attribute(node, owner, name)
+        except AttributeError:
+            if default:
+                return default[0]
+            raise
+
+    def _sum(self, node: ast.Call, items: Any, start: Any = 0) -> Any:
+        # sum() adds from the left, an array's rows too.
+        for item in items:
+            start = start + item
+        return start
+
+    def _extreme(self, node: ast.Call, compare: Callable[[Any, Any], Any], name: str, args: Any, key: Any) -> Any:
+        items = list(args[0]) if len(args) == 1 else list(args)
+        if not items:
+            raise ValueError(f"{name}() arg is an empty sequence")
+        best = items[0]
+        for item in items[1:]:
+            keys = (item, best) if key is None else (self.call(node, key, [item], {}), self.call(node, key, [best], {}))
+            if isinstance(keys[0], SymArray) or isinstance(keys[1], SymArray):
+                raise self.error(node, f"{ast.unparse(node)}, {name}() of array elements",
+                                 "it branches on data", f"Use np.{name}imum.")  # fmt: skip
+            if compare(*keys):
+                best = item
+        return best
+
+    def _min(self, node: ast.Call, *args: Any, key: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            return min(*args, **kwargs)
+        return self._extreme(node, operator.lt, "min", args, key)
+
+    def _max(self, node: ast.Call, *args: Any, key: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            return max(*args, **kwargs)
+        return self._extreme(node, operator.gt, "max", args, key)
+
+    def _map(self, node: ast.Call, function: Any, *iterables: Any) -> Any:
+        return iter([self.call(node, function, list(items), {}) for items in zip(*iterables)])  # noqa: B905
+
+    def _filter(self, node: ast.Call, function: Any, items: Any) -> Any:
+        return iter([i for i in items if (i if function is None else self.call(node, function, [i], {}))])
+
+    def _sorted(self, node: ast.Call, items: Any, *, key: Any = None, reverse: bool = False) -> Any:
+        wrapped = None if key is None else (lambda item: self.call(node, key, [item], {}))
+        return sorted(items, key=wrapped, reverse=reverse)
+
+    def _reduce(self, node: ast.Call, function: Any, items: Any, *initial: Any) -> Any:
+        return functools.reduce(lambda a, b: self.call(node, function, [a, b], {}), items, *initial)
+
+
+
+_SPECIAL: dict[Any, str] = {
+    len: "_len", range: "_range", int: "_int", float: "_float", bool: "_bool", isinstance: "_isinstance",
+    type: "_type", getattr: "_getattr", sum: "_sum", min: "_min", max: "_max", map: "_map", filter: "_filter",
+    sorted: "_sorted", functools.reduce: "_reduce",
+}  # fmt: skip
+
+
+def bind_arguments(
+    name: str, arguments: ast.arguments, defaults: dict[str, Any], args: list[Any], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    """Python's binding of a call to parameters; TypeError where it does not fit."""
+    variables: dict[str, Any] = {}
+    positional = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
+    remaining = dict(kwargs)
+    if len(args) > len(positional) and arguments.vararg is None:
+        raise TypeError(f"{name}() takes {len(positional)} positional arguments but {len(args)} were given")
+    variables.update(zip(positional, args, strict=False))
+    if arguments.vararg is not None:
+        variables[arguments.vararg.arg] = tuple(args[len(positional) :])
+    position_only = {a.arg for a in arguments.posonlyargs}
+    for parameter in [*positional[len(args) :], *(a.arg for a in arguments.kwonlyargs)]:
+        if parameter in remaining and parameter not in position_only:
+            variables[parameter] = remaining.pop(parameter)
+        elif parameter in defaults:
+            variables[parameter] = defaults[parameter]
+        else:
+            raise TypeError(f"{name}() missing 1 required argument: '{parameter}'")
+    if arguments.kwarg is not None:
+        variables[arguments.kwarg.arg] = remaining
+    elif remaining:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(remaining))}'")
+    return variables
+
+
+__all__ = ["Calls", "SymRange", "bind_arguments"]

@@ -1,0 +1,262 @@
+"""Expressions of an interpreted function."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import types
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .arrays import SymArray
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..errors import TraceError
+    from .arguments import Inputs
+    from .tracer import Tracer
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.MatMult: operator.matmul,
+    ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}  # fmt: skip
+_IN_PLACE: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.iadd, ast.Sub: operator.isub, ast.Mult: operator.imul, ast.Div: operator.itruediv,
+    ast.FloorDiv: operator.ifloordiv, ast.Mod: operator.imod, ast.Pow: operator.ipow, ast.MatMult: operator.imatmul,
+    ast.LShift: operator.ilshift, ast.RShift: operator.irshift, ast.BitAnd: operator.iand, ast.BitOr: operator.ior,
+    ast.BitXor: operator.ixor,
+}  # fmt: skip
+_UFUNCS: dict[type[ast.operator], np.ufunc] = {
+    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide,
+    ast.FloorDiv: np.floor_divide, ast.Mod: np.remainder, ast.Pow: np.power, ast.MatMult: np.matmul,
+    ast.LShift: np.left_shift, ast.RShift: np.right_shift, ast.BitAnd: np.bitwise_and, ast.BitOr: np.bitwise_or,
+    ast.BitXor: np.bitwise_xor,
+}  # fmt: skip
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
+}  # fmt: skip
+_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
+}  # fmt: skip
+
+
+class Expressions:
+    """The part of the interpreter that evaluates expressions."""
+
+    tracer: Tracer
+    inputs: Inputs
+
+    if TYPE_CHECKING:
+        frame: Any
+
+        def at(self, node: ast.AST) -> None: ...
+        def error(self, node: ast.AST, asked: str, why: str, what_to_do: str) -> TraceError: ...
+        def truth(self, node: ast.AST, value: Any, what: str) -> bool: ...
+        def load(self, node: ast.Name) -> Any: ...
+        def make_function(self, node: Any) -> Any: ...
+        def assign(self, target: ast.expr, value: Any) -> None: ...
+        def iterate(self, node: ast.AST, value: Any) -> Iterable[Any]: ...
+        def call_expression(self, node: ast.Call) -> Any: ...
+
+    def evaluate(self, node: ast.expr) -> Any:
+        kind = type(node).__name__
+        method = getattr(self, f"_eval_{kind}", None)
+        if method is None:
+            raise self.error(node, f"a {kind} expression", "it has no meaning in a compiled function",
+                             "Leave it out of the compiled function.")  # fmt: skip
+        return method(node)
+
+    def _eval_Constant(self, node: ast.Constant) -> Any:
+        return node.value
+
+    def _eval_Name(self, node: ast.Name) -> Any:
+        self.at(node)
+        return self.load(node)
+
+    def _eval_Tuple(self, node: ast.Tuple) -> Any:
+        return tuple(self._elements(node.elts))
+
+    def _eval_List(self, node: ast.List) -> Any:
+        return self._elements(node.elts)
+
+    def _eval_Set(self, node: ast.Set) -> Any:
+        return set(self._elements(node.elts))
+
+    def _elements(self, nodes: list[ast.expr]) -> list[Any]:
+        items: list[Any] = []
+        for element in nodes:
+            if isinstance(element, ast.Starred):
+                items.extend(self.evaluate(element.value))
+            else:
+                items.append(self.evaluate(element))
+        return items
+
+    def _eval_Dict(self, node: ast.Dict) -> Any:
+        table: dict[Any, Any] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                table.update(self.evaluate(value))
+            else:
+                table[self.evaluate(key)] = self.evaluate(value)
+        return table
+
+    def _eval_BinOp(self, node: ast.BinOp) -> Any:
+        left, right = self.evaluate(node.left), self.evaluate(node.right)
+        self.at(node)
+        return _BINARY[type(node.op)](left, right)
+
+    def in_place(self, node: ast.operator, left: Any, right: Any) -> Any:
+        return _IN_PLACE[type(node)](left, right)
+
+    def ufunc_of(self, node: ast.operator) -> np.ufunc:
+        return _UFUNCS[type(node)]
+
+    def _eval_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        operand = self.evaluate(node.operand)
+        self.at(node)
+        if isinstance(node.op, ast.Not):
+            return not self.truth(node.operand, operand, "a not")
+        return _UNARY[type(node.op)](operand)
+
+    def _eval_BoolOp(self, node: ast.BoolOp) -> Any:
+        is_and = isinstance(node.op, ast.And)
+        value: Any = None
+        for position, part in enumerate(node.values):
+            value = self.evaluate(part)
+            if position == len(node.values) - 1:
+                break
+            if self.truth(part, value, "an and" if is_and else "an or") != is_and:
+                break
+        return value
+
+    def _eval_Compare(self, node: ast.Compare) -> Any:
+        left = self.evaluate(node.left)
+        result: Any = True
+        for position, (operation, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
+            right = self.evaluate(right_node)
+            self.at(node)
+            if isinstance(operation, (ast.In, ast.NotIn)):
+                if isinstance(left, SymArray):
+                    raise self.error(node, f"testing whether {ast.unparse(node.left)} is in something",
+                                     "its elements are known only when the compiled function runs",
+                                     "Use comparisons of arrays.")  # fmt: skip
+                result = (left in right) == isinstance(operation, ast.In)
+            else:
+                result = _COMPARE[type(operation)](left, right)
+            if position < len(node.ops) - 1 and not self.truth(node, result, "a chained comparison"):
+                return result
+            left = right
+        return result
+
+    def _eval_IfExp(self, node: ast.IfExp) -> Any:
+        holds = self.truth(node.test, self.evaluate(node.test), "a conditional expression")
+        return self.evaluate(node.body if holds else node.orelse)
+
+    def _eval_Lambda(self, node: ast.Lambda) -> Any:
+        return self.make_function(node)
+
+    def _eval_NamedExpr(self, node: ast.NamedExpr) -> Any:
+        value = self.evaluate(node.value)
+        self.assign(node.target, value)
+        return value
+
+    def _eval_Starred(self, node: ast.Starred) -> Any:
+        raise self.error(node, "a starred expression here", "there is no rule for it", "Write the items out.")
+
+    def _eval_JoinedStr(self, node: ast.JoinedStr) -> str:
+        parts = []
+        for value in node.values:
+            if isinstance(value, ast.Constant):
+                parts.append(str(value.value))
+            else:
+                assert isinstance(value, ast.FormattedValue)
+                held = self.evaluate(value.value)
+                if isinstance(held, SymArray):
+                    raise self.error(node, f"formatting {ast.unparse(value.value)} into a string",
+                                     "its elements are known only when the compiled function runs",
+                                     "Format it at the caller.")  # fmt: skip
+                spec = self._eval_JoinedStr(value.format_spec) if isinstance(value.format_spec, ast.JoinedStr) else ""
+                if value.conversion == ord("r"):
+                    held = repr(held)
+                parts.append(format(held, spec))
+        return "".join(parts)
+
+    # -- attributes and items ----------------------------------------------------------------------------
+
+    def _eval_Attribute(self, node: ast.Attribute) -> Any:
+        owner = self.evaluate(node.value)
+        self.at(node)
+        return self.get_attribute(node, owner, node.attr)
+
+    def get_attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
+        value = getattr(owner, name)
+        if isinstance(owner, types.ModuleType):
+            if owner.__name__.split(".")[0] in ("numpy", "math", "builtins", "operator", "functools", "itertools"):
+                return value
+            return self.inputs.outside("module", (owner.__name__, name), value)  # type: ignore[arg-type]
+        if isinstance(value, (types.MethodType, types.BuiltinMethodType)):
+            return value
+        return self.inputs.attribute(owner, name, value)
+
+    def _eval_Subscript(self, node: ast.Subscript) -> Any:
+        owner = self.evaluate(node.value)
+        key = self.evaluate_index(node.slice)
+        self.at(node)
+        return owner[key]
+
+    def evaluate_index(self, node: ast.expr) -> Any:
+        return self.evaluate(node)
+
+    def _eval_Slice(self, node: ast.Slice) -> slice:
+        parts = [None if part is None else self.evaluate(part) for part in (node.lower, node.upper, node.step)]
+        return slice(*parts)
+
+    def _eval_Call(self, node: ast.Call) -> Any:
+        return self.call_expression(node)
+
+    # -- comprehensions ------------------------------------------------------------------------------------
+
+    def _eval_ListComp(self, node: ast.ListComp) -> Any:
+        return [self.evaluate(node.elt) for _ in self._comprehend(node.generators)]
+
+    def _eval_SetComp(self, node: ast.SetComp) -> Any:
+        return {self.evaluate(node.elt) for _ in self._comprehend(node.generators)}
+
+    def _eval_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
+        return iter([self.evaluate(node.elt) for _ in self._comprehend(node.generators)])
+
+    def _eval_DictComp(self, node: ast.DictComp) -> Any:
+        table = {}
+        for _ in self._comprehend(node.generators):
+            table[self.evaluate(node.key)] = self.evaluate(node.value)
+        return table
+
+    def _comprehend(self, generators: list[ast.comprehension]) -> Iterator[None]:
+        """Visits each combination; the loop variables are gone afterwards, as in Python."""
+        names = {
+            n.id for g in generators for n in ast.walk(g.target) if isinstance(n, ast.Name)
+        }  # fmt: skip
+        variables = self.frame.variables
+        saved = {name: variables[name] for name in names if name in variables}
+        try:
+            yield from self._visit(generators, 0)
+        finally:
+            for name in names:
+                variables.pop(name, None)
+            variables.update(saved)
+
+    def _visit(self, generators: list[ast.comprehension], depth: int) -> Iterator[None]:
+        if depth == len(generators):
+            yield None
+            return
+        generator = generators[depth]
+        for item in self.iterate(generator.iter, self.evaluate(generator.iter)):
+            self.assign(generator.target, item)
+            if all(self.truth(test, self.evaluate(test), "a condition") for test in generator.ifs):
+                yield from self._visit(generators, depth + 1)

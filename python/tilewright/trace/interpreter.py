@@ -1,0 +1,591 @@
+"""Runs a function's source on symbolic values: plain Python as Python does it, array operations into the program.
+
+Statements are here; expressions are in expressions.py, calls in calls.py. Control flow on traced values is refused at
+one place each (`_branch`, `_loop`), where regions of the program will grow.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..errors import TraceError
+from ..ops import indexing
+from .arguments import Inputs
+from .arrays import SymArray
+from .calls import Calls
+from .expressions import Expressions
+from .graph import PLAIN_OPERATIONS
+from .scalars import SymInt, SymScalar
+from .source import FunctionNode
+from .tracer import MAX_UNROLLED_TRIPS, MAX_VALUES, Tracer
+
+MAX_DEPTH = 32
+
+
+class _Break(Exception):
+    """break"""
+
+
+class _Continue(Exception):
+    """continue"""
+
+
+class _Return(Exception):
+    """return, with its value"""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
+_MISSING = object()
+
+
+class Frame:
+    """The variables of one running function."""
+
+    def __init__(
+        self,
+        node: FunctionNode,
+        function: types.FunctionType | None,
+        parent: Frame | None,
+        is_root: bool,
+    ) -> None:
+        self.node = node
+        self.function = function
+        self.parent = parent
+        self.is_root = is_root
+        self.variables: dict[str, Any] = {}
+        self.locals, self.nonlocals, self.globals = _scopes(node)
+
+    def globals_of(self) -> dict[str, Any]:
+        frame: Frame | None = self
+        while frame is not None:
+            if frame.function is not None:
+                return frame.function.__globals__
+            frame = frame.parent
+        return {}
+
+
+def _scopes(node: FunctionNode) -> tuple[set[str], set[str], set[str]]:
+    """Names that the function binds, and those it declares nonlocal or global."""
+    bound: set[str] = set()
+    nonlocals: set[str] = set()
+    declared_global: set[str] = set()
+    arguments = node.args
+    for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]:
+        if argument is not None:
+            bound.add(argument.arg)
+    body: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
+    while body:
+        item = body.pop()
+        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            bound.add(item.name)
+            continue
+        if isinstance(item, ast.Lambda):
+            continue
+        if isinstance(item, ast.comprehension):
+            # Its target is a variable of the comprehension alone.
+            body.extend([item.iter, *item.ifs])
+            continue
+        if isinstance(item, ast.Name) and isinstance(item.ctx, (ast.Store, ast.Del)):
+            bound.add(item.id)
+        elif isinstance(item, ast.Nonlocal):
+            nonlocals.update(item.names)
+        elif isinstance(item, ast.Global):
+            declared_global.update(item.names)
+        elif isinstance(item, (ast.Import, ast.ImportFrom)):
+            bound.update((alias.asname or alias.name).split(".")[0] for alias in item.names)
+        elif isinstance(item, ast.ExceptHandler) and item.name:
+            bound.add(item.name)
+        body.extend(ast.iter_child_nodes(item))
+    return bound - nonlocals - declared_global, nonlocals, declared_global
+
+
+class InterpretedFunction:
+    """A def or lambda inside of an interpreted function."""
+
+    def __init__(self, interpreter: Interpreter, node: FunctionNode, frame: Frame, defaults: dict[str, Any]) -> None:
+        self.interpreter = interpreter
+        self.node = node
+        self.frame = frame
+        self.defaults = defaults
+        self.__name__ = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.interpreter.call_interpreted(self, list(args), kwargs)
+
+
+class Interpreter(Expressions, Calls):
+    """One trace's interpreter."""
+
+    def __init__(self, tracer: Tracer, inputs: Inputs) -> None:
+        self.tracer = tracer
+        self.inputs = inputs
+        self.frame: Frame = None  # type: ignore[assignment]
+        self.depth = 0
+        self.steps = 0
+        self.active: list[Any] = []
+        # Files of frames, beside self.tracer.frames.
+        self.statements: dict[type[ast.stmt], Callable[[Any], None]] = {
+            ast.Return: self._return,
+            ast.Assign: self._assign,
+            ast.AugAssign: self._augmented,
+            ast.AnnAssign: self._annotated,
+            ast.Expr: self._expression,
+            ast.If: self._branch,
+            ast.For: self._loop,
+            ast.While: self._while,
+            ast.Pass: lambda node: None,
+            ast.Break: self._break,
+            ast.Continue: self._continue,
+            ast.Assert: self._assert,
+            ast.FunctionDef: self._define,
+            ast.Import: self._import,
+            ast.ImportFrom: self._import_from,
+            ast.With: self._with,
+            ast.Try: self._try,
+            ast.Raise: self._raise,
+            ast.Delete: self._delete,
+            ast.Nonlocal: lambda node: None,
+            ast.Global: self._global,
+        }
+
+    # -- functions -------------------------------------------------------------------------------------
+
+    def run_node(
+        self,
+        node: FunctionNode,
+        function: types.FunctionType | None,
+        parent: Frame | None,
+        variables: dict[str, Any],
+        file: str,
+        name: str,
+    ) -> Any:
+        """The body of a function whose parameters are bound."""
+        identity = function.__code__ if function is not None else node
+        if self.active.count(identity) > 0:
+            raise self.tracer.error(
+                f"calling {name}() from within itself",
+                "recursion is not compiled",
+                "Write it as a loop, or leave it out of the compiled function.",
+                "recursion",
+            )
+        if self.depth >= MAX_DEPTH:
+            raise self.tracer.error(
+                f"calling {name}() {self.depth} calls deep",
+                f"calls are followed {MAX_DEPTH} deep",
+                "Leave the inner part out of the compiled function.",
+                "call depth",
+            )
+        self._refuse_generator(node, name)
+        frame = Frame(node, function, parent, is_root=self.depth == 0)
+        frame.variables.update(variables)
+        previous = self.frame
+        self.frame = frame
+        self.depth += 1
+        self.active.append(identity)
+        self.tracer.frames.append([file, name, node.lineno])
+        try:
+            if isinstance(node, ast.Lambda):
+                return self.evaluate(node.body)
+            self.block(node.body)
+            return None
+        except _Return as returned:
+            return returned.value
+        finally:
+            self.tracer.frames.pop()
+            self.active.pop()
+            self.depth -= 1
+            self.frame = previous
+
+    def _refuse_generator(self, node: FunctionNode, name: str) -> None:
+        pending: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
+        while pending:
+            item = pending.pop()
+            if isinstance(item, (ast.Yield, ast.YieldFrom, ast.Await)):
+                word = "async functions are" if isinstance(item, ast.Await) else "generators are"
+                self.at(item)
+                raise self.tracer.error(
+                    f"{name}() uses {type(item).__name__.lower()}",
+                    f"{word} not compiled",
+                    "Return arrays, or leave it out of the compiled function.",
+                    "generator",
+                )
+            if not isinstance(item, (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef)):
+                pending.extend(ast.iter_child_nodes(item))
+
+    def at(self, node: ast.AST) -> None:
+        line = getattr(node, "lineno", None)
+        if line is not None and self.tracer.frames:
+            self.tracer.frames[-1][2] = line
+
+    # -- statements --------------------------------------------------------------------------------------
+
+    def block(self, statements: Iterable[ast.stmt]) -> None:
+        for statement in statements:
+            self.execute(statement)
+
+    def execute(self, node: ast.stmt) -> None:
+        self.steps += 1
+        if self.steps > MAX_VALUES * 10:
+            raise self.error(node, "loops: more than 200,000 statements were interpreted",
+                             "a loop that is unrolled this far does not compile in useful time",
+                             "Write it with array operations, or leave it out of the compiled function.")  # fmt: skip
+        self.at(node)
+        handler = self.statements.get(type(node))
+        if handler is None:
+            raise self.error(
+                node,
+                f"a {_statement_name(node)} statement",
+                "it has no meaning in a compiled function",
+                "Leave it out of the compiled function.",
+            )
+        handler(node)
+
+    def error(self, node: ast.AST, asked: str, why: str, what_to_do: str) -> TraceError:
+        self.at(node)
+        return self.tracer.error(asked, why, what_to_do, type(node).__name__)
+
+    def _return(self, node: ast.Return) -> None:
+        raise _Return(None if node.value is None else self.evaluate(node.value))
+
+    def _break(self, node: ast.Break) -> None:
+        raise _Break
+
+    def _continue(self, node: ast.Continue) -> None:
+        raise _Continue
+
+    def _expression(self, node: ast.Expr) -> None:
+        self.evaluate(node.value)
+
+    def _assign(self, node: ast.Assign) -> None:
+        value = self.evaluate(node.value)
+        for target in node.targets:
+            self.assign(target, value)
+
+    def _annotated(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.assign(node.target, self.evaluate(node.value))
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        if isinstance(target, ast.Name):
+            self.name_value(target.id, value)
+            self.store(target, value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target, value)
+        elif isinstance(target, ast.Subscript):
+            owner = self.evaluate(target.value)
+            key = self.evaluate_index(target.slice)
+            self.refuse_outer(target, owner, f"assigning an item of {ast.unparse(target.value)}")
+            if isinstance(owner, np.ndarray) and isinstance(value, (SymArray, SymInt, SymScalar)):
+                raise self.error(target, "storing a traced value in an array of plain values",
+                                 "the array was made by a call that is not traced",
+                                 "Make it with np.zeros or np.empty inside of the function.")  # fmt: skip
+            owner[key] = value
+            if isinstance(target.value, ast.Name):
+                self.name_value(target.value.id, owner)
+        elif isinstance(target, ast.Attribute):
+            owner = self.evaluate(target.value)
+            if isinstance(owner, SymArray):
+                raise self.error(target, f"assigning the attribute {target.attr} of an array",
+                                 "there is no rule for it", "Use reshape or astype.")  # fmt: skip
+            self.refuse_outer(target, owner, f"assigning {ast.unparse(target)}")
+            raise self.error(
+                target, f"assigning {ast.unparse(target)}", "objects are only read in a compiled function",
+                "Return the value, and assign it at the caller.",
+            )  # fmt: skip
+        else:
+            raise self.error(target, f"assigning to {ast.unparse(target)}", "there is no rule for it",
+                             "Assign to plain names.")  # fmt: skip
+
+    def name_value(self, name: str, value: Any) -> None:
+        """A variable names the value that was computed for it."""
+        if isinstance(value, SymArray) and value.storage.argument is None and not value.chain:
+            held = value.storage.value
+            if not held.user_name and held.operation not in PLAIN_OPERATIONS and name.strip("_"):
+                held.user_name = name
+
+    def _unpack(self, target: ast.Tuple | ast.List, value: Any) -> None:
+        if isinstance(value, SymArray):
+            if any(isinstance(element, ast.Starred) for element in target.elts):
+                items = list(value)
+            else:
+                wanted = len(target.elts)
+                if value.ndim == 0:
+                    raise TypeError("cannot unpack non-iterable scalar")
+                message = f"unpacking {wanted} values"
+                self.tracer.require("==", value.sizes[0], wanted, message, ValueError)
+                items = [value[k] for k in range(wanted)]
+        else:
+            items = list(value)
+        starred = [k for k, element in enumerate(target.elts) if isinstance(element, ast.Starred)]
+        if starred:
+            k = starred[0]
+            after = len(target.elts) - k - 1
+            if len(items) < len(target.elts) - 1:
+                raise ValueError(f"not enough values to unpack (expected at least {len(target.elts) - 1}, got {len(items)})")
+            middle = items[k : len(items) - after]
+            items = [*items[:k], middle, *items[len(items) - after :]]
+        if len(items) < len(target.elts):
+            raise ValueError(f"not enough values to unpack (expected {len(target.elts)}, got {len(items)})")
+        if len(items) > len(target.elts):
+            raise ValueError(f"too many values to unpack (expected {len(target.elts)})")
+        for element, item in zip(target.elts, items, strict=True):
+            self.assign(element.value if isinstance(element, ast.Starred) else element, item)
+
+    def store(self, target: ast.Name, value: Any) -> None:
+        frame: Frame | None = self.frame
+        assert frame is not None
+        if target.id in frame.globals:
+            raise self.error(target, f"assigning the global {target.id}", "it would happen only once, while tracing",
+                             "Return the value, and assign it at the caller.")  # fmt: skip
+        if target.id in frame.nonlocals:
+            frame = frame.parent
+            while frame is not None and target.id not in frame.locals:
+                frame = frame.parent
+            if frame is None:
+                raise self.error(target, f"assigning the outer variable {target.id}",
+                                 "it would happen only once, while tracing",
+                                 "Return the value, and assign it at the caller.")  # fmt: skip
+        frame.variables[target.id] = value
+
+    def _augmented(self, node: ast.AugAssign) -> None:
+        target = node.target
+        if isinstance(target, ast.Name):
+            current = self.load(target)
+            value = self.evaluate(node.value)
+            self.refuse_outer(node, current, f"changing {target.id} in place")
+            result = self.in_place(node.op, current, value)
+            self.name_value(target.id, result)
+            self.store(target, result)
+        elif isinstance(target, ast.Subscript):
+            owner = self.evaluate(target.value)
+            key = self.evaluate_index(target.slice)
+            value = self.evaluate(node.value)
+            self.refuse_outer(node, owner, f"changing {ast.unparse(target.value)} in place")
+            if isinstance(owner, SymArray):
+                ufunc = self.ufunc_of(node.op)
+                indexing.update_item(owner, key, ufunc, value)
+                if isinstance(target.value, ast.Name):
+                    self.name_value(target.value.id, owner)
+            else:
+                owner[key] = self.in_place(node.op, owner[key], value)
+        else:
+            owner = self.evaluate(target.value)
+            held = self.get_attribute(target, owner, target.attr)
+            if isinstance(held, SymArray):
+                self.in_place(node.op, held, self.evaluate(node.value))
+            raise self.error(node, f"changing {ast.unparse(target)}", "objects are only read in a compiled function",
+                             "Return the value, and assign it at the caller.")  # fmt: skip
+
+    # -- control flow ------------------------------------------------------------------------------------
+
+    def truth(self, node: ast.AST, value: Any, what: str) -> bool:
+        """Whether a condition holds. Sizes decide under a guard; elements cannot decide."""
+        if isinstance(value, SymArray):
+            self.at(node)
+            condition = ast.unparse(node)
+            raise self.tracer.error(
+                f"loops: {what} on {condition}, {value!r}"[:400],
+                "which way it goes depends on elements that are known only when the compiled function runs, and "
+                "control flow on data is not compiled in this release",
+                "Use np.where, or leave it out of the compiled function.",
+                what,
+            )
+        return bool(value)
+
+    def _branch(self, node: ast.If) -> None:
+        self.block(node.body if self.truth(node.test, self.evaluate(node.test), "an if") else node.orelse)
+
+    def _loop(self, node: ast.For) -> None:
+        trips = self.iterate(node.iter, self.evaluate(node.iter))
+        for item in trips:
+            self.assign(node.target, item)
+            try:
+                self.block(node.body)
+            except _Break:
+                return
+            except _Continue:
+                continue
+        self.block(node.orelse)
+
+    def iterate(self, node: ast.AST, value: Any) -> Iterable[Any]:
+        """What a for visits."""
+        self.at(node)
+        from .calls import SymRange
+
+        if isinstance(value, SymRange):
+            trips = value.trips()
+            if isinstance(trips, SymInt) and trips.hint > MAX_UNROLLED_TRIPS:
+                raise self.error(
+                    node,
+                    f"loops: a for over {ast.unparse(node)}, {trips.hint} trips in the recorded call",
+                    f"a loop over a traced size is unrolled up to {MAX_UNROLLED_TRIPS} trips in this release",
+                    "Write it with array operations, or leave the loop out of the compiled function.",
+                )
+            return value.items()
+        return value  # type: ignore[no-any-return]
+
+    def _while(self, node: ast.While) -> None:
+        while self.truth(node.test, self.evaluate(node.test), "a while"):
+            try:
+                self.block(node.body)
+            except _Break:
+                return
+            except _Continue:
+                continue
+        self.block(node.orelse)
+
+    def _assert(self, node: ast.Assert) -> None:
+        if not self.truth(node.test, self.evaluate(node.test), "an assert"):
+            raise AssertionError(*([] if node.msg is None else [self.evaluate(node.msg)]))
+
+    def _raise(self, node: ast.Raise) -> None:
+        if node.exc is None:
+            raise self.error(node, "a raise without an exception", "except clauses are not compiled",
+                             "Leave it out of the compiled function.")  # fmt: skip
+        exception = self.evaluate(node.exc)
+        # The recorded call ends here, with the user's own exception.
+        raise exception
+
+    def _try(self, node: ast.Try) -> None:
+        try:
+            self.block(node.body)
+        except (TraceError, _Return, _Break, _Continue):
+            if node.finalbody:
+                self.block(node.finalbody)
+            raise
+        except Exception as error:
+            raise self.error(
+                node,
+                f"try/except as control flow ({type(error).__name__}: {error})",
+                "whether a compiled function raises is decided when it runs",
+                "Test the condition with an if on sizes, or leave it out of the compiled function.",
+            ) from None
+        self.block(node.orelse)
+        self.block(node.finalbody)
+
+    def _with(self, node: ast.With) -> None:
+        for item in node.items:
+            context = self.evaluate(item.context_expr)
+            if not isinstance(context, np.errstate):
+                raise self.error(
+                    node,
+                    f"with {ast.unparse(item.context_expr)}",
+                    "entering and leaving it would happen only once, while tracing",
+                    "Move it to the caller.",
+                )
+        self.block(node.body)
+
+    # -- definitions -------------------------------------------------------------------------------------
+
+    def make_function(self, node: FunctionNode) -> InterpretedFunction:
+        arguments = node.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        defaults: dict[str, Any] = {}
+        for argument, default in zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True):
+            defaults[argument.arg] = self.evaluate(default)
+        for argument, kw_default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+            if kw_default is not None:
+                defaults[argument.arg] = self.evaluate(kw_default)
+        return InterpretedFunction(self, node, self.frame, defaults)
+
+    def _define(self, node: ast.FunctionDef) -> None:
+        if node.decorator_list:
+            raise self.error(node, f"the decorated function {node.name} inside of a function",
+                             "decorators are not followed there", "Define it at module level.")  # fmt: skip
+        self.frame.variables[node.name] = self.make_function(node)
+
+    def _import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            module = __import__(alias.name)
+            if alias.asname:
+                for part in alias.name.split(".")[1:]:
+                    module = getattr(module, part)
+            self.frame.variables[alias.asname or alias.name.split(".")[0]] = module
+
+    def _import_from(self, node: ast.ImportFrom) -> None:
+        namespace = self.frame.globals_of()
+        names = [alias.name for alias in node.names]
+        module = __import__(node.module or "", namespace, None, names, node.level)
+        for alias in node.names:
+            found = getattr(module, alias.name)
+            self.frame.variables[alias.asname or alias.name] = found
+
+    def _global(self, node: ast.Global) -> None:
+        """Reading a declared global is fine; store() refuses to write it."""
+
+    def _delete(self, node: ast.Delete) -> None:
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                if self.frame.variables.pop(target.id, _MISSING) is _MISSING:
+                    raise UnboundLocalError(f"cannot access local variable '{target.id}'")
+            elif isinstance(target, ast.Subscript):
+                owner = self.evaluate(target.value)
+                self.refuse_outer(target, owner, f"deleting an item of {ast.unparse(target.value)}")
+                del owner[self.evaluate_index(target.slice)]
+            else:
+                raise self.error(node, f"del {ast.unparse(target)}", "objects are only read in a compiled function",
+                                 "Leave it out of the compiled function.")  # fmt: skip
+
+    # -- variables ---------------------------------------------------------------------------------------
+
+    def load(self, node: ast.Name) -> Any:
+        name = node.id
+        frame: Frame | None = self.frame
+        first = frame
+        while frame is not None:
+            if name in frame.variables and name not in frame.globals:
+                return frame.variables[name]
+            if frame is first and name in frame.locals:
+                raise UnboundLocalError(
+                    f"cannot access local variable '{name}' where it is not associated with a value"
+                )
+            function = frame.function
+            if function is not None:
+                return self.load_outer(function, name)
+            frame = frame.parent
+        raise NameError(f"name '{name}' is not defined")
+
+    def load_outer(self, function: types.FunctionType, name: str) -> Any:
+        """A variable of a closure, a global or a builtin."""
+        is_root = function is self.tracer.cache.get("function")
+        if name in function.__code__.co_freevars:
+            cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
+            kind, key = ("closure", name) if is_root else ("closure_of", (function, name))
+            try:
+                contents = cell.cell_contents
+            except ValueError:
+                raise NameError(f"cannot access free variable '{name}'") from None
+            return self.inputs.outside(kind, key, contents)  # type: ignore[arg-type]
+        if name in function.__globals__:
+            kind, key = ("global", name) if is_root else ("global_of", (function, name))
+            value = function.__globals__[name]
+            return self.inputs.outside(kind, key, value)  # type: ignore[arg-type]
+        if hasattr(builtins, name):
+            return getattr(builtins, name)
+        raise NameError(f"name '{name}' is not defined")
+
+    def refuse_outer(self, node: ast.AST, owner: Any, asked: str) -> None:
+        """Changing what lives outside of the function would happen only once."""
+        if isinstance(owner, (list, dict, set)) and self.inputs.is_outer(owner):
+            raise self.error(
+                node,
+                asked,
+                "it lives outside of the function, and the change would happen only once, while tracing",
+                "Return the value, and keep it at the caller.",
+            )
+
+
+def _statement_name(node: ast.stmt) -> str:
+    return {
+        "ClassDef": "class", "AsyncFunctionDef": "async def", "AsyncFor": "async for", "AsyncWith": "async with",
+        "Match": "match", "TryStar": "try/except*", "Delete": "del",
+    }.get(type(node).__name__, type(node).__name__.lower())  # fmt: skip

@@ -1,0 +1,530 @@
+"""Symbolic Python numbers: sizes and integer arguments (SymInt), float and bool arguments (SymScalar).
+
+They follow Python's rules among themselves and are weak beside arrays (NEP 50). Where Python needs the number itself
+(an index, a truth value, a call into C), the value of the recorded call is used, under a guard.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .graph import Value
+from .sizes import Size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .tracer import Tracer
+
+
+class Symbolic:
+    """What all symbolic things share: the trace that they belong to, and NumPy's protocols."""
+
+    __slots__ = ("tracer",)
+    tracer: Tracer
+    __array_priority__ = 1000.0
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        from ..ops import call_ufunc_method
+
+        return call_ufunc_method(self.tracer, ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        from ..ops import call_numpy
+
+        return call_numpy(self.tracer, func, args, kwargs)
+
+    def __reduce__(self) -> Any:
+        raise self.tracer.error(
+            "pickling or copying a traced value",
+            "it has no contents while the function is traced",
+            "Keep it out of pickle and copy.",
+            "pickle",
+        )
+
+
+def _ufunc(tracer: Tracer, ufunc: np.ufunc, *inputs: Any) -> Any:
+    from ..ops import apply_ufunc
+
+    return apply_ufunc(tracer, ufunc, inputs)
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, np.generic)
+
+
+class SymInt(Symbolic):
+    """A Python integer that is known at run time: an extent, an integer argument, or arithmetic on them."""
+
+    __slots__ = ("size",)
+
+    def __init__(self, tracer: Tracer, size: Size) -> None:
+        self.tracer = tracer
+        self.size = size
+
+    @property
+    def hint(self) -> int:
+        """Its value in the recorded call, without a guard."""
+        return self.tracer.value_of(self.size)
+
+    def __repr__(self) -> str:
+        return f"<int {self.tracer.resolve(self.size)}>"
+
+    def _make(self, size: Size) -> Any:
+        size = self.tracer.resolve(size)
+        return size.constant_part if size.is_constant else SymInt(self.tracer, size)
+
+    def as_value(self) -> Value:
+        (monomial, coefficient), *rest = self.size.terms.items() or [((), 0)]
+        if not rest and coefficient == 1 and len(monomial) == 1:
+            for argument in self.tracer.arguments:
+                if argument.kind == "scalar" and argument.name == monomial[0] and argument.program_value is not None:
+                    return argument.program_value
+        return self.tracer.add("scalar_size", (), {"size": self.size}, np.dtype(np.int64), ())
+
+    def as_float(self) -> SymScalar:
+        cast = self.tracer.add("cast", (self.as_value(),), {}, np.dtype(np.float64), ())
+        return SymScalar(self.tracer, cast, float(self.hint), frozenset(self.size.symbols()))
+
+    # -- where Python needs the number itself ------------------------------------------------------
+
+    def __index__(self) -> int:
+        return self.tracer.fix(self.size)
+
+    __int__ = __index__
+
+    def __float__(self) -> float:
+        return float(self.tracer.fix(self.size))
+
+    def __hash__(self) -> int:
+        return hash(self.__index__())
+
+    def __bool__(self) -> bool:
+        return self.tracer.decide("!=", self.size, 0)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.__index__(), spec)
+
+    def __str__(self) -> str:
+        return str(self.__index__())
+
+    # -- comparisons --------------------------------------------------------------------------------
+
+    def _compare(self, symbol: str, other: Any) -> Any:
+        if isinstance(other, SymInt):
+            return self.tracer.decide(symbol, self.size, other.size)
+        if _is_int(other):
+            return self.tracer.decide(symbol, self.size, int(other))
+        if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
+            return _COMPARE[symbol](self.__index__(), float(other))
+        if isinstance(other, (Symbolic, np.ndarray, np.generic)):
+            return _ufunc(self.tracer, _COMPARE_UFUNC[symbol], self, other)
+        return NotImplemented
+
+    def __eq__(self, other: object) -> Any:
+        result = self._compare("==", other)
+        return False if result is NotImplemented else result
+
+    def __ne__(self, other: object) -> Any:
+        result = self._compare("!=", other)
+        return True if result is NotImplemented else result
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compare("<", other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compare(">", other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compare(">=", other)
+
+    # -- arithmetic ---------------------------------------------------------------------------------
+
+    def _arithmetic(
+        self, other: Any, sizes: Callable[[Size, Size], Size], name: str, ufunc: np.ufunc, swapped: bool
+    ) -> Any:
+        if isinstance(other, bool):
+            other = int(other)
+        if isinstance(other, SymInt) or _is_int(other):
+            mine, theirs = self.size, other.size if isinstance(other, SymInt) else Size.constant(other)
+            left, right = (theirs, mine) if swapped else (mine, theirs)
+            if name in ("floordiv", "mod"):
+                if self.tracer.decide("==", right, 0):
+                    raise ZeroDivisionError("integer modulo by zero")
+            return self._make(sizes(self.tracer.resolve(left), self.tracer.resolve(right)))
+        if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
+            left, right = (other, self.as_float()) if swapped else (self.as_float(), other)
+            return getattr(operator, name)(left, right)
+        if isinstance(other, (Symbolic, np.ndarray, np.generic)):
+            return _ufunc(self.tracer, ufunc, *((other, self) if swapped else (self, other)))
+        if isinstance(other, (list, tuple, str, bytes)) and name == "mul":
+            return other * self.__index__()
+        return NotImplemented
+
+    def __add__(self, other: Any) -> Any:
+        return self._arithmetic(other, Size.__add__, "add", np.add, False)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._arithmetic(other, Size.__add__, "add", np.add, True)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._arithmetic(other, Size.__sub__, "sub", np.subtract, False)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._arithmetic(other, Size.__sub__, "sub", np.subtract, True)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._arithmetic(other, Size.__mul__, "mul", np.multiply, False)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._arithmetic(other, Size.__mul__, "mul", np.multiply, True)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._arithmetic(other, Size.floor_divide, "floordiv", np.floor_divide, False)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self._arithmetic(other, Size.floor_divide, "floordiv", np.floor_divide, True)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._arithmetic(other, Size.remainder, "mod", np.remainder, False)
+
+    def __rmod__(self, other: Any) -> Any:
+        if isinstance(other, str):
+            return other % self.__index__()
+        return self._arithmetic(other, Size.remainder, "mod", np.remainder, True)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def _true_divide(self, other: Any, swapped: bool) -> Any:
+        if isinstance(other, SymInt) or _is_int(other):
+            divisor = self if swapped else other
+            if divisor == 0:
+                raise ZeroDivisionError("division by zero")
+            mine, theirs = self.as_float(), other.as_float() if isinstance(other, SymInt) else float(other)
+            # Both are below 2**53, where the quotient of the doubles is Python's quotient of the integers.
+            return mine.divide_unchecked(theirs, swapped)
+        if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
+            return other / self.as_float() if swapped else self.as_float() / other
+        if isinstance(other, (Symbolic, np.ndarray, np.generic)):
+            return _ufunc(self.tracer, np.true_divide, *((other, self) if swapped else (self, other)))
+        return NotImplemented
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._true_divide(other, False)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._true_divide(other, True)
+
+    def __pow__(self, other: Any) -> Any:
+        if isinstance(other, SymInt):
+            other = other.__index__()
+        if _is_int(other):
+            if 0 <= other <= 8:
+                size = Size.constant(1)
+                for _ in range(other):
+                    size = size * self.size
+                return self._make(size)
+            return self.__index__() ** other
+        if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
+            return float(self) ** float(other)
+        if isinstance(other, (Symbolic, np.ndarray, np.generic)):
+            return _ufunc(self.tracer, np.power, self, other)
+        return NotImplemented
+
+    def __rpow__(self, other: Any) -> Any:
+        if isinstance(other, (SymScalar, np.ndarray, np.generic)):
+            return NotImplemented
+        return other ** self.__index__()
+
+    def __neg__(self) -> Any:
+        return self._make(-self.size)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return self if self.tracer.decide(">=", self.size, 0) else -self
+
+    def __lshift__(self, other: Any) -> Any:
+        return self._make(self.size * (1 << operator.index(other)))
+
+    def __rshift__(self, other: Any) -> Any:
+        return self // (1 << operator.index(other))
+
+    def __rlshift__(self, other: Any) -> Any:
+        return other << self.__index__()
+
+    def __rrshift__(self, other: Any) -> Any:
+        return other >> self.__index__()
+
+    def _bits(self, other: Any, name: str) -> Any:
+        if isinstance(other, (Symbolic, np.ndarray, np.generic)) and not isinstance(other, SymInt):
+            return NotImplemented
+        return getattr(operator, name)(self.__index__(), operator.index(other))
+
+    def __and__(self, other: Any) -> Any:
+        return self._bits(other, "and_")
+
+    def __or__(self, other: Any) -> Any:
+        return self._bits(other, "or_")
+
+    def __xor__(self, other: Any) -> Any:
+        return self._bits(other, "xor")
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __invert__(self) -> Any:
+        return self._make(-self.size - 1)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return self if digits is None or digits >= 0 else round(self.__index__(), digits)
+
+    def __trunc__(self) -> Any:
+        return self
+
+    __floor__ = __ceil__ = __trunc__
+
+    def bit_length(self) -> int:
+        return self.__index__().bit_length()
+
+    @property
+    def real(self) -> Any:
+        return self
+
+
+class SymScalar(Symbolic):
+    """A Python float or bool that is known at run time.
+
+    Arithmetic on it that can raise in Python (a division, a power) uses the value of the recorded call instead,
+    under a guard: a kernel could not raise.
+    """
+
+    __slots__ = ("hint", "sources", "value")
+
+    def __init__(self, tracer: Tracer, value: Value, hint: float | bool, sources: frozenset[str]) -> None:
+        self.tracer = tracer
+        self.value = value
+        self.hint = hint
+        self.sources = sources  # the arguments that it is made of
+
+    def __repr__(self) -> str:
+        return f"<{type(self.hint).__name__} {', '.join(sorted(self.sources))}>"
+
+    def concrete(self) -> Any:
+        """The value of the recorded call, guarded."""
+        from .arguments import fix_scalar
+
+        for source in sorted(self.sources):
+            fix_scalar(self.tracer, source)
+        return self.hint
+
+    def __float__(self) -> float:
+        return float(self.concrete())
+
+    def __int__(self) -> int:
+        return int(self.concrete())
+
+    def __index__(self) -> int:
+        return operator.index(self.concrete())
+
+    def __bool__(self) -> bool:
+        return bool(self.concrete())
+
+    def __hash__(self) -> int:
+        return hash(self.concrete())
+
+    def __str__(self) -> str:
+        return str(self.concrete())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.concrete(), spec)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self.concrete(), digits) if digits is not None else round(self.concrete())
+
+    def _compare(self, symbol: str, other: Any) -> Any:
+        if isinstance(other, (SymScalar, SymInt)):
+            return _COMPARE[symbol](self.concrete(), type(other.hint)(other))
+        if isinstance(other, (int, float)) and not isinstance(other, np.generic):
+            return _COMPARE[symbol](self.concrete(), other)
+        if isinstance(other, (Symbolic, np.ndarray, np.generic)):
+            return _ufunc(self.tracer, _COMPARE_UFUNC[symbol], self, other)
+        return NotImplemented
+
+    def __eq__(self, other: object) -> Any:
+        result = self._compare("==", other)
+        return False if result is NotImplemented else result
+
+    def __ne__(self, other: object) -> Any:
+        result = self._compare("!=", other)
+        return True if result is NotImplemented else result
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compare("<", other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compare(">", other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compare(">=", other)
+
+    def _operand(self, other: Any) -> SymScalar | None:
+        """`other` as a float of the program, None where it is not a Python number."""
+        if isinstance(other, SymScalar):
+            if isinstance(other.hint, bool):
+                cast = self.tracer.add("cast", (other.value,), {}, np.dtype(np.float64), ())
+                return SymScalar(self.tracer, cast, float(other.hint), other.sources)
+            return other
+        if isinstance(other, SymInt):
+            return other.as_float()
+        if isinstance(other, (int, float)) and not isinstance(other, np.generic):
+            constant = self.tracer.add("const", (), {"value": float(other)}, np.dtype(np.float64), ())
+            return SymScalar(self.tracer, constant, float(other), frozenset())
+        return None
+
+    def _arithmetic(self, other: Any, name: str, ufunc: np.ufunc, swapped: bool) -> Any:
+        if isinstance(other, (np.ndarray, np.generic)) or (
+            isinstance(other, Symbolic) and not isinstance(other, (SymScalar, SymInt))
+        ):
+            return _ufunc(self.tracer, ufunc, *((other, self) if swapped else (self, other)))
+        mine, theirs = self._operand(self), self._operand(other)
+        if mine is None or theirs is None:
+            return NotImplemented
+        if isinstance(self.hint, bool) and isinstance(getattr(other, "hint", other), int):
+            # bool and int make an int in Python.
+            pair = (int(self.concrete()), other)
+            return getattr(operator, name)(*(reversed(pair) if swapped else pair))
+        left, right = (theirs, mine) if swapped else (mine, theirs)
+        if name not in ("add", "sub", "mul"):
+            pair = (left.concrete(), right.concrete())
+            return getattr(operator, name)(*pair)
+        return self._float(ufunc.__name__, left, right, getattr(operator, name)(left.hint, right.hint))
+
+    def _float(self, operation: str, left: SymScalar, right: SymScalar, hint: float) -> SymScalar:
+        value = self.tracer.add(operation, (left.value, right.value), {}, np.dtype(np.float64), ())
+        return SymScalar(self.tracer, value, hint, left.sources | right.sources)
+
+    def divide_unchecked(self, other: Any, swapped: bool) -> SymScalar:
+        """A quotient whose divisor is known not to be zero."""
+        mine, theirs = self._operand(self), self._operand(other)
+        assert mine is not None and theirs is not None
+        left, right = (theirs, mine) if swapped else (mine, theirs)
+        return self._float("divide", left, right, left.hint / right.hint)
+
+    def __add__(self, other: Any) -> Any:
+        return self._arithmetic(other, "add", np.add, False)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._arithmetic(other, "add", np.add, True)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._arithmetic(other, "sub", np.subtract, False)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._arithmetic(other, "sub", np.subtract, True)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._arithmetic(other, "mul", np.multiply, False)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._arithmetic(other, "mul", np.multiply, True)
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, (int, float)) and not isinstance(other, np.generic) and other:
+            return self.divide_unchecked(other, False)
+        if isinstance(other, SymInt) and other != 0:
+            return self.divide_unchecked(other, False)
+        return self._arithmetic(other, "truediv", np.true_divide, False)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._arithmetic(other, "truediv", np.true_divide, True)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._arithmetic(other, "floordiv", np.floor_divide, False)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self._arithmetic(other, "floordiv", np.floor_divide, True)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._arithmetic(other, "mod", np.remainder, False)
+
+    def __rmod__(self, other: Any) -> Any:
+        return self._arithmetic(other, "mod", np.remainder, True)
+
+    def __pow__(self, other: Any) -> Any:
+        return self._arithmetic(other, "pow", np.power, False)
+
+    def __rpow__(self, other: Any) -> Any:
+        return self._arithmetic(other, "pow", np.power, True)
+
+    def __neg__(self) -> Any:
+        if isinstance(self.hint, bool):
+            return -self.concrete()
+        value = self.tracer.add("negative", (self.value,), {}, np.dtype(np.float64), ())
+        return SymScalar(self.tracer, value, -self.hint, self.sources)
+
+    def __pos__(self) -> Any:
+        return +self.concrete() if isinstance(self.hint, bool) else self
+
+    def __abs__(self) -> Any:
+        if isinstance(self.hint, bool):
+            return abs(self.concrete())
+        value = self.tracer.add("absolute", (self.value,), {}, np.dtype(np.float64), ())
+        return SymScalar(self.tracer, value, abs(self.hint), self.sources)
+
+    def _bits(self, other: Any, name: str, ufunc: np.ufunc, swapped: bool) -> Any:
+        if isinstance(other, (np.ndarray, np.generic)) or (
+            isinstance(other, Symbolic) and not isinstance(other, (SymScalar, SymInt))
+        ):
+            return _ufunc(self.tracer, ufunc, *((other, self) if swapped else (self, other)))
+        concrete = other.concrete() if isinstance(other, SymScalar) else other
+        pair = (concrete, self.concrete()) if swapped else (self.concrete(), concrete)
+        return getattr(operator, name)(*pair)
+
+    def __and__(self, other: Any) -> Any:
+        return self._bits(other, "and_", np.bitwise_and, False)
+
+    def __rand__(self, other: Any) -> Any:
+        return self._bits(other, "and_", np.bitwise_and, True)
+
+    def __or__(self, other: Any) -> Any:
+        return self._bits(other, "or_", np.bitwise_or, False)
+
+    def __ror__(self, other: Any) -> Any:
+        return self._bits(other, "or_", np.bitwise_or, True)
+
+    def __xor__(self, other: Any) -> Any:
+        return self._bits(other, "xor", np.bitwise_xor, False)
+
+    def __rxor__(self, other: Any) -> Any:
+        return self._bits(other, "xor", np.bitwise_xor, True)
+
+    def __invert__(self) -> Any:
+        return ~self.concrete()
+
+    @property
+    def real(self) -> Any:
+        return self
+
+    def is_integer(self) -> bool:
+        return float(self).is_integer()
+
+
+_COMPARE = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt,
+    "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_COMPARE_UFUNC = {
+    "==": np.equal, "!=": np.not_equal, "<": np.less,
+    "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
+}  # fmt: skip

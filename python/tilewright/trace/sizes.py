@@ -1,0 +1,255 @@
+"""Size expressions: integer polynomials over symbols, with floor division, remainder, min and max as atoms.
+
+A `Size` is immutable and normal: two expressions that are equal as polynomials are the same text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Union
+
+Atom = Union[str, tuple[str, "Size", "Size"]]
+Monomial = tuple[Atom, ...]
+
+
+def _atom_text(atom: Atom) -> str:
+    if isinstance(atom, str):
+        return atom
+    operation, left, right = atom
+    if operation in ("min", "max"):
+        return f"{operation}({left}, {right})"
+    return f"{left.text_in_product()} {operation} {right.text_in_product()}"
+
+
+def _factor_text(atom: Atom, alone: bool) -> str:
+    text = _atom_text(atom)
+    return text if alone or isinstance(atom, str) or atom[0] in ("min", "max") else f"({text})"
+
+
+class Size:
+    """A polynomial: monomial (sorted atoms) -> coefficient; the constant is the empty monomial."""
+
+    __slots__ = ("_text", "terms")
+
+    def __init__(self, terms: Mapping[Monomial, int]) -> None:
+        kept = {monomial: coefficient for monomial, coefficient in terms.items() if coefficient}
+        self.terms: dict[Monomial, int] = dict(
+            sorted(kept.items(), key=lambda term: (-len(term[0]), [_atom_text(a) for a in term[0]]))
+        )
+        self._text: str | None = None
+
+    # -- making ---------------------------------------------------------------------------------
+
+    @staticmethod
+    def constant(value: int) -> Size:
+        return Size({(): int(value)})
+
+    @staticmethod
+    def symbol(name: str) -> Size:
+        return Size({(name,): 1})
+
+    @staticmethod
+    def of(value: Size | int) -> Size:
+        return value if isinstance(value, Size) else Size.constant(value)
+
+    # -- reading --------------------------------------------------------------------------------
+
+    @property
+    def is_constant(self) -> bool:
+        return not self.terms or (len(self.terms) == 1 and () in self.terms)
+
+    @property
+    def constant_part(self) -> int:
+        return self.terms.get((), 0)
+
+    def evaluate(self, environment: Mapping[str, int]) -> int:
+        total = 0
+        for monomial, coefficient in self.terms.items():
+            for atom in monomial:
+                coefficient *= _evaluate_atom(atom, environment)
+            total += coefficient
+        return total
+
+    def atoms(self) -> set[Atom]:
+        """Every atom, those inside of others too."""
+        found: set[Atom] = set()
+        for monomial in self.terms:
+            for atom in monomial:
+                found.add(atom)
+                if not isinstance(atom, str):
+                    found |= atom[1].atoms() | atom[2].atoms()
+        return found
+
+    def symbols(self) -> set[str]:
+        return {atom for atom in self.atoms() if isinstance(atom, str)}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Size) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    # -- text -----------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        if self._text is None:
+            self._text = self._make_text()
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"Size({self})"
+
+    def _make_text(self) -> str:
+        if not self.terms:
+            return "0"
+        parts: list[str] = []
+        # A leading minus is avoided where some term is positive: "4 - X.0" reads better than "-X.0 + 4".
+        terms = sorted(self.terms.items(), key=lambda term: term[1] < 0) if len(self.terms) > 1 else self.terms.items()
+        terms = list(terms)
+        if terms and terms[0][0] == () and len(terms) > 1 and terms[1][1] > 0:
+            terms.append(terms.pop(0))
+        for monomial, coefficient in terms:
+            magnitude = abs(coefficient)
+            factors = [] if magnitude == 1 and monomial else [str(magnitude)]
+            alone = len(monomial) == 1 and not factors and len(self.terms) == 1 and coefficient > 0
+            factors += [_factor_text(atom, alone) for atom in monomial]
+            text = "*".join(factors)
+            if not parts:
+                parts.append(f"-{text}" if coefficient < 0 else text)
+            else:
+                parts.append(f"- {text}" if coefficient < 0 else f"+ {text}")
+        return " ".join(parts)
+
+    def text_in_product(self) -> str:
+        simple = len(self.terms) <= 1 and all(
+            coefficient > 0 and (not monomial or (coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], str)))
+            for monomial, coefficient in self.terms.items()
+        )
+        return str(self) if simple else f"({self})"
+
+    # -- arithmetic -----------------------------------------------------------------------------
+
+    def __add__(self, other: Size | int) -> Size:
+        other = Size.of(other)
+        terms = dict(self.terms)
+        for monomial, coefficient in other.terms.items():
+            terms[monomial] = terms.get(monomial, 0) + coefficient
+        return Size(terms)
+
+    def __neg__(self) -> Size:
+        return Size({monomial: -coefficient for monomial, coefficient in self.terms.items()})
+
+    def __sub__(self, other: Size | int) -> Size:
+        return self + -Size.of(other)
+
+    def __mul__(self, other: Size | int) -> Size:
+        other = Size.of(other)
+        terms: dict[Monomial, int] = {}
+        for left, a in self.terms.items():
+            for right, b in other.terms.items():
+                monomial = tuple(sorted(left + right, key=_atom_text))
+                terms[monomial] = terms.get(monomial, 0) + a * b
+        return Size(terms)
+
+    def floor_divide(self, other: Size | int) -> Size:
+        """self // other; the caller has seen to it that other is not zero."""
+        other = Size.of(other)
+        exact = self.exact_divide(other)
+        if exact is not None:
+            return exact
+        if other.is_constant:
+            divisor = other.constant_part
+            whole = Size({m: c // divisor for m, c in self.terms.items() if c % divisor == 0})
+            rest = Size({m: c for m, c in self.terms.items() if c % divisor != 0})
+            if rest.is_constant:
+                return whole + rest.constant_part // divisor
+            if divisor > 0:
+                # Keep the remainder's constant in 0..divisor, so that equal quotients are the same text.
+                shift = rest.constant_part // divisor
+                return whole + shift + Size({(("//", rest - shift * divisor, other),): 1})
+            return whole + Size({(("//", rest, other),): 1})
+        return Size({(("//", self, other),): 1})
+
+    def remainder(self, other: Size | int) -> Size:
+        """self % other (floored); the caller has seen to it that other is not zero."""
+        other = Size.of(other)
+        if self.exact_divide(other) is not None:
+            return Size.constant(0)
+        if other.is_constant:
+            divisor = other.constant_part
+            reduced = Size({m: c if m else c % divisor for m, c in self.terms.items() if c % divisor != 0})
+            return reduced if reduced.is_constant else Size({(("%", reduced, other),): 1})
+        return Size({(("%", self, other),): 1})
+
+    def minimum(self, other: Size | int) -> Size:
+        return self._extreme("min", Size.of(other))
+
+    def maximum(self, other: Size | int) -> Size:
+        return self._extreme("max", Size.of(other))
+
+    def _extreme(self, operation: str, other: Size) -> Size:
+        difference = self - other
+        if difference.is_constant:
+            smaller, larger = (self, other) if difference.constant_part <= 0 else (other, self)
+            return smaller if operation == "min" else larger
+        left, right = sorted((self, other), key=str)
+        return Size({((operation, left, right),): 1})
+
+    def exact_divide(self, other: Size) -> Size | None:
+        """The polynomial quotient when there is no remainder, else None."""
+        if other == self and self.terms:
+            return Size.constant(1)
+        if len(other.terms) != 1:
+            return None
+        (divisor, coefficient), = other.terms.items()
+        terms: dict[Monomial, int] = {}
+        for monomial, c in self.terms.items():
+            rest = list(monomial)
+            for atom in divisor:
+                if atom not in rest:
+                    return None
+                rest.remove(atom)
+            if c % coefficient:
+                return None
+            terms[tuple(rest)] = c // coefficient
+        return Size(terms)
+
+    def substitute(self, mapping: Mapping[Atom, Size]) -> Size:
+        """Each atom of `mapping` replaced, inside of other atoms too."""
+        if not mapping or self.is_constant:
+            return self
+        total = Size.constant(0)
+        for monomial, coefficient in self.terms.items():
+            product = Size.constant(coefficient)
+            for atom in monomial:
+                product = product * _substitute_atom(atom, mapping)
+            total = total + product
+        return total
+
+
+def _evaluate_atom(atom: Atom, environment: Mapping[str, int]) -> int:
+    if isinstance(atom, str):
+        return environment[atom]
+    operation, left, right = atom
+    a, b = left.evaluate(environment), right.evaluate(environment)
+    if operation == "//":
+        return a // b
+    if operation == "%":
+        return a % b
+    return min(a, b) if operation == "min" else max(a, b)
+
+
+def _substitute_atom(atom: Atom, mapping: Mapping[Atom, Size]) -> Size:
+    if atom in mapping:
+        return mapping[atom]
+    if isinstance(atom, str):
+        return Size.symbol(atom)
+    operation, left, right = atom
+    a, b = left.substitute(mapping), right.substitute(mapping)
+    if a == left and b == right:
+        return Size({(atom,): 1})
+    if operation == "//":
+        return a.floor_divide(b)
+    if operation == "%":
+        return a.remainder(b)
+    return a.minimum(b) if operation == "min" else a.maximum(b)

@@ -1,0 +1,112 @@
+"""Finds the source of a function and makes sure that it is the source of the code that runs."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import types
+from collections.abc import Iterator
+from typing import Any
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+# (file, text) -> the nodes and the code objects of a module, since one file often has several traced functions.
+_MODULES: dict[tuple[str, int], tuple[ast.Module, types.CodeType]] = {}
+
+
+def source_of(function: types.FunctionType) -> FunctionNode | None:
+    """The syntax tree of `function`, or None: no source, or the file has changed since it was imported."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    if not lines:
+        linecache.checkcache(code.co_filename)
+        lines = linecache.getlines(code.co_filename, function.__globals__)
+    if not lines:
+        return None
+    text = "".join(lines)
+    key = (code.co_filename, hash(text))
+    if key not in _MODULES:
+        try:
+            tree = ast.parse(text)
+            module_code = compile(text, code.co_filename, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError):
+            return None
+        if len(_MODULES) > 64:
+            _MODULES.clear()
+        _MODULES[key] = (tree, module_code)
+    tree, module_code = _MODULES[key]
+    nodes = [node for node in _function_nodes(tree) if _first_line(node) == code.co_firstlineno and _name(node) == code.co_name]
+    codes = [
+        found
+        for found in _code_objects(module_code)
+        if found.co_firstlineno == code.co_firstlineno and found.co_name == code.co_name
+    ]
+    if len(nodes) != len(codes):
+        return None
+    # Lambdas share a line: the one whose code is that of the function.
+    by_column = sorted(nodes, key=_column)
+    for node, candidate in zip(by_column, sorted(codes, key=_code_column), strict=True):
+        if same_code(candidate, code) and (len(nodes) == 1 or _same_place(candidate, code)):
+            return node
+    return None
+
+
+def same_code(left: types.CodeType, right: types.CodeType) -> bool:
+    """Whether two code objects do the same."""
+    if (
+        left.co_code != right.co_code
+        or left.co_names != right.co_names
+        or left.co_varnames != right.co_varnames
+        or left.co_freevars != right.co_freevars
+        or left.co_argcount != right.co_argcount
+        or len(left.co_consts) != len(right.co_consts)
+    ):
+        return False
+    for a, b in zip(left.co_consts, right.co_consts, strict=True):
+        if isinstance(a, types.CodeType):
+            if not isinstance(b, types.CodeType) or not same_code(a, b):
+                return False
+        elif type(a) is not type(b) or repr(a) != repr(b):
+            return False
+    return True
+
+
+def _same_place(left: types.CodeType, right: types.CodeType) -> bool:
+    return list(left.co_positions()) == list(right.co_positions())
+
+
+def _function_nodes(tree: ast.AST) -> Iterator[FunctionNode]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            yield node
+
+
+def _code_objects(code: types.CodeType) -> Iterator[types.CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield constant
+            yield from _code_objects(constant)
+
+
+def _first_line(node: FunctionNode) -> int:
+    decorators = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _name(node: FunctionNode) -> str:
+    return "<lambda>" if isinstance(node, ast.Lambda) else node.name
+
+
+def _column(node: FunctionNode) -> tuple[int, int]:
+    body = node.body if isinstance(node, ast.Lambda) else node.body[0]
+    return body.lineno, body.col_offset
+
+
+def _code_column(code: types.CodeType) -> tuple[int, int]:
+    # RESUME has no width and stands at column 0.
+    places = [(line, start) for line, _, start, end in code.co_positions() if line and start is not None and end]
+    return min(places, default=(0, 0))
+
+
+def qualified_name(function: Any) -> str:
+    return getattr(function, "__qualname__", getattr(function, "__name__", repr(function)))

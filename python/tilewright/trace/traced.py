@@ -1,0 +1,354 @@
+"""trace(function, args, kwargs): a call of a NumPy function as a program."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import TraceError
+from ..ops.operands import is_symbolic
+from .arguments import Inputs, Missing, follow
+from .arrays import SymArray
+from .emit import Emitter
+from .graph import VIEW_OPERATIONS, Value
+from .interpreter import Interpreter
+from .scalars import SymInt, SymScalar
+from .source import source_of
+from .tracer import Argument, PythonGuard, SizeGuard, Tracer
+
+_CONTRACTS = ("numpy", "reproducible", "fast")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One leaf of what the function returns.
+
+    `kind`: array, scalar (a NumPy scalar), argument (that very object), view (of an argument), int, float or bool
+    (a Python number that the program computes), constant (a Python value, in `value`).
+    `name` is the program's value, "" for constants; `argument` names the argument of an argument or a view.
+    """
+
+    kind: str
+    name: str = ""
+    dtype: str = ""
+    argument: str = ""
+    value: Any = None
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A traced call. Text as in translator/program_text.md."""
+
+    program_text: str
+    digest: str
+    arguments: tuple[Argument, ...]
+    guards: tuple[PythonGuard, ...]
+    size_guards: tuple[SizeGuard, ...]
+    source_lines: Mapping[str, str]
+    # Result leaves in the structure that the function returns: a Result, a tuple, a list or a dict.
+    results: Any
+    # Why NumPy has to run the call although it was traced; None when the program serves it.
+    fallback_reason: str | None
+    contract: str
+    function: Any = field(repr=False)
+    traced_by: str = "source"
+
+    @property
+    def has_program(self) -> bool:
+        return bool(self.program_text)
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters of a call, by name, with defaults."""
+        return bind_call(self.function, args, kwargs)
+
+    def inputs(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The value of each input of the program (arrays and scalars) in a call."""
+        parameters = self.bind(args, kwargs)
+        root = root_function(self.function)
+        found: dict[str, Any] = {}
+        for argument in self.arguments:
+            if argument.kind in ("array", "hidden", "scalar"):
+                if argument.path[0][0] == "constant":
+                    found[argument.name] = argument.value
+                else:
+                    found[argument.name] = follow(argument.path, parameters, root)
+        return found
+
+    def matches(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> bool:
+        """Whether the program answers this call: dtypes, ranks, sizes, constants, globals."""
+        try:
+            parameters = self.bind(args, kwargs or {})
+        except TypeError:
+            return False
+        root = root_function(self.function)
+        try:
+            for guard in self.guards:
+                if not _holds(guard, follow(guard.path, parameters, root)):
+                    return False
+            sizes: dict[str, int] = {}
+            for argument in self.arguments:
+                if argument.path[0][0] == "constant" or argument.kind not in ("array", "hidden", "scalar"):
+                    continue
+                if not _fits(argument, follow(argument.path, parameters, root), sizes):
+                    return False
+        except Missing:
+            return False
+        for argument in self.arguments:
+            if argument.path[0][0] == "constant" and argument.kind == "hidden":
+                sizes.update({f"{argument.name}.{k}": n for k, n in enumerate(argument.value.shape)})
+        return self._sizes_hold(sizes)
+
+    def _sizes_hold(self, sizes: dict[str, int]) -> bool:
+        from operator import eq, ge, ne
+
+        for guard in self.size_guards:
+            try:
+                left, right = guard.left.evaluate(sizes), guard.right.evaluate(sizes)
+            except ZeroDivisionError:
+                return False
+            if not {"==": eq, "!=": ne, ">=": ge}[guard.operator](left, right):
+                return False
+        return True
+
+
+def _fits(argument: Argument, value: Any, sizes: dict[str, int]) -> bool:
+    if argument.kind in ("array", "hidden"):
+        if not isinstance(value, np.ndarray) or (type(value) is not np.ndarray and not isinstance(value, np.memmap)):
+            return False
+        if str(value.dtype) != argument.dtype or value.ndim != argument.rank:
+            return False
+        sizes.update({f"{argument.name}.{k}": n for k, n in enumerate(value.shape)})
+        return True
+    if argument.weak:
+        kind = {"bool": bool, "int64": int, "float64": float}[argument.dtype]
+        if type(value) is not kind:
+            return False
+        if kind is int:
+            if not -(2**63) <= value < 2**63:
+                return False
+            sizes[argument.name] = value
+        return True
+    return isinstance(value, np.generic) and str(value.dtype) == argument.dtype
+
+
+def _holds(guard: PythonGuard, value: Any) -> bool:
+    if guard.kind == "is":
+        return value is guard.value
+    if guard.kind == "type":
+        return type(value) is guard.value
+    if guard.kind == "length":
+        kind, length = guard.value
+        return type(value) is kind and len(value) == length
+    if guard.kind == "keys":
+        return type(value) is dict and tuple(value) == guard.value
+    if type(value) is not type(guard.value):
+        return False
+    # By text, so that -0.0 is not 0.0 and nan is nan.
+    return value is guard.value or (
+        repr(value) == repr(guard.value) if isinstance(value, (float, complex, np.generic)) else bool(value == guard.value)
+    )
+
+
+def root_function(function: Any) -> types.FunctionType:
+    """The plain function behind a method, a jit function or a functools.wraps wrapper of ours."""
+    if isinstance(function, types.MethodType):
+        return root_function(function.__func__)
+    if not isinstance(function, types.FunctionType):
+        wrapped = getattr(function, "__wrapped__", None)
+        if wrapped is not None:
+            return root_function(wrapped)
+    return function  # type: ignore[no-any-return]
+
+
+def bind_call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    root = root_function(function)
+    if isinstance(function, types.MethodType):
+        args = (function.__self__, *args)
+    bound = inspect.signature(root).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
+def trace(
+    function: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None, *, contract: str = "numpy"
+) -> Traced:
+    """The program of `function(*args, **kwargs)`. The call itself is not made and its arrays are not touched.
+
+    Raises
+    ------
+    TraceError
+        Something in it cannot be traced: file and line, what, why not, what to do.
+    Exception
+        What the function itself raises for these arguments.
+    """
+    if contract not in _CONTRACTS:
+        raise ValueError(f"contract={contract!r}: not a contract. Use one of {', '.join(_CONTRACTS)}.")
+    root = root_function(function)
+    if not isinstance(root, types.FunctionType):
+        raise TraceError(
+            f"{getattr(root, '__name__', root)!s}: tracing a {type(root).__name__}; it is not a Python function.",
+            "Wrap the call in a def.",
+            construct="function",
+        )
+    parameters = bind_call(function, args, kwargs or {})
+    tracer = Tracer(root.__name__, root.__code__.co_filename)
+    inputs = Inputs(tracer)
+    tracer.cache.update(inputs=inputs, function=root)
+    interpreter = Interpreter(tracer, inputs)
+    tracer.cache["interpreter"] = interpreter
+    node = source_of(root)
+    if root.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        tracer.frames.append([tracer.file, root.__name__, root.__code__.co_firstlineno])
+        raise tracer.error(f"{root.__name__}() is a generator or a coroutine", "generators are not compiled",
+                           "Return arrays, or leave it out of the compiled function.", "generator")  # fmt: skip
+    tracer.frames.append([tracer.file, root.__name__, root.__code__.co_firstlineno])
+    symbolic = _symbolic_parameters(root, inputs, parameters)
+    tracer.frames.pop()
+    if node is not None:
+        result = interpreter.run_node(node, root, None, symbolic, tracer.file, root.__name__)
+    else:
+        tracer.cache.pop("interpreter")
+        result = _call_with(root, symbolic)
+    return _finish(function, tracer, result, contract, "source" if node is not None else "protocols")
+
+
+def _symbolic_parameters(root: types.FunctionType, inputs: Inputs, parameters: dict[str, Any]) -> dict[str, Any]:
+    kinds = {name: p.kind for name, p in inspect.signature(root).parameters.items()}
+    symbolic: dict[str, Any] = {}
+    for name, value in parameters.items():
+        made = inputs.parameter(name, value)
+        if kinds[name] is inspect.Parameter.VAR_KEYWORD:
+            # A dict of Python's own making: the function may change it.
+            made = dict(made)
+        symbolic[name] = made
+    return symbolic
+
+
+def _call_with(root: types.FunctionType, symbolic: dict[str, Any]) -> Any:
+    """Run the function itself on symbolic values."""
+    positional: list[Any] = []
+    keywords: dict[str, Any] = {}
+    for name, parameter in inspect.signature(root).parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            positional.extend(symbolic.get(name, ()))
+        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            keywords.update(symbolic.get(name, {}))
+        elif parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            keywords[name] = symbolic[name]
+        else:
+            positional.append(symbolic[name])
+    return root(*positional, **keywords)
+
+
+def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by: str) -> Traced:
+    leaves: list[tuple[str, Value, str]] = []
+    reasons: list[str] = []
+
+    def collect(item: Any) -> Any:
+        if isinstance(item, SymArray):
+            kind, value, argument = _array_leaf(tracer, item)
+            if kind == "view":
+                reasons.append(f"it returns a view of {argument}")
+            leaves.append((kind, value, argument))
+            return ("leaf", len(leaves) - 1)
+        if isinstance(item, SymInt):
+            leaves.append(("int", item.as_value(), ""))
+            reasons.append("it returns a Python int")
+            return ("leaf", len(leaves) - 1)
+        if isinstance(item, SymScalar):
+            value = item.value
+            leaves.append((type(item.hint).__name__, value, ""))
+            reasons.append(f"it returns a Python {type(item.hint).__name__}")
+            return ("leaf", len(leaves) - 1)
+        if isinstance(item, (tuple, list)) and is_symbolic(item):
+            if type(item) is not tuple or item is not result:
+                reasons.append(f"it returns a {type(item).__name__}{' inside of another' if item is not result else ''}")
+            if type(item) not in (tuple, list):
+                # A named tuple keeps its class.
+                reasons.append(f"it returns a {type(item).__name__}")
+            return [type(item), [collect(part) for part in item]]
+        if isinstance(item, dict) and is_symbolic(item):
+            reasons.append("it returns a dict")
+            return [dict, {key: collect(part) for key, part in item.items()}]
+        reasons.append("it returns None" if item is None else f"it returns a {type(item).__name__} that is not computed")
+        return ("constant", item)
+
+    shape = collect(result)
+    values = [value for _, value, _ in leaves]
+    if values:
+        emitter = Emitter(tracer, values, isinstance(result, tuple))
+        emitted = emitter.run()
+        names = [emitted.names[value.number] for value in emitter.results]
+        text, digest, lines = emitted.text, emitted.digest, emitted.source_lines
+        computed = any(not value.is_argument for value in emitter.results)
+        if not computed:
+            reasons.append("it returns its arguments and computes nothing")
+    else:
+        names, text, digest, lines = [], "", "", {}
+
+    def restore(item: Any) -> Any:
+        if isinstance(item, tuple):
+            if item[0] == "constant":
+                return Result("constant", value=item[1])
+            kind, value, argument = leaves[item[1]]
+            return Result(kind, names[item[1]], str(value.dtype), argument)
+        cls, parts = item
+        if cls is dict:
+            return {key: restore(part) for key, part in parts.items()}
+        made = [restore(part) for part in parts]
+        if cls in (tuple, list):
+            return cls(made)
+        return cls(*made) if hasattr(cls, "_fields") else tuple(made)
+
+    return Traced(
+        program_text=text,
+        digest=digest,
+        arguments=tuple(tracer.arguments),
+        guards=tuple(tracer.python_guards.values()),
+        size_guards=tuple(_all_size_guards(tracer)),
+        source_lines=lines,
+        results=restore(shape),
+        fallback_reason="; ".join(dict.fromkeys(reasons)) or None,
+        contract=contract,
+        function=function,
+        traced_by=traced_by,
+    )
+
+
+def _array_leaf(tracer: Tracer, item: SymArray) -> tuple[str, Value, str]:
+    value = item.read()
+    owner = item.storage.argument
+    if owner is not None:
+        if item.is_scalar:
+            return "scalar", _copy(tracer, value), ""
+        root = value
+        while root.operation in VIEW_OPERATIONS and root.attributes.get("axes") == sorted(root.attributes.get("axes", [0, -1])):
+            root = root.operands[0]
+        return ("argument" if not item.chain else "view"), value, owner.name
+    root = value
+    while root.operation in VIEW_OPERATIONS or (root.operation == "cast" and root.dtype == root.operands[0].dtype):
+        root = root.operands[0]
+    if root.is_argument:
+        # A copy of an argument, or of a part of one: a value of its own.
+        value = _copy(tracer, value)
+    return ("scalar" if item.is_scalar else "array"), value, ""
+
+
+def _copy(tracer: Tracer, value: Value) -> Value:
+    return tracer.add("cast", (value,), {}, value.dtype, value.shape, "copy")
+
+
+def _all_size_guards(tracer: Tracer) -> list[SizeGuard]:
+    """Those of the text, and the equalities that the text says by the arguments' types."""
+    from .sizes import Size
+
+    guards = list(tracer.guards)
+    for atom, replacement in tracer.substitutions.items():
+        if isinstance(atom, str) and atom in tracer.extents:
+            guards.append(SizeGuard(Size.symbol(atom), "==", replacement, "", 0, True))
+    return guards

@@ -1,0 +1,332 @@
+"""The state of one trace: symbols and their values in the recorded call, guards, and the values made so far."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import TraceError
+from .graph import Value
+from .sizes import Atom, Size
+
+MAX_VALUES = 20_000
+MAX_UNROLLED_TRIPS = 64
+
+
+@dataclass(frozen=True)
+class SizeGuard:
+    """`left operator right` must hold, in sizes of a call."""
+
+    left: Size
+    operator: str
+    right: Size
+    message: str
+    line: int = 0
+    # What is left of a definition has been replaced by what is right of it everywhere else.
+    is_definition: bool = False
+
+    @property
+    def condition(self) -> str:
+        if self.operator == ">=" and self.left.is_constant:
+            # "X.0 <= 5" reads better than "5 >= X.0".
+            return f"{self.right} <= {self.left}"
+        return f"{self.left} {self.operator} {self.right}"
+
+
+@dataclass(frozen=True)
+class PythonGuard:
+    """What must still be true of Python values: `path` names where the value is found at a call."""
+
+    path: tuple[Any, ...]
+    kind: str  # "equal", "is", "length", "keys", "type"
+    value: Any
+    reason: str = ""
+
+
+@dataclass
+class Argument:
+    """How one input of the program is found at a call.
+
+    `kind` is array, scalar, constant (a guarded constant with its value), hidden (an array read from a global,
+    a closure or an attribute) or object (its attributes are arguments of their own).
+    """
+
+    name: str
+    kind: str
+    path: tuple[Any, ...]
+    dtype: str = ""
+    rank: int = 0
+    weak: bool = False
+    value: Any = None
+    reason: str = ""
+    program_value: Value | None = field(default=None, repr=False)
+
+
+class Tracer:
+    """One trace. `frame_file` and `line` say where in the user's source it is at the moment."""
+
+    def __init__(self, function_name: str, file: str) -> None:
+        self.function_name = function_name
+        self.file = file
+        self.values: list[Value] = []
+        self.sizes: dict[str, int] = {}
+        self.extents: set[str] = set()
+        self.symbol_order: dict[str, int] = {}
+        self.substitutions: dict[Atom, Size] = {}
+        self.guards: list[SizeGuard] = []
+        self.python_guards: dict[tuple[tuple[Any, ...], str], PythonGuard] = {}
+        self.arguments: list[Argument] = []
+        self.lower_bounds: dict[str, int] = {}
+        self.composites: list[str] = []
+        # (file, function, line) of each user frame being interpreted; empty when traced by the protocols alone.
+        self.frames: list[list[Any]] = []
+        self.cache: dict[Any, Any] = {}
+
+    # -- where ----------------------------------------------------------------------------------
+
+    def location(self) -> tuple[str, int, str]:
+        """File, line and function of the innermost user frame."""
+        if self.frames:
+            file, function, line = self.frames[-1]
+            return file, line, function
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            module = frame.f_globals.get("__name__", "")
+            if not module.startswith(("tilewright.", "numpy.")) and module not in ("tilewright", "numpy"):
+                return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+            frame = frame.f_back
+        return self.file, 0, self.function_name
+
+    def root_line(self) -> int:
+        return self.frames[0][2] if self.frames else self.location()[1]
+
+    def error(self, asked: str, why: str, what_to_do: str, construct: str = "") -> TraceError:
+        file, line, function = self.location()
+        where = f"{file}:{line}, in {function}" if line else file or function
+        return TraceError(
+            f"{where}: {asked}; {why}.", what_to_do, file=file, line=line, construct=construct or asked
+        )
+
+    @contextmanager
+    def composite(self, name: str) -> Iterator[None]:
+        """Values made inside take the name of the NumPy call that the user wrote."""
+        self.composites.append(name)
+        try:
+            yield
+        finally:
+            self.composites.pop()
+
+    # -- values ---------------------------------------------------------------------------------
+
+    def add(
+        self,
+        operation: str,
+        operands: Sequence[Value],
+        attributes: dict[str, Any],
+        dtype: np.dtype[Any],
+        shape: Sequence[Size],
+        call_name: str = "",
+    ) -> Value:
+        if len(self.values) >= MAX_VALUES:
+            raise self.error(
+                f"loops: more than {MAX_VALUES} operations were traced",
+                "a program that is unrolled this far does not compile in useful time",
+                "Write the loop with array operations, or leave it out of the compiled function.",
+                "loop",
+            )
+        file, line, _ = self.location()
+        value = Value(
+            number=len(self.values),
+            operation=operation,
+            operands=tuple(operands),
+            attributes=attributes,
+            dtype=dtype,
+            shape=tuple(shape),
+            line=self.root_line() if self.frames else line,
+            location=f"{file}:{line}",
+            call_name=self.composites[0] if self.composites else call_name or operation,
+        )
+        self.values.append(value)
+        return value
+
+    # -- sizes ----------------------------------------------------------------------------------
+
+    def new_symbol(self, name: str, value: int, extent: bool) -> Size:
+        self.sizes[name] = value
+        self.symbol_order[name] = len(self.symbol_order)
+        if extent:
+            self.extents.add(name)
+            self.lower_bounds[name] = 0
+        return Size.symbol(name)
+
+    def resolve(self, size: Size) -> Size:
+        """With what guards have made equal written the same way."""
+        if not self.substitutions or size.is_constant:
+            return size
+        while True:
+            replaced = size.substitute(self.substitutions)
+            if replaced == size:
+                return size
+            size = replaced
+
+    def value_of(self, size: Size) -> int:
+        """In the recorded call."""
+        return size.constant_part if size.is_constant else size.evaluate(self.sizes)
+
+    def _lower_bound(self, size: Size) -> int | None:
+        total = 0
+        for monomial, coefficient in size.terms.items():
+            product = coefficient
+            for atom in monomial:
+                bound = self.lower_bounds.get(atom) if isinstance(atom, str) else self._atom_lower_bound(atom)
+                if bound is None or bound < 0 or coefficient < 0:
+                    return None
+                product *= bound
+            total += product
+        return total
+
+    def _atom_lower_bound(self, atom: tuple[str, Size, Size]) -> int | None:
+        operation, left, right = atom
+        a, b = self._lower_bound(left), self._lower_bound(right)
+        if operation == "//" and right.is_constant and right.constant_part > 0 and a is not None and a >= 0:
+            return a // right.constant_part
+        if operation == "%" and b is not None and b > 0:
+            return 0
+        if operation == "max" and (a is not None or b is not None):
+            return max(bound for bound in (a, b) if bound is not None)
+        if operation == "min" and a is not None and b is not None:
+            return min(a, b)
+        return None
+
+    def _known(self, operator: str, difference: Size) -> bool | None:
+        """The truth of `difference operator 0` where it holds for every call that the guards admit."""
+        if difference.is_constant:
+            constant = difference.constant_part
+            return {"==": constant == 0, "!=": constant != 0, ">=": constant >= 0}[operator]
+        bound = self._lower_bound(difference)
+        negative = self._lower_bound(-difference)
+        if operator == ">=":
+            if bound is not None and bound >= 0:
+                return True
+            if negative is not None and negative > 0:
+                return False
+            for guard in self.guards:
+                if guard.operator == ">=":
+                    margin = difference - self.resolve(guard.left - guard.right)
+                    if margin.is_constant and margin.constant_part >= 0:
+                        return True
+            return None
+        if (bound is not None and bound > 0) or (negative is not None and negative > 0):
+            return operator == "!="
+        for guard in self.guards:
+            if guard.operator == "!=":
+                known = self.resolve(guard.left - guard.right)
+                if known in (difference, -difference):
+                    return operator == "!="
+        return None
+
+    def _record(self, operator: str, difference: Size, message: str) -> None:
+        left = Size({m: c for m, c in difference.terms.items() if c > 0 and m})
+        right = Size({m: -c for m, c in difference.terms.items() if c < 0 and m})
+        constant = difference.constant_part
+        if not left.terms or (right.terms and constant > 0):
+            left = left + constant
+        else:
+            right = right - constant
+        self.guards.append(SizeGuard(left, operator, right, message, self.root_line()))
+        if operator == ">=" and len(difference.terms) <= 2:
+            symbols = [m for m in difference.terms if m]
+            if len(symbols) == 1 and len(symbols[0]) == 1 and difference.terms[symbols[0]] == 1:
+                atom = symbols[0][0]
+                if isinstance(atom, str):
+                    self.lower_bounds[atom] = max(self.lower_bounds.get(atom, -constant), -constant)
+
+    def decide(self, operator: str, left: Size | int, right: Size | int, message: str = "") -> bool:
+        """Whether `left operator right` in the recorded call; a guard is kept, so that it is so in every call."""
+        a, b = self.resolve(Size.of(left)), self.resolve(Size.of(right))
+        if operator in ("<", "<=", ">", ">="):
+            difference = {"<": b - a - 1, "<=": b - a, ">": a - b - 1, ">=": a - b}[operator]
+            known = self._known(">=", difference)
+            if known is not None:
+                return known
+            if self.value_of(difference) >= 0:
+                self._record(">=", difference, message)
+                return True
+            self._record(">=", -difference - 1, message)
+            return False
+        difference = a - b
+        known = self._known(operator, difference)
+        if known is not None:
+            return known
+        if self.value_of(difference) == 0:
+            self.unify(a, b, message)
+            return operator == "=="
+        self._record("!=", difference, message)
+        return operator == "!="
+
+    def unify(self, left: Size, right: Size, message: str = "") -> None:
+        """Make two sizes that are equal in the recorded call the same from here on, under a guard."""
+        difference = self.resolve(left) - self.resolve(right)
+        if difference.is_constant:
+            return
+        candidates: list[tuple[int, int, Atom]] = []
+        for monomial, coefficient in difference.terms.items():
+            if len(monomial) != 1 or abs(coefficient) != 1:
+                continue
+            atom = monomial[0]
+            rest = difference - Size({monomial: coefficient})
+            if atom in rest.atoms():
+                continue
+            if isinstance(atom, str):
+                # Scalars give way to extents, later arguments to earlier ones.
+                kind = 3 if atom not in self.extents else 2
+                candidates.append((kind, self.symbol_order[atom], atom))
+            elif not any(atom in s.atoms() for s in self.substitutions.values()):
+                candidates.append((1, 0, atom))
+        if not candidates:
+            for symbol in sorted(difference.symbols(), key=self.symbol_order.__getitem__):
+                self.fix_symbol(symbol, message)
+            return
+        _, _, atom = max(candidates, key=lambda c: c[:2])
+        coefficient = difference.terms[(atom,)]
+        rest = difference - Size({(atom,): coefficient})
+        replacement = -rest if coefficient == 1 else rest
+        if not (isinstance(atom, str) and atom in self.extents):
+            own = Size({(atom,): 1})
+            self.guards.append(SizeGuard(own, "==", replacement, message, self.root_line(), True))
+        self.substitutions[atom] = replacement
+
+    def fix_symbol(self, symbol: str, message: str = "") -> int:
+        """Use the value of the recorded call from here on, under a guard."""
+        value = self.sizes[symbol]
+        if symbol not in self.substitutions:
+            if symbol not in self.extents:
+                own = Size.symbol(symbol)
+                self.guards.append(SizeGuard(own, "==", Size.constant(value), message, self.root_line(), True))
+            self.substitutions[symbol] = Size.constant(value)
+        return value
+
+    def fix(self, size: Size, message: str = "") -> int:
+        """An integer in place of a size: each symbol in it takes its value of the recorded call."""
+        size = self.resolve(size)
+        if not size.is_constant:
+            value = self.value_of(size)
+            self.unify(size, Size.constant(value), message)
+            size = self.resolve(size)
+            for symbol in size.symbols():
+                self.fix_symbol(symbol, message)
+            size = self.resolve(size)
+        return self.value_of(size)
+
+    def require(self, operator: str, left: Size | int, right: Size | int, message: str, exception: type[Exception]) -> None:
+        """Raise what NumPy would where the recorded call does not satisfy it; a guard for other calls."""
+        if not self.decide(operator, left, right, message):
+            raise exception(message)
+
+    def same_extent(self, left: Size, right: Size, message: str = "") -> bool:
+        return self.decide("==", left, right, message)

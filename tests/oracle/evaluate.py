@@ -1,0 +1,191 @@
+"""Runs the text of a program with NumPy: what each operation means, one line each (translator/program_text.md)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+_UFUNCS = frozenset(
+    """add subtract multiply divide floor_divide remainder power negative positive absolute sign sqrt square
+    reciprocal exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh arcsin arccos arctan arctan2 hypot
+    floor ceil trunc rint maximum minimum fmax fmin isnan isinf isfinite signbit copysign equal not_equal less
+    less_equal greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or
+    bitwise_xor invert left_shift right_shift""".split()
+)
+_REDUCTIONS = {
+    "sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "any": np.logical_or,
+    "all": np.logical_and,
+}  # fmt: skip
+_LINE = re.compile(r"(%?\w+): (\w+)\[(.*?)\] = (\w+)\((.*?)\)(?: \{(.*)\})?(?: @\d+)?")
+_SYMBOL = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\d+)?")
+
+
+class GuardFailed(Exception):
+    """A call that this program does not answer, with the guard's message."""
+
+
+class ProgramError(AssertionError):
+    """The text breaks the rules of program_text.md."""
+
+
+def split_top(text: str) -> list[str]:
+    """At commas that are not inside of brackets."""
+    parts: list[str] = []
+    depth, current = 0, ""
+    for char in text:
+        if char == "," and depth == 0:
+            parts.append(current.strip())
+            current = ""
+        else:
+            depth += (char in "([") - (char in ")]")
+            current += char
+    return [*parts, current.strip()] if current.strip() else parts
+
+
+def size_of(text: str, sizes: Mapping[str, int]) -> int:
+    code = _SYMBOL.sub(lambda m: m[0] if m[0] in ("min", "max") else f"s[{m[0]!r}]", text)
+    return int(eval(code, {"__builtins__": {}, "min": min, "max": max, "s": sizes}))
+
+
+def _holds(condition: str, sizes: Mapping[str, int]) -> bool:
+    left, operator, right = re.fullmatch(r"(.*?) (==|!=|<=|>=|<|>) (.*)", condition).groups()  # type: ignore[union-attr]
+    a, b = size_of(left, sizes), size_of(right, sizes)
+    return {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[operator]
+
+
+def evaluate(text: str, inputs: Mapping[str, Any]) -> Any:
+    """The program's result(s). Types and shapes of each value are checked against the text."""
+    values: dict[str, Any] = {}
+    sizes: dict[str, int] = {}
+    lines = text.splitlines()
+    assert lines[0] == "tilewright-program 1" and lines[1].startswith("function ")
+    declared: list[tuple[str, str, str]] = []
+    for line in lines[2:]:
+        if match := re.fullmatch(r"arg (\w+): (\w+)\[(.*)\]", line):
+            name, dtype, shape = match.groups()
+            array = inputs[name]
+            _check(array.dtype == dtype and array.ndim == len(split_top(shape)), line)
+            values[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
+            sizes.update({f"{name}.{axis}": n for axis, n in enumerate(array.shape)})
+            declared.append((name, shape, line))
+        elif match := re.fullmatch(r"scalar (\w+): (\w+)", line):
+            name, dtype = match.groups()
+            _check(dtype in ("bool", "int64", "float64"), line)
+            values[name] = np.dtype(dtype).type(inputs[name])
+            if dtype == "int64":
+                sizes[name] = int(inputs[name])
+    for name, shape, line in declared:
+        for axis, size in enumerate(split_top(shape)):
+            if size_of(size, sizes) != sizes[f"{name}.{axis}"]:
+                raise GuardFailed(line)
+    for line in lines[2:]:
+        if line.startswith(("arg ", "scalar ")):
+            continue
+        if match := re.fullmatch(r'guard (.*?) "(.*)"(?: @\d+)?', line):
+            if not _holds(match[1], sizes):
+                raise GuardFailed(match[2])
+        elif match := re.fullmatch(r"return (.*)", line):
+            if match[1].startswith("("):
+                return tuple(values[name] for name in split_top(match[1][1:-1]))
+            return values[match[1]]
+        else:
+            match = _LINE.fullmatch(line)
+            _check(match is not None, line)
+            name, dtype, shape, operation, operands, attributes = match.groups()  # type: ignore[union-attr]
+            _check(name not in values, line)
+            result = _run(
+                operation, [values[o] for o in split_top(operands)], _attributes(attributes or ""), sizes,
+                np.dtype(dtype), tuple(size_of(s, sizes) for s in split_top(shape)), line,
+            )  # fmt: skip
+            values[name] = result
+    raise ProgramError("no return line")
+
+
+def _check(holds: bool, line: str) -> None:
+    if not holds:
+        raise ProgramError(line)
+
+
+def _attributes(text: str) -> dict[str, str]:
+    return dict(part.split("=", 1) for part in split_top(text))
+
+
+def _axes(text: str) -> tuple[int, ...]:
+    return tuple(int(a) for a in split_top(text.strip("[]")))
+
+
+def _index(text: str, sizes: Mapping[str, int], extents: list[int]) -> tuple[Any, ...]:
+    """NumPy's key; `extents` are those of the axes that a slice makes."""
+    key: list[Any] = []
+    remaining = list(extents)
+    for item in split_top(text[1:-1]):
+        if item == "newaxis":
+            key.append(None)
+            remaining.pop(0)
+        elif ":" in item:
+            start_text, step_text = item.rsplit(":", 1)
+            start, step, count = size_of(start_text, sizes), int(step_text), remaining.pop(0)
+            stop: int | None = start + step * count
+            key.append(slice(start, None if stop < 0 else stop, step) if count else slice(0, 0))  # type: ignore[operator]
+        else:
+            key.append(size_of(item, sizes))
+    return tuple(key)
+
+
+def _run(
+    operation: str, operands: list[Any], attributes: dict[str, str], sizes: Mapping[str, int],
+    dtype: np.dtype[Any], shape: tuple[int, ...], line: str,
+) -> Any:  # fmt: skip
+    result: Any
+    with np.errstate(all="ignore"):
+        if operation == "const":
+            literal = attributes["value"]
+            result = dtype.type(literal == "true" if dtype == np.bool_ else float(literal) if dtype.kind == "f" else int(literal))
+        elif operation == "cast":
+            result = operands[0].astype(dtype)
+        elif operation == "scalar_size":
+            result = np.int64(size_of(attributes["size"], sizes))
+        elif operation in _UFUNCS:
+            for operand, axis_count in zip(operands, [len(o.shape) for o in operands], strict=True):
+                for extent, whole in zip(operand.shape, shape[len(shape) - axis_count :], strict=True):
+                    _check(extent in (1, whole), line)
+            ufunc = getattr(np, operation)
+            resolved = ufunc.resolve_dtypes((*(o.dtype for o in operands), *(None,) * ufunc.nout))
+            _check(tuple(resolved[: len(operands)]) == tuple(o.dtype for o in operands), f"{line}: operands are not of the loop")
+            result = ufunc(*operands)
+        elif operation == "where":
+            _check(operands[0].dtype == np.bool_ and operands[1].dtype == operands[2].dtype, line)
+            result = np.where(*operands)
+        elif operation == "index":
+            result = operands[0][_index(attributes["index"], sizes, list(shape))]
+        elif operation == "transpose":
+            result = np.transpose(operands[0], _axes(attributes["axes"]))
+        elif operation == "reshape":
+            result = np.reshape(operands[0], shape)
+        elif operation == "broadcast_to":
+            result = np.broadcast_to(operands[0], shape)
+        elif operation == "iota":
+            axis = int(attributes["axis"])
+            result = np.broadcast_to(
+                np.arange(shape[axis]).reshape([-1 if k == axis else 1 for k in range(len(shape))]), shape
+            )
+        elif operation in _REDUCTIONS:
+            result = _REDUCTIONS[operation].reduce(operands[0], axis=_axes(attributes["axes"]), dtype=dtype)
+        elif operation in ("argmin", "argmax"):
+            result = getattr(np, operation)(operands[0], axis=int(attributes["axis"]))
+        elif operation == "matmul":
+            _check(operands[0].ndim == operands[1].ndim == 2, line)
+            result = operands[0] @ operands[1]
+        elif operation == "update":
+            result = np.array(operands[0])
+            part = operands[1]
+            key = _index(attributes["index"], sizes, list(part.shape))
+            _check(result[key].shape == part.shape and part.dtype == result.dtype, line)
+            result[key] = part
+        else:
+            raise ProgramError(f"{line}: no operation {operation}")
+    _check(result.dtype == dtype and result.shape == shape, f"{line}: NumPy has {result.dtype}{list(result.shape)}")
+    return result

@@ -1,0 +1,118 @@
+"""How the trace tests compare: the program's text, run by the oracle, against the function itself, bit for bit."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "oracle"))
+
+from evaluate import GuardFailed, evaluate
+
+from tilewright.trace import Result, Traced, trace
+
+
+def run_program(traced: Traced, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Any:
+    """The result of a call as the program has it, in the structure that the function returns."""
+    leaves = evaluate(traced.program_text, traced.inputs(args, kwargs or {})) if traced.program_text else ()
+    flat = iter(leaves if isinstance(leaves, tuple) else (leaves,))
+    names = traced.program_text.splitlines()[-1].removeprefix("return ").strip("(),").split(", ") if traced.program_text else []
+    by_name = dict(zip(names, flat, strict=True))
+
+    def restore(item: Any) -> Any:
+        if isinstance(item, Result):
+            if item.kind == "constant":
+                return item.value
+            value = by_name[item.name]
+            return {"int": int, "float": float, "bool": bool}.get(item.kind, lambda v: v)(value)
+        if isinstance(item, dict):
+            return {key: restore(part) for key, part in item.items()}
+        return type(item)(restore(part) for part in item)
+
+    return restore(traced.results)
+
+
+def same_bits(got: Any, expected: Any) -> None:
+    if isinstance(expected, (tuple, list)):
+        assert type(got) is type(expected) and len(got) == len(expected)
+        for a, b in zip(got, expected, strict=True):
+            same_bits(a, b)
+        return
+    if isinstance(expected, dict):
+        assert list(got) == list(expected)
+        for key in expected:
+            same_bits(got[key], expected[key])
+        return
+    if not isinstance(expected, (np.ndarray, np.generic)):
+        assert type(got) is type(expected) and (got == expected or (got != got and expected != expected))
+        return
+    a, b = np.asarray(got), np.asarray(expected)
+    assert a.dtype == b.dtype, f"{a.dtype} is not {b.dtype}"
+    assert a.shape == b.shape, f"{a.shape} is not {b.shape}"
+    if a.dtype.kind == "f":
+        nan = np.isnan(b)
+        assert (np.isnan(a) == nan).all()
+        kind = f"u{a.dtype.itemsize}"
+        bits_a, bits_b = np.ascontiguousarray(a).view(kind), np.ascontiguousarray(b).view(kind)
+        # A NaN is a NaN: NumPy's own choice of payload depends on vector width.
+        assert (nan.reshape(bits_a.shape) | (bits_a == bits_b)).all(), f"{a} is not {b}"
+    else:
+        assert (a == b).all(), f"{a} is not {b}"
+
+
+def close(got: Any, expected: Any, dtype: Any = np.float64) -> None:
+    tolerance = 1e-5 if np.dtype(dtype) == np.float32 else 1e-12
+    assert np.asarray(got).dtype == np.asarray(expected).dtype and np.shape(got) == np.shape(expected)
+    np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
+
+
+def copies(args: Sequence[Any]) -> list[Any]:
+    return [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args]
+
+
+def check(
+    function: Callable[..., Any], *args: Any, others: Sequence[Sequence[Any]] = (), compare: Any = same_bits, **kwargs: Any
+) -> Traced:
+    """Trace one call; the program answers it, and each of `others` that its guards admit, as NumPy does."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        traced = trace(function, args, kwargs)
+        assert traced.matches(args, kwargs)
+        compare(run_program(traced, args, kwargs), function(*copies(args), **kwargs))
+        for other in others:
+            if traced.matches(other, kwargs):
+                compare(run_program(traced, other, kwargs), function(*copies(other), **kwargs))
+            else:
+                try:
+                    inputs = traced.inputs(other, kwargs)
+                except Exception:
+                    continue
+                if any(str(getattr(inputs[a.name], "dtype", "")) != a.dtype for a in traced.arguments if a.kind == "array"):
+                    continue
+    return traced
+
+
+def raises_like_numpy(function: Callable[..., Any], *args: Any) -> None:
+    """What NumPy raises for a call, the trace raises, class and all."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            function(*copies(args))
+        except Exception as error:
+            expected = error
+        else:
+            raise AssertionError("NumPy accepts it")
+        try:
+            trace(function, args)
+        except Exception as error:
+            assert isinstance(error, type(expected)) or isinstance(expected, type(error)), f"{error!r}, not {expected!r}"
+        else:
+            raise AssertionError(f"the trace accepts what raises {expected!r}")
+
+
+__all__ = ["GuardFailed", "check", "close", "raises_like_numpy", "run_program", "same_bits", "trace"]
