@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
-from .program import Program
+from .program import ArrayArgument, Program
 
 
 @dataclass(frozen=True)
@@ -40,44 +36,24 @@ class Bound:
 
 def bind(traced: Any, program: Program, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
     """The values of a call that `traced` matches."""
-    from .trace.arguments import follow
-
-    function = traced.function
-    parameters = bound_parameters(function, args, kwargs)
-    by_name = {argument.name: argument for argument in traced.arguments}
-    values: dict[str, Any] = {}
+    values = traced.inputs(args, kwargs)
     arrays: dict[str, Any] = {}
     scalars: dict[str, Any] = {}
     hidden: set[str] = set()
+    kinds = {argument.name: argument.kind for argument in traced.arguments}
     for wanted in program.arguments:
-        argument = by_name[wanted.name]
-        outside = argument.path[0][0] == "constant"
-        value = argument.value if outside else follow(argument.path, parameters, function)
-        values[wanted.name] = value
-        if hasattr(wanted, "rank"):
-            arrays[wanted.name] = np.asanyarray(value)
-            if argument.kind == "hidden":
+        if isinstance(wanted, ArrayArgument):
+            arrays[wanted.name] = values[wanted.name]
+            if kinds[wanted.name] == "hidden":
                 hidden.add(wanted.name)
         else:
-            scalars[wanted.name] = value
+            scalars[wanted.name] = values[wanted.name]
     sizes = program.extents({name: array.shape for name, array in arrays.items()}, scalars)
     layouts = {name: layout_of(array) for name, array in arrays.items()}
     return Bound(values, arrays, scalars, sizes, layouts, frozenset(hidden))
-
-
-def bound_parameters(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameter -> value, defaults filled in. TypeError as from the call itself."""
-    bound = _signature(function).bind(*args, **kwargs)
-    bound.apply_defaults()
-    return dict(bound.arguments)
 
 
 def layout_of(array: Any) -> str:
     """c, f or any; what is both is c. Arrays whose strides are no whole elements are copied by the runtime."""
     flags = array.flags
     return "c" if flags.c_contiguous else "f" if flags.f_contiguous else "any"
-
-
-@lru_cache(maxsize=1024)
-def _signature(function: Any) -> inspect.Signature:
-    return inspect.signature(function)

@@ -20,6 +20,7 @@ import numpy as np
 
 from . import _face, logs, recording, settings
 from .binding import Bound, bind
+from .dispatch import c_binding, program_function
 from .errors import Error, FallbackWarning, InternalError, TraceError, TranslateError
 from .machine import resolve_isa
 from .program import Program
@@ -211,8 +212,7 @@ class JitFunction(_face.Dispatcher):
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
     ) -> Any:
         if specialization.runner is not None:
-            values = [bound.values[argument.name] for argument in specialization.program.arguments]
-            return specialization.runner(*values) if out is None else specialization.runner(*values, out=out)
+            return specialization.runner(bound.values, out)
         with _marked_active(self):  # a second miss runs in NumPy
             if out is not None:
                 return super().__call__(*args, **kwargs, out=out)
@@ -251,8 +251,13 @@ class JitFunction(_face.Dispatcher):
 
         start = time.perf_counter()
         traced = trace(self.__wrapped__, args, kwargs, contract=self._contract)
-        if getattr(traced, "fallback_reason", None):
-            raise TraceError(traced.fallback_reason)
+        if traced.fallback_reason is not None:
+            code = self.__wrapped__.__code__
+            raise TraceError(
+                f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}: {traced.fallback_reason}; NumPy does that itself.",
+                file=code.co_filename,
+                line=code.co_firstlineno,
+            )
         program = Program(traced.program_text)
         bound = bind(traced, program, args, kwargs)
         specialization = Specialization(
@@ -293,15 +298,28 @@ class JitFunction(_face.Dispatcher):
     def _publish(self, specialization: Specialization) -> None:
         """Hand the plan to the runtime."""
         if not specialization.versions:
+            specialization.runner = None
+            if specialization.plan_index is not None:
+                # Plans keep their places: an empty one cannot be, so all are loaded again without it.
+                self._republish_all()
+            return
+        binding = c_binding(self.__wrapped__, specialization.traced, specialization.program)
+        if binding is None:
+            specialization.runner = program_function(specialization.program, specialization.versions)
             return
         text, objects = specialization.plan_text(), specialization.objects()
-        if bind_in_c(self.__wrapped__, specialization):
-            if specialization.plan_index is None:
-                specialization.plan_index = self.add(text, objects)
-            else:
-                self.replace(specialization.plan_index, text, objects)
+        if specialization.plan_index is None:
+            specialization.plan_index = self.add(text, objects, **binding)
         else:
-            specialization.runner = load_program(specialization.program, text, objects)
+            self.replace(specialization.plan_index, text, objects, **binding)
+
+    def _republish_all(self) -> None:
+        self.clear()
+        for specialization in self._specializations:
+            specialization.plan_index = None
+        for specialization in self._specializations:
+            if specialization.versions:
+                self._publish(specialization)
 
     def _loses(
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -374,38 +392,6 @@ def jit(
         return JitFunction(f, target=target, strict=strict, contract=contract, db=db)
 
     return wrap if function is None else wrap(function)
-
-
-def bind_in_c(function: Callable[..., Any], specialization: Specialization) -> bool:
-    """Whether the runtime alone can tell that a call belongs to this program: all parameters are its arguments, and
-    nothing outside the call (globals, closures, attributes) or about values was guarded."""
-    parameters = inspect.signature(function).parameters.values()
-    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
-        return False
-    names = [p.name for p in parameters]
-    if names != [argument.name for argument in specialization.program.arguments]:
-        return False
-    return not needs_python_guards(specialization.traced)
-
-
-def load_program(program: Program, plan_text: str, objects: dict[str, bytes]) -> Callable[..., Any]:
-    """The plan as a plain function of the program's arguments."""
-    names = [argument.name for argument in program.arguments]
-    function: Callable[..., Any] = _face.load(
-        plan_text,
-        objects,
-        name=program.function,
-        doc="",
-        signature_text=f"({', '.join(names)}, *, out=None)",
-        parameters=[(name, "positional_or_keyword", _face.MISSING) for name in names],
-        module_name="tilewright",
-    )
-    return function
-
-
-def needs_python_guards(traced: Any) -> bool:
-    """Whether a trace depends on more than dtypes, ranks and sizes."""
-    return bool(getattr(traced, "guards", ()))
 
 
 def _face_parameters(function: Callable[..., Any]) -> list[tuple[str, str, Any]]:

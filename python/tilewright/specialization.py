@@ -7,7 +7,7 @@ none holds comes back to Python, which builds the version that is missing.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +46,7 @@ class Specialization:
         self.evidence: dict[str, Any] | None = None
         self.example: Bound | None = None  # shapes only matter: the call it was made for
         self.plan_index: int | None = None
-        self.runner: Callable[..., Any] | None = None
+        self.runner: Callable[[Mapping[str, Any], Any], Any] | None = None
         self.why_numpy: dict[_Kind, str] = {}
         self._lead: plan.Version | None = None  # the tuned or hand-written one
         self._lock = threading.RLock()
@@ -105,7 +105,7 @@ class Specialization:
             request = self.request(bound, layouts=layouts)
             guarded = crowded
             made = build(self.request(bound, layouts=layouts, guard_tails=True) if guarded else request)
-            conditions: tuple[str, ...] = (f"{self.program.work} < {SMALL_WORK}",) if kind.small and not crowded else ()
+            conditions = () if crowded else (work_condition(self.program, kind.small),)
             version = self._version(self._label(kind, "any size" if guarded else "default"), made, layouts, conditions)
             if not version_fits(version, bound):
                 made = build(self.request(bound, layouts=layouts, guard_tails=True))
@@ -123,8 +123,10 @@ class Specialization:
             raise ScheduleError("\n".join(v["text"] for v in violations), violations[0].get("hint", ""))
         canonical = native.canonical_schedule(text, file)
         made = build(with_schedule(request, canonical))
+        # A person decides for all sizes; what was measured at one magnitude says nothing about the other.
+        conditions = () if label == "by hand" else (work_condition(self.program, is_small(self.program, bound)),)
         with self._lock:
-            self._lead = self._version(label, made, dict(bound.layouts), ())
+            self._lead = self._version(label, made, dict(bound.layouts), conditions)
             self.versions = [self._lead, *(v for v in self.versions if v.label not in ("by hand", "tuned"))]
 
     def plan_text(self) -> str:
@@ -171,6 +173,16 @@ class Specialization:
         self.set_schedule(text, self.example)
         self.changed()
 
+    @property
+    def has_own_schedule(self) -> bool:
+        """Whether a tuned or hand-written schedule is in use."""
+        return self._lead is not None
+
+    @property
+    def is_by_hand(self) -> bool:
+        """Whether a person wrote the schedule in use."""
+        return self._lead is not None and self._lead.label == "by hand"
+
     def changed(self) -> None:
         """Called after versions changed; the jitted function sets it."""
 
@@ -211,6 +223,11 @@ def version_fits(version: plan.Version, bound: Bound) -> bool:
 def is_small(program: Program, bound: Bound) -> bool:
     """Whether a call has too little work for threads."""
     return evaluate(program.work, bound.sizes) < SMALL_WORK
+
+
+def work_condition(program: Program, small: bool) -> str:
+    """The requirement of a version that was built for small calls, or for large ones."""
+    return f"{program.work} {'<' if small else '>='} {SMALL_WORK}"
 
 
 def is_one_library_call(program: Program) -> bool:

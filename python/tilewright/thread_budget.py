@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 from . import _face
@@ -19,20 +18,14 @@ def get_num_threads() -> int:
     return int(_face.get_num_threads())
 
 
-@contextmanager
-def threads(count: int) -> Iterator[None]:
-    """`with tilewright.threads(2): …` limits the calls inside the block."""
-    before = get_num_threads()
-    set_num_threads(count)
-    try:
-        yield
-    finally:
-        set_num_threads(before)
+def threads(count: int) -> AbstractContextManager[Any]:
+    """`with tilewright.threads(2): …` limits the calls that this thread makes inside the block."""
+    return _face.threads(_positive(count))
 
 
-def trim_pool() -> None:
-    """Give the memory that is kept for later results back to the system."""
-    _face.trim_pool()
+def trim_pool() -> int:
+    """Give the memory that is kept for later results back to the system; how many bytes that were."""
+    return int(_face.trim_pool())
 
 
 def pool_info() -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 import shutil
@@ -17,6 +18,7 @@ import numpy as np
 from .. import __version__, _face
 from ..errors import ExportError
 from ..plan import Version, all_objects, compose
+from ..program import Program
 from ..specialization import Specialization
 from .static_library import write_static_library
 from .stub import shapes, signature, stub_text
@@ -27,6 +29,20 @@ if TYPE_CHECKING:
 
 _MAX_HIDDEN_BYTES = 16 << 20
 _MANIFEST = "evidence.json"
+
+
+_PLAIN = (bool, int, float, str, type(None))
+
+
+@dataclass
+class _Group:
+    """Plans behind one C function."""
+
+    numbers: list[int]
+    programs: list[Program]
+    parameters: list[inspect.Parameter]
+    fixed: dict[str, Any]  # parameters with the value that was compiled in
+    saved: dict[str, str]  # arrays from outside -> file
 
 
 @dataclass(frozen=True)
@@ -60,7 +76,7 @@ def export_module(
     folder.parent.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        _write(staging, folder.name, function, specializations, options, levels)
+        _write(staging, function, specializations, options, levels)
         staging.chmod(0o755)
         _swap_in(staging, folder)
     except BaseException:
@@ -101,12 +117,11 @@ def is_own_and_unchanged(folder: Path) -> bool:
 def _check_exportable(function: JitFunction, specializations: list[Specialization], options: ExportOptions) -> None:
     name = function.__name__
     for specialization in specializations:
-        for argument in specialization.program.arguments:
-            found = next(a for a in specialization.traced.arguments if a.name == argument.name)
-            if found.kind == "hidden" and found.path[0][0] == "parameter":
+        for argument in _arguments_of(specialization):
+            if argument.path[0][0] == "parameter" and len(argument.path) > 1:
                 raise ExportError(
-                    f"{name}: {argument.name} is read from an object that is passed in; a module takes arrays and numbers.",
-                    "Pass it as an argument.",
+                    f"{name}: {argument.name} comes out of an object that is passed in; a module takes arrays and numbers.",
+                    "Pass it as an argument of its own.",
                 )
     if function._refused and not options.allow_fallback:
         reasons = "; ".join(dict.fromkeys(function._refused.values()))
@@ -115,7 +130,6 @@ def _check_exportable(function: JitFunction, specializations: list[Specializatio
 
 def _write(
     folder: Path,
-    package: str,
     function: JitFunction,
     specializations: list[Specialization],
     options: ExportOptions,
@@ -149,12 +163,12 @@ def _write(
         (folder / "schedules" / file).write_text(text)
     shutil.copyfile(str(_face.__file__), folder / "_face.abi3.so")
     (folder / "_face.abi3.so").chmod(0o755)
-    hidden = _hidden_arrays(name, specializations, folder)
-    (folder / "__init__.py").write_text(_init_text(function, specializations, sorted(objects), hidden, notes))
+    groups = _groups(function, specializations, folder)
+    (folder / "__init__.py").write_text(_init_text(function, groups, sorted(objects), notes))
     (folder / "__init__.pyi").write_text(stub_text(name, programs, notes))
     (folder / "py.typed").write_text("")
     _write_licenses(folder)
-    if len(plans) == 1 and not hidden:
+    if len(plans) == 1 and not groups[0].saved:
         write_static_library(folder, name, plans[0], objects)
     _write_evidence(folder, function, specializations, options, levels, sorted(needs))
 
@@ -167,25 +181,52 @@ def _schedule_files(stem: str, versions: list[Version]) -> dict[str, str]:
     return files
 
 
-def _hidden_arrays(name: str, specializations: list[Specialization], folder: Path) -> dict[str, str]:
-    """Arrays that the function reads from outside are saved with the module: argument -> file."""
-    saved: dict[str, str] = {}
+def _groups(function: JitFunction, specializations: list[Specialization], folder: Path) -> list[_Group]:
+    """Specializations that one C function can serve: the same parameters, fixed values and saved arrays."""
+    groups: list[_Group] = []
     total = 0
-    for specialization in specializations:
-        for argument in specialization.traced.arguments:
-            if argument.kind != "hidden":
+    for number, specialization in enumerate(specializations):
+        program, traced = specialization.program, specialization.traced
+        saved: dict[str, str] = {}
+        for argument in _arguments_of(specialization):
+            if argument.path[0][0] == "parameter":
                 continue
             array = _outside_value(specialization, argument)
             total += array.nbytes
             if total > _MAX_HIDDEN_BYTES:
                 raise ExportError(
-                    f"{name}: the arrays it reads from outside take {total >> 20} MiB; a module saves up to "
-                    f"{_MAX_HIDDEN_BYTES >> 20} MiB.",
+                    f"{function.__name__}: the arrays it reads from outside take {total >> 20} MiB or more; a module saves "
+                    f"up to {_MAX_HIDDEN_BYTES >> 20} MiB.",
                     f"Pass {argument.name} as an argument.",
                 )
-            saved[argument.name] = f"{argument.name}.npy"
+            saved[argument.name] = f"{argument.name}{number or ''}.npy"
             np.save(folder / saved[argument.name], np.ascontiguousarray(array), allow_pickle=False)
-    return saved
+        fixed = {g.path[0][1]: g.value for g in traced.guards if g.path[0][0] == "parameter" and len(g.path) == 1}
+        fixed = {name: value for name, value in fixed.items() if isinstance(value, _PLAIN)}
+        parameters = _parameters(function, program)
+        found = next(
+            (g for g in groups if (g.fixed, g.saved, g.parameters) == (fixed, saved, parameters) and not saved), None
+        )
+        if found is None:
+            groups.append(_Group([number], [program], parameters, fixed, saved))
+        else:
+            found.numbers.append(number)
+            found.programs.append(program)
+    return groups
+
+
+def _parameters(function: JitFunction, program: Program) -> list[inspect.Parameter]:
+    """The user's own parameters; those of the program where the function gathers its arguments (*args)."""
+    own = list(inspect.signature(function.__wrapped__).parameters.values())
+    if not any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own):
+        return own
+    return [inspect.Parameter(a.name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in program.arguments]
+
+
+def _arguments_of(specialization: Specialization) -> list[Any]:
+    """The tracer's view of the program's arguments, in their order."""
+    by_name = {argument.name: argument for argument in specialization.traced.arguments}
+    return [by_name[argument.name] for argument in specialization.program.arguments]
 
 
 def _outside_value(specialization: Specialization, argument: Any) -> Any:
@@ -196,17 +237,11 @@ def _outside_value(specialization: Specialization, argument: Any) -> Any:
     return np.asarray(follow(argument.path, {}, specialization.traced.function))
 
 
-def _init_text(
-    function: JitFunction,
-    specializations: list[Specialization],
-    objects: list[str],
-    hidden: dict[str, str],
-    notes: list[str],
-) -> str:
-    """The module itself: it reads the plan and the objects and hands them to the C extension, nothing else."""
+def _init_text(function: JitFunction, groups: list[_Group], objects: list[str], notes: list[str]) -> str:
+    """The module itself: it reads the plans and the objects and hands them to the C extension, nothing else."""
     name = function.__name__
-    doc = function.__doc__ or shapes(specializations[0].program)
-    listed = "\n".join(shapes(s.program) for s in specializations)
+    programs = [program for group in groups for program in group.programs]
+    listed = "\n".join(shapes(program) for program in programs)
     heading = f"{name}, compiled by tilewright {__version__}.\n\n{listed}\n\n{' '.join(notes)}\n"
     lines = [
         repr(heading),
@@ -223,12 +258,21 @@ def _init_text(
         "        return file.read()",
         "",
         "",
+        "def _saved(name):",
+        "    import numpy",
+        "",
+        "    array = numpy.load(_os.path.join(_HERE, name), allow_pickle=False)",
+        "    array.flags.writeable = False",
+        "    return array",
+        "",
+        "",
         f"_objects = {{name: _read(f'objects/{{name}}.o') for name in {objects!r}}}",
     ]
-    visible = [_visible(s, hidden) for s in specializations]
-    for number, (specialization, names) in enumerate(zip(specializations, visible, strict=True)):
-        lines += _load_lines(number, specialization, names, name, doc, hidden)
-    lines += _entry_lines(name, doc, specializations, visible)
+    names = [name] if len(groups) == 1 else [f"_entry{number}" for number in range(len(groups))]
+    for entry, group in zip(names, groups, strict=True):
+        lines += _load_lines(entry, group, function)
+    if len(groups) > 1:
+        lines += _choice_lines(name, names, programs)
     lines += [
         "",
         "",
@@ -246,72 +290,64 @@ def _init_text(
     return "\n".join(lines)
 
 
-def _visible(specialization: Specialization, hidden: dict[str, str]) -> list[str]:
-    return [a.name for a in specialization.program.arguments if a.name not in hidden]
-
-
-def _load_lines(
-    number: int, specialization: Specialization, names: list[str], name: str, doc: str, hidden: dict[str, str]
-) -> list[str]:
-    everything = [a.name for a in specialization.program.arguments]
-    parameters = ", ".join(f"({n!r}, 'positional_or_keyword', _face.MISSING)" for n in everything)
-    lines = [
+def _load_lines(entry: str, group: _Group, function: JitFunction) -> list[str]:
+    parameters = ", ".join(
+        f"({p.name!r}, {p.kind.name.lower()!r}, {_default_text(p.default)})" for p in group.parameters
+    )
+    constants = [f"{n!r}: _saved({file!r})" for n, file in group.saved.items()]
+    constants += [f"{n!r}: {value!r}" for n, value in group.fixed.items()]
+    plans = ", ".join(f"_read('plan{number}.txt', 'r')" for number in group.numbers)
+    return [
         "",
-        f"_load{number} = _face.load(",
-        f"    _read('plan{number}.txt', 'r'),",
+        f"{entry} = _face.load(",
+        f"    [{plans}],",
         "    _objects,",
-        f"    name={name!r},",
-        f"    doc={doc!r},",
-        f"    signature_text={'(' + ', '.join([*everything, '*', 'out=None']) + ')'!r},",
+        f"    name={function.__name__!r},",
+        f"    doc={function.__doc__ or shapes(group.programs[0])!r},",
+        f"    signature_text={_signature_text(group.parameters)!r},",
         f"    parameters=[{parameters}],",
         "    module_name=__name__,",
+        f"    constants={{{', '.join(constants)}}},",
         ")",
     ]
-    if len(names) == len(everything):
-        return lines
-    # Arrays that the function read from outside go in at their places.
-    lines += ["", f"def _call{number}({', '.join([*names, '*', 'out=None'])}):"]
-    lines += [
-        f"    return _load{number}({', '.join(n if n in names else f'_hidden_{n}' for n in everything)}, out=out)"
-    ]
-    lines += [f"_hidden_{n} = _saved({hidden[n]!r})" for n in everything if n in hidden]
-    saved = [
-        "",
-        "def _saved(name):",
-        "    import numpy",
-        "",
-        "    array = numpy.load(_os.path.join(_HERE, name), allow_pickle=False)",
-        "    array.flags.writeable = False",
-        "    return array",
-        "",
-    ]
-    return [*saved, *lines]
 
 
-def _entry_lines(name: str, doc: str, specializations: list[Specialization], visible: list[list[str]]) -> list[str]:
-    calls = [
-        f"_load{number}" if len(names) == len(s.program.arguments) else f"_call{number}"
-        for number, (s, names) in enumerate(zip(specializations, visible, strict=True))
-    ]
-    if len(calls) == 1:
-        lines = ["", f"{name} = {calls[0]}"]
-        if calls[0].startswith("_call"):
-            lines += [f"{name}.__name__ = {name}.__qualname__ = {name!r}", f"{name}.__doc__ = {doc!r}"]
-        return lines
-    listed = "; ".join(signature(s.program) for s in specializations)
-    # Several signatures: the first function that does not refuse the types serves the call.
+def _default_text(value: Any) -> str:
+    if value is inspect.Parameter.empty or not _is_plain(value):
+        return "_face.MISSING"
+    return repr(value)
+
+
+def _signature_text(parameters: list[inspect.Parameter]) -> str:
+    """With `out`, as inspect.signature() will show it."""
+    shown = [p.replace(annotation=p.empty, default=p.default if _is_plain(p.default) else p.empty) for p in parameters]
+    has_keyword_only = any(p.kind is p.KEYWORD_ONLY for p in shown)
+    text = str(inspect.Signature(shown))[:-1]
+    separator = ", " if shown else ""
+    return f"{text}{separator}{'' if has_keyword_only else '*, '}out=None)"
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, _PLAIN) or value is inspect.Parameter.empty
+
+
+def _choice_lines(name: str, entries: list[str], programs: list[Program]) -> list[str]:
+    """Signatures with different fixed values: the first entry that does not refuse the call serves it."""
+    listed = "; ".join(signature(program) for program in programs)
     return [
         "",
         "",
         f"def {name}(*args, **kwargs):",
-        f"    {doc!r}",
         "    refusal = None",
-        f"    for entry in ({', '.join(calls)}):",
+        f"    for entry in ({', '.join(entries)}):",
         "        try:",
         "            return entry(*args, **kwargs)",
-        "        except TypeError as error:",
+        "        except (TypeError, ValueError) as error:",
         "            refusal = refusal or error",
-        f"    raise TypeError(f'{{refusal}} This module takes: {listed}.')",
+        f"    raise type(refusal)(f'{{refusal}} This module takes: {listed}.')",
+        "",
+        "",
+        f"{name}.__doc__ = {entries[0]}.__doc__",
     ]
 
 

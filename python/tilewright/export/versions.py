@@ -13,9 +13,10 @@ from ..logs import logger
 from ..machine import ISA_LEVELS, resolve_isa
 from ..plan import Build, Version
 from ..program import Program, evaluate
-from ..specialization import SMALL_WORK, Specialization
+from ..specialization import Specialization, is_small, work_condition
 
 _SMALL_EXTENT = 100
+_GROWTH = 1024  # from a small recorded call to the sizes for which the default version is built
 # Sizes for which every blocked reduction has all its levels, so that the version for any call needs no condition.
 _HUGE_EXTENT = 1 << 26
 _MAX_FREE_LAYOUTS = 2  # arrays of rank 2 and more for which all combinations of C and Fortran order are built
@@ -38,7 +39,7 @@ def versions_of(
     found: list[Version] = []
     for isa in isa_levels(targets):
         for position, (label, request, conditions) in enumerate(_requests(specialization, bound, libraries)):
-            made = _try_build(replace(request, isa=isa), required=position == 0 or label == "any layout")
+            made = _try_build(replace(request, isa=isa), required=label in ("default", "any layout"))
             if made is None:
                 continue
             suffix = f"{_SHORT[isa]}{f's{number}' if number else ''}{_letter(position)}"
@@ -55,12 +56,15 @@ def _requests(
     contract = specialization.contract if libraries or specialization.contract != "numpy" else "reproducible"
     base = specialization.request(bound, contract=contract)
     contiguous = dict.fromkeys(bound.layouts, "c")
+    small_call = is_small(program, bound)
     small_sizes = {name: min(size, _SMALL_EXTENT) for name, size in bound.sizes.items()}
-    threshold = f"{program.work} < {SMALL_WORK}"
-    yield "small", replace(base, layouts=contiguous, sizes=_fixed(program, bound, small_sizes)), (threshold,)
-    if specialization.evidence is not None or specialization._lead is not None:
-        yield "tuned", with_schedule(base, specialization.schedule), ()
-    yield "default", replace(base, layouts=contiguous), ()
+    large_sizes = {name: size * _GROWTH if size > 8 and small_call else size for name, size in bound.sizes.items()}
+    if specialization.has_own_schedule:
+        conditions = () if specialization.is_by_hand else (work_condition(program, small_call),)
+        yield "tuned", with_schedule(base, specialization.schedule), conditions
+    small = replace(base, layouts=contiguous, sizes=_fixed(program, small_sizes))
+    yield "small", small, (work_condition(program, True),)
+    yield "default", replace(base, layouts=contiguous, sizes=_fixed(program, large_sizes)), ()
     for layouts in _fortran_layouts(program, contiguous):
         yield (
             f"Fortran order of {', '.join(n for n, k in layouts.items() if k == 'f')}",
@@ -70,19 +74,17 @@ def _requests(
     anything = dict.fromkeys(bound.layouts, "any")
     yield "any layout", replace(base, layouts=anything, guard_tails=True), ()
     huge = {name: max(size, _HUGE_EXTENT) for name, size in bound.sizes.items()}
-    yield "any size", replace(base, layouts=anything, sizes=_fixed(program, bound, huge), guard_tails=True), ()
+    yield "any size", replace(base, layouts=anything, sizes=_fixed(program, huge), guard_tails=True), ()
 
 
-def _fixed(program: Program, bound: Bound, sizes: dict[str, int]) -> dict[str, int]:
-    """Other sizes under which the program's equalities still hold: extents that a guard ties follow each other."""
+def _fixed(program: Program, sizes: dict[str, int]) -> dict[str, int]:
+    """Sizes under which the equalities of the program's argument types hold: means.1 follows X.1."""
     fixed = dict(sizes)
-    for guard in program.guards:
-        left, operator, right = guard.condition.partition("==")
-        if operator and left.strip() in fixed:
-            try:
-                fixed[left.strip()] = evaluate(right, fixed)
-            except (KeyError, ValueError, SyntaxError):
-                fixed[left.strip()] = bound.sizes[left.strip()]
+    for array in program.arrays:
+        for axis, extent in enumerate(array.shape):
+            own = f"{array.name}.{axis}"
+            if extent != own:
+                fixed[own] = evaluate(extent, fixed)
     return fixed
 
 
