@@ -97,27 +97,34 @@ void SearchSession::run_finals() {
 }
 
 void SearchSession::compare_with_default() {
-    if (incumbent_ == nullptr || default_ == nullptr || !default_->measured() || default_->earlier) return;
-    PairedRatio ratio;
-    if (incumbent_ == default_) {
-        ratio.interval = Interval{1, 1};
-        ratio.pairs = default_->runs;
-        to_default_ = ratio;
-        return;
+    while (incumbent_ != nullptr && default_ != nullptr && default_->measured() && !default_->earlier) {
+        if (incumbent_ == default_) {
+            to_default_ = PairedRatio{1, Interval{1, 1}, default_->runs};
+            return;
+        }
+        if (cancelled()) return;
+        MeasureRequest request;
+        request.candidate = incumbent_->digest;
+        request.incumbent = default_->digest;
+        request.budget_s = std::clamp(job_.budget_s * kFinalShare / 2, 0.3, 2.0);
+        request.min_runs = 8;
+        request.max_runs = 60;
+        request.give_up_ratio = 1e9;
+        const OrOutcome<PairedTimes> times = bench_.measure(request);
+        if (times.value) {
+            to_default_ = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
+            incumbent_->median_ns = median(times.value->candidate_ns);
+            default_->median_ns = median(times.value->incumbent_ns);
+            return;
+        }
+        if (cancelled()) return;
+        // Whichever failed now is no longer right; when it is the best one, the next best is compared.
+        if (times.outcome.of_incumbent) {
+            default_->outcome = times.outcome;
+            return;
+        }
+        drop_incumbent(times.outcome);
     }
-    if (cancelled()) return;
-    MeasureRequest request;
-    request.candidate = incumbent_->digest;
-    request.incumbent = default_->digest;
-    request.budget_s = std::clamp(job_.budget_s * kFinalShare / 2, 0.3, 2.0);
-    request.min_runs = 8;
-    request.max_runs = 60;
-    request.give_up_ratio = 1e9;
-    const OrOutcome<PairedTimes> times = bench_.measure(request);
-    if (!times.value) return;
-    to_default_ = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
-    incumbent_->median_ns = median(times.value->candidate_ns);
-    default_->median_ns = median(times.value->incumbent_ns);
 }
 
 StoredRecord SearchSession::record(const std::string& reason) const {

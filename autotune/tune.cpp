@@ -137,10 +137,26 @@ Outcome SearchSession::build_verify_measure(Trial& trial) {
             trial.outcome = {};
             make_incumbent(trial);
         } else {
-            const PairedRatio ratio = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
+            PairedRatio ratio = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
+            bool confirmed = false;
+            if (is_faster(ratio) && !cancelled()) {
+                // Of a hundred equal candidates one looks better by luck: a new best has to win a second time, on fresh times.
+                request.budget_s = 1.0;
+                request.min_runs = 8;
+                request.max_runs = 24;
+                const OrOutcome<PairedTimes> again = bench_.measure(request);
+                if (!again.value) {
+                    times = again;
+                    if (!times.outcome.of_incumbent) return times.outcome;
+                    drop_incumbent(times.outcome);
+                    continue;
+                }
+                ratio = paired_ratio(again.value->candidate_ns, again.value->incumbent_ns, 0.95);
+                confirmed = is_faster(ratio);
+            }
             trial.cost = incumbent_->cost * ratio.ratio;
             trial.outcome = {};
-            if (is_faster(ratio)) make_incumbent(trial);
+            if (confirmed) make_incumbent(trial);
         }
         return {};
     }

@@ -111,7 +111,8 @@ class Evolutionary : public Strategy {
 
     std::optional<Proposal> later_move(double dice) {
         if (population_.empty() || dice < 0.08) return random_of(any_space());
-        if (dice < 0.58) return neighbour(hilltop(), false);
+        if (dice < 0.50) return neighbour(hilltop(), false);
+        if (dice < 0.58) return coupled(population_[hilltop()]);
         if (dice < 0.76) {
             const Observed& parent = tournament();
             return accept(parent.space, spaces_[parent.space].space.mutate(parent.point, rng_, spaces_[parent.space].environment),
@@ -156,6 +157,28 @@ class Evolutionary : public Strategy {
             if (!of_any && rank >= kElite) break;
         }
         return std::nullopt;
+    }
+
+    /// A step that several decisions take together: those with the same value now (vector widths of stages that feed each other)
+    /// often belong together, and no single step leads from one common value to the next.
+    std::optional<Proposal> coupled(const Observed& from) {
+        const std::vector<dsl::Decision> decisions = spaces_[from.space].space.active(from.point);
+        if (decisions.empty()) return std::nullopt;
+        const auto text_of = [&](const dsl::Decision& decision) -> const std::string& {
+            return decision.options[static_cast<std::size_t>(from.point.at(decision.id))];
+        };
+        const dsl::Decision& leader = decisions[std::uniform_int_distribution<std::size_t>(0, decisions.size() - 1)(rng_)];
+        const int step = unit_(rng_) < 0.5 ? -1 : 1;
+        const int option = from.point.at(leader.id) + step;
+        if (option < 0 || option >= static_cast<int>(leader.options.size())) return std::nullopt;
+        const std::string& wanted = leader.options[static_cast<std::size_t>(option)];
+        dsl::Point point = from.point;
+        for (const dsl::Decision& decision : decisions) {
+            if (text_of(decision) != text_of(leader)) continue;
+            const auto same = std::find(decision.options.begin(), decision.options.end(), wanted);
+            if (same != decision.options.end()) point[decision.id] = static_cast<int>(same - decision.options.begin());
+        }
+        return accept(from.space, point, "coupled");
     }
 
     /// The decisions of a good point, by name and text of the option, in another variant's space.

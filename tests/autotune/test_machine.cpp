@@ -1,0 +1,100 @@
+// tests/autotune/test_machine.cpp: facts of this machine, the roofline's arithmetic, values for conditions of spaces.
+#include <gtest/gtest.h>
+
+#include "autotune/machine.h"
+#include "autotune/measure/roofline.h"
+#include "dsl/base/error.h"
+
+namespace tilewright::autotune {
+namespace {
+
+TEST(Machine, IsReadTheSameTwice) {
+    const Machine a = this_machine(), b = this_machine("x86-64");
+    EXPECT_EQ(a.fingerprint, b.fingerprint);
+    EXPECT_EQ(a.fingerprint.size(), 32u);
+    EXPECT_GE(a.cores, 1);
+    EXPECT_GE(a.l2_bytes, a.l1_bytes);
+    EXPECT_EQ(b.isa, "x86-64");
+    EXPECT_NE(a.isa, "host");
+}
+
+TEST(Machine, RefusesAnUnknownTarget) {
+    try {
+        this_machine("x86-64-v9");
+        FAIL();
+    } catch (const DeviceError& error) {
+        EXPECT_STREQ(error.what(), "target x86-64-v9: not a known instruction set. Use host, x86-64, x86-64-v3 or x86-64-v4.");
+    }
+}
+
+TEST(Machine, LanesFollowTheInstructionSet) {
+    Machine machine;
+    machine.isa = "x86-64-v4";
+    EXPECT_EQ(machine.lanes("float64"), 8);
+    EXPECT_EQ(machine.lanes("bool"), 64);
+    machine.isa = "x86-64-v3";
+    EXPECT_EQ(machine.lanes("float32"), 8);
+    machine.isa = "x86-64";
+    EXPECT_EQ(machine.lanes("float64"), 2);
+    EXPECT_EQ(machine.lanes("str"), 0);
+}
+
+TEST(Machine, EnvironmentKnowsSizesExtentsLanesAndCaches) {
+    Machine machine;
+    machine.isa = "x86-64-v3";
+    machine.cores = 6;
+    dsl::AlgorithmInfo info;
+    info.sizes = {{"X.0", 1000}, {"X.1", -1}};
+    dsl::StageInfo stage;
+    stage.name = "labels";
+    stage.pure.loops.resize(1);
+    stage.pure.loops[0].name = "i";
+    stage.pure.loops[0].extent_here = 1000;
+    info.stages = {stage};
+    const dsl::Environment environment = make_environment(info, machine);
+    auto symbol = [](const std::string& name) {
+        dsl::Expression expression;
+        expression.kind = dsl::Expression::Kind::symbol;
+        expression.name = name;
+        return expression;
+    };
+    auto call = [&](const std::string& name, const std::string& operand) {
+        dsl::Expression expression;
+        expression.kind = dsl::Expression::Kind::call;
+        expression.name = name;
+        expression.operands = {symbol(operand)};
+        return expression;
+    };
+    EXPECT_EQ(environment(symbol("cores")), 6);
+    EXPECT_EQ(environment(symbol("X.0")), 1000);
+    EXPECT_EQ(environment(symbol("X.1")), std::nullopt);
+    EXPECT_EQ(environment(call("lanes", "float64")), 4);
+    EXPECT_EQ(environment(call("lanes", "nothing")), std::nullopt);
+    EXPECT_EQ(environment(call("extent", "i")), 1000);
+    EXPECT_EQ(environment(call("extent", "z")), std::nullopt);
+}
+
+TEST(Roofline, BoundsReadsWritesAndMixtures) {
+    Roofline roofline;
+    roofline.levels = {{1 << 20, 100, 50, 80}, {1 << 28, 20, 10, 16}};
+    EXPECT_EQ(roofline.memory_bound_ns(1000, 1000), 0) << "smaller than anything measured: no claim";
+    EXPECT_DOUBLE_EQ(roofline.memory_bound_ns(2e6, 0), 2e6 / 100);
+    EXPECT_DOUBLE_EQ(roofline.memory_bound_ns(0, 2e6), 2e6 / 50);
+    EXPECT_DOUBLE_EQ(roofline.memory_bound_ns(3e8, 1e8), 2e8 / 16 + 2e8 / 20);
+}
+
+TEST(Roofline, IsMeasuredAsPlausibleNumbers) {
+    const Roofline roofline = measure_roofline(this_machine(), 1 << 23);
+    ASSERT_TRUE(roofline.measured());
+    for (const BandwidthLevel& level : roofline.levels) {
+        EXPECT_GT(level.read_gbps, 0.2);
+        EXPECT_LT(level.read_gbps, 20000);
+        EXPECT_GT(level.write_gbps, 0.2);
+        EXPECT_GT(level.copy_gbps, 0.2);
+    }
+    EXPECT_GT(roofline.float32_gflops, 0.5);
+    EXPECT_GT(roofline.float64_gflops, 0.5);
+}
+
+} // namespace
+} // namespace tilewright::autotune
