@@ -58,6 +58,11 @@ struct PowerOfTwo {
 PowerOfTwo power_of_two_of(const Real& high, const Real& low) {
     Rounded k = round_to_integer(high + low);
     Real d = high - k.value;
+    if (!high.is_double()) {
+        // log2 is good to 0.3 ULP in float32: one rounding here may stand.
+        Real t = (d + low) * 0.6931471805599453;
+        return {1.0 + (t + t * t * polynomial_wide(coefficients::exp32, t)), k.low_bits};
+    }
     Real r_high = high_part(d + low);
     Real r_low = low - (r_high - d);
     Real u = r_high * high.pick(0.6931471675634384, 0.693115234375F);
@@ -86,21 +91,16 @@ Integrality integrality(const Real& y) {
 
 Real power(const Real& x, const Real& y) {
     Expr unusual_base = !(smallest_normal(x) <= x) || !(x < kInfinity);
-    // Exponents beyond this only ever overflow, vanish or meet a base of 1, and they are even.
-    const double steep = x.is_double() ? 0x1p70 : 0x1p40;
-    Expr unusual_exponent = !(abs(y) <= steep);
     Real size = abs(x);
     Expr small = size < smallest_normal(x);
     const int lift = x.is_double() ? 54 : 25;
     Real base = rare(unusual_base, select(small, size * std::ldexp(1.0, lift), size), x);
-    Real cut = select(steep < y, y.constant(steep), select(y < -steep, y.constant(-steep), y));
-    Real exponent = rare(unusual_exponent, cut, y);
 
     Split split = split_exponent(base);
     split.k = rare(unusual_base, select(small, split.k - double(lift), split.k), split.k);
     Tailed l = tailed_log2(split);
-    Real y_high = high_part(exponent);
-    Real low = (exponent - y_high) * l.high + exponent * l.low;
+    Real y_high = high_part(y);
+    Real low = (y - y_high) * l.high + y * l.low;
     Real high = y_high * l.high;
     Real z = high + low;
     PowerOfTwo result = power_of_two_of(high, low);
@@ -108,7 +108,7 @@ Real power(const Real& x, const Real& y) {
 
     // Everything else: results that are not normal, bases that are not positive and finite, NaN.
     const double normal = x.is_double() ? 1021.0 : 125.0;
-    Expr unusual = !(abs(z) <= normal) || unusual_base || unusual_exponent;
+    Expr unusual = !(abs(z) <= normal) || unusual_base;
     const int step = x.is_double() ? 128 : 64;
     Real up = scale_exponent(result.p, result.n - x.word(std::uint64_t(step))) * std::ldexp(1.0, step);
     Real down = scale_exponent(result.p, result.n + x.word(std::uint64_t(step))) * std::ldexp(1.0, -step);
@@ -117,6 +117,11 @@ Real power(const Real& x, const Real& y) {
     Real magnitude = select(0.0 < z, up, down);
     magnitude = select(overflow < z, x.constant(kInfinity), magnitude);
     magnitude = select(z < vanish, x.constant(0.0), magnitude);
+    // So steep an exponent (they are all even) vanishes or overflows beside any base but 1; log2 above may be NaN.
+    const double steep = x.is_double() ? 0x1p70 : 0x1p40;
+    Expr outward = (1.0 < size) == (0.0 < y);
+    Real extreme = select(size == 1.0, x.constant(1.0), select(outward, x.constant(kInfinity), x.constant(0.0)));
+    magnitude = select(steep < abs(y), extreme, magnitude);
     Expr grows = Halide::select(0.0 < y, size == kInfinity, size == 0.0);
     magnitude =
         select(size == 0.0 || size == kInfinity, select(grows, x.constant(kInfinity), x.constant(0.0)), magnitude);

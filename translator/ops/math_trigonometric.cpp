@@ -17,6 +17,7 @@ struct Reduced {
     Expr quadrant; ///< in the low two bits
 };
 
+/// Requires x >= 0 or NaN: signs are the callers', so that -0.0 needs no care.
 Reduced reduce_angle(const Real& x) {
     Rounded q = round_to_integer(x * 0.6366197723675814);
     Real part = x;
@@ -32,15 +33,15 @@ Reduced reduce_angle(const Real& x) {
     Real rest = q.value * x.pick(2.0222662487959506e-21, 2.5633440682570896e-12F) - lost;
     Real r = rough - rest;
     Real z = r * r;
-    // The parts give q pi/2 to q * 2^-121 (2^-58): enough while |r| > q * 2^-66 (2^-31).
+    // The parts give q pi/2 to q * 2^-121 (2^-58): enough while r > q * 2^-66 (2^-31), which z > q * this implies.
     const double limit = x.is_double() ? 1.6e6 : 12800.0;
-    const double nearness = x.is_double() ? 0x1p-132 : 0x1p-62;
-    Expr unusual = !(abs(x) <= limit) || z < q.value * q.value * nearness;
+    const double nearness = x.is_double() ? 0x1p-111 : 0x1p-49;
+    Expr unusual = !(x <= limit) || z < q.value * nearness;
     return {unusual, r, (rough - r) - rest, z, q.low_bits};
 }
 
-/// sin(r + quadrant * pi/2).
-Real sine_of(const Reduced& a, const Expr& quadrant) {
+/// sin(r + quadrant * pi/2), negated where the top bit of `flip` is set.
+Real sine_of(const Reduced& a, const Expr& quadrant, const Expr& flip) {
     const Real& r = a.r;
     const Real& z = a.z;
     const auto& sines = r.is_double() ? coefficients::sin64 : coefficients::sin32;
@@ -54,7 +55,8 @@ Real sine_of(const Reduced& a, const Expr& quadrant) {
     Real p = polynomial(chosen, z);
     Real start = select(odd, 1.0 - 0.5 * z, r);
     Real factor = select(odd, z, r) * z;
-    Expr sign = (quadrant << r.word(r.is_double() ? 62 : 30)) & r.word(r.is_double() ? 1ull << 63 : 1ull << 31);
+    Expr top = r.word(r.is_double() ? 1ull << 63 : 1ull << 31);
+    Expr sign = ((quadrant << r.word(r.is_double() ? 62 : 30)) ^ flip) & top;
     return flip_sign(start + factor * p, sign);
 }
 
@@ -67,22 +69,21 @@ Real library(const Real& x, Expr (*function)(Expr)) {
 } // namespace
 
 Real sin(const Real& x) {
-    Reduced a = reduce_angle(x);
-    // -0.0 comes out as 0.0 - 0.0.
-    Real value = select(x == 0.0, x, sine_of(a, a.quadrant));
+    Reduced a = reduce_angle(abs(x));
+    Real value = sine_of(a, a.quadrant, x.bits());
     return rare(a.unusual, library(x, [](Expr e) { return Halide::sin(std::move(e)); }), value);
 }
 
 Real cos(const Real& x) {
-    Reduced a = reduce_angle(x);
-    Real value = sine_of(a, a.quadrant + x.word(1));
+    Reduced a = reduce_angle(abs(x));
+    Real value = sine_of(a, a.quadrant + x.word(1), x.word(0));
     return rare(a.unusual, library(x, [](Expr e) { return Halide::cos(std::move(e)); }), value);
 }
 
 Real tan(const Real& x) {
     // A quotient doubles errors, so sine and cosine are sums of two numbers here, and a second division corrects the
     // first.
-    Reduced a = reduce_angle(x);
+    Reduced a = reduce_angle(abs(x));
     const Real& r = a.r;
     const Real& z = a.z;
     Real rise = r * z * polynomial(r.is_double() ? coefficients::sin64 : coefficients::sin32, z);
@@ -107,7 +108,7 @@ Real tan(const Real& x) {
     left = left - ratio_high * (below - below_high);
     left = left - (ratio - ratio_high) * below;
     Real value = ratio + (left + (above_tail - ratio * below_tail)) / below;
-    value = select(x == 0.0, x, value);
+    value = flip_sign(value, sign_bit(x));
     return rare(a.unusual, library(x, [](Expr e) { return Halide::tan(std::move(e)); }), value);
 }
 

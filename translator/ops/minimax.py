@@ -139,21 +139,54 @@ S_LOG = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mpf("1.0001")
 QUARTER = (mp.pi / 4) ** 2 * mpf("1.0001")
 
 ROWS = [
-    Row("exp", "(e^r - 1 - r) / r^2", series(mp.exp, [mpf(1), mpf(1)], 2), lambda r: r**2 / mp.exp(r),
-        -LN2_HALF, LN2_HALF, 10, 5),
-    Row("expm1", "(e^r - 1 - r) / r^2", series(mp.exp, [mpf(1), mpf(1)], 2), lambda r: r**2 / mp.expm1(r) if r else 0,
-        -LN2_HALF, LN2_HALF, 11, 6),
+    Row(
+        "exp",
+        "(e^r - 1 - r) / r^2",
+        series(mp.exp, [mpf(1), mpf(1)], 2),
+        lambda r: r**2 / mp.exp(r),
+        -LN2_HALF,
+        LN2_HALF,
+        10,
+        5,
+    ),
+    Row(
+        "expm1",
+        "(e^r - 1 - r) / r^2",
+        series(mp.exp, [mpf(1), mpf(1)], 2),
+        lambda r: r**2 / mp.expm1(r) if r else 0,
+        -LN2_HALF,
+        LN2_HALF,
+        11,
+        6,
+    ),
     Row("log", "(log((1+s)/(1-s)) - 2s) / s^3, z = s^2", log_rest, lambda z: z, mpf(0), S_LOG, 7, 4),
-    Row("power", "(1.5/s log((1+s)/(1-s)) - 3 - z) / z^2, z = s^2", power_rest, lambda z: z**2, mpf(0), S_LOG, 9, 4),
+    Row("power", "(1.5/s log((1+s)/(1-s)) - 3 - z) / z^2, z = s^2", power_rest, lambda z: z**2, mpf(0), S_LOG, 9, 3),
     Row("sin", "(sin(r) - r) / r^3, z = r^2", root(mp.sin), odd_weight(mp.sin), mpf(0), QUARTER, 6, 3),
     Row("cos", "(cos(r) - 1 + z/2) / z^2, z = r^2", cosine_rest, lambda z: z**2, mpf(0), QUARTER, 6, 3),
-    Row("tanh", "(tanh(x) - x) / x^3 to 0.625, z = x^2", root(mp.tanh), odd_weight(mp.tanh), mpf(0), mpf("0.3907"),
-        0, 5),
+    Row(
+        "tanh", "(tanh(x) - x) / x^3 to 0.625, z = x^2", root(mp.tanh), odd_weight(mp.tanh), mpf(0), mpf("0.3907"), 0, 5
+    ),
     Row("sinh", "(sinh(x) - x) / x^3 to 1, z = x^2", root(mp.sinh), odd_weight(mp.sinh), mpf(0), mpf("1.0001"), 7, 4),
-    Row("arctan", "(arctan(t) - t) / t^3 to 1/2, z = t^2", root(mp.atan), odd_weight(mp.atan), mpf(0),
-        mpf("0.2501"), 13, 6),
-    Row("arcsin", "(arcsin(x) - x) / x^3 to 1/2, z = x^2", root(mp.asin), odd_weight(mp.asin), mpf(0), mpf("0.2501"),
-        13, 5),
+    Row(
+        "arctan",
+        "(arctan(t) - t) / t^3 to 1/2, z = t^2",
+        root(mp.atan),
+        odd_weight(mp.atan),
+        mpf(0),
+        mpf("0.2501"),
+        13,
+        6,
+    ),
+    Row(
+        "arcsin",
+        "(arcsin(x) - x) / x^3 to 1/2, z = x^2",
+        root(mp.asin),
+        odd_weight(mp.asin),
+        mpf(0),
+        mpf("0.2501"),
+        13,
+        5,
+    ),
 ]
 
 
