@@ -1,0 +1,275 @@
+"""An exported module: what is in it, what it accepts, and that it needs NumPy alone."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import tilewright
+
+WEIGHTS = np.array([1.0, 2.0, 4.0])
+
+
+def labels(X, means):
+    """Nearest mean."""
+    return np.argmin(np.linalg.norm(X - means[:, None], axis=2), axis=0)
+
+
+def weighted(x, scale=2.0):
+    return x[:, None] * WEIGHTS + scale
+
+
+def points(n, dtype=np.float64):
+    return np.random.default_rng(n).standard_normal((n, 2)).astype(dtype)
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory):
+    """A folder with labels_tuned in it, for two dtypes and three levels."""
+    os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
+    folder = tmp_path_factory.mktemp("out")
+    f = tilewright.jit(labels, strict=True)
+    f(points(50_000), points(2))
+    f(points(50_000, np.float32), points(2, np.float32))
+    f.export(folder / "labels_tuned", targets=("host", "x86-64-v3"), wheel=True)
+    return folder
+
+
+def run_python(code, folder, *, isolated=True, **environment):
+    """In a process that finds NumPy and the folder, and nothing of tilewright."""
+    site = os.path.dirname(os.path.dirname(np.__file__))
+    blocker = "import sys\nfor name in ('tilewright', 'halide'):\n    sys.modules[name] = None\n" if isolated else ""
+    start = f"{blocker}import sys\nsys.path[:0] = [{str(folder)!r}, {site!r}]\n"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", start + textwrap.dedent(code)],
+        env={**{k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}, **environment},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_what_is_inside(module):
+    folder = module / "labels_tuned"
+    names = {p.name for p in folder.iterdir()}
+    assert {"__init__.py", "__init__.pyi", "py.typed", "_face.abi3.so", "objects", "schedules", "evidence.json", "LICENSES"} <= names
+    assert {p.name for p in (folder / "LICENSES").iterdir()} == {"halide.txt", "tilewright.txt"}
+    for schedule in (folder / "schedules").iterdir():
+        assert schedule.read_text().startswith("tilewright-schedule 1\n")
+    evidence = json.loads((folder / "evidence.json").read_text())
+    assert evidence["isa_levels"][-1] == "x86-64" and "x86-64-v3" in evidence["isa_levels"]
+    assert evidence["signatures"][0] == "labels(X: float64[:, :], means: float64[:, :]) -> int64[:]"
+    ast.parse((folder / "__init__.pyi").read_text())
+    assert list(module.glob("labels_tuned-*-cp311-abi3-manylinux_2_*_x86_64.whl"))
+
+
+def test_it_answers_with_numpy_alone(module):
+    code = """
+        import numpy as np
+        from labels_tuned import labels
+        def reference(X, means):
+            return np.argmin(np.linalg.norm(X - means[:, None], axis=2), axis=0)
+        rng = np.random.default_rng(0)
+        for n in (0, 1, 5, 100, 4097, 99_999, 300_000):
+            for k in (1, 2, 3):
+                for d in (2, 3):
+                    X, means = rng.standard_normal((n, d)), rng.standard_normal((k, d))
+                    for A in (X, np.asfortranarray(X), X[::-1], X[::2]):
+                        for B in (means, np.asfortranarray(means)):
+                            assert np.array_equal(labels(A, B), reference(A, B)), (n, k, d, A.strides)
+        X32 = rng.standard_normal((1000, 2)).astype(np.float32)
+        assert labels(X32, X32[:2]).dtype == np.int64
+        assert labels([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0]]).tolist() == [0, 0]
+        import sys
+        print([m for m in sys.modules if "halide" in m or "tilewright" in m and sys.modules[m] is not None])
+    """
+    assert run_python(code, module) == "[]\n"
+
+
+@pytest.mark.parametrize("level", ["x86-64", "x86-64-v3"])
+def test_lower_levels_answer_too(module, tmp_path, level):
+    """The plan without the versions above a level."""
+    import shutil
+
+    folder = tmp_path / "labels_tuned"
+    shutil.copytree(module / "labels_tuned", folder)
+    for file in folder.glob("plan*.txt"):
+        header, *versions = file.read_text().split("version ")
+        kept = [v for v in versions if f"require isa {level}\n" in v]
+        assert kept
+        file.write_text(header + "".join(f"version {v}" for v in kept))
+    code = """
+        import numpy as np
+        from labels_tuned import labels
+        rng = np.random.default_rng(0)
+        for n in (1, 100, 99_999):
+            X, means = rng.standard_normal((n, 2)), rng.standard_normal((3, 2))
+            assert np.array_equal(labels(X, means), np.argmin(np.linalg.norm(X - means[:, None], axis=2), axis=0))
+        print("right")
+    """
+    assert run_python(code, tmp_path) == "right\n"
+
+
+def test_what_it_refuses(module):
+    code = """
+        import numpy as np
+        from labels_tuned import labels
+        X = np.ones((10, 2))
+        for bad in (X.astype(np.int64), X[0], np.ma.masked_array(X), np.matrix(X), X.astype(object), "text", X + 1j):
+            try:
+                labels(bad, X)
+            except TypeError as error:
+                print(error)
+            else:
+                raise SystemExit("accepted")
+        try:
+            labels(X, np.ones((2, 3)))
+        except ValueError as error:
+            print(error)
+        try:
+            labels(X, X[:0])
+        except ValueError as error:
+            print(error)
+    """
+    lines = run_python(code, module).splitlines()
+    assert len(lines) == 9
+    assert "X is int64[10, 2], but this module takes" in lines[0]
+    assert "masked array" in lines[2] and "numpy.matrix" in lines[3]
+    assert "attempt to get argmin of an empty sequence" in lines[8]
+
+
+def test_it_looks_like_the_function(module):
+    code = """
+        import inspect
+        import labels_tuned
+        from labels_tuned import labels
+        print(labels.__name__, labels.__doc__, inspect.signature(labels), labels.__module__)
+        print(labels_tuned.evidence()["function"], labels_tuned.__doc__.splitlines()[0])
+    """
+    lines = run_python(code, module).splitlines()
+    assert lines[0] == "labels Nearest mean. (X, means, *, out=None) labels_tuned"
+    assert lines[1] == f"labels labels, compiled by tilewright {tilewright.__version__}."
+
+
+def test_import_is_cheap_and_runs_nothing(module):
+    code = """
+        import numpy, time
+        start = time.perf_counter()
+        import labels_tuned
+        print(time.perf_counter() - start)
+    """
+    assert min(float(run_python(code, module)) for _ in range(3)) < 0.05
+
+
+def test_arrays_from_outside_travel_with_the_module(tmp_path):
+    f = tilewright.jit(weighted, strict=True)
+    f(np.arange(10_000.0))
+    f.export(tmp_path / "weighted_tuned")
+    code = """
+        import inspect
+        import numpy as np
+        from weighted_tuned import weighted
+        x = np.arange(50.0)
+        w = np.array([1.0, 2.0, 4.0])
+        assert np.array_equal(weighted(x), x[:, None] * w + 2.0)
+        assert np.array_equal(weighted(x, 3.0), x[:, None] * w + 3.0)
+        assert np.array_equal(weighted(x=x, scale=4.0), x[:, None] * w + 4.0)
+        print(inspect.signature(weighted))
+    """
+    assert run_python(code, tmp_path) == "(x, scale=2.0, *, out=None)\n"
+
+
+def test_a_fixed_axis_is_part_of_the_module(tmp_path):
+    @tilewright.jit(strict=True)
+    def largest(x, axis=0):
+        return x.max(axis=axis)
+
+    largest(np.ones((300, 200)), axis=1)
+    largest.export(tmp_path / "largest_tuned")
+    code = """
+        import numpy as np
+        from largest_tuned import largest
+        x = np.arange(6.0).reshape(2, 3)
+        print(largest(x, axis=1).tolist())
+        try:
+            largest(x)
+        except ValueError as error:
+            print(error)
+    """
+    assert run_python(code, tmp_path) == (
+        "[2.0, 5.0]\nlargest: axis is 0, but this module was made for axis=1. Tune the function with that value too.\n"
+    )
+
+
+def test_two_modules_live_in_one_process(module, tmp_path):
+    f = tilewright.jit(weighted, strict=True)
+    f(np.arange(10_000.0))
+    f.export(module / "weighted_tuned", force=True)
+    code = """
+        import numpy as np
+        import labels_tuned, weighted_tuned
+        X = np.random.default_rng(0).standard_normal((100_000, 2))
+        print(labels_tuned.labels(X, X[:2])[:2].tolist(), weighted_tuned.weighted(X[:, 0].copy()).shape)
+        print(labels_tuned._face is weighted_tuned._face)
+    """
+    assert run_python(code, module) == "[0, 1] (100000, 3)\nFalse\n"
+
+
+# ---- writing ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_existing_folder_stays(tmp_path):
+    f = tilewright.jit(weighted, strict=True)
+    f(np.arange(100.0))
+    target = tmp_path / "w_tuned"
+    target.mkdir()
+    (target / "mine").write_text("precious")
+    with pytest.raises(tilewright.ExportError) as error:
+        f.export(target)
+    assert str(error.value) == f"{target}: exists. Give --force to overwrite it, or another --out."
+    assert (target / "mine").read_text() == "precious"
+    f.export(target, force=True)
+    assert not (target / "mine").exists() and (target / "__init__.py").exists()
+    assert [p.name for p in tmp_path.iterdir()] == ["w_tuned"]
+
+
+def test_own_folder_is_known_until_it_is_edited(tmp_path):
+    from tilewright.export.package import is_own_and_unchanged
+
+    f = tilewright.jit(weighted, strict=True)
+    f(np.arange(100.0))
+    target = f.export(tmp_path / "w_tuned")
+    assert is_own_and_unchanged(target)
+    (target / "notes.txt").write_text("a person's")
+    assert not is_own_and_unchanged(target)
+
+
+def test_what_cannot_be_exported(tmp_path, monkeypatch):
+    f = tilewright.jit(weighted)
+    with pytest.raises(tilewright.ExportError, match="nothing was compiled yet"):
+        f.export(tmp_path / "w_tuned")
+    f(np.arange(100.0))
+    with pytest.raises(tilewright.ExportError, match="no Python identifier"):
+        f.export(tmp_path / "w-tuned")
+    with pytest.raises(tilewright.ExportError, match="'arm64' is none of ours"):
+        f.export(tmp_path / "w_tuned", targets=("arm64",))
+    monkeypatch.setattr("tilewright.export.package._MAX_HIDDEN_BYTES", 8)
+    with pytest.raises(tilewright.ExportError, match="Pass WEIGHTS as an argument"):
+        f.export(tmp_path / "w_tuned")
+    assert list(tmp_path.iterdir()) == []
+
+    @tilewright.jit
+    def looped(x):
+        while x.sum() > 1:
+            x = x / 2
+        return x
+
+    with pytest.warns(tilewright.FallbackWarning):
+        looped(np.arange(10.0))
+    with pytest.raises(tilewright.ExportError):
+        looped.export(tmp_path / "looped_tuned")

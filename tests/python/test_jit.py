@@ -1,0 +1,530 @@
+"""@tilewright.jit against NumPy: the result, and all the ways in which the wrapped function is still that function."""
+
+import copy
+import inspect
+import logging
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import tilewright
+
+SCALE = 2.0
+TABLE = np.arange(1.0, 5.0)
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path, monkeypatch):
+    """No test sees another one's store."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+def labels(X, means):
+    """Nearest mean."""
+    return np.argmin(np.linalg.norm(X - means[:, None], axis=2), axis=0)
+
+
+def affine(x, a=2.0, *, b=1.0):
+    return x * a + b
+
+
+@tilewright.jit
+def module_level(x):
+    """Doc."""
+    return x + 1
+
+
+def same(result, expected):
+    assert type(result) is type(expected)
+    assert np.asarray(result).dtype == np.asarray(expected).dtype
+    assert np.shape(result) == np.shape(expected)
+    assert np.array_equal(result, expected, equal_nan=np.asarray(expected).dtype.kind in "fc")
+
+
+def points(n, seed=0, dtype=np.float64):
+    return np.random.default_rng(seed).standard_normal((n, 2)).astype(dtype)
+
+
+# ---- behaving as the function ------------------------------------------------------------------------------------------
+
+
+def test_it_looks_like_the_function():
+    f = tilewright.jit(affine)
+    assert (f.__name__, f.__qualname__, f.__module__) == ("affine", "affine", __name__)
+    assert f.__wrapped__ is affine
+    assert inspect.signature(f) == inspect.signature(affine)
+    assert module_level.__doc__ == "Doc."
+    assert repr(f) == f"<tilewright.jit {__name__}.affine>"
+
+
+def test_pickle_and_copy_go_by_name():
+    assert pickle.loads(pickle.dumps(module_level)) is module_level
+    assert copy.copy(module_level) is module_level
+    assert copy.deepcopy({"f": module_level})["f"] is module_level
+
+
+def test_jit_refuses_what_it_cannot_wrap():
+    with pytest.raises(TypeError, match="Give a Python function"):
+        tilewright.jit(np.sum)
+    with pytest.raises(ValueError, match="contract 'exact' is none of ours"):
+        tilewright.jit(contract="exact")
+    with pytest.raises(ValueError, match="target: 'arm64' is none of ours"):
+        tilewright.jit(target="arm64")
+    assert tilewright.jit(tilewright.jit(affine)).__wrapped__ is affine
+
+
+def test_positional_keyword_and_default_arguments():
+    f = tilewright.jit(affine, )
+    x = np.linspace(-1, 1, 1001)
+    for args, kwargs in [((x,), {}), ((x, 3.0), {}), ((x,), {"a": 3.0}), ((x,), {"b": 0.5}), ((), {"x": x, "a": 1.5, "b": 2.5})]:
+        same(f(*args, **kwargs), affine(*args, **kwargs))
+    assert len(f.specializations) == 1
+    misses = f.misses
+    same(f(x, 7.0, b=-1.0), affine(x, 7.0, b=-1.0))
+    assert f.misses == misses
+    with pytest.raises(TypeError):
+        f()
+    with pytest.raises(TypeError):
+        f(x, c=3)
+
+
+def test_methods_read_and_guard_self():
+    class Model:
+        def __init__(self, scale):
+            self.scale = scale
+
+        @tilewright.jit(strict=True)
+        def apply(self, x):
+            return x * self.scale
+
+    x = np.arange(100.0)
+    model = Model(2.0)
+    same(model.apply(x), x * 2.0)
+    model.scale = 3.0
+    same(model.apply(x), x * 3.0)
+    same(Model(5.0).apply(x), x * 5.0)
+    assert Model.apply.__name__ == "apply"
+
+
+def test_star_arguments():
+    @tilewright.jit
+    def total(*arrays):
+        result = arrays[0] * 1.0
+        for a in arrays[1:]:
+            result = result + a
+        return result
+
+    x = np.arange(200.0)
+    same(total(x, x, x), x * 3)
+    same(total(x, x), x * 2)
+
+
+# ---- results ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_second_call_stays_in_c():
+    f = tilewright.jit(labels, strict=True)
+    X, means = points(10_000), points(3, 1)
+    same(f(X, means), labels(X, means))
+    misses = f.misses
+    same(f(X, means), labels(X, means))
+    same(f(X[:9_999], means), labels(X[:9_999], means))
+    assert f.misses == misses
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 8, 9, 31, 33, 100, 1023, 4097, 50_001])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_sizes(n, k):
+    f = tilewright.jit(labels, strict=True)
+    X, means = points(n), points(k, 1)
+    same(f(X, means), labels(X, means))
+    same(f(X, means), labels(X, means))
+
+
+def test_one_function_serves_all_sizes():
+    f = tilewright.jit(labels, strict=True)
+    means = points(3, 1)
+    for n in (100_000, 5, 100, 99_999, 2_000, 17, 300_000):
+        X = points(n, n)
+        same(f(X, means), labels(X, means))
+    assert len(f.specializations) == 1
+
+
+@pytest.mark.parametrize("n", [50, 60_000])
+def test_layouts(n):
+    f = tilewright.jit(labels, strict=True)
+    X, means = points(n), points(3, 1)
+    wide = np.repeat(X, 2, axis=1)[:, ::2]
+    unaligned = np.frombuffer(b"\0" + X.tobytes(), np.uint8)[1:].view(np.float64).reshape(X.shape)
+    readonly = X.copy()
+    readonly.flags.writeable = False
+    for variant in (X, np.asfortranarray(X), X[::-1], X[:, ::-1], wide, X[::2], unaligned, readonly, np.broadcast_to(X[0], X.shape)):
+        same(f(variant, means), labels(variant, means))
+        same(f(X, np.asfortranarray(means)), labels(X, means))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int32", "int64", "uint8", "uint32", "bool"])
+def test_dtypes(dtype):
+    def mixed(x, y):
+        return np.where(x > y, x, y + x).sum(axis=0), np.maximum(x, y)
+
+    f = tilewright.jit(mixed, strict=True)
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(0, 100, (37, 53)).astype(dtype) for _ in range(2))
+    for result, expected in zip(f(x, y), mixed(x, y), strict=True):
+        same(result, expected)
+
+
+def test_scalars_follow_nep_50():
+    f = tilewright.jit(affine)
+    x = np.linspace(0, 1, 777, dtype=np.float32)
+    for a in (2.0, np.float64(2.0), np.float32(2.0), 2, True, np.int64(3), 2.5):
+        same(f(x, a), affine(x, a))
+        same(f(x, a), affine(x, a))
+
+
+def test_an_axis_is_a_guarded_constant():
+    @tilewright.jit(strict=True)
+    def total(x, axis):
+        return x.max(axis=axis)
+
+    x = points(300)
+    for axis in (0, 1, 0, -1):
+        same(total(x, axis), x.max(axis=axis))
+    assert "axis" in total.explain()
+
+
+def test_a_0d_result_is_a_numpy_scalar():
+    @tilewright.jit(strict=True)
+    def biggest(x):
+        return x.max()
+
+    same(biggest(np.arange(1000.0)), np.float64(999.0))
+
+
+def test_globals_are_guarded_and_arrays_read_at_each_call(monkeypatch):
+    @tilewright.jit(strict=True)
+    def scaled(x):
+        return x[:, None] * TABLE * SCALE
+
+    x = np.arange(50.0)
+    same(scaled(x), x[:, None] * TABLE * SCALE)
+    monkeypatch.setitem(globals(), "SCALE", 5.0)
+    same(scaled(x), x[:, None] * TABLE * 5.0)
+    monkeypatch.setitem(globals(), "TABLE", np.arange(7.0))
+    same(scaled(x), x[:, None] * np.arange(7.0) * 5.0)
+    TABLE[2] = -1
+    same(scaled(x), x[:, None] * TABLE * 5.0)
+
+
+def test_closures():
+    def make(scale, table):
+        @tilewright.jit(strict=True)
+        def f(x):
+            return x[:, None] * table + scale
+
+        return f
+
+    x = np.arange(30.0)
+    same(make(2.0, np.arange(3.0))(x), x[:, None] * np.arange(3.0) + 2.0)
+    same(make(3.0, np.arange(4.0))(x), x[:, None] * np.arange(4.0) + 3.0)
+
+
+def test_out():
+    f = tilewright.jit(labels, strict=True)
+    X, means = points(5_000), points(2, 1)
+    out = np.empty(5_000, np.int64)
+    assert f(X, means, out=out) is out
+    same(out, labels(X, means))
+    out[:] = -1
+    assert f(X, means, out=out) is out
+    same(out, labels(X, means))
+    with pytest.raises((TypeError, ValueError)):
+        f(X, means, out=np.empty(4_999, np.int64))
+    with pytest.raises((TypeError, ValueError)):
+        f(X, means, out=np.empty(5_000, np.int32))
+
+
+def test_out_may_overlap_an_argument():
+    @tilewright.jit(strict=True)
+    def shifted(x, y):
+        return x + y
+
+    base = np.arange(10_001.0)
+    expected = base[:-1] + base[1:]
+    shifted(base[:-1].copy(), base[1:].copy())
+    shifted(base[:-1], base[1:], out=base[1:])
+    same(base[1:].copy(), expected)
+
+
+# ---- where NumPy runs it ----------------------------------------------------------------------------------------------
+
+
+def test_fallback_warns_once_per_line_and_is_right():
+    @tilewright.jit
+    def looped(x):
+        while x.sum() > 1:
+            x = x / 2
+        return x
+
+    x = np.arange(10.0)
+    with pytest.warns(tilewright.FallbackWarning) as caught:
+        same(looped(x), looped.__wrapped__(x))
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same(looped(x * 2), looped.__wrapped__(x * 2))
+    assert "runs in NumPy" in looped.explain()
+
+
+def test_strict_raises_instead():
+    @tilewright.jit(strict=True)
+    def looped(x):
+        while x.sum() > 1:
+            x = x / 2
+        return x
+
+    for _ in range(2):
+        with pytest.raises(tilewright.TraceError, match="test_jit.py"):
+            looped(np.arange(10.0))
+
+
+def test_errstate_raise_runs_in_numpy():
+    @tilewright.jit
+    def divide(x, y):
+        return x / y
+
+    x, y = np.ones(1000), np.zeros(1000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same(divide(x, y + 1), x)
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        divide(x, y)
+    misses = divide.misses
+    with np.errstate(all="ignore"):
+        same(divide(x, y), np.full(1000, np.inf))
+    assert divide.misses == misses
+
+
+def test_numpys_own_errors():
+    f = tilewright.jit(labels)
+    X, means = points(100), points(3, 1)
+    f(X, means)
+    with pytest.raises(ValueError):
+        f(X, np.ones((3, 4)))
+    with pytest.raises(ValueError, match="attempt to get argmin of an empty sequence"):
+        f(X, means[:0])
+    with pytest.raises(TypeError):
+        f("text", means)
+
+
+@pytest.mark.parametrize("make", ["object", "masked", "matrix", "swapped", "complex", "list"])
+def test_arrays_that_are_not_plain(make):
+    @tilewright.jit
+    def f(x):
+        return x * 2 + 1
+
+    x = np.arange(12.0).reshape(3, 4)
+    value = {
+        "object": x.astype(object),
+        "masked": np.ma.masked_array(x, x > 5),
+        "matrix": np.matrix(x),
+        "swapped": x.astype(">f8"),
+        "complex": x + 1j,
+        "list": [1, 2],
+    }[make]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            expected = f.__wrapped__(value)
+        except TypeError:
+            with pytest.raises(TypeError):
+                f(value)
+            return
+        result = f(value)
+    assert type(result) is type(expected)
+    assert np.array_equal(np.asarray(result), np.asarray(expected))
+
+
+def test_memmap_is_an_array(tmp_path):
+    @tilewright.jit(strict=True)
+    def f(x):
+        return x * 2
+
+    data = np.memmap(tmp_path / "x", np.float64, "w+", shape=(5000,))
+    data[:] = np.arange(5000)
+    assert np.array_equal(f(data), np.arange(5000) * 2.0)
+
+
+def test_disable(monkeypatch):
+    f = tilewright.jit(labels)
+    X, means = points(1000), points(2, 1)
+    monkeypatch.setenv("TILEWRIGHT_DISABLE", "1")
+    same(f(X, means), labels(X, means))
+    assert f.specializations == []
+
+
+def test_one_blas_call_stays_with_numpy(caplog):
+    @tilewright.jit
+    def product(a, b):
+        return a @ b
+
+    a, b = points(600), points(600).T.copy()
+    with caplog.at_level(logging.INFO, "tilewright"):
+        same(product(a, b), a @ b)
+    assert "one call of BLAS" in caplog.text
+    assert "one call of BLAS" in product.explain()
+
+
+# ---- threads and processes --------------------------------------------------------------------------------------------
+
+
+def test_first_calls_from_many_threads():
+    f = tilewright.jit(labels, strict=True)
+    X, means = points(20_000), points(3, 1)
+    expected = labels(X, means)
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(f(X, means))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 8
+    assert all(np.array_equal(r, expected) for r in results)
+    assert len(f.specializations) == 1
+
+
+def run_python(code, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env={**os.environ, **environment}, capture_output=True, text=True,
+        timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+PROGRAM = """
+import sys
+sys.path.insert(0, {folder!r})
+import numpy as np
+import user
+x = np.arange(100000.0)
+r = user.f(x)
+assert np.array_equal(r, user.f.__wrapped__(x))
+print("tilewright._native" in sys.modules)
+"""
+
+
+def test_no_compiler_in_the_second_process(tmp_path):
+    (tmp_path / "user.py").write_text("import tilewright\n@tilewright.jit(strict=True)\ndef f(x):\n    return x * 3 - 1\n")
+    code = PROGRAM.format(folder=str(tmp_path))
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    assert run_python(code, **cache) == "True\n"
+    assert run_python(code, **cache) == "False\n"
+    assert run_python(code, TILEWRIGHT_CACHE="off", **cache) == "True\n"
+    for file in (tmp_path / "cache" / "tilewright" / "objects").iterdir():
+        if not file.name.endswith(".lock"):
+            file.write_bytes(file.read_bytes()[:-3] + b"bad")
+    assert run_python(code, **cache) == "True\n"
+
+
+def test_calls_after_fork(tmp_path):
+    code = """
+        import os
+        import numpy as np, tilewright
+        def g(x):
+            return np.sqrt(x) * 2
+        f = tilewright.jit(g)
+        x = np.arange(500000.0)
+        f(x)
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0 if np.array_equal(f(x), g(x)) else 1)
+        print(os.waitpid(pid, 0)[1])
+    """
+    assert run_python(code) == "0\n"
+
+
+def test_without_source_and_without_home():
+    code = """
+        import numpy as np, tilewright
+        f = tilewright.jit(lambda x: x * 2 + 1)
+        x = np.arange(1000.0)
+        assert np.array_equal(f(x), x * 2 + 1)
+        print(len(f.specializations))
+    """
+    assert run_python(code, HOME="/nonexistent", XDG_CACHE_HOME="", XDG_DATA_HOME="") == "1\n"
+
+
+def test_logs(tmp_path):
+    code = """
+        import sys
+        sys.stderr = sys.stdout
+        import numpy as np, tilewright
+        tilewright.jit(lambda x: x * 2 + 1)(np.arange(1000.0))
+    """
+    text = run_python(code, TILEWRIGHT_LOGS="guards,schedule,loops,asm", TILEWRIGHT_CACHE="off")
+    assert "tilewright.guards: " in text and "tilewright.schedule: " in text
+    assert "tilewright.loops: " in text and "tilewright.asm: " in text
+
+
+# ---- schedules --------------------------------------------------------------------------------------------------------
+
+
+def test_schedule_can_be_read_and_set():
+    f = tilewright.jit(labels, strict=True)
+    X, means = points(50_000), points(2, 1)
+    with pytest.raises(tilewright.Error, match="nothing was compiled yet"):
+        _ = f.schedule
+    expected = f(X, means)
+    text = f.schedule
+    assert text.startswith("tilewright-schedule 1\n")
+    f.schedule = text
+    assert f.schedule == text
+    same(f(X, means), expected)
+    assert "by hand" in f.explain()
+
+
+def test_a_wrong_schedule_is_refused_with_its_place():
+    f = tilewright.jit(labels, strict=True)
+    f(points(50_000), points(2, 1))
+    before = f.schedule
+    name = f.schedule.splitlines()[1]
+    with pytest.raises(tilewright.ScheduleError, match="3:"):
+        f.schedule = f"tilewright-schedule 1\n{name}\nno_such_stage.parallel(i)\n"
+    with pytest.raises(tilewright.ScheduleError):
+        f.schedule = "rubbish"
+    assert f.schedule == before
+
+
+def test_for_args_compiles_without_calling():
+    calls = []
+
+    @tilewright.jit
+    def f(x):
+        return x * 2
+
+    s = f.for_args(np.arange(100.0))
+    assert calls == []
+    assert s.signature == "f(x: float64[:])"
+    assert s.space.startswith("tilewright-schedule 1") and s.stages[0]["loops"]
+    f(np.arange(100, dtype=np.float32))
+    assert len(f.specializations) == 2
+    with pytest.raises(tilewright.Error, match="there are 2 specializations"):
+        _ = f.schedule
+
+
+def test_explain_says_what_runs():
+    f = tilewright.jit(labels, strict=True)
+    f(points(50_000), points(2, 1))
+    text = f.explain(code=True)
+    for part in ("stages:", "argmin", "norm", "versions", "requires isa", "schedule:", "lowered code of", "assembly of"):
+        assert part in text
+    assert f"line {labels.__code__.co_firstlineno + 2}" in text
