@@ -31,6 +31,7 @@ struct Operation {
     std::map<std::string, std::string> attributes;  ///< text as written: axes -> "[0, 1]"
     int line = 0;                              ///< of the user's source
     std::vector<Block> regions;                ///< for, while, if
+    std::vector<std::pair<std::string, Type>> more_results;  ///< for, while, if: the results after the first
 };
 
 struct Block {

@@ -1,0 +1,436 @@
+// translator/analysis.cpp: which values are stages, which kernel each belongs to, and how they lie in memory.
+#include "translator/analysis.h"
+
+#include <algorithm>
+
+#include "dsl/base/error.h"
+#include "translator/attributes.h"
+#include "translator/dtypes.h"
+#include "translator/ops/rules.h"
+
+namespace tilewright::translator {
+namespace {
+
+std::vector<std::string> wide_extents(const std::vector<Size>& shape) {
+    std::vector<std::string> out;
+    for (const Size& extent : shape) {
+        if (!is_one(extent)) out.push_back(normal_form(tree_of(extent)));
+    }
+    return out;
+}
+
+int first_wide_axis(const std::vector<Size>& shape) {
+    for (std::size_t k = 0; k < shape.size(); ++k) {
+        if (!is_one(shape[k])) return static_cast<int>(k);
+    }
+    return shape.empty() ? -1 : 0;
+}
+
+int last_wide_axis(const std::vector<Size>& shape) {
+    for (std::size_t k = shape.size(); k-- > 0;) {
+        if (!is_one(shape[k])) return static_cast<int>(k);
+    }
+    return static_cast<int>(shape.size()) - 1;
+}
+
+/// Whether an index list keeps every element in order (it only adds or removes axes of extent 1).
+bool keeps_order(const Operation& operation, const Type& operand) {
+    std::size_t axis = 0;
+    std::size_t result_axis = 0;
+    for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
+        switch (entry.kind) {
+        case IndexEntry::Kind::newaxis:
+            ++result_axis;
+            break;
+        case IndexEntry::Kind::position:
+            if (!is_one(operand.shape[axis])) return false;
+            ++axis;
+            break;
+        case IndexEntry::Kind::slice:
+            bool whole = entry.start.is_constant() && entry.start.constant() == 0 && entry.step.is_constant() &&
+                         entry.step.constant() == 1 &&
+                         same_size(operand.shape[axis], operation.type.shape[result_axis]);
+            if (!whole) return false;
+            ++axis;
+            ++result_axis;
+            break;
+        }
+    }
+    return true;
+}
+
+/// Where the operand's axis `axis` is in the result of an index operation, -1 if dropped.
+int axis_after_index(const Operation& operation, int axis) {
+    int operand_axis = 0;
+    int result_axis = 0;
+    for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
+        if (entry.kind == IndexEntry::Kind::newaxis) {
+            ++result_axis;
+            continue;
+        }
+        if (operand_axis == axis) return entry.kind == IndexEntry::Kind::slice ? result_axis : -1;
+        ++operand_axis;
+        if (entry.kind == IndexEntry::Kind::slice) ++result_axis;
+    }
+    return -1;
+}
+
+}  // namespace
+
+bool is_reduction(const std::string& op) {
+    static const std::set<std::string> list = {"sum", "prod", "max", "min", "any", "all", "argmin", "argmax"};
+    return list.count(op) != 0;
+}
+
+bool is_view(const std::string& op) {
+    return op == "index" || op == "transpose" || op == "reshape" || op == "broadcast_to";
+}
+
+bool is_elementwise(const std::string& op) { return find_rule(op) != nullptr || find_elementary(op) != nullptr; }
+
+std::vector<int> reduced_axes(const Operation& operation) {
+    auto axis = operation.attributes.find("axis");
+    if (axis != operation.attributes.end()) return {static_cast<int>(parse_size(axis->second).constant())};
+    std::vector<int> axes = *try_axes(operation.attributes.at("axes"));
+    std::sort(axes.begin(), axes.end());
+    return axes;
+}
+
+Analysis::Analysis(const Program& program, const TranslateOptions& options) : program_(program), options_(options) {
+    collect_values();
+    choose_variants();
+    collect_stages();
+    keep_live();
+    assign_kernels();
+}
+
+std::string Analysis::where(const Operation& operation) const {
+    std::string file = program_.file.empty() ? program_.function : program_.file;
+    return file + (operation.line > 0 ? ":" + std::to_string(operation.line) : "") + ": " + operation.result + " = " +
+           call_text(operation);
+}
+
+std::string Analysis::unique(const std::string& wish) {
+    std::string name = wish;
+    for (int k = 2; !names_.insert(name).second; ++k) name = wish + "_" + std::to_string(k);
+    return name;
+}
+
+Layout Analysis::layout(const std::string& argument) const {
+    auto found = options_.layouts.find(argument);
+    return found == options_.layouts.end() ? Layout::c : found->second;
+}
+
+std::int64_t Analysis::here(const SizeTree& size) const { return size.evaluate(options_.sizes_here).value_or(-1); }
+
+const StagePlan* Analysis::stage_of_value(const std::string& value) const {
+    auto found = stage_of_value_.find(value);
+    if (found == stage_of_value_.end()) return nullptr;
+    for (const StagePlan& stage : stages_) {
+        if (stage.name == found->second) return &stage;
+    }
+    return nullptr;
+}
+
+StagePlan& Analysis::stage(const std::string& name) {
+    for (StagePlan& stage : stages_) {
+        if (stage.name == name) return stage;
+    }
+    throw InternalError("stage " + name + ": not in the table.");
+}
+
+void Analysis::refuse(const Operation& operation) const {
+    if (operation.op == "for" || operation.op == "while" || operation.op == "if") {
+        std::string file = program_.file.empty() ? program_.function : program_.file;
+        throw TranslateError(file + ":" + std::to_string(operation.line) + ": " + operation.result + " = " + operation.op +
+                                 " ...: control flow on traced values has no translation in this release.",
+                             "Let NumPy run this function.");
+    }
+    std::vector<std::string> dtypes{operation.type.dtype};
+    for (const std::string& operand : operation.operands) dtypes.push_back(values_.at(operand).type.dtype);
+    for (const std::string& dtype : dtypes) {
+        if (!has_kernels(*find_dtype(dtype)))
+            throw TranslateError(where(operation) + ": " + dtype + " has no translation in this release.",
+                                 "Use bool, an integer dtype, float32 or float64.");
+    }
+    if (operation.type.shape.size() > 12)
+        throw TranslateError(where(operation) + ": has " + std::to_string(operation.type.shape.size()) +
+                                 " axes; kernels have at most 12.",
+                             "Reshape it to fewer axes.");
+}
+
+void Analysis::collect_values() {
+    std::set<std::string> used;
+    for (const ArrayArgument& argument : program_.arrays) {
+        names_.insert(argument.name);
+        ValueInfo info;
+        info.kind = ValueInfo::Kind::array;
+        info.type = argument.type;
+        info.view_of = argument.name;
+        Layout lies = layout(argument.name);
+        info.contiguous_axis =
+            lies == Layout::f ? first_wide_axis(argument.type.shape) : last_wide_axis(argument.type.shape);
+        info.flat = lies == Layout::c || wide_extents(argument.type.shape).size() <= 1;
+        values_[argument.name] = std::move(info);
+        for (std::size_t k = 0; k < argument.type.shape.size(); ++k) {
+            std::set<std::string> symbols;
+            tree_of(argument.type.shape[k]).collect_symbols(symbols);
+            used.insert(symbols.begin(), symbols.end());
+        }
+    }
+    for (const ScalarArgument& argument : program_.scalars) {
+        names_.insert(argument.name);
+        ValueInfo info;
+        info.kind = ValueInfo::Kind::scalar;
+        info.type = Type{argument.dtype, {}};
+        info.flat = true;
+        info.view_of = argument.name;
+        values_[argument.name] = std::move(info);
+    }
+    for (const Operation& operation : program_.body.operations) names_.insert(operation.result);
+    for (const Operation& operation : program_.body.operations) {
+        refuse(operation);
+        const std::string& op = operation.op;
+        ValueInfo info;
+        info.operation = &operation;
+        info.type = operation.type;
+        for (const Size& extent : operation.type.shape) tree_of(extent).collect_symbols(used);
+        for (const char* key : {"index", "size"}) {
+            auto found = operation.attributes.find(key);
+            if (found == operation.attributes.end()) continue;
+            if (std::string(key) == "size") {
+                parse_size(found->second).collect_symbols(used);
+                continue;
+            }
+            for (const IndexEntry& entry : index_entries(found->second)) {
+                if (entry.kind != IndexEntry::Kind::newaxis) entry.start.collect_symbols(used);
+                if (entry.kind == IndexEntry::Kind::slice) entry.step.collect_symbols(used);
+            }
+        }
+        bool named = operation.result[0] != '%';
+        bool never_stage = is_view(op) || op == "const" || op == "iota" || op == "scalar_size";
+        bool stage = is_reduction(op) || op == "matmul" || (named && !never_stage);
+        info.kind = stage ? ValueInfo::Kind::stage : ValueInfo::Kind::expression;
+        const std::vector<Size>& shape = operation.type.shape;
+        std::vector<std::string> wide = wide_extents(shape);
+        info.contiguous_axis = last_wide_axis(shape);
+        info.flat = wide.size() <= 1;
+        if (is_view(op)) {
+            const ValueInfo& operand = values_.at(operation.operands[0]);
+            // NumPy gives a scalar, not a view, for a single element.
+            if (!(op == "index" && shape.empty())) info.view_of = operand.view_of;
+            if (op == "reshape") info.flat = info.flat || operand.flat;
+            if (op == "index") {
+                info.flat = info.flat || (operand.flat && keeps_order(operation, operand.type));
+                int axis = axis_after_index(operation, operand.contiguous_axis);
+                if (axis >= 0) info.contiguous_axis = axis;
+            }
+            if (op == "transpose") {
+                std::vector<int> axes = *try_axes(operation.attributes.at("axes"));
+                for (std::size_t k = 0; k < axes.size(); ++k) {
+                    if (axes[k] == operand.contiguous_axis) info.contiguous_axis = static_cast<int>(k);
+                }
+            }
+            if (op == "broadcast_to") {
+                info.flat = info.flat || (operand.flat && wide_extents(operand.type.shape) == wide);
+                if (operand.contiguous_axis >= 0 && !is_one(operand.type.shape[static_cast<std::size_t>(operand.contiguous_axis)]))
+                    info.contiguous_axis =
+                        operand.contiguous_axis + static_cast<int>(shape.size() - operand.type.shape.size());
+            }
+        } else if (is_elementwise(op)) {
+            bool flat = true;
+            std::size_t most = 0;
+            for (const std::string& name : operation.operands) {
+                const ValueInfo& operand = values_.at(name);
+                std::vector<std::string> extents = wide_extents(operand.type.shape);
+                flat = flat && (extents.empty() || (operand.flat && extents == wide));
+                // NumPy's result follows the order of its operands; the first with most axes decides.
+                if (extents.size() > most && operand.contiguous_axis >= 0) {
+                    most = extents.size();
+                    info.contiguous_axis =
+                        operand.contiguous_axis + static_cast<int>(shape.size() - operand.type.shape.size());
+                }
+            }
+            if (!stage) info.flat = info.flat || flat;
+        }
+        if (stage) stage_names_[operation.result] = named ? operation.result : unique(op);
+        values_[operation.result] = std::move(info);
+    }
+    for (const std::string& name : program_.argument_order) {
+        bool is_array = values_.at(name).kind == ValueInfo::Kind::array;
+        if (!is_array && used.count(name) != 0) sizes_.push_back(name);
+        for (std::size_t k = 0; is_array && k < values_.at(name).type.shape.size(); ++k) {
+            std::string symbol = name + "." + std::to_string(k);
+            if (used.count(symbol) != 0) sizes_.push_back(symbol);
+        }
+    }
+    for (const ArrayArgument& argument : program_.arrays) {
+        if (!has_kernels(*find_dtype(argument.type.dtype)))
+            throw TranslateError(program_.function + ": the argument " + argument.name + " is " + argument.type.dtype +
+                                     ", which has no translation in this release.",
+                                 "Use bool, an integer dtype, float32 or float64.");
+    }
+}
+
+ReductionShape Analysis::reduction_shape(const Operation& operation) const {
+    const ValueInfo& operand = values_.at(operation.operands[0]);
+    ReductionShape out;
+    out.axes = reduced_axes(operation);
+    out.extent = SizeTree::integer(1);
+    for (int axis : out.axes) {
+        out.contiguous = out.contiguous || axis == operand.contiguous_axis;
+        out.extent = out.extent * tree_of(operand.type.shape[static_cast<std::size_t>(axis)]);
+    }
+    bool neighbours = !out.axes.empty() && out.axes.back() - out.axes.front() + 1 == static_cast<int>(out.axes.size());
+    out.collapsed = operand.flat && out.axes.size() > 1 && neighbours;
+    return out;
+}
+
+void Analysis::collect_stages() {
+    auto add = [&](StagePlan plan) {
+        stage_of_value_.emplace(plan.value, plan.name);
+        stages_.push_back(std::move(plan));
+    };
+    for (const Operation& operation : program_.body.operations) {
+        if (values_.at(operation.result).kind != ValueInfo::Kind::stage) continue;
+        StagePlan plan;
+        plan.value = operation.result;
+        plan.operation = &operation;
+        plan.name = stage_names_.at(operation.result);
+        if (operation.op == "matmul" && chosen_.at(plan.name) == "blas") {
+            plan.library = true;
+            plan.library_operands = {library_operand(operation, operation.operands[0], "_a"),
+                                     library_operand(operation, operation.operands[1], "_b")};
+        }
+        std::set<std::string> seen;
+        for (const std::string& operand : operation.operands) collect_reads(operand, plan.reads, seen);
+        add(std::move(plan));
+    }
+    std::map<std::string, std::string> copies;
+    for (const std::string& name : program_.body.yields) {
+        const ValueInfo& info = values_.at(name);
+        if (info.kind == ValueInfo::Kind::array || info.kind == ValueInfo::Kind::scalar) {
+            returned_.push_back(name);
+            continue;
+        }
+        if (info.kind == ValueInfo::Kind::stage) {
+            StagePlan& plan = stage(stage_of_value_.at(name));
+            plan.result = plan.materialised = true;
+            returned_.push_back(plan.name);
+            continue;
+        }
+        if (!info.view_of.empty() && values_.at(info.view_of).kind == ValueInfo::Kind::array)
+            throw TranslateError(where(*info.operation) + ": returns a view of " + info.view_of +
+                                     ", whose memory NumPy's result would share; a kernel gives new memory.",
+                                 "Let NumPy run this function, or return a copy.");
+        if (copies.count(name) == 0) {
+            StagePlan plan;
+            plan.name = name[0] == '%' ? unique("result") : name;
+            plan.value = name;
+            plan.result = plan.materialised = true;
+            std::set<std::string> seen;
+            collect_reads(name, plan.reads, seen);
+            copies[name] = plan.name;
+            stages_.push_back(std::move(plan));  // not add(): other readers go on reading the expression
+        }
+        returned_.push_back(copies[name]);
+    }
+}
+
+std::string Analysis::library_operand(const Operation& matmul, const std::string& value, const char* suffix) {
+    const ValueInfo& info = values_.at(value);
+    if (info.kind == ValueInfo::Kind::array && layout(value) == Layout::c) return value;
+    if (info.kind == ValueInfo::Kind::stage) {
+        StagePlan& plan = stage(stage_of_value_.at(value));
+        plan.materialised = true;
+        return plan.name;
+    }
+    StagePlan plan;
+    plan.name = unique(stage_names_.at(matmul.result) + suffix);
+    plan.value = value;
+    plan.materialised = true;
+    std::set<std::string> seen;
+    collect_reads(value, plan.reads, seen);
+    stages_.push_back(plan);
+    return plan.name;
+}
+
+void Analysis::collect_reads(const std::string& value, std::set<std::string>& reads, std::set<std::string>& seen) const {
+    if (!seen.insert(value).second) return;
+    const ValueInfo& info = values_.at(value);
+    if (info.kind == ValueInfo::Kind::stage) {
+        reads.insert(stage_of_value_.at(value));
+        return;
+    }
+    if (info.operation == nullptr) return;
+    for (const std::string& operand : info.operation->operands) collect_reads(operand, reads, seen);
+}
+
+void Analysis::keep_live() {
+    std::set<std::string> live;
+    for (std::size_t k = stages_.size(); k-- > 0;) {
+        StagePlan& plan = stages_[k];
+        if (!plan.result && live.count(plan.name) == 0) continue;
+        live.insert(plan.name);
+        if (plan.library)
+            live.insert(plan.library_operands.begin(), plan.library_operands.end());
+        else
+            live.insert(plan.reads.begin(), plan.reads.end());
+    }
+    std::erase_if(stages_, [&](const StagePlan& plan) { return live.count(plan.name) == 0; });
+}
+
+/// Library results cut the program. Position p is "before kernel p"; a stage runs as late as its first reader allows, so
+/// that what only a later kernel needs is not carried there through memory.
+void Analysis::assign_kernels() {
+    std::map<std::string, int> early;  // kernel number, or for the library the position
+    auto ready = [&](const std::string& name) {
+        if (early.count(name) == 0) return 0;  // an argument
+        const StagePlan& plan = stage(name);
+        return early.at(name) + (plan.library ? 0 : 1);
+    };
+    for (StagePlan& plan : stages_) {
+        int level = 0;
+        if (plan.library) {
+            for (const std::string& operand : plan.library_operands) level = std::max(level, ready(operand));
+        } else {
+            for (const std::string& read : plan.reads) level = std::max(level, early.at(read));
+        }
+        early[plan.name] = level;
+    }
+    std::map<std::string, int> late;
+    for (std::size_t k = stages_.size(); k-- > 0;) {
+        StagePlan& plan = stages_[k];
+        int level = early.at(plan.name);
+        bool for_library = false;
+        int first_reader = -1;
+        for (const StagePlan& reader : stages_) {
+            if (reader.library) {
+                for (const std::string& operand : reader.library_operands) for_library = for_library || operand == plan.name;
+            } else if (reader.reads.count(plan.name) != 0) {
+                int at = late.at(reader.name);
+                first_reader = first_reader < 0 ? at : std::min(first_reader, at);
+            }
+        }
+        if (!plan.library && !for_library && first_reader > level) level = first_reader;
+        late[plan.name] = level;
+        plan.kernel = level;
+    }
+    // Kernels without stages vanish; libraries keep their place between the others.
+    std::set<int> used;
+    for (const StagePlan& plan : stages_) {
+        if (!plan.library) used.insert(plan.kernel);
+    }
+    for (StagePlan& plan : stages_)
+        plan.kernel = static_cast<int>(std::distance(used.begin(), used.lower_bound(plan.kernel)));
+    kernels_ = static_cast<int>(used.size());
+    for (const StagePlan& reader : stages_) {
+        for (const std::string& read : reader.reads) {
+            StagePlan& plan = stage(read);
+            if (reader.library) continue;
+            if (plan.library || plan.kernel != reader.kernel) plan.materialised = true;
+        }
+    }
+}
+
+}  // namespace tilewright::translator

@@ -1,0 +1,118 @@
+// translator/analysis.h: what a translation decides before it makes any Func: stages, kernels, variants.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "translator/program.h"
+#include "translator/size.h"
+#include "translator/translate.h"
+
+namespace tilewright::translator {
+
+/// A value of the program.
+struct ValueInfo {
+    enum class Kind { array, scalar, expression, stage };
+    Kind kind = Kind::expression;
+    Type type;
+    const Operation* operation = nullptr;  ///< null for arguments
+    int contiguous_axis = -1;  ///< the axis along which NumPy's own array of this value is contiguous, -1 if 0-d
+    bool flat = false;         ///< readable by the C-order position of an element without division
+    std::string view_of;       ///< the argument whose memory NumPy's result would share
+};
+
+/// How a reduction runs over its operand.
+struct ReductionShape {
+    std::vector<int> axes;    ///< reduced, ascending
+    bool collapsed = false;   ///< several neighbouring axes of a flat operand: one loop
+    bool contiguous = false;  ///< NumPy's contiguous axis is among them
+    SizeTree extent;          ///< elements per result
+};
+
+/// A stage that the plan needs in memory or the program names.
+struct StagePlan {
+    std::string name;
+    std::string value;                     ///< the program's value it holds
+    const Operation* operation = nullptr;  ///< null for a copy of `value`
+    bool library = false;                  ///< a `library matmul` line
+    std::vector<std::string> library_operands;  ///< plan names
+    std::set<std::string> reads;           ///< stages
+    int kernel = 0;
+    bool result = false;
+    bool materialised = false;  ///< read by another kernel or the library, or a result
+};
+
+/// Block structure of a reduction in lanes.
+struct LaneShape {
+    int lanes = 64;
+    int per_lane = 16;
+    std::int64_t block() const { return std::int64_t{lanes} * per_lane; }
+};
+
+class Analysis {
+  public:
+    /// Both must outlive the analysis. Throws TranslateError for what has no translation.
+    Analysis(const Program& program, const TranslateOptions& options);
+
+    const ValueInfo& value(const std::string& name) const { return values_.at(name); }
+    const std::vector<StagePlan>& stages() const { return stages_; }
+    const StagePlan* stage_of_value(const std::string& value) const;
+    const std::vector<VariantInfo>& variants() const { return variants_; }
+    /// The option of a stage that has a variant.
+    const std::string& chosen(const std::string& stage) const { return chosen_.at(stage); }
+    const std::map<std::string, std::string>& chosen() const { return chosen_; }
+    /// Conditions of plan_text.md under which this translation is right.
+    const std::vector<std::string>& requirements() const { return requirements_; }
+    /// Plan names of what the function returns, in order.
+    const std::vector<std::string>& returned() const { return returned_; }
+    int kernels() const { return kernels_; }
+    ReductionShape reduction_shape(const Operation& operation) const;
+    LaneShape lane_shape(const Operation& operation) const;
+    /// Program sizes, in the order of the arguments.
+    const std::vector<std::string>& sizes() const { return sizes_; }
+    std::int64_t here(const SizeTree& size) const;
+    /// "kmeans.py:8: norm = sum(%3) {axes=[2]}"
+    std::string where(const Operation& operation) const;
+    std::string unique(const std::string& wish);
+    Layout layout(const std::string& argument) const;
+
+  private:
+    void collect_values();
+    void refuse(const Operation& operation) const;
+    void choose_variants();
+    void choose_reduction(const Operation& operation);
+    void choose_matmul(const Operation& operation);
+    void collect_stages();
+    std::string library_operand(const Operation& matmul, const std::string& value, const char* suffix);
+    void collect_reads(const std::string& value, std::set<std::string>& reads, std::set<std::string>& seen) const;
+    void keep_live();
+    void assign_kernels();
+    StagePlan& stage(const std::string& name);
+
+    const Program& program_;
+    const TranslateOptions& options_;
+    std::map<std::string, ValueInfo> values_;
+    std::vector<StagePlan> stages_;
+    std::map<std::string, std::string> stage_names_;     ///< of values that are stages
+    std::map<std::string, std::string> stage_of_value_;  ///< the same, once the stage is in the table
+    std::vector<VariantInfo> variants_;
+    std::map<std::string, std::string> chosen_;
+    std::vector<std::string> requirements_;
+    std::vector<std::string> returned_;
+    std::vector<std::string> sizes_;
+    std::set<std::string> names_;
+    int kernels_ = 0;
+};
+
+bool is_reduction(const std::string& op);
+bool is_view(const std::string& op);
+/// Whether an operation is computed element by element from operands that broadcast.
+bool is_elementwise(const std::string& op);
+inline bool is_one(const Size& size) { return size.is_constant && size.constant == 1; }
+/// The reduced axes of a reduction, ascending.
+std::vector<int> reduced_axes(const Operation& operation);
+
+}  // namespace tilewright::translator

@@ -1,0 +1,71 @@
+// translator/attributes.cpp: reading axes and index lists.
+#include "translator/attributes.h"
+
+namespace tilewright::translator {
+namespace {
+
+/// Splits "[a, min(b, c)]" at commas outside parentheses.
+std::vector<std::string> entries(const std::string& text) {
+    std::vector<std::string> out;
+    std::string entry;
+    int depth = 0;
+    for (std::size_t k = 1; k + 1 < text.size(); ++k) {
+        char c = text[k];
+        if (c == '(') ++depth;
+        if (c == ')') --depth;
+        if (c == ',' && depth == 0) {
+            out.push_back(entry);
+            entry.clear();
+        } else if (c != ' ' || !entry.empty()) {
+            entry += c;
+        }
+    }
+    if (!entry.empty()) out.push_back(entry);
+    return out;
+}
+
+}  // namespace
+
+std::optional<std::vector<int>> try_axes(const std::string& text) {
+    std::vector<int> out;
+    for (const std::string& entry : entries(text)) {
+        std::optional<SizeTree> tree = try_parse_size(entry);
+        if (!tree || !tree->is_constant() || tree->constant() < 0 || tree->constant() > 63) return std::nullopt;
+        out.push_back(static_cast<int>(tree->constant()));
+    }
+    return out;
+}
+
+std::vector<IndexEntry> index_entries(const std::string& text) {
+    std::vector<IndexEntry> out;
+    for (const std::string& entry : entries(text)) {
+        IndexEntry item;
+        std::size_t colon = entry.find(':');
+        if (entry == "newaxis") {
+            item.kind = IndexEntry::Kind::newaxis;
+        } else if (colon != std::string::npos) {
+            item.kind = IndexEntry::Kind::slice;
+            item.start = parse_size(std::string_view(entry).substr(0, colon));
+            item.step = parse_size(std::string_view(entry).substr(colon + 1));
+        } else {
+            item.kind = IndexEntry::Kind::position;
+            item.start = parse_size(entry);
+        }
+        out.push_back(std::move(item));
+    }
+    return out;
+}
+
+std::string call_text(const Operation& operation) {
+    std::string out = operation.op + "(";
+    for (std::size_t k = 0; k < operation.operands.size(); ++k) out += (k > 0 ? ", " : "") + operation.operands[k];
+    out += ")";
+    std::string separator = " {";
+    for (const auto& [key, value] : operation.attributes) {
+        out += separator + key + "=" + value;
+        separator = ", ";
+    }
+    return operation.attributes.empty() ? out : out + "}";
+}
+
+}  // namespace tilewright::translator

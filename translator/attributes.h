@@ -1,0 +1,27 @@
+// translator/attributes.h: the attributes of an operation as values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "translator/program.h"
+#include "translator/size.h"
+
+namespace tilewright::translator {
+
+/// One entry of `index=[...]`.
+struct IndexEntry {
+    enum class Kind { slice, position, newaxis };
+    Kind kind = Kind::newaxis;
+    SizeTree start;  ///< slice: of its first element; position: the index
+    SizeTree step;   ///< slice
+};
+
+/// "[1, 0]" -> {1, 0}; nullopt where an entry is no constant.
+std::optional<std::vector<int>> try_axes(const std::string& text);
+std::vector<IndexEntry> index_entries(const std::string& text);
+/// The operands' names and attributes as the program writes them: "sum(%3) {axes=[2]}".
+std::string call_text(const Operation& operation);
+
+}  // namespace tilewright::translator

@@ -1,0 +1,39 @@
+// translator/dtypes.h: NumPy's dtypes and the Halide types that carry them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "Halide.h"
+
+namespace tilewright::translator {
+
+enum class Kind { boolean, signed_integer, unsigned_integer, floating, complex_number };
+
+struct DType {
+    const char* name;
+    Kind kind;
+    int bits;  ///< of an element in memory
+};
+
+/// nullptr for what is no dtype of a program.
+const DType* find_dtype(const std::string& name);
+/// Whether kernels can compute with it: not float16 and not complex.
+bool has_kernels(const DType& dtype);
+/// The type of expressions: bool is UInt(1).
+Halide::Type value_type(const DType& dtype);
+/// The type of elements in memory: bool is UInt(8).
+Halide::Type storage_type(const DType& dtype);
+/// Throws InternalError for a name without kernels.
+Halide::Type value_type(const std::string& dtype);
+Halide::Type storage_type(const std::string& dtype);
+
+/// A constant with exactly these bits. NaN and -0.0 are hidden from Halide's comparison of constants, to which NaN
+/// equals everything and -0.0 equals 0.0.
+Halide::Expr float_constant(Halide::Type type, double value);
+/// `value` modulo 2^bits.
+Halide::Expr integer_constant(Halide::Type type, std::uint64_t value);
+Halide::Expr lowest(Halide::Type type);   ///< -inf for floats
+Halide::Expr highest(Halide::Type type);  ///< inf for floats
+
+}  // namespace tilewright::translator

@@ -1,0 +1,343 @@
+// translator/evaluator.cpp: elementwise operations and views as expressions; views are index arithmetic.
+#include "translator/evaluator.h"
+
+#include "dsl/base/error.h"
+#include "translator/attributes.h"
+#include "translator/literal.h"
+#include "translator/ops/math.h"
+
+namespace tilewright::translator {
+
+using Halide::Expr;
+
+namespace {
+
+bool is_zero(const Expr& e) { return Halide::Internal::is_const_zero(e); }
+
+Expr zero_index() {
+    static const Expr zero = Halide::Internal::make_zero(Halide::Int(32));
+    return zero;
+}
+
+Expr plus(const Expr& a, const Expr& b) {
+    if (is_zero(a)) return b;
+    return is_zero(b) ? a : a + b;
+}
+
+Expr times(const Expr& a, const Expr& b) {
+    if (Halide::Internal::is_const_one(a)) return b;
+    return Halide::Internal::is_const_one(b) ? a : a * b;
+}
+
+Expr from_memory(const Expr& loaded, const std::string& dtype) {
+    Halide::Type type = value_type(dtype);
+    if (loaded.type() == type) return loaded;
+    // Accumulators of signed integers are unsigned in memory; bool is a byte.
+    return type.is_bool() ? loaded != Halide::Internal::make_zero(loaded.type()) : Halide::cast(type, loaded);
+}
+
+Exprs reversed(const Exprs& index) { return Exprs(index.rbegin(), index.rend()); }
+
+}  // namespace
+
+Expr Shared::size(const SizeTree& tree) const {
+    const SizeTree::Node& node = tree.node();
+    if (node.kind == SizeTree::Kind::integer) {
+        if (node.value > INT32_MAX || node.value < INT32_MIN)
+            throw TranslateError(program.function + ": the size " + tree.text() + " does not fit 32 bits.");
+        return Expr(static_cast<int32_t>(node.value));
+    }
+    if (node.kind == SizeTree::Kind::symbol) return sizes.at(node.name);
+    Expr a = size(node.operands[0]);
+    Expr b = size(node.operands[1]);
+    if (node.name == "+") return a + b;
+    if (node.name == "-") return a - b;
+    if (node.name == "*") return a * b;
+    if (node.name == "min") return Halide::min(a, b);
+    if (node.name == "max") return Halide::max(a, b);
+    return node.name == "//" ? a / b : a % b;
+}
+
+std::string Shared::symbol(const std::string& wish) {
+    std::string clean;
+    for (char c : wish) clean += (std::isalnum(static_cast<unsigned char>(c)) != 0 && (c & 0x80) == 0) || c == '_' ? c : '_';
+    std::string name = clean;
+    for (int k = 2; !symbols.insert(name).second; ++k) name = clean + "_" + std::to_string(k);
+    return name;
+}
+
+Halide::ImageParam Shared::array(const std::string& name) {
+    if (auto found = arrays.find(name); found != arrays.end()) return found->second;
+    std::string value = name;
+    for (const StagePlan& stage : analysis.stages()) {
+        if (stage.name == name) value = stage.value;
+    }
+    const Type& type = analysis.value(value).type;
+    const int rank = static_cast<int>(type.shape.size());
+    Halide::ImageParam image(storage_type(type.dtype), rank, symbol(name));
+    Layout lies = analysis.layout(name);
+    for (int d = 0; d < rank; ++d) {
+        image.dim(d).set_bounds(0, size(type.shape[static_cast<std::size_t>(rank - 1 - d)]));
+        if (lies == Layout::any) image.dim(d).set_stride(Expr());
+    }
+    if (lies == Layout::c) {
+        Expr stride = 1;
+        for (int d = 0; d < rank; ++d) {
+            image.dim(d).set_stride(stride);
+            stride = times(stride, size(type.shape[static_cast<std::size_t>(rank - 1 - d)]));
+        }
+    } else if (lies == Layout::f) {
+        Expr stride = 1;
+        for (int d = rank; d-- > 0;) {
+            image.dim(d).set_stride(stride);
+            stride = times(stride, size(type.shape[static_cast<std::size_t>(rank - 1 - d)]));
+        }
+    }
+    arrays.emplace(name, image);
+    return image;
+}
+
+Halide::ImageParam Shared::flat_array(const std::string& name) {
+    if (auto found = flat.find(name); found != flat.end()) return found->second;
+    const Type& type = analysis.value(name).type;
+    Halide::ImageParam image(storage_type(type.dtype), 1, symbol(name + "_flat"));
+    image.dim(0).set_bounds(0, size(product(type.shape)));
+    flat.emplace(name, image);
+    return image;
+}
+
+Exprs Evaluator::broadcast(const std::vector<Size>& operand, const std::vector<Size>& shape, const Exprs& index) {
+    Exprs out;
+    std::size_t missing = shape.size() - operand.size();
+    for (std::size_t k = 0; k < operand.size(); ++k) {
+        bool stretched = is_one(operand[k]) && !is_one(shape[k + missing]);
+        out.push_back(stretched ? zero_index() : index[k + missing]);
+    }
+    return out;
+}
+
+Expr Evaluator::linear(const std::vector<Size>& shape, const Exprs& index) const {
+    Expr out = zero_index();
+    for (std::size_t k = 0; k < shape.size(); ++k) {
+        if (is_one(shape[k])) continue;
+        out = plus(times(out, shared_.size(shape[k])), index[k]);
+        if (is_zero(out)) out = zero_index();
+    }
+    return out;
+}
+
+Expr Evaluator::at(const std::string& value, const Exprs& index) {
+    std::vector<const void*> addresses;
+    for (const Expr& e : index) addresses.push_back(e.get());
+    auto key = std::make_pair(value, std::move(addresses));
+    if (auto found = memory_.find(key); found != memory_.end()) return found->second.value;
+    Expr out = compute(shared_.analysis.value(value), value, index);
+    memory_.emplace(std::move(key), Remembered{index, out});
+    return out;
+}
+
+Expr Evaluator::at_flat(const std::string& value, const Expr& position) {
+    auto key = std::make_pair("flat " + value, std::vector<const void*>{position.get()});
+    if (auto found = memory_.find(key); found != memory_.end()) return found->second.value;
+    Expr out = compute_flat(shared_.analysis.value(value), value, position);
+    memory_.emplace(std::move(key), Remembered{{position}, out});
+    return out;
+}
+
+Expr Evaluator::read_scalar(const std::string& name) {
+    used_.scalars.insert(name);
+    return from_memory(shared_.scalars.at(name), shared_.analysis.value(name).type.dtype);
+}
+
+Expr Evaluator::read_stage(const std::string& stage, const std::string& dtype, const Exprs& index) {
+    for (const StagePlan& plan : shared_.analysis.stages()) {
+        if (plan.name != stage || (!plan.library && plan.kernel == kernel_)) continue;
+        used_.arrays.insert(stage);
+        return from_memory(shared_.array(stage)(reversed(index)), dtype);
+    }
+    return from_memory(shared_.funcs.at(stage)(reversed(index)), dtype);
+}
+
+Expr Evaluator::apply(const Operation& operation, const Exprs& operands) {
+    RuleContext context;
+    context.to = find_dtype(operation.type.dtype);
+    context.from = context.to;
+    if (!operation.operands.empty())
+        context.from = find_dtype(shared_.analysis.value(operation.operands.back()).type.dtype);
+    context.fast = shared_.options.contract == "fast";
+    const Rule* rule = find_rule(operation.op);
+    operations_ += rule != nullptr ? rule->operations : 20;
+    try {
+        return rule != nullptr ? rule->build(operands, context) : elementary(operation.op, operands, context.fast);
+    } catch (const TranslateError& error) {
+        throw TranslateError(shared_.analysis.where(operation) + ": " + error.what() + ".", "Let NumPy run this function.");
+    }
+}
+
+Expr Evaluator::compute(const ValueInfo& info, const std::string& name, const Exprs& index) {
+    if (info.kind == ValueInfo::Kind::array) {
+        used_.arrays.insert(name);
+        return from_memory(shared_.array(name)(reversed(index)), info.type.dtype);
+    }
+    if (info.kind == ValueInfo::Kind::scalar) return read_scalar(name);
+    const Operation& operation = *info.operation;
+    if (info.kind == ValueInfo::Kind::stage)
+        return read_stage(shared_.analysis.stage_of_value(name)->name, info.type.dtype, index);
+    const std::string& op = operation.op;
+    auto operand_type = [&](std::size_t k) -> const Type& { return shared_.analysis.value(operation.operands[k]).type; };
+    if (op == "const") return literal(operation.attributes.at("value"), info.type.dtype);
+    if (op == "scalar_size")
+        return Halide::cast<int64_t>(shared_.size(parse_size(operation.attributes.at("size"))));
+    if (op == "iota") {
+        auto axis = static_cast<std::size_t>(parse_size(operation.attributes.at("axis")).constant());
+        return Halide::cast<int64_t>(index[axis]);
+    }
+    if (op == "index") return index_view(operation, index);
+    if (op == "update") return updated(operation, index);
+    if (op == "reshape") return reshape_view(operation, index);
+    if (op == "transpose") {
+        std::vector<int> axes = *try_axes(operation.attributes.at("axes"));
+        Exprs inner(index.size());
+        for (std::size_t k = 0; k < axes.size(); ++k) inner[static_cast<std::size_t>(axes[k])] = index[k];
+        return at(operation.operands[0], inner);
+    }
+    if (op == "broadcast_to") return at(operation.operands[0], broadcast(operand_type(0).shape, info.type.shape, index));
+    return elementwise(operation, index);
+}
+
+Expr Evaluator::elementwise(const Operation& operation, const Exprs& index) {
+    Exprs operands;
+    for (const std::string& operand : operation.operands) {
+        const Type& type = shared_.analysis.value(operand).type;
+        operands.push_back(at(operand, broadcast(type.shape, operation.type.shape, index)));
+    }
+    return apply(operation, operands);
+}
+
+Expr Evaluator::define(const Operation& operation, const Exprs& index) {
+    return operation.op == "update" ? updated(operation, index) : elementwise(operation, index);
+}
+
+Expr Evaluator::compute_flat(const ValueInfo& info, const std::string& name, const Expr& position) {
+    const std::vector<Size>& shape = info.type.shape;
+    int wide = 0;
+    for (const Size& extent : shape) wide += is_one(extent) ? 0 : 1;
+    if (wide <= 1) {
+        Exprs index;
+        for (const Size& extent : shape) index.push_back(is_one(extent) ? zero_index() : position);
+        return at(name, index);
+    }
+    if (info.kind == ValueInfo::Kind::array) {
+        used_.flat.insert(name);
+        return from_memory(shared_.flat_array(name)(position), info.type.dtype);
+    }
+    const Operation& operation = *info.operation;
+    if (is_view(operation.op)) return at_flat(operation.operands[0], position);
+    Exprs operands;
+    for (const std::string& operand : operation.operands) operands.push_back(at_flat(operand, position));
+    return apply(operation, operands);
+}
+
+Expr Evaluator::index_view(const Operation& operation, const Exprs& index) {
+    Exprs inner;
+    std::size_t axis = 0;
+    for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
+        switch (entry.kind) {
+        case IndexEntry::Kind::newaxis:
+            ++axis;
+            break;
+        case IndexEntry::Kind::position:
+            inner.push_back(shared_.size(entry.start));
+            break;
+        case IndexEntry::Kind::slice:
+            inner.push_back(plus(shared_.size(entry.start), times(index[axis++], shared_.size(entry.step))));
+            break;
+        }
+    }
+    return at(operation.operands[0], inner);
+}
+
+Expr Evaluator::reshape_view(const Operation& operation, const Exprs& index) {
+    const ValueInfo& operand = shared_.analysis.value(operation.operands[0]);
+    const std::vector<Size>& from = operand.type.shape;
+    const std::vector<Size>& to = operation.type.shape;
+    if (operand.flat) return at_flat(operation.operands[0], linear(to, index));
+    // Groups of axes with equal products map onto each other; inside a group only several source axes need division.
+    Exprs inner(from.size(), zero_index());
+    std::size_t a = 0;
+    std::size_t b = 0;
+    while (a < from.size()) {
+        if (is_one(from[a])) {
+            ++a;
+            continue;
+        }
+        std::size_t a_end = a + 1;
+        std::size_t b_end = b;
+        bool matched = false;
+        for (; a_end <= from.size() && !matched; ++a_end) {
+            SizeTree wanted = product({from.begin() + static_cast<std::ptrdiff_t>(a), from.begin() + static_cast<std::ptrdiff_t>(a_end)});
+            for (b_end = b + 1; b_end <= to.size(); ++b_end) {
+                SizeTree given = product({to.begin() + static_cast<std::ptrdiff_t>(b), to.begin() + static_cast<std::ptrdiff_t>(b_end)});
+                if (normal_form(wanted) == normal_form(given)) {
+                    matched = true;
+                    break;
+                }
+            }
+            if (matched) break;
+        }
+        if (!matched) {
+            a_end = from.size();
+            b_end = to.size();
+        }
+        std::vector<Size> target(to.begin() + static_cast<std::ptrdiff_t>(std::min(b, to.size())), to.begin() + static_cast<std::ptrdiff_t>(b_end));
+        Exprs target_index(index.begin() + static_cast<std::ptrdiff_t>(std::min(b, to.size())), index.begin() + static_cast<std::ptrdiff_t>(b_end));
+        Expr position = linear(target, target_index);
+        // A group's first axis needs no remainder.
+        for (std::size_t k = a_end; k-- > a;) {
+            if (is_one(from[k])) continue;
+            bool first = true;
+            for (std::size_t before = a; before < k; ++before) first = first && is_one(from[before]);
+            inner[k] = first ? position : position % shared_.size(from[k]);
+            if (!first) position = position / shared_.size(from[k]);
+        }
+        a = a_end;
+        b = b_end;
+    }
+    return at(operation.operands[0], inner);
+}
+
+Expr Evaluator::updated(const Operation& operation, const Exprs& index) {
+    const Type& part = shared_.analysis.value(operation.operands[1]).type;
+    const Type& whole = operation.type;
+    Expr inside = Halide::Internal::const_true();
+    Exprs part_index;
+    std::size_t axis = 0;
+    for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
+        Expr start = shared_.size(entry.start);
+        if (entry.kind == IndexEntry::Kind::position) {
+            inside = inside && index[axis++] == start;
+            continue;
+        }
+        const Size& count = part.shape[part_index.size()];
+        bool whole_axis = entry.start.is_constant() && entry.start.constant() == 0 && entry.step.is_constant() &&
+                          entry.step.constant() == 1 && same_size(count, whole.shape[axis]);
+        if (whole_axis) {
+            part_index.push_back(index[axis++]);
+            continue;
+        }
+        Expr step = shared_.size(entry.step);
+        Expr extent = shared_.size(count);
+        Expr offset = index[axis++] - start;
+        Expr element = Halide::Internal::is_const_one(step) ? offset : offset / step;
+        inside = inside && element >= 0 && element < extent;
+        if (!Halide::Internal::is_const_one(step)) inside = inside && offset % step == 0;
+        // Both sides of the select are evaluated, so the part is read inside its bounds everywhere.
+        part_index.push_back(Halide::clamp(element, 0, Halide::max(extent - 1, 0)));
+    }
+    ++operations_;
+    Expr old_value = at(operation.operands[0], index);
+    Expr new_value = at(operation.operands[1], part_index);
+    return ops::where({inside, new_value, old_value}, {});
+}
+
+}  // namespace tilewright::translator

@@ -1,0 +1,141 @@
+// translator/ops/arithmetic.cpp: + - * /, signs, squares and powers as NumPy computes them.
+#include "dsl/base/error.h"
+#include "translator/ops/math.h"
+#include "translator/ops/rules.h"
+
+namespace tilewright::translator::ops {
+
+using Halide::Expr;
+using Halide::Type;
+
+namespace {
+
+Type bits_type(Type type) { return Halide::UInt(type.bits()); }
+Expr as_bits(const Expr& x) { return Halide::reinterpret(bits_type(x.type()), x); }
+Expr sign_mask(Type type) { return integer_constant(bits_type(type), std::uint64_t{1} << (type.bits() - 1)); }
+
+/// Signed integers as unsigned ones of the same width and back: modular arithmetic.
+template <class F> Expr modular(const Expr& a, const Expr& b, F&& f) {
+    Type type = a.type();
+    if (!type.is_int()) return f(a, b);
+    return Halide::cast(type, f(Halide::cast(bits_type(type), a), Halide::cast(bits_type(type), b)));
+}
+
+/// b ** e by squaring, modulo 2^bits; `exponent` is unsigned.
+Expr integer_power(const Expr& base, const Expr& exponent) {
+    Type type = base.type();
+    Expr factor = base;
+    Expr out = integer_constant(type, 1);
+    for (int bit = 0; bit < exponent.type().bits(); ++bit) {
+        Expr set = ((exponent >> integer_constant(exponent.type(), static_cast<std::uint64_t>(bit))) &
+                    integer_constant(exponent.type(), 1)) != integer_constant(exponent.type(), 0);
+        out = Halide::select(set, wrapping_multiply(out, factor), out);
+        factor = wrapping_multiply(factor, factor);
+    }
+    return out;
+}
+
+std::optional<std::uint64_t> constant_bits(const Expr& x) {
+    if (std::optional<std::int64_t> value = Halide::Internal::as_const_int(x)) return static_cast<std::uint64_t>(*value);
+    if (std::optional<std::uint64_t> value = Halide::Internal::as_const_uint(x)) return *value;
+    return std::nullopt;
+}
+
+}  // namespace
+
+Expr wrapping_add(Expr a, Expr b) {
+    return modular(a, b, [](const Expr& x, const Expr& y) { return x + y; });
+}
+
+Expr wrapping_multiply(Expr a, Expr b) {
+    return modular(a, b, [](const Expr& x, const Expr& y) { return x * y; });
+}
+
+Expr add(const Exprs& x, const RuleContext&) {
+    if (x[0].type().is_bool()) return x[0] || x[1];
+    return wrapping_add(x[0], x[1]);
+}
+
+Expr subtract(const Exprs& x, const RuleContext&) {
+    return modular(x[0], x[1], [](const Expr& a, const Expr& b) { return a - b; });
+}
+
+Expr multiply(const Exprs& x, const RuleContext&) {
+    if (x[0].type().is_bool()) return x[0] && x[1];
+    return wrapping_multiply(x[0], x[1]);
+}
+
+Expr divide(const Exprs& x, const RuleContext&) { return x[0] / x[1]; }
+
+Expr negative(const Exprs& x, const RuleContext&) {
+    Type type = x[0].type();
+    // 0.0 - x would turn 0.0 into 0.0, not -0.0.
+    if (type.is_float()) return Halide::reinterpret(type, as_bits(x[0]) ^ sign_mask(type));
+    return modular(integer_constant(type, 0), x[0], [](const Expr& a, const Expr& b) { return a - b; });
+}
+
+Expr positive(const Exprs& x, const RuleContext&) { return x[0]; }
+
+Expr absolute(const Exprs& x, const RuleContext& context) {
+    Type type = x[0].type();
+    if (type.is_float()) return Halide::reinterpret(type, as_bits(x[0]) & ~sign_mask(type));
+    if (!type.is_int()) return x[0];
+    return Halide::select(x[0] < integer_constant(type, 0), negative(x, context), x[0]);
+}
+
+Expr sign(const Exprs& x, const RuleContext&) {
+    Type type = x[0].type();
+    Expr zero = Halide::Internal::make_zero(type);
+    Expr one = Halide::Internal::make_one(type);
+    if (type.is_uint()) return Halide::select(x[0] > zero, one, zero);
+    if (type.is_int()) return Halide::select(x[0] > zero, one, x[0] < zero, integer_constant(type, ~std::uint64_t{0}), zero);
+    return Halide::select(x[0] > zero, one, x[0] < zero, float_constant(type, -1), x[0] == zero, zero, x[0]);
+}
+
+Expr square(const Exprs& x, const RuleContext&) { return wrapping_multiply(x[0], x[0]); }
+
+Expr reciprocal(const Exprs& x, const RuleContext& context) {
+    Type type = x[0].type();
+    if (type.is_float()) return Halide::Internal::make_one(type) / x[0];
+    // NumPy divides in float64 and truncates: only 0, 1 and -1 give anything else than 0.
+    static const DType& float64 = *find_dtype("float64");
+    Expr infinity = float_constant(Halide::Float(64), std::numeric_limits<double>::infinity());
+    Expr one = integer_constant(type, 1);
+    Expr out = Halide::select(x[0] == one, one, Halide::Internal::make_zero(type));
+    if (type.is_int()) {
+        Expr minus_one = integer_constant(type, ~std::uint64_t{0});
+        out = Halide::select(x[0] == minus_one, minus_one, out);
+    }
+    return Halide::select(x[0] == Halide::Internal::make_zero(type), convert(infinity, float64, *context.to), out);
+}
+
+Expr square_root(const Exprs& x, const RuleContext&) { return Halide::sqrt(x[0]); }
+
+Expr power(const Exprs& x, const RuleContext& context) {
+    Type type = x[0].type();
+    if (type.is_float()) {
+        // NumPy takes the exact square here too.
+        if (const auto* imm = x[1].as<Halide::Internal::FloatImm>(); imm != nullptr && imm->value == 2) return x[0] * x[0];
+        return elementary("power", x, context.fast);
+    }
+    if (std::optional<std::uint64_t> exponent = constant_bits(x[1])) {
+        if (type.is_int() && static_cast<std::int64_t>(*exponent) < 0)
+            throw TranslateError("integers to negative integer powers are a ValueError in NumPy");
+        Expr out = integer_constant(type, 1);
+        Expr factor = x[0];
+        bool first = true;
+        for (std::uint64_t rest = *exponent; rest != 0; rest >>= 1) {
+            if ((rest & 1) != 0) {
+                out = first ? factor : wrapping_multiply(out, factor);
+                first = false;
+            }
+            if (rest > 1) factor = wrapping_multiply(factor, factor);
+        }
+        return out;
+    }
+    if (type.is_int())
+        throw TranslateError("a signed exponent that is no constant may be negative, which NumPy answers with ValueError");
+    return integer_power(x[0], x[1]);
+}
+
+}  // namespace tilewright::translator::ops

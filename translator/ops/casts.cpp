@@ -1,0 +1,53 @@
+// translator/ops/casts.cpp: astype between bool, integers and floats, as NumPy on x86-64.
+#include <cmath>
+
+#include "translator/ops/rules.h"
+
+namespace tilewright::translator::ops {
+
+using Halide::Expr;
+using Halide::Type;
+
+namespace {
+
+/// Truncation to a signed type; its least value for NaN and for what does not fit (what cvttsd2si gives). LLVM leaves
+/// those undefined, so they are selected away before the conversion.
+Expr truncate(const Expr& x, Type to) {
+    Type from = x.type();
+    double limit = std::ldexp(1.0, to.bits() - 1);
+    // In float64 the values just below -2^31 still truncate into range.
+    Expr above = from.bits() == 64 && to.bits() == 32 ? x > float_constant(from, -limit - 1) : x >= float_constant(from, -limit);
+    Expr fits = above && x < float_constant(from, limit);
+    Expr safe = Halide::select(fits, x, Halide::Internal::make_zero(from));
+    return Halide::select(fits, Halide::cast(to, safe), lowest(to));
+}
+
+Expr float_to_integer(const Expr& x, Type to) {
+    Type from = x.type();
+    if (to.is_int() && to.bits() >= 32) return truncate(x, to);
+    // Narrow integers are the low bits of an int32.
+    if (to.bits() < 32) return Halide::cast(to, truncate(x, Halide::Int(32)));
+    Type wide = Halide::Int(to.bits());
+    double half = std::ldexp(1.0, to.bits() - 1);
+    Expr upper = x >= float_constant(from, half);
+    Expr shifted = Halide::select(upper, x - float_constant(from, half), x);
+    Expr low = Halide::reinterpret(to, truncate(shifted, wide));
+    Expr top = integer_constant(to, std::uint64_t{1} << (to.bits() - 1));
+    return Halide::select(upper, low ^ top, low);
+}
+
+}  // namespace
+
+Expr convert(Expr x, const DType& from, const DType& to) {
+    if (from.kind == to.kind && from.bits == to.bits) return x;
+    if (to.kind == Kind::boolean) return truth(x);
+    Type type = value_type(to);
+    if (from.kind == Kind::boolean)
+        return Halide::select(x, Halide::Internal::make_one(type), Halide::Internal::make_zero(type));
+    if (from.kind == Kind::floating && to.kind != Kind::floating) return float_to_integer(x, type);
+    return Halide::cast(type, x);
+}
+
+Expr cast(const Exprs& x, const RuleContext& context) { return convert(x[0], *context.from, *context.to); }
+
+}  // namespace tilewright::translator::ops

@@ -1,0 +1,74 @@
+// translator/ops/comparison.cpp: comparisons, truth and classification.
+#include "translator/ops/rules.h"
+
+namespace tilewright::translator::ops {
+
+using Halide::Expr;
+using Halide::Type;
+
+namespace {
+
+/// NumPy compares int64 with uint64 exactly. `flip(a, b)` is the answer for a negative signed side.
+template <class F> Expr compare(const Exprs& x, bool if_left_negative, bool if_right_negative, F&& f) {
+    const Type left = x[0].type();
+    const Type right = x[1].type();
+    if (left == right) return f(x[0], x[1]);
+    if (left.is_int()) {
+        Expr negative = x[0] < Halide::Internal::make_zero(left);
+        Expr rest = f(Halide::cast(right, x[0]), x[1]);
+        return if_left_negative ? negative || rest : !negative && rest;
+    }
+    Expr negative = x[1] < Halide::Internal::make_zero(right);
+    Expr rest = f(x[0], Halide::cast(left, x[1]));
+    return if_right_negative ? negative || rest : !negative && rest;
+}
+
+}  // namespace
+
+Expr truth(Expr x) { return x.type().is_bool() ? x : x != Halide::Internal::make_zero(x.type()); }
+
+Expr equal(const Exprs& x, const RuleContext&) {
+    if (x[0].type().is_bool()) return !(x[0] ^ x[1]);
+    return compare(x, false, false, [](const Expr& a, const Expr& b) { return a == b; });
+}
+Expr not_equal(const Exprs& x, const RuleContext&) {
+    if (x[0].type().is_bool()) return x[0] ^ x[1];
+    return compare(x, true, true, [](const Expr& a, const Expr& b) { return a != b; });
+}
+Expr less(const Exprs& x, const RuleContext&) {
+    if (x[0].type().is_bool()) return !x[0] && x[1];
+    return compare(x, true, false, [](const Expr& a, const Expr& b) { return a < b; });
+}
+Expr less_equal(const Exprs& x, const RuleContext&) {
+    if (x[0].type().is_bool()) return !x[0] || x[1];
+    return compare(x, true, false, [](const Expr& a, const Expr& b) { return a <= b; });
+}
+Expr greater(const Exprs& x, const RuleContext&) {
+    if (x[0].type().is_bool()) return x[0] && !x[1];
+    return compare(x, false, true, [](const Expr& a, const Expr& b) { return a > b; });
+}
+Expr greater_equal(const Exprs& x, const RuleContext&) {
+    if (x[0].type().is_bool()) return x[0] || !x[1];
+    return compare(x, false, true, [](const Expr& a, const Expr& b) { return a >= b; });
+}
+
+Expr logical_and(const Exprs& x, const RuleContext&) { return truth(x[0]) && truth(x[1]); }
+Expr logical_or(const Exprs& x, const RuleContext&) { return truth(x[0]) || truth(x[1]); }
+Expr logical_xor(const Exprs& x, const RuleContext&) { return truth(x[0]) ^ truth(x[1]); }
+Expr logical_not(const Exprs& x, const RuleContext&) { return !truth(x[0]); }
+
+Expr is_nan(const Exprs& x, const RuleContext&) {
+    return x[0].type().is_float() ? Halide::is_nan(x[0]) : Halide::Internal::const_false();
+}
+Expr is_inf(const Exprs& x, const RuleContext&) {
+    return x[0].type().is_float() ? Halide::is_inf(x[0]) : Halide::Internal::const_false();
+}
+Expr is_finite(const Exprs& x, const RuleContext&) {
+    return x[0].type().is_float() ? Halide::is_finite(x[0]) : Halide::Internal::const_true();
+}
+Expr sign_bit(const Exprs& x, const RuleContext&) {
+    Type bits = Halide::Int(x[0].type().bits());
+    return Halide::reinterpret(bits, x[0]) < Halide::Internal::make_zero(bits);
+}
+
+}  // namespace tilewright::translator::ops

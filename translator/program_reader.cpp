@@ -1,0 +1,458 @@
+// translator/program_reader.cpp: program text -> Program, with errors that name line and column.
+#include <cctype>
+#include <set>
+
+#include "dsl/base/error.h"
+#include "translator/program.h"
+#include "translator/size.h"
+
+namespace tilewright::translator {
+namespace {
+
+constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
+constexpr int kMaxRegionDepth = 64;
+constexpr std::size_t kMaxRank = 32;
+
+bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || (c & 0x80) != 0; }
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool continues_name(char c) { return starts_name(c) || is_digit(c); }
+
+/// A cursor in one line; positions are columns from 1.
+class Line {
+  public:
+    Line(std::string_view text, int number) : text_(text), number_(number) {}
+
+    [[noreturn]] void fail(const std::string& reason) const {
+        throw TranslateError("program:" + std::to_string(number_) + ":" + std::to_string(at_ + 1) + ": " + reason + ".");
+    }
+    void skip() {
+        while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+    }
+    bool at_end() {
+        skip();
+        return at_ >= text_.size();
+    }
+    char peek() {
+        skip();
+        return at_ < text_.size() ? text_[at_] : '\0';
+    }
+    bool take(std::string_view token) {
+        skip();
+        if (text_.substr(at_, token.size()) != token) return false;
+        if (continues_name(token.back()) && at_ + token.size() < text_.size() &&
+            continues_name(text_[at_ + token.size()]))
+            return false;
+        at_ += token.size();
+        return true;
+    }
+    std::string found() {
+        if (at_end()) return "the end of the line";
+        return "'" + std::string(text_.substr(at_, 20)) + "'";
+    }
+    void expect(std::string_view token) {
+        if (!take(token)) fail("expected '" + std::string(token) + "', found " + found());
+    }
+    void expect_end() {
+        if (!at_end()) fail("expected the end of the line, found " + found());
+    }
+    std::string name(const char* what) {
+        skip();
+        if (at_ >= text_.size() || !starts_name(text_[at_])) fail(std::string("expected ") + what + ", found " + found());
+        std::size_t start = at_;
+        while (at_ < text_.size() && continues_name(text_[at_])) ++at_;
+        return std::string(text_.substr(start, at_ - start));
+    }
+    /// An identifier or %N.
+    std::string value_name() {
+        if (peek() != '%') return name("a value's name");
+        std::size_t start = at_++;
+        while (at_ < text_.size() && is_digit(text_[at_])) ++at_;
+        if (at_ == start + 1) fail("expected digits after '%'");
+        return std::string(text_.substr(start, at_ - start));
+    }
+    int integer() {
+        skip();
+        std::size_t start = at_;
+        int value = 0;
+        while (at_ < text_.size() && is_digit(text_[at_])) {
+            if (value > 200'000'000) fail("a number that is too large");
+            value = value * 10 + (text_[at_++] - '0');
+        }
+        if (at_ == start) fail("expected a number, found " + found());
+        return value;
+    }
+    /// The text up to a character of `stops` outside all brackets and quotes.
+    std::string until(std::string_view stops) {
+        skip();
+        std::size_t start = at_;
+        int depth = 0;
+        while (at_ < text_.size()) {
+            char c = text_[at_];
+            if (depth == 0 && stops.find(c) != std::string_view::npos) break;
+            if (c == '(' || c == '[' || c == '{') ++depth;
+            if (c == ')' || c == ']' || c == '}') {
+                if (--depth < 0) fail("a closing bracket that was never opened");
+            }
+            ++at_;
+        }
+        std::size_t end = at_;
+        while (end > start && (text_[end - 1] == ' ' || text_[end - 1] == '\t')) --end;
+        return std::string(text_.substr(start, end - start));
+    }
+    std::string quoted() {
+        expect("\"");
+        std::string out;
+        while (true) {
+            if (at_ >= text_.size()) fail("a text without its closing quote");
+            char c = text_[at_++];
+            if (c == '"') return out;
+            if (c != '\\') {
+                out += c;
+                continue;
+            }
+            if (at_ >= text_.size()) fail("a text without its closing quote");
+            char escaped = text_[at_++];
+            if (escaped == 'n')
+                out += '\n';
+            else if (escaped == '"' || escaped == '\\')
+                out += escaped;
+            else
+                fail(std::string("the unknown escape \\") + escaped);
+        }
+    }
+    SizeTree size(std::string_view stops) {
+        std::string text = until(stops);
+        std::string why;
+        std::optional<SizeTree> tree = try_parse_size(text, &why);
+        if (!tree) fail("'" + text + "' is no size expression: " + why);
+        return *tree;
+    }
+    int line_suffix() { return take("@") ? integer() : 0; }
+    Type type() {
+        Type out;
+        out.dtype = name("a dtype");
+        expect("[");
+        if (!take("]")) {
+            do {
+                if (out.shape.size() == kMaxRank) fail("more than 32 axes");
+                out.shape.push_back(size(",]").size());
+            } while (take(","));
+            expect("]");
+        }
+        return out;
+    }
+    std::size_t column() const { return at_; }
+
+  private:
+    std::string_view text_;
+    std::size_t at_ = 0;
+    int number_;
+};
+
+/// "[0:1, X.0, newaxis]" -> canonical text of each entry; sizes are printed anew.
+std::string canonical_attribute(Line& line, const std::string& key, const std::string& text) {
+    auto size_text = [&](std::string_view part) {
+        std::string why;
+        std::optional<SizeTree> tree = try_parse_size(part, &why);
+        if (!tree) line.fail("attribute " + key + ": '" + std::string(part) + "' is no size expression: " + why);
+        return tree->text();
+    };
+    if (key == "size" || key == "axis" || key == "start" || key == "stop" || key == "step") return size_text(text);
+    if (key == "value") {
+        if (text.empty()) line.fail("attribute value: empty");
+        for (char c : text) {
+            if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-' && c != '+')
+                line.fail("attribute value: '" + text + "' is no literal");
+        }
+        return text;
+    }
+    if (key != "index" && key != "axes") line.fail("unknown attribute '" + key + "'");
+    if (text.size() < 2 || text.front() != '[' || text.back() != ']')
+        line.fail("attribute " + key + ": expected a list in brackets, found '" + text + "'");
+    Line inner(std::string_view(text).substr(1, text.size() - 2), 0);
+    std::string out = "[";
+    bool first = true;
+    while (!inner.at_end()) {
+        std::string entry;
+        try {
+            entry = inner.until(",");
+            if (inner.take(",") && inner.at_end()) inner.fail("a trailing comma");
+        } catch (const TranslateError&) {
+            line.fail("attribute " + key + ": '" + text + "' is no list");
+        }
+        if (!first) out += ", ";
+        first = false;
+        if (key == "index" && entry == "newaxis") {
+            out += entry;
+            continue;
+        }
+        std::size_t colon = entry.find(':');
+        if (key == "index" && colon != std::string::npos) {
+            out += size_text(std::string_view(entry).substr(0, colon)) + ":" +
+                   size_text(std::string_view(entry).substr(colon + 1));
+        } else {
+            out += size_text(entry);
+        }
+    }
+    return out + "]";
+}
+
+class Reader {
+  public:
+    explicit Reader(std::string_view text) {
+        if (text.size() > kMaxBytes) throw TranslateError("program: longer than 16 MiB.");
+        int number = 0;
+        while (!text.empty()) {
+            std::size_t end = text.find('\n');
+            std::string_view line = text.substr(0, end);
+            text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+            ++number;
+            if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+            if (line.find('\0') != std::string_view::npos)
+                throw TranslateError("program:" + std::to_string(number) + ":1: a NUL byte.");
+            std::size_t first = line.find_first_not_of(" \t");
+            if (first == std::string_view::npos || line[first] == '#') continue;
+            lines_.emplace_back(line, number);
+        }
+        last_ = number;
+    }
+
+    Program run() {
+        Line& header = next("'tilewright-program 1'");
+        if (!header.take("tilewright-program")) header.fail("expected 'tilewright-program 1', found " + header.found());
+        if (int version = header.integer(); version != 1)
+            header.fail("format version " + std::to_string(version) + "; this release reads version 1");
+        header.expect_end();
+        Line& function = next("'function NAME \"FILE\"'");
+        function.expect("function");
+        program_.function = function.name("the function's name");
+        if (!function.at_end()) program_.file = function.quoted();
+        function.expect_end();
+        while (at_ < lines_.size() && declaration(lines_[at_])) ++at_;
+        while (true) {
+            Line& line = next("'return ...'");
+            if (is_return(line)) break;
+            program_.body.operations.push_back(operation(line, 0));
+        }
+        if (at_ < lines_.size()) lines_[at_].fail("something after 'return'");
+        return std::move(program_);
+    }
+
+  private:
+    Line& next(const char* expected) {
+        if (at_ >= lines_.size())
+            throw TranslateError("program:" + std::to_string(last_ + 1) + ":1: expected " + expected +
+                                 ", found the end of the text.");
+        return lines_[at_++];
+    }
+
+    /// A keyword and not a value that has the keyword's name ("arg: float64[] = ...").
+    static bool keyword(Line& line, std::string_view word) {
+        Line probe = line;
+        if (!probe.take(word) || probe.peek() == ':' || probe.peek() == ',') return false;
+        line = probe;
+        return true;
+    }
+
+    bool declaration(Line& line) {
+        if (keyword(line, "arg")) {
+            ArrayArgument argument{line.name("an argument's name"), {}};
+            line.expect(":");
+            argument.type = line.type();
+            line.expect_end();
+            program_.argument_order.push_back(argument.name);
+            program_.arrays.push_back(std::move(argument));
+            return true;
+        }
+        if (keyword(line, "scalar")) {
+            ScalarArgument argument{line.name("an argument's name"), ""};
+            line.expect(":");
+            argument.dtype = line.name("a dtype");
+            line.expect_end();
+            program_.argument_order.push_back(argument.name);
+            program_.scalars.push_back(std::move(argument));
+            return true;
+        }
+        if (keyword(line, "guard")) {
+            SizeTree left = line.size("=!<>\"");
+            const char* op = nullptr;
+            for (const char* candidate : {"==", "!=", "<=", ">=", "<", ">"}) {
+                if (line.take(candidate)) {
+                    op = candidate;
+                    break;
+                }
+            }
+            if (op == nullptr) line.fail("expected a comparison, found " + line.found());
+            SizeTree right = line.size("\"");
+            Guard guard;
+            guard.condition = left.text() + " " + op + " " + right.text();
+            guard.message = line.quoted();
+            guard.line = line.line_suffix();
+            line.expect_end();
+            program_.guards.push_back(std::move(guard));
+            return true;
+        }
+        return false;
+    }
+
+    bool is_return(Line& line) {
+        if (!keyword(line, "return")) return false;
+        if (line.take("(")) {
+            program_.returns_tuple = true;
+            while (!line.take(")")) {
+                program_.body.yields.push_back(line.value_name());
+                if (!line.take(",")) {
+                    line.expect(")");
+                    break;
+                }
+            }
+        } else {
+            program_.body.yields.push_back(line.value_name());
+        }
+        line.expect_end();
+        return true;
+    }
+
+    std::vector<std::string> yields(Line& line) {
+        std::vector<std::string> out;
+        if (line.at_end()) return out;
+        do out.push_back(line.value_name());
+        while (line.take(","));
+        line.expect_end();
+        return out;
+    }
+
+    /// Operations up to the line that starts with '}', which is returned with the brace taken.
+    Line& block(Block& out, int depth) {
+        if (depth > kMaxRegionDepth) lines_[at_ - 1].fail("regions nested deeper than 64");
+        bool yielded = false;
+        while (true) {
+            Line& line = next("'}'");
+            if (line.take("}")) {
+                if (!yielded) line.fail("a region that does not end in 'yield'");
+                return line;
+            }
+            if (yielded) line.fail("expected '}' after 'yield', found " + line.found());
+            if (keyword(line, "yield")) {
+                out.yields = yields(line);
+                yielded = true;
+                continue;
+            }
+            out.operations.push_back(operation(line, depth));
+        }
+    }
+
+    void carries(Line& line, Operation& operation, std::vector<std::pair<std::string, Type>>& parameters) {
+        line.expect("carry");
+        line.expect("(");
+        if (line.take(")")) return;
+        do {
+            std::string name = line.value_name();
+            line.expect(":");
+            Type type = line.type();
+            line.expect("=");
+            operation.operands.push_back(line.value_name());
+            parameters.emplace_back(std::move(name), std::move(type));
+        } while (line.take(","));
+        line.expect(")");
+    }
+
+    Operation operation(Line& line, int depth) {
+        Operation out;
+        out.result = line.value_name();
+        line.expect(":");
+        out.type = line.type();
+        while (line.take(",")) {
+            std::string name = line.value_name();
+            line.expect(":");
+            out.more_results.emplace_back(std::move(name), line.type());
+        }
+        line.expect("=");
+        out.op = line.name("an operation");
+        if (out.op == "for") {
+            out.attributes["variable"] = line.name("the loop's variable");
+            line.expect("in");
+            line.expect("range");
+            line.expect("(");
+            out.attributes["start"] = line.size(",").text();
+            line.expect(",");
+            out.attributes["stop"] = line.size(",").text();
+            line.expect(",");
+            out.attributes["step"] = line.size(")").text();
+            line.expect(")");
+            Block body;
+            carries(line, out, body.parameters);
+            line.expect("{");
+            line.expect_end();
+            Line& end = block(body, depth + 1);
+            out.regions.push_back(std::move(body));
+            return finished(std::move(out), end);
+        }
+        if (out.op == "while") {
+            Block condition;
+            carries(line, out, condition.parameters);
+            line.expect("{");
+            line.expect_end();
+            Block body;
+            body.parameters = condition.parameters;
+            Line& middle = block(condition, depth + 1);
+            middle.expect("do");
+            middle.expect("{");
+            middle.expect_end();
+            Line& end = block(body, depth + 1);
+            out.regions.push_back(std::move(condition));
+            out.regions.push_back(std::move(body));
+            return finished(std::move(out), end);
+        }
+        if (out.op == "if") {
+            out.operands.push_back(line.value_name());
+            line.expect("{");
+            line.expect_end();
+            Block yes;
+            Block no;
+            Line& middle = block(yes, depth + 1);
+            middle.expect("else");
+            middle.expect("{");
+            middle.expect_end();
+            Line& end = block(no, depth + 1);
+            out.regions.push_back(std::move(yes));
+            out.regions.push_back(std::move(no));
+            return finished(std::move(out), end);
+        }
+        if (!out.more_results.empty()) line.fail("only for, while and if have several results");
+        line.expect("(");
+        if (!line.take(")")) {
+            do out.operands.push_back(line.value_name());
+            while (line.take(","));
+            line.expect(")");
+        }
+        if (line.take("{")) {
+            do {
+                std::string key = line.name("an attribute's name");
+                line.expect("=");
+                std::string text = line.until(",}");
+                if (!out.attributes.emplace(key, canonical_attribute(line, key, text)).second)
+                    line.fail("attribute " + key + " given twice");
+            } while (line.take(","));
+            line.expect("}");
+        }
+        return finished(std::move(out), line);
+    }
+
+    static Operation finished(Operation operation, Line& line) {
+        operation.line = line.line_suffix();
+        line.expect_end();
+        return operation;
+    }
+
+    std::vector<Line> lines_;
+    std::size_t at_ = 0;
+    int last_ = 0;
+    Program program_;
+};
+
+}  // namespace
+
+Program read_program(std::string_view text) { return Reader(text).run(); }
+
+}  // namespace tilewright::translator

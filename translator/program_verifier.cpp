@@ -1,0 +1,398 @@
+// translator/program_verifier.cpp: the executable specification of a program (program_text.md).
+#include <algorithm>
+#include <set>
+
+#include "dsl/base/error.h"
+#include "translator/attributes.h"
+#include "translator/literal.h"
+#include "translator/ops/rules.h"
+#include "translator/size.h"
+
+namespace tilewright::translator {
+namespace {
+
+using Scope = std::map<std::string, Type>;
+
+std::string text_of(const Type& type) {
+    std::string out = type.dtype + "[";
+    for (std::size_t k = 0; k < type.shape.size(); ++k) out += (k > 0 ? ", " : "") + type.shape[k].text;
+    return out + "]";
+}
+
+class Verifier {
+  public:
+    explicit Verifier(const Program& program) : program_(program) {}
+
+    void run() {
+        Scope scope;
+        std::set<std::string> declared;
+        for (const ArrayArgument& argument : program_.arrays) {
+            declare(argument.name);
+            for (std::size_t k = 0; k < argument.type.shape.size(); ++k)
+                symbols_.insert(argument.name + "." + std::to_string(k));
+            scope[argument.name] = argument.type;
+        }
+        for (const ScalarArgument& argument : program_.scalars) {
+            declare(argument.name);
+            check_dtype(argument.dtype, argument.name);
+            if (const DType* dtype = find_dtype(argument.dtype);
+                dtype->kind == Kind::signed_integer || dtype->kind == Kind::unsigned_integer)
+                symbols_.insert(argument.name);
+            scope[argument.name] = Type{argument.dtype, {}};
+        }
+        std::vector<std::string> order = program_.argument_order;
+        std::sort(order.begin(), order.end());
+        std::vector<std::string> names(names_.begin(), names_.end());
+        require(order == names, "the argument order", "lists other names than the arguments");
+        for (const ArrayArgument& argument : program_.arrays) check_type(argument.type, argument.name);
+        for (const Guard& guard : program_.guards) check_guard(guard);
+        check_block(program_.body, scope);
+        for (const std::string& name : program_.body.yields) require(scope.count(name) != 0, "return", name + " is not defined");
+        require(program_.returns_tuple || program_.body.yields.size() == 1, "return", "one value, or a tuple");
+    }
+
+  private:
+    [[noreturn]] void fail(const std::string& where, const std::string& why) const {
+        throw InternalError("program " + program_.function + ", " + where + ": " + why + ".");
+    }
+    void require(bool holds, const std::string& where, const std::string& why) const {
+        if (!holds) fail(where, why);
+    }
+
+    void declare(const std::string& name) {
+        require(names_.insert(name).second, name, "is defined twice");
+    }
+
+    void check_dtype(const std::string& dtype, const std::string& where) const {
+        require(find_dtype(dtype) != nullptr, where, "'" + dtype + "' is no dtype");
+    }
+
+    void check_size(const SizeTree& tree, const std::string& where) const {
+        std::set<std::string> used;
+        tree.collect_symbols(used);
+        for (const std::string& symbol : used)
+            require(symbols_.count(symbol) != 0, where, "the size '" + symbol + "' is not known here");
+    }
+
+    void check_type(const Type& type, const std::string& where) const {
+        check_dtype(type.dtype, where);
+        for (const Size& extent : type.shape) {
+            check_size(tree_of(extent), where);
+            require(!extent.is_constant || extent.constant >= 0, where, "the negative extent " + extent.text);
+        }
+    }
+
+    void check_guard(const Guard& guard) const {
+        for (const char* op : {"==", "!=", "<=", ">=", "<", ">"}) {
+            std::size_t at = guard.condition.find(op);
+            if (at == std::string::npos) continue;
+            std::string_view text = guard.condition;
+            for (std::string_view side : {text.substr(0, at), text.substr(at + std::string_view(op).size())}) {
+                std::optional<SizeTree> tree = try_parse_size(side);
+                require(tree.has_value(), "guard " + guard.condition, "not a comparison of sizes");
+                check_size(*tree, "guard " + guard.condition);
+            }
+            return;
+        }
+        fail("guard " + guard.condition, "not a comparison");
+    }
+
+    void check_block(const Block& block, Scope& scope) {
+        for (const Operation& operation : block.operations) {
+            where_ = operation.result + (operation.line > 0 ? " (line " + std::to_string(operation.line) + ")" : "") +
+                     " = " + operation.op;
+            declare(operation.result);
+            check_type(operation.type, where_);
+            for (const auto& [name, type] : operation.more_results) {
+                declare(name);
+                check_type(type, where_);
+            }
+            for (const std::string& operand : operation.operands)
+                require(scope.count(operand) != 0, where_, "the operand " + operand + " is not defined before");
+            if (operation.op == "for" || operation.op == "while" || operation.op == "if")
+                check_region(operation, scope);
+            else
+                check_operation(operation, scope);
+            scope[operation.result] = operation.type;
+            for (const auto& [name, type] : operation.more_results) scope[name] = type;
+        }
+    }
+
+    void check_yields(const Block& block, const Scope& scope, const std::vector<Type>& types, const std::string& where) {
+        require(block.yields.size() == types.size(), where,
+                "yields " + std::to_string(block.yields.size()) + " values, not " + std::to_string(types.size()));
+        for (std::size_t k = 0; k < types.size(); ++k) {
+            auto found = scope.find(block.yields[k]);
+            require(found != scope.end(), where, "the yielded " + block.yields[k] + " is not defined");
+            require_type(found->second, types[k], where, "the yielded " + block.yields[k]);
+        }
+    }
+
+    void check_region(const Operation& operation, const Scope& outer) {
+        std::string where = where_;
+        std::vector<Type> types{operation.type};
+        for (const auto& [name, type] : operation.more_results) types.push_back(type);
+        if (operation.op == "if") {
+            require(operation.regions.size() == 2 && operation.operands.size() == 1, where, "needs two regions");
+            require_type(outer.at(operation.operands[0]), Type{"bool", {}}, where, "the condition");
+            for (const Block& block : operation.regions) {
+                Scope scope = outer;
+                check_block(block, scope);
+                check_yields(block, scope, types, where);
+            }
+            return;
+        }
+        const bool is_for = operation.op == "for";
+        require(operation.regions.size() == (is_for ? 1U : 2U), where, "has a wrong number of regions");
+        const auto& parameters = operation.regions[0].parameters;
+        require(parameters.size() == types.size() && operation.operands.size() == types.size(), where,
+                "carries another number of values than it gives");
+        Scope scope = outer;
+        for (std::size_t k = 0; k < parameters.size(); ++k) {
+            declare(parameters[k].first);
+            check_type(parameters[k].second, where);
+            require_type(parameters[k].second, types[k], where, "the carried " + parameters[k].first);
+            require_type(outer.at(operation.operands[k]), types[k], where, "the initial " + operation.operands[k]);
+            scope[parameters[k].first] = parameters[k].second;
+        }
+        if (is_for) {
+            for (const char* key : {"start", "stop", "step"}) check_size(parse_size(attribute(operation, key)), where);
+            const std::string& variable = attribute(operation, "variable");
+            declare(variable);
+            symbols_.insert(variable);
+            scope[variable] = Type{"int64", {}};
+        }
+        for (std::size_t k = 0; k < operation.regions.size(); ++k) {
+            Scope inner = scope;
+            check_block(operation.regions[k], inner);
+            bool condition = !is_for && k == 0;
+            check_yields(operation.regions[k], inner, condition ? std::vector<Type>{{"bool", {}}} : types, where);
+        }
+        if (is_for) symbols_.erase(attribute(operation, "variable"));
+    }
+
+    const std::string& attribute(const Operation& operation, const std::string& key) const {
+        auto found = operation.attributes.find(key);
+        if (found == operation.attributes.end()) fail(where_, "the attribute " + key + " is missing");
+        return found->second;
+    }
+
+    void require_type(const Type& is, const Type& should, const std::string& where, const std::string& what) const {
+        require(is.dtype == should.dtype && same_shape(is.shape, should.shape), where,
+                what + " is " + text_of(is) + ", not " + text_of(should));
+    }
+    void require_shape(const std::vector<Size>& is, const std::vector<Size>& should, const std::string& what) const {
+        require(same_shape(is, should), where_,
+                what + " is " + text_of(Type{"", is}) + ", not " + text_of(Type{"", should}));
+    }
+
+    void check_operands(const Operation& operation, std::size_t count, std::initializer_list<const char*> keys) const {
+        require(operation.operands.size() == count, where_,
+                "takes " + std::to_string(count) + " operands, not " + std::to_string(operation.operands.size()));
+        require(operation.regions.empty() && operation.more_results.empty(), where_, "has no regions");
+        for (const auto& [key, value] : operation.attributes) {
+            require(std::any_of(keys.begin(), keys.end(), [&k = key](const char* known) { return k == known; }), where_,
+                    "has no attribute " + key);
+        }
+        for (const char* key : keys) attribute(operation, key);
+    }
+
+    /// Operand axes stand under the result's last ones and have the same extent or the literal 1.
+    void check_broadcast(const Type& operand, const Type& result) const {
+        std::size_t missing = result.shape.size() - operand.shape.size();
+        require(operand.shape.size() <= result.shape.size(), where_, "an operand has more axes than the result");
+        for (std::size_t k = 0; k < operand.shape.size(); ++k) {
+            const Size& extent = operand.shape[k];
+            require((extent.is_constant && extent.constant == 1) || same_size(extent, result.shape[k + missing]), where_,
+                    text_of(operand) + " does not broadcast to " + text_of(result));
+        }
+    }
+
+    void check_elementwise(const Operation& operation, const Rule& rule, const Scope& scope) const {
+        check_operands(operation, static_cast<std::size_t>(rule.arity), {});
+        for (const std::string& name : operation.operands) check_broadcast(scope.at(name), operation.type);
+        const std::string& out = operation.type.dtype;
+        auto dtype = [&](std::size_t k) { return scope.at(operation.operands[k]).dtype; };
+        auto all_equal = [&](std::size_t from, const std::string& to) {
+            for (std::size_t k = from; k < operation.operands.size(); ++k)
+                require(dtype(k) == to, where_, "operand " + operation.operands[k] + " is " + dtype(k) + ", not " + to);
+        };
+        Kind kind = find_dtype(dtype(operation.operands.size() - 1))->kind;
+        switch (rule.signature) {
+        case Signature::compare:
+            require(out == "bool", where_, "gives bool, not " + out);
+            if ((dtype(0) == "int64" && dtype(1) == "uint64") || (dtype(0) == "uint64" && dtype(1) == "int64")) return;
+            all_equal(0, dtype(0));
+            return;
+        case Signature::float_test:
+            require(kind == Kind::floating, where_, "takes floats, not " + dtype(0));
+            [[fallthrough]];
+        case Signature::test:
+            require(out == "bool", where_, "gives bool, not " + out);
+            return;
+        case Signature::choose:
+            require(dtype(0) == "bool", where_, "the condition is " + dtype(0) + ", not bool");
+            all_equal(1, out);
+            return;
+        case Signature::convert:
+            return;
+        case Signature::floats:
+            require(kind == Kind::floating || kind == Kind::complex_number, where_, "takes floats, not " + dtype(0));
+            break;
+        case Signature::numbers:
+            require(kind != Kind::boolean, where_, "does not take bool");
+            break;
+        case Signature::bits:
+            require(kind != Kind::floating && kind != Kind::complex_number, where_, "takes integers and bool, not " + dtype(0));
+            break;
+        case Signature::integers:
+            require(kind == Kind::signed_integer || kind == Kind::unsigned_integer, where_, "takes integers, not " + dtype(0));
+            break;
+        case Signature::same:
+            break;
+        }
+        all_equal(0, out);
+    }
+
+    std::vector<int> axes(const Operation& operation, std::size_t rank) const {
+        std::optional<std::vector<int>> out = try_axes(attribute(operation, "axes"));
+        require(out.has_value(), where_, "axes=" + attribute(operation, "axes") + " are no axes");
+        std::set<int> seen;
+        for (int axis : *out) {
+            require(axis < static_cast<int>(rank), where_, "axis " + std::to_string(axis) + " of " + std::to_string(rank));
+            require(seen.insert(axis).second, where_, "axis " + std::to_string(axis) + " twice");
+        }
+        return *out;
+    }
+
+    static std::vector<Size> without(const std::vector<Size>& shape, const std::vector<int>& axes) {
+        std::vector<Size> out;
+        for (std::size_t k = 0; k < shape.size(); ++k) {
+            if (std::find(axes.begin(), axes.end(), static_cast<int>(k)) == axes.end()) out.push_back(shape[k]);
+        }
+        return out;
+    }
+
+    void check_reduction(const Operation& operation, const Type& operand) const {
+        const std::string& op = operation.op;
+        const std::string& out = operation.type.dtype;
+        std::vector<int> reduced;
+        if (op == "argmin" || op == "argmax") {
+            check_operands(operation, 1, {"axis"});
+            std::optional<SizeTree> axis = try_parse_size(attribute(operation, "axis"));
+            require(axis && axis->is_constant() && axis->constant() >= 0 &&
+                        axis->constant() < static_cast<std::int64_t>(operand.shape.size()),
+                    where_, "axis=" + attribute(operation, "axis") + " is no axis of " + text_of(operand));
+            reduced = {static_cast<int>(axis->constant())};
+            require(out == "int64", where_, "gives int64, not " + out);
+        } else {
+            check_operands(operation, 1, {"axes"});
+            reduced = axes(operation, operand.shape.size());
+            if (op == "any" || op == "all") require(out == "bool", where_, "gives bool, not " + out);
+            if (op == "max" || op == "min")
+                require(out == operand.dtype, where_, "gives " + operand.dtype + ", not " + out);
+        }
+        require_shape(operation.type.shape, without(operand.shape, reduced), "the result's shape");
+    }
+
+    void check_index(const Operation& operation, const Type& whole, const std::vector<Size>& part) const {
+        std::size_t axis = 0;
+        std::size_t result_axis = 0;
+        for (const IndexEntry& entry : index_entries(attribute(operation, "index"))) {
+            if (entry.kind != IndexEntry::Kind::newaxis) {
+                require(axis < whole.shape.size(), where_, "more indices than " + text_of(whole) + " has axes");
+                ++axis;
+                check_size(entry.start, where_);
+            }
+            if (entry.kind == IndexEntry::Kind::position) continue;
+            require(result_axis < part.size(), where_, "more result axes than the result has");
+            if (entry.kind == IndexEntry::Kind::slice)
+                check_size(entry.step, where_);
+            else
+                require(operation.op == "index" && part[result_axis].is_constant && part[result_axis].constant == 1, where_,
+                        "a new axis has the extent 1");
+            ++result_axis;
+        }
+        require(axis == whole.shape.size() && result_axis == part.size(), where_,
+                "index=" + attribute(operation, "index") + " does not fit " + text_of(whole));
+    }
+
+    void check_operation(const Operation& operation, const Scope& scope) {
+        const std::string& op = operation.op;
+        const Type& result = operation.type;
+        auto operand = [&](std::size_t k) -> const Type& { return scope.at(operation.operands[k]); };
+        if (const Rule* rule = find_rule(op)) return check_elementwise(operation, *rule, scope);
+        if (const ElementaryRule* rule = find_elementary(op))
+            return check_elementwise(operation, Rule{rule->name, rule->arity, Signature::floats, 20, nullptr}, scope);
+        if (op == "const") {
+            check_operands(operation, 0, {"value"});
+            require(result.shape.empty(), where_, "a constant has no axes");
+            require(is_literal(attribute(operation, "value"), result.dtype), where_,
+                    attribute(operation, "value") + " is no " + result.dtype);
+        } else if (op == "scalar_size") {
+            check_operands(operation, 0, {"size"});
+            check_size(parse_size(attribute(operation, "size")), where_);
+            require_type(result, Type{"int64", {}}, where_, "the result");
+        } else if (op == "index") {
+            check_operands(operation, 1, {"index"});
+            require(result.dtype == operand(0).dtype, where_, "keeps the dtype");
+            check_index(operation, operand(0), result.shape);
+        } else if (op == "update") {
+            check_operands(operation, 2, {"index"});
+            require_type(result, operand(0), where_, "the result");
+            require(operand(1).dtype == result.dtype, where_, "the part has the dtype " + operand(1).dtype);
+            check_index(operation, operand(0), operand(1).shape);
+        } else if (op == "transpose") {
+            check_operands(operation, 1, {"axes"});
+            std::vector<int> order = axes(operation, operand(0).shape.size());
+            require(order.size() == operand(0).shape.size(), where_, "needs every axis");
+            std::vector<Size> shape;
+            for (int axis : order) shape.push_back(operand(0).shape[static_cast<std::size_t>(axis)]);
+            require_type(result, Type{operand(0).dtype, shape}, where_, "the result");
+        } else if (op == "reshape") {
+            // Equal element counts are not decidable in general: the trace guards them.
+            check_operands(operation, 1, {});
+            require(result.dtype == operand(0).dtype, where_, "keeps the dtype");
+            SizeTree before = product(operand(0).shape);
+            SizeTree after = product(result.shape);
+            require(!before.is_constant() || !after.is_constant() || before.constant() == after.constant(), where_,
+                    text_of(operand(0)) + " has not the elements of " + text_of(result));
+        } else if (op == "broadcast_to") {
+            check_operands(operation, 1, {});
+            require(result.dtype == operand(0).dtype, where_, "keeps the dtype");
+            check_broadcast(operand(0), result);
+        } else if (op == "iota") {
+            check_operands(operation, 0, {"axis"});
+            require(result.dtype == "int64", where_, "gives int64");
+            SizeTree axis = parse_size(attribute(operation, "axis"));
+            require(axis.is_constant() && axis.constant() >= 0 &&
+                        axis.constant() < static_cast<std::int64_t>(result.shape.size()),
+                    where_, "axis=" + attribute(operation, "axis") + " is no axis of the result");
+        } else if (op == "matmul") {
+            check_operands(operation, 2, {});
+            const Type& a = operand(0);
+            const Type& b = operand(1);
+            require(a.shape.size() == 2 && b.shape.size() == 2, where_, "takes matrices");
+            require(same_size(a.shape[1], b.shape[0]), where_, text_of(a) + " @ " + text_of(b));
+            require(a.dtype == result.dtype && b.dtype == result.dtype, where_, "takes and gives one dtype");
+            require_shape(result.shape, {a.shape[0], b.shape[1]}, "the result's shape");
+        } else if (op == "sum" || op == "prod" || op == "max" || op == "min" || op == "any" || op == "all" ||
+                   op == "argmin" || op == "argmax") {
+            require(operation.operands.size() == 1, where_, "takes one operand");
+            check_reduction(operation, operand(0));
+        } else {
+            fail(where_, "no such operation");
+        }
+    }
+
+    const Program& program_;
+    std::set<std::string> names_;
+    std::set<std::string> symbols_;
+    std::string where_;
+};
+
+}  // namespace
+
+void verify_program(const Program& program) { Verifier(program).run(); }
+
+}  // namespace tilewright::translator

@@ -1,0 +1,424 @@
+// translator/reductions.cpp: sums in a fixed order: one by one, in lanes and blocks, or in blocks of rows.
+#include "translator/reductions.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "dsl/base/error.h"
+#include "translator/dtypes.h"
+
+namespace tilewright::translator {
+
+using Halide::Expr;
+using Element = Halide::Type;
+
+namespace {
+
+constexpr int kRowsPerBlock = 256;
+
+SizeTree constant(std::int64_t value) { return SizeTree::integer(value); }
+
+/// Pairs (k, k + half), then again: each level of the tree is one vector operation.
+template <class F> Expr pairwise(std::vector<Expr> values, F&& combine) {
+    while (values.size() > 1) {
+        std::size_t half = values.size() / 2;
+        for (std::size_t k = 0; k < half; ++k) values[k] = combine(values[k], values[k + half]);
+        values.resize(half);
+    }
+    return values[0];
+}
+
+/// Tells Halide that a position stays inside the axis: the update's condition says so, which bounds inference cannot see.
+Expr inside(const Expr& position, const Expr& extent) {
+    return Halide::unsafe_promise_clamped(position, 0, extent - 1);
+}
+
+Expr byte(const Expr& truth) { return Halide::cast<uint8_t>(truth); }
+
+}  // namespace
+
+StageDraft ReductionBuilder::draft(const std::string& name, const std::string& dtype) {
+    StageDraft out(shared_, name);
+    out.dtypes = {dtype};
+    out.operation = plan_.operation;
+    out.kernel = plan_.kernel;
+    return out;
+}
+
+std::string ReductionBuilder::helper(const std::string& suffix) { return shared_.analysis.unique(plan_.name + suffix); }
+
+void ReductionBuilder::finish(StageDraft draft, const Ends& ends) {
+    if (!ends.last) return table_.finish(std::move(draft));
+    if (!draft.has_updates() || !plan_.materialised) {
+        draft.output = plan_.materialised;
+        shared_.funcs[plan_.name] = draft.func();
+        return table_.finish(std::move(draft));
+    }
+    // An output with updates can only be computed whole. A pure output that reads it lets the reduction run inside
+    // the output's loops.
+    Halide::Func all = draft.func();
+    table_.finish(std::move(draft));
+    const Type& type = shared_.analysis.value(plan_.value).type;
+    StageDraft result = this->draft(plan_.name, type.dtype);
+    std::vector<SizeTree> extents;
+    for (const Size& extent : type.shape) extents.push_back(tree_of(extent));
+    std::vector<std::string> names;
+    Exprs kept = kept_index(result, extents, names);
+    Expr value = all(Exprs(kept.rbegin(), kept.rend()));
+    if (Element storage = storage_type(type.dtype); value.type() != storage) value = Halide::cast(storage, value);
+    result.define({names.rbegin(), names.rend()}, {value}, 0);
+    finish(std::move(result), ends);
+}
+
+std::string ReductionBuilder::with_updates(const Ends& ends) {
+    return ends.last && plan_.materialised ? helper("_all") : ends.name;
+}
+
+Exprs ReductionBuilder::kept_index(StageDraft& draft, const std::vector<SizeTree>& kept, std::vector<std::string>& names) {
+    Exprs index;
+    for (std::size_t k = 0; k < kept.size(); ++k) {
+        names.push_back(loop_name(k));
+        index.push_back(draft.pure(names.back(), kept[k]));
+    }
+    return index;
+}
+
+ReductionBuilder::Monoid ReductionBuilder::monoid() const {
+    const std::string& op = plan_.operation->op;
+    const std::string& dtype = plan_.operation->type.dtype;
+    const DType& info = *find_dtype(dtype);
+    Monoid out;
+    out.type = storage_type(info);
+    out.finish = [](const Expr& x) { return x; };
+    const bool is_float = info.kind == Kind::floating;
+    const bool fast = shared_.options.contract == "fast";
+    if (info.kind == Kind::boolean) {
+        // Truth as bytes: any is a maximum, all a minimum, and Halide knows that both are associative.
+        bool any = op == "any" || op == "max" || op == "sum";
+        out.identity = out.start = integer_constant(out.type, any ? 0 : 1);
+        out.step = [any](const Expr& sum, const Expr& x) {
+            return any ? Halide::max(sum, byte(x)) : Halide::min(sum, byte(x));
+        };
+        out.tree = [any](const std::vector<Expr>& lanes) {
+            return pairwise(lanes, [any](const Expr& a, const Expr& b) { return any ? Halide::max(a, b) : Halide::min(a, b); });
+        };
+        return out;
+    }
+    if (op == "sum" || op == "prod") {
+        const bool sum = op == "sum";
+        // Signed accumulators are unsigned in memory: their overflow wraps, and Halide sees an associative update.
+        if (out.type.is_int()) out.type = Halide::UInt(out.type.bits());
+        const Element type = out.type;
+        auto combine = [sum](const Expr& a, const Expr& b) { return sum ? a + b : a * b; };
+        out.start = sum ? Halide::Internal::make_zero(type) : Halide::Internal::make_one(type);
+        // -0.0 + x is x for every x; 0.0 + x loses the sign of -0.0, which is what NumPy's start does at the end.
+        out.identity = sum && is_float ? float_constant(type, -0.0) : out.start;
+        out.ordered = is_float && !fast;
+        out.step = [combine, type](const Expr& a, const Expr& x) {
+            return combine(a, x.type() == type ? x : Halide::cast(type, x));
+        };
+        out.tree = [combine](const std::vector<Expr>& lanes) { return pairwise(lanes, combine); };
+        if (sum && is_float) out.finish = [type](const Expr& x) { return Halide::Internal::make_zero(type) + x; };
+        return out;
+    }
+    const bool largest = op == "max";
+    out.identity = out.start = largest ? lowest(out.type) : highest(out.type);
+    if (!is_float) {
+        auto combine = [largest](const Expr& a, const Expr& b) { return largest ? Halide::max(a, b) : Halide::min(a, b); };
+        out.step = combine;
+        out.tree = [combine](const std::vector<Expr>& lanes) { return pairwise(lanes, combine); };
+        return out;
+    }
+    // NaN wins. The update is associative, but in a form that Halide does not recognise, so its order is kept.
+    out.ordered = true;
+    out.step = [largest](const Expr& best, const Expr& x) {
+        return Halide::select((largest ? x > best : x < best) || Halide::is_nan(x), x, best);
+    };
+    const Element type = out.type;
+    out.tree = [largest, type](const std::vector<Expr>& lanes) {
+        // Two trees, each reading a lane once: one nested select would grow as 3^levels.
+        std::vector<Expr> nans;
+        for (const Expr& lane : lanes) nans.push_back(Halide::is_nan(lane));
+        Expr best = pairwise(lanes, [largest](const Expr& a, const Expr& b) { return largest ? Halide::max(a, b) : Halide::min(a, b); });
+        Expr any = pairwise(nans, [](const Expr& a, const Expr& b) { return a || b; });
+        return Halide::select(any, float_constant(type, std::numeric_limits<double>::quiet_NaN()), best);
+    };
+    return out;
+}
+
+Expr ReductionBuilder::operand_at(const Exprs& index) {
+    const Operation& operation = *plan_.operation;
+    const DType& from = *find_dtype(shared_.analysis.value(operation.operands[0]).type.dtype);
+    return ops::convert(evaluator_.at(operation.operands[0], index), from, *find_dtype(operation.type.dtype));
+}
+
+ReductionBuilder::Source ReductionBuilder::operand_source(const std::vector<int>& axes, bool collapsed) {
+    const Operation& operation = *plan_.operation;
+    const Type& type = shared_.analysis.value(operation.operands[0]).type;
+    const DType& from = *find_dtype(type.dtype);
+    const bool searches = operation.op == "argmin" || operation.op == "argmax";
+    const DType& to = searches ? from : *find_dtype(operation.type.dtype);
+    Source out;
+    out.extent = constant(1);
+    std::vector<Size> trailing;
+    for (std::size_t k = 0; k < type.shape.size(); ++k) {
+        bool reduced = std::find(axes.begin(), axes.end(), static_cast<int>(k)) != axes.end();
+        if (reduced)
+            out.extent = out.extent * tree_of(type.shape[k]);
+        else
+            out.kept.push_back(tree_of(type.shape[k]));
+        if (!axes.empty() && static_cast<int>(k) > axes.back()) trailing.push_back(type.shape[k]);
+    }
+    const std::string value = operation.operands[0];
+    if (!collapsed) {
+        const auto axis = static_cast<std::ptrdiff_t>(axes[0]);
+        out.at = [this, value, axis, &from, &to](const Exprs& kept, const Expr& position) {
+            Exprs index = kept;
+            index.insert(index.begin() + axis, position);
+            return ops::convert(evaluator_.at(value, index), from, to);
+        };
+        return out;
+    }
+    const auto leading = static_cast<std::size_t>(axes.front());
+    out.at = [this, value, leading, &from, &to, extents = out.kept, count = out.extent](const Exprs& kept, const Expr& position) {
+        Expr flat;
+        for (std::size_t k = 0; k < leading; ++k) flat = flat.defined() ? flat * shared_.size(extents[k]) + kept[k] : kept[k];
+        flat = flat.defined() ? flat * shared_.size(count) + position : position;
+        for (std::size_t k = leading; k < kept.size(); ++k) flat = flat * shared_.size(extents[k]) + kept[k];
+        return ops::convert(evaluator_.at_flat(value, flat), from, to);
+    };
+    return out;
+}
+
+void ReductionBuilder::serial(const Source& source, const Monoid& op, const Ends& ends) {
+    StageDraft stage = draft(with_updates(ends), plan_.operation->type.dtype);
+    std::vector<std::string> names;
+    Exprs kept = kept_index(stage, source.kept, names);
+    stage.define({names.rbegin(), names.rend()}, {op.start}, 0);
+    evaluator_.begin_definition();
+    std::vector<Loop> loops{{"r", source.extent, true, op.ordered}};
+    Halide::RDom domain = stage.reduce(loops);
+    Expr x = source.at(kept, domain[0]);
+    Expr value = op.step(stage.current(), x);
+    stage.update(domain, loops, {value}, {}, evaluator_.operations() + 1);
+    finish(std::move(stage), ends);
+}
+
+void ReductionBuilder::serial_over_axes(const Monoid& op) {
+    const Operation& operation = *plan_.operation;
+    const std::vector<Size>& shape = shared_.analysis.value(operation.operands[0]).type.shape;
+    std::vector<int> axes = reduced_axes(operation);
+    const Ends ends{plan_.name, true};
+    StageDraft stage = draft(axes.empty() ? plan_.name : with_updates(ends), operation.type.dtype);
+    std::vector<std::string> names;
+    std::vector<SizeTree> extents;
+    for (const Size& extent : operation.type.shape) extents.push_back(tree_of(extent));
+    Exprs kept = kept_index(stage, extents, names);
+    if (axes.empty()) {
+        // Nothing is reduced: the result is the operand, after the conversion and the start of the operation.
+        evaluator_.begin_definition();
+        Expr value = op.step(op.start, operand_at(kept));
+        stage.define({names.rbegin(), names.rend()}, {value}, evaluator_.operations());
+        return finish(std::move(stage), ends);
+    }
+    stage.define({names.rbegin(), names.rend()}, {op.start}, 0);
+    std::vector<Loop> loops;
+    for (std::size_t k = 0; k < axes.size(); ++k)
+        loops.push_back({"r" + std::to_string(k), tree_of(shape[static_cast<std::size_t>(axes[k])]), true, op.ordered});
+    evaluator_.begin_definition();
+    Halide::RDom domain = stage.reduce(loops);
+    Exprs index;
+    std::size_t next_kept = 0;
+    std::size_t next_reduced = 0;
+    for (std::size_t k = 0; k < shape.size(); ++k) {
+        if (next_reduced < axes.size() && axes[next_reduced] == static_cast<int>(k))
+            index.push_back(domain[static_cast<int>(axes.size() - 1 - next_reduced++)]);
+        else
+            index.push_back(kept[next_kept++]);
+    }
+    Expr value = op.step(stage.current(), operand_at(index));
+    stage.update(domain, loops, {value}, {}, evaluator_.operations() + 1);
+    finish(std::move(stage), ends);
+}
+
+void ReductionBuilder::rows(const Source& source, const Monoid& op, const Ends& ends) {
+    StageDraft stage = draft(helper("_rows"), plan_.operation->type.dtype);
+    SizeTree blocks = ceil_div(source.extent, kRowsPerBlock);
+    Halide::Var b = stage.pure("b", blocks);
+    std::vector<std::string> names;
+    Exprs kept = kept_index(stage, source.kept, names);
+    std::vector<std::string> storage(names.rbegin(), names.rend());
+    storage.push_back("b");
+    stage.define(storage, {op.identity}, 0);
+    evaluator_.begin_definition();
+    std::vector<Loop> loops{{"r", constant(kRowsPerBlock), true, op.ordered}};
+    Halide::RDom domain = stage.reduce(loops);
+    Expr position = b * kRowsPerBlock + domain[0];
+    Expr extent = shared_.size(source.extent);
+    Expr value = op.step(stage.current(), source.at(kept, inside(position, extent)));
+    stage.update(domain, loops, {value}, {position < extent}, evaluator_.operations() + 1);
+    Halide::Func partial = stage.func();
+    table_.finish(std::move(stage));
+    Source sums;
+    sums.kept = source.kept;
+    sums.extent = blocks;
+    sums.at = [partial](const Exprs& index, const Expr& block) {
+        Exprs storage_index(index.rbegin(), index.rend());
+        storage_index.push_back(block);
+        return Expr(partial(storage_index));
+    };
+    serial(sums, op, ends);
+}
+
+/// Lane u of block b adds elements b*B + u + L*t in the order of t; a tree adds the lanes; then the same again over the
+/// sums of the blocks, until one is left. Padding is the identity, so the bits do not depend on the number of levels.
+void ReductionBuilder::lanes(Source source, const Monoid& op, int levels, const Ends& ends) {
+    const LaneShape shape = shared_.analysis.lane_shape(*plan_.operation);
+    const std::string& dtype = plan_.operation->type.dtype;
+    for (int level = 1; level <= levels; ++level) {
+        const bool last = level == levels;
+        const std::string number = level == 1 ? "" : std::to_string(level);
+        const std::string base = ends.last ? "" : ends.name.substr(plan_.name.size());
+        SizeTree rows_count = floor_div(source.extent, constant(shape.lanes));
+        SizeTree rest = floor_mod(source.extent, constant(shape.lanes));
+        SizeTree blocks = ceil_div(source.extent, shape.block());
+
+        StageDraft stage = draft(helper(base + "_lanes" + number), dtype);
+        stage.part = "lanes";
+        std::vector<std::string> names;
+        Exprs kept = kept_index(stage, source.kept, names);
+        Expr block = 0;
+        if (!last) block = stage.pure("b", blocks);
+        Halide::Var u = stage.pure("u", constant(shape.lanes));
+        std::vector<std::string> storage{"u"};
+        if (!last) storage.push_back("b");
+        storage.insert(storage.end(), names.rbegin(), names.rend());
+        stage.define(storage, {op.identity}, 0);
+
+        Expr extent = shared_.size(source.extent);
+        Expr row_extent = shared_.size(rows_count);
+        const bool has_rows = !source.extent.is_constant() || source.extent.constant() >= shape.lanes;
+        const bool has_rest = !rest.is_constant() || rest.constant() != 0;
+        if (has_rows) {
+            evaluator_.begin_definition();
+            std::vector<Loop> loops{{"r", last ? rows_count : constant(shape.per_lane), true, op.ordered}};
+            Halide::RDom domain = stage.reduce(loops);
+            Expr row = last ? Expr(domain[0]) : block * shape.per_lane + domain[0];
+            Expr value = op.step(stage.current(), source.at(kept, inside(row * shape.lanes + u, extent)));
+            stage.update(domain, loops, {value}, last ? std::vector<Expr>() : std::vector<Expr>{row < row_extent},
+                         evaluator_.operations() + 1);
+        }
+        if (has_rest) {
+            evaluator_.begin_definition();
+            std::vector<Loop> loops{{"r", constant(1), true, op.ordered}};
+            Halide::RDom domain = stage.reduce(loops);
+            Expr value = op.step(stage.current(), source.at(kept, inside(row_extent * shape.lanes + u, extent)));
+            std::vector<Expr> conditions;
+            if (!last) conditions.push_back(block == row_extent / shape.per_lane);
+            conditions.push_back(u + domain[0] < shared_.size(rest));
+            stage.update(domain, loops, {value}, conditions, evaluator_.operations() + 1);
+        }
+        Halide::Func partial = stage.func();
+        table_.finish(std::move(stage));
+
+        StageDraft tree = draft(last ? ends.name : helper(base + "_block" + number), dtype);
+        tree.part = "block";
+        names.clear();
+        kept = kept_index(tree, source.kept, names);
+        Exprs index;
+        storage.clear();
+        if (!last) {
+            index.push_back(tree.pure("b", blocks));
+            storage.push_back("b");
+        }
+        storage.insert(storage.end(), names.rbegin(), names.rend());
+        index.insert(index.end(), kept.rbegin(), kept.rend());
+        std::vector<Expr> values;
+        for (int lane = 0; lane < shape.lanes; ++lane) {
+            Exprs at{Expr(lane)};
+            at.insert(at.end(), index.begin(), index.end());
+            values.push_back(partial(at));
+        }
+        Expr sum = op.tree(values);
+        tree.define(storage, {last ? op.finish(sum) : sum}, shape.lanes);
+        if (last) return finish(std::move(tree), ends);
+        Halide::Func sums = tree.func();
+        table_.finish(std::move(tree));
+        source.extent = blocks;
+        source.at = [sums](const Exprs& kept_at, const Expr& position) {
+            Exprs at{position};
+            at.insert(at.end(), kept_at.rbegin(), kept_at.rend());
+            return Expr(sums(at));
+        };
+    }
+}
+
+/// Several axes of an operand that is not flat: one at a time, innermost first.
+void ReductionBuilder::axis_by_axis(const Monoid& op, int levels) {
+    const Operation& operation = *plan_.operation;
+    std::vector<int> axes = reduced_axes(operation);
+    Source source = operand_source({axes.back()}, false);
+    for (std::size_t left = axes.size(); left-- > 0;) {
+        const bool last = left == 0;
+        Ends ends{last ? plan_.name : helper("_axis" + std::to_string(axes[left])), last};
+        const int rank = static_cast<int>(source.kept.size()) + 1;
+        if (axes[left] == rank - 1)
+            lanes(source, op, levels, ends);
+        else
+            rows(source, op, ends);
+        if (last) return;
+        Halide::Func done = table_.impls.at(ends.name).func;
+        const auto axis = static_cast<std::ptrdiff_t>(axes[left - 1]);
+        source.extent = source.kept[static_cast<std::size_t>(axis)];
+        source.kept.erase(source.kept.begin() + axis);
+        source.at = [done, axis](const Exprs& kept, const Expr& position) {
+            Exprs index = kept;
+            index.insert(index.begin() + axis, position);
+            return Expr(done(Exprs(index.rbegin(), index.rend())));
+        };
+    }
+}
+
+void ReductionBuilder::matmul() {
+    const Operation& operation = *plan_.operation;
+    const Type& a = shared_.analysis.value(operation.operands[0]).type;
+    Source source;
+    for (const Size& extent : operation.type.shape) source.kept.push_back(tree_of(extent));
+    source.extent = tree_of(a.shape[1]);
+    const bool is_bool = a.dtype == "bool";
+    source.at = [this, &operation, is_bool](const Exprs& kept, const Expr& position) {
+        Expr left = evaluator_.at(operation.operands[0], {kept[0], position});
+        Expr right = evaluator_.at(operation.operands[1], {position, kept[1]});
+        return is_bool ? left && right : ops::wrapping_multiply(left, right);
+    };
+    Operation as_sum = operation;
+    as_sum.op = "sum";
+    StagePlan plan = plan_;
+    plan.operation = &as_sum;
+    ReductionBuilder builder(shared_, table_, evaluator_, plan);
+    builder.serial(source, builder.monoid(), {plan_.name, true});
+    for (dsl::StageInfo& info : table_.infos) {
+        if (info.name == plan_.name || info.name == plan_.name + "_all") info.source = "matmul(" + operation.operands[0] + ", " + operation.operands[1] + ")";
+    }
+}
+
+void ReductionBuilder::build() {
+    const Operation& operation = *plan_.operation;
+    if (operation.op == "matmul") return matmul();
+    if (operation.op == "argmin" || operation.op == "argmax") return search();
+    const std::string& choice = shared_.analysis.chosen(plan_.name);
+    const ReductionShape shape = shared_.analysis.reduction_shape(operation);
+    const Monoid op = monoid();
+    const Ends ends{plan_.name, true};
+    const bool single = shape.axes.size() == 1 || shape.collapsed;
+    const bool in_lanes = choice.rfind("lanes", 0) == 0;
+    const int levels = in_lanes ? choice.back() - '0' : 0;
+    if (!single && in_lanes) return axis_by_axis(op, levels);
+    if (!single) return serial_over_axes(op);
+    Source source = operand_source(shape.axes, shape.collapsed);
+    if (choice == "serial") return serial(source, op, ends);
+    if (choice == "rows") return rows(source, op, ends);
+    lanes(source, op, levels, ends);
+}
+
+}  // namespace tilewright::translator

@@ -1,0 +1,64 @@
+// translator/reductions.h: reductions and products as stages whose order is part of the algorithm.
+#pragma once
+
+#include "translator/stage_table.h"
+
+namespace tilewright::translator {
+
+/// Builds the stages of one reduction or matmul under the chosen variant. The last one is named as `plan`; the ones
+/// before it NAME_lanes, NAME_block, NAME_rows, NAME_best, NAME_axisK.
+class ReductionBuilder {
+  public:
+    ReductionBuilder(Shared& shared, StageTable& table, Evaluator& evaluator, const StagePlan& plan)
+        : shared_(shared), table_(table), evaluator_(evaluator), plan_(plan) {}
+    void build();
+
+  private:
+    /// What is reduced along one axis: the kept axes and the element at a position.
+    struct Source {
+        std::vector<SizeTree> kept;
+        SizeTree extent;
+        std::function<Halide::Expr(const Exprs& kept, const Halide::Expr& position)> at;
+    };
+    struct Monoid {
+        Halide::Type type;       ///< in memory
+        Halide::Expr identity;   ///< pads lanes: identity (+) x is x, bit by bit
+        Halide::Expr start;      ///< of a serial reduction, and its answer for no elements
+        bool ordered = false;
+        std::function<Halide::Expr(const Halide::Expr& sum, const Halide::Expr& x)> step;
+        std::function<Halide::Expr(const std::vector<Halide::Expr>& lanes)> tree;
+        std::function<Halide::Expr(const Halide::Expr& x)> finish;  ///< of the last tree
+    };
+    struct Ends {
+        std::string name;  ///< of the last stage
+        bool last = true;  ///< whether that is the result itself
+    };
+
+    Monoid monoid() const;
+    Source operand_source(const std::vector<int>& axes, bool collapsed);
+    Halide::Expr operand_at(const Exprs& index);
+    void serial(const Source& source, const Monoid& op, const Ends& ends);
+    void serial_over_axes(const Monoid& op);
+    void rows(const Source& source, const Monoid& op, const Ends& ends);
+    void lanes(Source source, const Monoid& op, int levels, const Ends& ends);
+    void axis_by_axis(const Monoid& op, int levels);
+    void search();
+    void search_serial(const Source& source);
+    void search_lanes(const Source& source, bool blocks);
+    void search_result(const std::string& best, std::size_t rank);
+    void matmul();
+
+    StageDraft draft(const std::string& name, const std::string& dtype);
+    /// The name of a last stage that has updates.
+    std::string with_updates(const Ends& ends);
+    std::string helper(const std::string& suffix);
+    void finish(StageDraft draft, const Ends& ends);
+    static Exprs kept_index(StageDraft& draft, const std::vector<SizeTree>& kept, std::vector<std::string>& names);
+
+    Shared& shared_;
+    StageTable& table_;
+    Evaluator& evaluator_;
+    const StagePlan& plan_;
+};
+
+}  // namespace tilewright::translator

@@ -1,0 +1,153 @@
+// translator/variants.cpp: the structural choices of a program: the shape of a reduction, library or loops.
+#include <algorithm>
+
+#include "dsl/base/error.h"
+#include "translator/analysis.h"
+#include "translator/dtypes.h"
+
+namespace tilewright::translator {
+namespace {
+
+constexpr std::int64_t kLargestSerial = 32;   ///< elements that may be summed one by one along the contiguous axis
+constexpr int kMostLevels = 4;
+constexpr std::int64_t kManyRows = 16384;     ///< from here on rows in parallel are the default for few columns
+constexpr std::int64_t kFewColumns = 64;
+constexpr std::int64_t kLibraryWork = 64 * 64 * 64;
+
+bool is_float(const std::string& dtype) { return find_dtype(dtype)->kind == Kind::floating; }
+bool is_argument_search(const std::string& op) { return op == "argmin" || op == "argmax"; }
+
+std::int64_t power(std::int64_t base, int exponent) {
+    std::int64_t out = 1;
+    for (int k = 0; k < exponent; ++k) out *= base;
+    return out;
+}
+
+}  // namespace
+
+LaneShape Analysis::lane_shape(const Operation& operation) const {
+    bool searches = is_argument_search(operation.op);
+    const std::string& dtype = searches ? values_.at(operation.operands[0]).type.dtype : operation.type.dtype;
+    LaneShape out;
+    out.lanes = find_dtype(dtype)->bits == 64 ? 32 : 64;
+    // Rounding asks for short sums; what is exact may have long ones.
+    bool rounds = (operation.op == "sum" || operation.op == "prod") && is_float(dtype);
+    out.per_lane = rounds ? 16 : 128;
+    return out;
+}
+
+void Analysis::choose_reduction(const Operation& operation) {
+    const std::string& name = stage_names_.at(operation.result);
+    ReductionShape shape = reduction_shape(operation);
+    bool searches = is_argument_search(operation.op);
+    bool rounds = (operation.op == "sum" || operation.op == "prod") && is_float(operation.type.dtype) &&
+                  options_.contract != "fast";
+    bool single = shape.axes.size() == 1 || shape.collapsed;
+    std::int64_t count = here(shape.extent);
+    std::int64_t results = here(product(operation.type.shape));
+    // The longest axis that is reduced by itself decides the levels.
+    SizeTree longest = shape.extent;
+    if (!single) {
+        const std::vector<Size>& extents = values_.at(operation.operands[0]).type.shape;
+        longest = SizeTree::integer(0);
+        for (int axis : shape.axes) {
+            SizeTree extent = tree_of(extents[static_cast<std::size_t>(axis)]);
+            longest = longest.is_constant() && longest.constant() == 0 ? extent : SizeTree::call("max", {longest, extent});
+        }
+    }
+    std::int64_t length = here(longest);
+    std::int64_t block = lane_shape(operation).block();
+    const int most = searches ? 2 : kMostLevels;
+    int levels = searches ? 2 : 3;
+    if (length >= 0) {
+        levels = 1;
+        while (levels < most && length > power(block, levels)) ++levels;
+    }
+    std::vector<std::string> options;
+    const std::string lanes = "lanes" + std::to_string(levels);
+    bool serial_is_accurate = !rounds || !shape.contiguous || (count >= 0 && count <= kLargestSerial);
+    if (shape.contiguous && !shape.axes.empty() && (count < 0 || count > kLargestSerial)) options.push_back(lanes);
+    bool rows = !shape.contiguous && single && !searches && count > 512;
+    bool rows_first = rows && count >= kManyRows && results >= 0 && results <= kFewColumns;
+    if (rows_first) options.push_back("rows");
+    if (serial_is_accurate || shape.axes.empty()) options.push_back("serial");
+    if (rows && !rows_first) options.push_back("rows");
+    if (options.empty()) options.push_back(lanes);
+
+    std::string choice = options.front();
+    if (auto given = options_.variant.find(name); given != options_.variant.end()) {
+        // Any known shape is taken, whatever the sizes here: its requirement goes into the plan.
+        choice = given->second;
+        bool known = choice == "serial" || (choice == "rows" && single && !searches && !shape.axes.empty());
+        for (int k = 1; k <= most; ++k) known = known || (choice == "lanes" + std::to_string(k) && !shape.axes.empty());
+        if (!known) {
+            std::string list;
+            for (const std::string& option : options) list += (list.empty() ? "" : ", ") + option;
+            throw TranslateError(where(operation) + ": variant " + name + " = " + choice +
+                                     ": no such option here.",
+                                 "Take one of: " + list + ".");
+        }
+    }
+    chosen_[name] = choice;
+    variants_.push_back({name, options,
+                         searches ? "how the search runs: one by one, or in lanes that are compared at the end"
+                                  : "the order of the reduction: one by one, in lanes and blocks, or in blocks of rows"});
+    auto require = [&](const SizeTree& size, std::int64_t most_elements) {
+        if (size.is_constant() && size.constant() <= most_elements) return;
+        requirements_.push_back(size.text() + " <= " + std::to_string(most_elements));
+    };
+    if (choice == "serial" && rounds && shape.contiguous && !shape.axes.empty()) require(shape.extent, kLargestSerial);
+    if (choice.rfind("lanes", 0) == 0) {
+        int chosen_levels = choice.back() - '0';
+        if (!(searches && chosen_levels == 2)) require(longest, power(block, chosen_levels));
+    }
+}
+
+void Analysis::choose_matmul(const Operation& operation) {
+    const std::string& name = stage_names_.at(operation.result);
+    bool library = (operation.type.dtype == "float32" || operation.type.dtype == "float64") &&
+                   options_.contract != "reproducible";
+    std::vector<std::string> options{"loops"};
+    if (library) {
+        SizeTree work = product(values_.at(operation.operands[0]).type.shape) * tree_of(operation.type.shape[1]);
+        std::int64_t count = here(work);
+        options.insert(count > kLibraryWork ? options.begin() : options.end(), "blas");
+    }
+    std::string choice = options.front();
+    if (auto given = options_.variant.find(name); given != options_.variant.end()) {
+        choice = given->second;
+        if (std::find(options.begin(), options.end(), choice) == options.end())
+            throw TranslateError(where(operation) + ": variant " + name + " = " + choice +
+                                     ": no such option under contract " + options_.contract + " for " +
+                                     operation.type.dtype + ".",
+                                 "Take loops" + std::string(library ? " or blas." : "."));
+    }
+    chosen_[name] = choice;
+    variants_.push_back({name, options, "the product by loops of ours or by the BLAS that NumPy has loaded"});
+}
+
+void Analysis::choose_variants() {
+    std::set<std::string> known;
+    for (const Operation& operation : program_.body.operations) {
+        if (is_reduction(operation.op))
+            choose_reduction(operation);
+        else if (operation.op == "matmul")
+            choose_matmul(operation);
+        else
+            continue;
+        known.insert(stage_names_.at(operation.result));
+    }
+    for (const auto& [name, option] : options_.variant) {
+        if (known.count(name) == 0)
+            throw TranslateError(program_.function + ": variant " + name + " = " + option +
+                                     ": the program has no such choice.",
+                                 "Remove it.");
+    }
+}
+
+std::vector<VariantInfo> variants(const Program& program, const TranslateOptions& options) {
+    verify_program(program);
+    return Analysis(program, options).variants();
+}
+
+}  // namespace tilewright::translator
