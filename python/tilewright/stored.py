@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,26 +33,21 @@ def stored_schedule(specialization: Specialization, bound: Bound, path: Path | N
         record = store.best(workload.key)
         exact = record is not None
         if record is None:
-            record = _of_family(store, workload.family)
+            family = store.family(workload.family, workload.fingerprint, workload.key)
+            record = family[0] if family else None
     except Exception as error:  # noqa: BLE001  (a store costs at most its knowledge, never a result)
         logs.logger.warning("store %s: %s. Default schedules are used.", path, error)
         return None
     if not record:
         return None
-    text = record.get("schedule") or record.get("schedule_text")
-    if not text:
-        return None
-    evidence = record.get("evidence") or {}
-    if isinstance(evidence, str):
-        try:
-            evidence = json.loads(evidence)
-        except ValueError:
-            evidence = {}
-    return Stored(text, evidence, exact)
-
-
-def _of_family(store: Any, family: str) -> dict[str, Any] | None:
-    found = store.family(family)
-    if isinstance(found, list):
-        return found[0] if found else None
-    return found  # type: ignore[no-any-return]
+    evidence = {
+        "tuned_ns": record["median_ns"],
+        "default_ns": record["default_ns"],
+        "gbps": record.get("gbps"),
+        "share_of_limit": record.get("limit_share"),
+        "candidates": record.get("trials"),
+        "stopped": record.get("reason"),
+        "workload_key": workload.key,
+        "for": "this very workload" if exact else "another size of this program",
+    }
+    return Stored(record["schedule"], evidence, exact)

@@ -60,6 +60,7 @@ class TuneResult:
     tuned_ns: float
     default_ns: float
     trials: int
+    known: int  # candidates of earlier runs, which were not built again
     elapsed_s: float
     reason: str
     bytes_moved: float
@@ -87,10 +88,11 @@ class TuneResult:
         if not self.complete:
             return f"{self.function}: nothing measured within the budget ({self.reason}). Give a larger --budget."
         share = "" if self.limit_share is None else f", {100 * self.limit_share:.0f} % of this machine's measured limit"
+        known = f" and {self.known} known from before" if self.known else ""
         return (
             f"{self.function}: NumPy {format_ns(self.numpy_ns)} -> tuned {format_ns(self.tuned_ns)} "
             f"({self.ratio:.1f}x); result equal under contract {self.contract}; {self.gbps:.1f} GB/s{share}; "
-            f"searched {self.elapsed_s:.0f} s, {self.trials} candidates, stopped: {self.reason}"
+            f"searched {self.elapsed_s:.0f} s, {self.trials} candidates{known}, stopped: {self.reason}"
         )
 
     def evidence(self) -> dict[str, Any]:
@@ -307,20 +309,20 @@ def _nudge(value: Any) -> Any:
 def _result(
     found: dict[str, Any], job: dict[str, Any], workload: Workload, numpy_ns: float, moved: float, elapsed_s: float
 ) -> TuneResult:
-    tuned_ns = float(found.get("median_ns") or found.get("best_ns") or 0)
     return TuneResult(
         function=job["function"],
         summary=job["summary"],
         contract=job["contract"],
-        schedule=str(found.get("schedule") or ""),
+        schedule=found["schedule"],
         numpy_ns=numpy_ns,
-        tuned_ns=tuned_ns,
-        default_ns=float(found.get("default_ns") or found.get("baseline_ns") or 0),
-        trials=int(found.get("trials") or 0),
+        tuned_ns=float(found["median_ns"]),
+        default_ns=float(found["default_ns"]),
+        trials=int(found["trials"]),
+        known=int(found["known"]),
         elapsed_s=elapsed_s,
-        reason=str(found.get("reason") or "the search ended"),
+        reason=found["reason"],
         bytes_moved=moved,
-        limit_share=found.get("limit_share"),
+        limit_share=float(found["limit_share"]) or None,
         workload=workload,
         raw=found,
     )

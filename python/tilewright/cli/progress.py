@@ -69,11 +69,11 @@ class Progress:
         elif kind == "phase":
             self._live(str(event.get("phase") or event.get("name") or ""))
         elif kind == "warning":
-            self.warn(f"warning: {event.get('message') or event.get('text')}")
+            self.warn(f"warning: {event.get('text')}")
         elif kind == "trial":
-            self._tried = int(event.get("n") or self._tried + 1)
+            self._tried = int(event.get("trial") or self._tried + 1)
         elif kind == "new_best":
-            self._best_ns = float(event.get("median_ns") or event.get("best_ns") or 0)
+            self._best_ns = float(event.get("median_ns") or 0)
             self._best_line()
         if kind in ("trial", "tick"):
             self._summary()

@@ -192,21 +192,19 @@ def _report(results: list[tuple[Prepared, TuneResult]], written: Path | None, op
     for one, result in results:
         fixed = result.raw.get("fixed")
         if fixed:
-            print(_fixed_line(one, fixed, result))
+            print(_fixed_line(one, fixed))
         print(result.closing_line())
     if written is not None:
         print(f"wrote {written}: from {written.name} import {results[0][0].function.__name__}")
 
 
-def _fixed_line(one: Prepared, fixed: dict[str, Any], result: TuneResult) -> str:
+def _fixed_line(one: Prepared, fixed: dict[str, Any]) -> str:
     name = one.function.__name__
-    outcome = fixed.get("outcome") or {}
-    kind = outcome.get("kind", "measured") if isinstance(outcome, dict) else str(outcome)
-    if kind != "measured":
-        text = outcome.get("text", "") if isinstance(outcome, dict) else ""
-        return f"{name}: your schedule: {kind.replace('_', ' ')}: {text}".rstrip(": ")
-    yours = float(fixed.get("median_ns") or 0)
-    return f"{name}: your schedule {format_ns(yours)}, the best known {format_ns(float(fixed.get('best_ns') or result.tuned_ns))}"
+    if fixed["outcome"] != "measured":
+        return f"{name}: your schedule: {fixed['outcome'].replace('_', ' ')}: {fixed['text']}"
+    line = f"{name}: your schedule {format_ns(fixed['median_ns'])}, the best known {format_ns(fixed['best_ns'])}"
+    ratio = (fixed.get("to_best") or {}).get("ratio")
+    return f"{line}: {ratio:.3f} times its time" if ratio else line
 
 
 def _checked(option: str, path: Path | None) -> str | None:

@@ -1,0 +1,265 @@
+"""`autotune` from the command line to the module, as a user runs it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+SCRIPT = """
+import numpy as np
+
+def get_labels(X, means):
+    return np.argmin(np.linalg.norm(X - means[:, None], axis=2), axis=0)
+
+X = np.random.default_rng(0).standard_normal((400_000, 2))
+means = np.array([[5.0, 5.0], [10.0, 10.0]])
+print("labels:", np.bincount(get_labels(X, means)))
+"""
+
+CLOSING = re.compile(
+    r"^get_labels: NumPy [\d.]+ m?s -> tuned [\d.]+ (us|ms) \([\d.]+x\); result equal under contract numpy; [\d.]+ GB/s"
+    r"(, \d+ % of this machine's measured limit)?; searched \d+ s, \d+ candidates( and \d+ known from before)?, stopped: .+$"
+)
+
+
+class Place:
+    """A folder of a user's, with a store and a cache of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        (folder / "kmeans.py").write_text(SCRIPT)
+        self.environment = {**os.environ, "XDG_DATA_HOME": str(folder / "data"), "COLUMNS": "200"}
+        self.environment.pop("TILEWRIGHT_DB", None)
+
+    def start(self, *arguments):
+        return subprocess.Popen(
+            [sys.executable, "-m", "tilewright", *arguments], cwd=self.folder, env=self.environment,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def run(self, *arguments, code=0):
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=300)
+        assert process.returncode == code, err
+        assert "Traceback" not in err, err
+        return out, err
+
+    def python(self, code):
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code)], cwd=self.folder, env=self.environment, capture_output=True, text=True,
+            timeout=120, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Place(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory):
+    """A place where the script was tuned once."""
+    place = Place(tmp_path_factory.mktemp("tuned"))
+    place.out, place.err = place.run("kmeans.py", "--budget", "6s", "--target", "host,x86-64-v3")
+    return place
+
+
+def test_closing_line_and_progress(tuned):
+    lines = tuned.out.splitlines()
+    assert CLOSING.match(lines[0]), lines[0]
+    assert lines[1] == f"wrote {tuned.folder}/kmeans_tuned: from kmeans_tuned import get_labels"
+    assert len(lines) == 2
+    assert "100 % of the time in get_labels: tuning it" in tuned.err
+    assert "get_labels(float64[400000, 2], float64[2, 2]), seen 1 times" in tuned.err
+    assert re.search(r"\d+ candidates, best [\d.]+ (us|ms), [\d.]+x NumPy, \d+ s left", tuned.err)
+    assert "labels: [" in tuned.err
+
+
+def test_the_module_answers(tuned):
+    text = tuned.python("""
+        import sys
+        import numpy as np
+        import kmeans_tuned
+        from kmeans_tuned import get_labels
+        X = np.random.default_rng(1).standard_normal((123_457, 2))
+        means = X[:3]
+        expected = np.argmin(np.linalg.norm(X - means[:, None], axis=2), axis=0)
+        assert np.array_equal(get_labels(X, means), expected)
+        measured = kmeans_tuned.evidence()["measured"][0]
+        print(measured["ratio"] > 1, "tilewright" in sys.modules)
+    """)
+    assert text == "True False\n"
+
+
+def test_the_same_command_goes_on(tuned):
+    out, err = tuned.run("kmeans.py", "--budget", "3s")
+    assert re.search(r"and [1-9]\d* known from before", out), out
+    assert CLOSING.match(out.splitlines()[0])
+
+
+def test_json(tuned):
+    out, err = tuned.run("kmeans.py", "--budget", "2s", "--json", "--quiet", "--out", "other")
+    document = json.loads(out)
+    (result,) = document["results"]
+    assert result["function"] == "get_labels" and result["complete"] and result["ratio"] > 1
+    assert document["module"] == f"{tuned.folder}/other"
+    assert "candidates" not in err
+
+
+def test_run_patches_the_tuned_function_in(tuned):
+    out, err = tuned.run("run", "kmeans.py")
+    assert out.startswith("labels: [")
+    assert re.search(r"kmeans.py: [\d.]+ s before, [\d.]+ s after \([\d.]+x\); patched in: get_labels", err), err
+
+
+def test_show(tuned):
+    out, _ = tuned.run("show", "kmeans.py")
+    for part in ("stages:", "argmin", "line 5", "variants", "schedule:", "why this schedule: the fastest of those measured",
+                 "space:", "lowered code of", "assembly of"):  # fmt: skip
+        assert part in out, part
+    out, _ = tuned.run("show", "kmeans.py", "--part", "schedule")
+    assert out.startswith("tilewright-schedule 1\n")
+    (tuned.folder / "mine.tws").write_text(out)
+    out, _ = tuned.run("kmeans.py", "--schedule", "mine.tws", "--budget", "5s")
+    assert re.search(r"^get_labels: your schedule [\d.]+ (us|ms), the best known [\d.]+ (us|ms)", out, re.M), out
+    out, _ = tuned.run("show", "kmeans.py", "--part", "space")
+    (tuned.folder / "space.tws").write_text(out)
+    out, _ = tuned.run("kmeans.py", "--space", "space.tws", "--budget", "2s")
+    assert CLOSING.match(out.splitlines()[0])
+
+
+def test_a_wrong_schedule_file_is_refused_with_its_place(tuned):
+    (tuned.folder / "bad.tws").write_text("tilewright-schedule 1\nschedule get_labels for x86-64\nargmin.split(i\n")
+    _, err = tuned.run("kmeans.py", "--schedule", "bad.tws", code=2)
+    assert "bad.tws:3" in err
+
+
+def test_store_commands(tuned):
+    out, _ = tuned.run("db", "list")
+    assert "get_labels(X float64[400000, 2], means float64[2, 2])" in out
+    out, _ = tuned.run("db", "check")
+    assert out.endswith("tilewright.db: sound\n")
+    tuned.run("db", "export", "all.json")
+    tuned.run("db", "merge", "all.json", "--db", "copy.db")
+    assert tuned.run("db", "list", "--db", "copy.db")[0].split(",")[0] == tuned.run("db", "list")[0].split(",")[0]
+    tuned.run("db", "prune", "--keep", "1", "--db", "copy.db")
+    _, err = tuned.run("db", "export", "all.json", code=2)
+    assert "all.json: exists." in err
+    (tuned.folder / "broken.db").write_bytes(b"not a store at all" * 100)
+    _, err = tuned.run("db", "list", "--db", "broken.db", code=2)
+    assert "broken.db" in err
+
+
+def test_doctor(tuned):
+    out, _ = tuned.run("doctor")
+    assert "ok       a kernel, end to end: compiled, loaded and right" in out
+    assert "MISSING" not in out
+
+
+def test_ctrl_c_keeps_the_best_so_far(place):
+    process = place.start("kmeans.py", "--budget", "120s")
+    for line in process.stderr:
+        if "best" in line and "NumPy" in line:
+            break
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert CLOSING.match(out.splitlines()[0]), out
+    assert (place.folder / "kmeans_tuned" / "__init__.py").exists()
+
+
+def test_after_kill_9_the_search_goes_on(place):
+    process = place.start("kmeans.py", "--budget", "120s")
+    seen = 0
+    for line in process.stderr:
+        seen += "best" in line and "NumPy" in line
+        if seen >= 2:
+            break
+    process.kill()
+    process.communicate(timeout=60)
+    assert not (place.folder / "kmeans_tuned").exists()
+    out, _ = place.run("kmeans.py", "--budget", "3s")
+    assert re.search(r"and [1-9]\d* known from before", out), out
+    stale = [p for p in os.listdir("/dev/shm") if p.startswith(f"tilewright-data-{os.getuid()}-{process.pid}-")]
+    assert stale == []
+
+
+def test_a_marked_function_is_tuned_and_used_afterwards(place):
+    (place.folder / "marked.py").write_text(
+        "import numpy as np, tilewright\n"
+        "@tilewright.jit\n"
+        "def f(x):\n    return np.sqrt(x * x + 1)\n"
+        "def hotter(x):\n    return sum(np.sin(x) for _ in range(9))\n"
+        "x = np.arange(300_000.0)\n"
+        "hotter(x); f(x)\n"
+        "if f.specializations: print(f.explain())\n"
+    )
+    out, err = place.run("marked.py", "--budget", "3s")
+    assert "of the time in f: tuning it" in err
+    assert out.startswith("f: NumPy")
+    done = subprocess.run([sys.executable, "marked.py"], cwd=place.folder, env=place.environment, capture_output=True, text=True, check=True)
+    assert "tuned" in done.stdout and "the fastest of those measured" in done.stdout
+
+
+def test_several_scripts_end_in_a_summary(place):
+    (place.folder / "more").mkdir()
+    (place.folder / "more" / "b.py").write_text(
+        "import numpy as np\ndef scaled(x):\n    return x * 2 + 1\nscaled(np.arange(500_000.0))\n"
+    )
+    (place.folder / "more" / "c.py").write_text("raise ValueError('broken')\n")
+    out, err = place.run("kmeans.py", "more", "--budget", "2s", code=3)
+    lines = out.splitlines()
+    assert lines[0].startswith("kmeans.py: get_labels: NumPy ")
+    assert lines[1].startswith("more/b.py: scaled: NumPy ")
+    assert lines[2] == "more/c.py: more/c.py: raised ValueError."
+
+
+def test_tune_from_python(tmp_path, monkeypatch):
+    import tilewright
+
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+
+    def work(x):
+        return np.sqrt(x) * 2 + x
+
+    f = tilewright.jit(work, strict=True)
+    x = np.arange(400_000.0)
+    result = f.tune(x, budget=3)
+    assert result.complete and result.tuned_ns > 0 and result.numpy_ns > 0
+    assert result.closing_line().startswith("work: NumPy ")
+    assert f.schedule == result.schedule
+    assert np.array_equal(f(x), work(x))
+    assert "the fastest of those measured" in f.explain()
+    again = tilewright.jit(work, strict=True)
+    again(x)
+    assert again.schedule == result.schedule
+    smaller = tilewright.jit(work, strict=True)
+    smaller(x[:300_001])
+    assert smaller.schedule == result.schedule
+
+
+@pytest.mark.parametrize("trouble", ["corrupt", "read-only", "folder"])
+def test_a_store_in_trouble_costs_a_warning_only(place, trouble):
+    store = place.folder / "store.db"
+    if trouble == "corrupt":
+        store.write_bytes(b"no database" * 1000)
+    elif trouble == "folder":
+        store.mkdir()
+    else:
+        (place.folder / "locked").mkdir()
+        store = place.folder / "locked" / "no" / "store.db"
+        (place.folder / "locked" / "no").write_text("a file in the way")
+    out, err = place.run("kmeans.py", "--budget", "2s", "--db", str(store))
+    assert CLOSING.match(out.splitlines()[0]), out
+    assert "warning" in err
