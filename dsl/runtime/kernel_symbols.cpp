@@ -29,7 +29,7 @@ void remember(const char* text) {
 
 void* kernel_malloc(void*, std::size_t bytes) {
     void* pointer = scratch_allocate(bytes);
-    if (!pointer && memory_exit()) std::longjmp(*memory_exit(), 1);
+    if (!pointer) leave_kernel(kOutOfMemory);
     return pointer;
 }
 void kernel_free(void*, void* pointer) {

@@ -1,7 +1,8 @@
 // dsl/runtime/openmp_backend.cpp: parallel loops through GNU OpenMP, found with dlopen so that nothing depends on it.
 #include <dlfcn.h>
 
-#include <atomic>
+#include <cstdlib>
+#include <cstring>
 
 #include "dsl/runtime/backends.h"
 #include "dsl/runtime/thread_budget.h"
@@ -25,8 +26,10 @@ bool resolve(void* library, Gomp& gomp) {
 const Gomp& gomp() {
     static const Gomp found = [] {
         Gomp g;
+        const char* wish = std::getenv("TILEWRIGHT_POOL");
+        bool own_only = wish && std::strcmp(wish, "own") == 0;
         void* library = dlopen("libgomp.so.1", RTLD_NOW | RTLD_NOLOAD);
-        if (!library) library = dlopen("libgomp.so.1", RTLD_NOW | RTLD_LOCAL);
+        if (!library && !own_only) library = dlopen("libgomp.so.1", RTLD_NOW | RTLD_LOCAL);
         if (!library || !resolve(library, g)) return Gomp{};
         return g;
     }();
@@ -52,15 +55,9 @@ void OpenMpBackend::run(LoopState& loop) {
 }
 
 int openmp_thread_limit() {
-    // Looked up once, without loading anything: a libgomp that comes later is somebody else's, and its limits are not
-    // meant for us until we share it.
-    static const Gomp loaded = [] {
-        Gomp g;
-        void* library = dlopen("libgomp.so.1", RTLD_NOW | RTLD_NOLOAD);
-        if (!library || !resolve(library, g)) return Gomp{};
-        return g;
-    }();
-    return loaded.max_threads ? loaded.max_threads() : kMaxThreads;
+    // With the own pool too: threadpoolctl and omp_set_num_threads() speak to libgomp, and are heard through it.
+    const Gomp& library = gomp();
+    return library.max_threads ? library.max_threads() : kMaxThreads;
 }
 
 } // namespace tilewright::runtime

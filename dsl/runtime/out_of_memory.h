@@ -1,5 +1,5 @@
-// dsl/runtime/out_of_memory.h: a way out of a kernel whose allocation failed. Kernels are built without asserts, so
-// they do not look at what halide_malloc returns.
+// dsl/runtime/out_of_memory.h: a way out of a kernel whose allocation or parallel loop failed. Kernels are built without
+// asserts, so they look neither at what halide_malloc returns nor at the error of a loop.
 #pragma once
 
 #include <csetjmp>
@@ -15,13 +15,18 @@ inline std::jmp_buf*& memory_exit() {
     return exit;
 }
 
-/// Runs `kernel`, which returns an error code; kOutOfMemory when an allocation inside failed.
+/// Leaves the kernel that runs on this thread, with an error code that is not 0. Returns where there is no exit.
+inline void leave_kernel(int error) {
+    if (memory_exit()) std::longjmp(*memory_exit(), error);
+}
+
+/// Runs `kernel`, which returns an error code; the one of leave_kernel() when that was called inside.
 template <class Kernel> __attribute__((noinline)) int with_memory_exit(Kernel&& kernel) {
     std::jmp_buf here;
     std::jmp_buf* volatile before = memory_exit();
-    if (_setjmp(here) != 0) {
+    if (int error = _setjmp(here)) {
         memory_exit() = before;
-        return kOutOfMemory;
+        return error;
     }
     memory_exit() = &here;
     int rc = kernel();

@@ -17,9 +17,9 @@
 namespace tilewright::runtime {
 namespace {
 
-// How long an idle worker stays awake: longer than the gap between the loops of one program, short enough to cost
-// nobody a time slice.
-constexpr std::int64_t kSpinNs = 60'000;
+// How long an idle worker stays awake: waking one costs 50 us and more, and the scheduler may put it on the caller's
+// CPU. libgomp spins for several milliseconds.
+constexpr std::int64_t kSpinNs = 1'000'000;
 // While waiting for a helper's last iteration a caller spins this long, then sleeps.
 constexpr std::int64_t kCallerSpinNs = 200'000;
 // Spinning in steps of this many pauses between two looks at the clock.

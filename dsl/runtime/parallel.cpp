@@ -100,13 +100,15 @@ int kernel_parallel_loop(void* context, LoopBody body, int first, int count, std
         LoopBody body;
         std::uint8_t* closure;
     } kernel{context, body, closure};
-    return parallel_loop(
+    int error = parallel_loop(
         &kernel,
         [](void* data, int index, std::uint8_t*) {
             auto* k = static_cast<Kernel*>(data);
             return with_memory_exit([&] { return k->body(k->context, index, k->closure); });
         },
         first, count, nullptr);
+    if (error != 0) leave_kernel(error);
+    return error;
 }
 
 } // namespace tilewright::runtime

@@ -206,7 +206,7 @@ Spelling spelling(Op op) {
     case Op::mul:
         return {"*", 6};
     case Op::floordiv:
-        return {"//", 6};
+        return {" // ", 6};
     case Op::mod:
         return {" % ", 6};
     case Op::neg:

@@ -1,0 +1,254 @@
+// dsl/runtime/c_api.cpp: calls of exported functions from C.
+#include "dsl/runtime/c_api.h"
+
+#include <alloca.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "dsl/runtime/c_entry.h"
+#include "dsl/runtime/executor.h"
+#include "dsl/runtime/kernel_symbols.h"
+#include "dsl/runtime/memory.h"
+#include "dsl/runtime/thread_budget.h"
+
+namespace tilewright::runtime {
+namespace {
+
+thread_local std::string t_error;
+
+int fail(int status, std::string text) {
+    t_error = std::move(text);
+    return status;
+}
+
+struct Loaded {
+    std::shared_ptr<const Executable> executable;
+    std::string error;
+};
+
+std::map<std::string, std::string_view> unpack(const EmbeddedFunction& f) {
+    std::map<std::string, std::string_view> objects;
+    std::string_view rest(f.objects, f.objects_bytes);
+    auto take = [&] {
+        std::uint64_t size = 0;
+        std::memcpy(&size, rest.data(), sizeof size);
+        std::string_view bytes = rest.substr(sizeof size, size);
+        rest.remove_prefix(sizeof size + bytes.size());
+        return bytes;
+    };
+    while (rest.size() > 2 * sizeof(std::uint64_t)) {
+        std::string name(take());
+        objects[name] = take();
+    }
+    return objects;
+}
+
+const Loaded& load(EmbeddedFunction& f) {
+    std::atomic_ref<const void*> slot(f.loaded);
+    if (const void* found = slot.load(std::memory_order_acquire)) return *static_cast<const Loaded*>(found);
+    static std::mutex mutex;
+    std::lock_guard lock(mutex);
+    if (const void* found = slot.load(std::memory_order_acquire)) return *static_cast<const Loaded*>(found);
+    auto* loaded = new Loaded;
+    try {
+        loaded->executable = Executable::load({f.plan, f.plan_bytes}, unpack(f));
+    } catch (const std::exception& e) {
+        loaded->error = e.what();
+    }
+    slot.store(loaded, std::memory_order_release);
+    return *loaded;
+}
+
+/// The System V x86-64 order: integers and pointers from six registers, floats from eight, the rest from the stack.
+class Arguments {
+  public:
+    Arguments(const SavedRegisters& registers, const void* stack)
+        : registers_(registers), stack_(static_cast<const char*>(stack)) {}
+
+    void integer(void* to, std::size_t bytes) {
+        std::memcpy(to, integers_ < 6 ? &registers_.integer[integers_++] : pop(8), bytes);
+    }
+    void floating(void* to, std::size_t bytes) {
+        std::size_t words = (bytes + 7) / 8;
+        // A pair that does not fit into the registers left goes to the stack as a whole.
+        const void* from = floats_ + words <= 8 ? &registers_.floating[floats_] : pop(8 * words);
+        if (floats_ + words <= 8) floats_ += words;
+        std::memcpy(to, from, bytes);
+    }
+    tw_array* array() {
+        tw_array* pointer = nullptr;
+        integer(&pointer, sizeof pointer);
+        return pointer;
+    }
+
+  private:
+    const void* pop(std::size_t bytes) {
+        const char* at = stack_;
+        stack_ += bytes;
+        return at;
+    }
+    const SavedRegisters& registers_;
+    const char* stack_;
+    std::size_t integers_ = 0, floats_ = 0;
+};
+
+std::string describe(int dtype, int rank, const std::int64_t* shape) {
+    std::string out =
+        dtype >= 0 && dtype < kDTypeCount ? std::string(kDTypes[dtype].name) : "dtype " + std::to_string(dtype);
+    out += "[";
+    for (int k = 0; k < std::min(rank, kMaxRank); ++k)
+        out += (k ? ", " : "") + (shape ? std::to_string(shape[k]) : ":");
+    return out + "]";
+}
+
+bool overlaps(const tw_array& a, const char* low, const char* high) {
+    const char *first = static_cast<const char*>(a.data), *last = first;
+    for (int k = 0; k < a.rank; ++k) {
+        if (a.shape[k] == 0) return false;
+        std::int64_t span = a.strides[k] * (a.shape[k] - 1);
+        (span < 0 ? first : last) += span;
+    }
+    last += kDTypes[a.dtype].bytes;
+    return first < high && low < last;
+}
+
+/// Results that share memory with an argument are computed elsewhere and copied.
+struct Staging {
+    void** memory;
+    std::size_t count;
+    ~Staging() {
+        for (std::size_t i = 0; i < count; ++i)
+            scratch_release(memory[i]);
+    }
+};
+
+int run(const Executable& executable, Arguments& from) {
+    const Plan& plan = executable.plan();
+    const std::string& name = plan.function;
+    Executable::Frame frame = executable.lay_out(alloca(executable.frame_bytes()));
+    auto** inputs = static_cast<tw_array**>(alloca((plan.arguments.size() + 1) * sizeof(void*)));
+    for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
+        const PlanArgument& a = plan.arguments[i];
+        std::size_t bytes = static_cast<std::size_t>(info(a.dtype).bytes);
+        inputs[i] = nullptr;
+        if (!a.is_array) {
+            if (a.dtype < DType::float32)
+                from.integer(frame.arguments[i].scalar, bytes);
+            else
+                from.floating(frame.arguments[i].scalar, bytes);
+            continue;
+        }
+        tw_array* array = inputs[i] = from.array();
+        std::string wanted = describe(static_cast<int>(a.dtype), a.rank, nullptr);
+        if (!array) return fail(TW_BAD_ARGUMENT, name + ": " + a.name + " is NULL, but it takes " + wanted + ".");
+        bool fits = array->dtype == static_cast<int>(a.dtype) && array->rank == a.rank;
+        if (!fits)
+            return fail(TW_BAD_ARGUMENT, name + ": " + a.name + " is " +
+                                             describe(array->dtype, array->rank, array->shape) + ", but it takes " +
+                                             wanted + ".");
+        bool whole = true;
+        for (int k = 0; k < a.rank; ++k)
+            whole = whole && (array->shape[k] <= 1 || array->strides[k] % static_cast<std::int64_t>(bytes) == 0);
+        if (!whole || reinterpret_cast<std::uintptr_t>(array->data) % std::min<std::size_t>(bytes, 8))
+            return fail(TW_BAD_ARGUMENT, name + ": " + a.name + " is not aligned to its elements. Copy it.");
+        frame.arguments[i].array = {array->data, array->shape, array->strides};
+    }
+    int large = -1;
+    if (!executable.read_sizes(frame, large))
+        return fail(TW_BAD_ARGUMENT,
+                    name + ": " + plan.arguments[static_cast<std::size_t>(large)].name +
+                        " has a negative extent, or reaches 2^31 elements or more. Work on it in parts.");
+    int guard = executable.failed_guard(frame);
+    if (guard >= 0) return fail(TW_BAD_ARGUMENT, name + ": " + plan.guards[static_cast<std::size_t>(guard)].message);
+    int version = executable.select(frame);
+    if (version < 0)
+        return fail(TW_NOT_SERVED,
+                    name + ": no version serves these sizes and layouts: " + executable.requirements_text() + ".");
+    if (!executable.size_results(frame))
+        return fail(TW_BAD_ARGUMENT, name + ": a result would have a negative size, or 2^31 elements or more.");
+
+    std::size_t results = plan.results.size();
+    auto** outputs = static_cast<tw_array**>(alloca((results + 1) * sizeof(void*)));
+    auto** staged = static_cast<void**>(alloca((results + 1) * sizeof(void*)));
+    std::fill_n(staged, results, nullptr);
+    Staging staging{staged, results};
+    bool needs_memory = false;
+    for (std::size_t i = 0; i < results; ++i) {
+        const PlanBuffer& b = plan.results[i];
+        CallResult& r = frame.results[i];
+        int rank = static_cast<int>(b.shape.size());
+        tw_array* array = outputs[i] = from.array();
+        if (!array) return fail(TW_BAD_ARGUMENT, name + ": result " + b.name + " is NULL.");
+        tw_array wanted = tw_contiguous(array->data, static_cast<tw_dtype>(b.dtype), rank, r.shape);
+        if (!array->data && r.elements > 0) {
+            *array = wanted;
+            needs_memory = true;
+            continue;
+        }
+        bool fits = array->dtype == wanted.dtype && array->rank == rank;
+        for (int k = 0; k < rank && fits; ++k)
+            fits = array->shape[k] == r.shape[k] &&
+                   (r.elements == 0 || r.shape[k] == 1 || array->strides[k] == wanted.strides[k]);
+        if (!fits)
+            return fail(TW_BAD_ARGUMENT,
+                        name + ": result " + b.name + " is " + describe(array->dtype, array->rank, array->shape) +
+                            ", but it needs C-contiguous " + describe(wanted.dtype, rank, r.shape) + ".");
+        r.data = array->data;
+        std::size_t bytes = static_cast<std::size_t>(r.elements) * static_cast<std::size_t>(info(b.dtype).bytes);
+        const char* low = static_cast<const char*>(array->data);
+        for (std::size_t a = 0; a < plan.arguments.size(); ++a)
+            if (inputs[a] && bytes > 0 && !staged[i] && overlaps(*inputs[a], low, low + bytes)) {
+                staged[i] = scratch_allocate(bytes);
+                if (!staged[i]) return fail(TW_OUT_OF_MEMORY, name + ": there is not enough memory.");
+                r.data = staged[i];
+            }
+    }
+    if (needs_memory) return fail(TW_NEEDS_MEMORY, name + ": a result has no memory yet; its shape was filled in.");
+    switch (executable.run(frame, version)) {
+    case RunStatus::done:
+        break;
+    case RunStatus::out_of_memory:
+        return fail(TW_OUT_OF_MEMORY, name + ": there is not enough memory.");
+    case RunStatus::failed:
+        return fail(TW_FAILED, name + ": a kernel failed: " + take_kernel_error() + ". Please report this.");
+    }
+    for (std::size_t i = 0; i < results; ++i)
+        if (staged[i])
+            std::memcpy(outputs[i]->data, staged[i],
+                        static_cast<std::size_t>(frame.results[i].elements) *
+                            static_cast<std::size_t>(info(plan.results[i].dtype).bytes));
+    return TW_OK;
+}
+
+} // namespace
+} // namespace tilewright::runtime
+
+extern "C" {
+
+int tw_run_embedded(tilewright::runtime::EmbeddedFunction* function,
+                    const tilewright::runtime::SavedRegisters* registers, const void* stack) {
+    using namespace tilewright::runtime;
+    try {
+        const Loaded& loaded = load(*function);
+        if (!loaded.executable) return fail(TW_FAILED, loaded.error);
+        Arguments arguments(*registers, stack);
+        return run(*loaded.executable, arguments);
+    } catch (const std::exception& e) {
+        return fail(TW_OUT_OF_MEMORY, e.what());
+    }
+}
+
+const char* tw_last_error(void) {
+    return tilewright::runtime::t_error.c_str();
+}
+
+void tw_set_num_threads(int n) {
+    tilewright::runtime::set_num_threads(n);
+}
+}

@@ -1,0 +1,81 @@
+/* The C face of exported functions: arrays, error codes, threads. Part of every kernels.h. */
+#ifndef TILEWRIGHT_C_API_H
+#define TILEWRIGHT_C_API_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TW_MAX_RANK 8
+
+enum tw_dtype {
+    TW_BOOL,
+    TW_INT8,
+    TW_INT16,
+    TW_INT32,
+    TW_INT64,
+    TW_UINT8,
+    TW_UINT16,
+    TW_UINT32,
+    TW_UINT64,
+    TW_FLOAT32,
+    TW_FLOAT64,
+    TW_COMPLEX64,
+    TW_COMPLEX128
+};
+
+/* An array in the caller's memory. Strides are in bytes and may be negative or zero; results are C-contiguous. */
+struct tw_array {
+    void* data;
+    int32_t dtype; /* enum tw_dtype */
+    int32_t rank;
+    int64_t shape[TW_MAX_RANK];
+    int64_t strides[TW_MAX_RANK];
+};
+
+struct tw_complex64 {
+    float re, im;
+};
+struct tw_complex128 {
+    double re, im;
+};
+
+enum tw_status {
+    TW_OK = 0,
+    TW_NEEDS_MEMORY = 1, /* a result's data is NULL: dtype, rank, shape and strides were filled in, nothing computed */
+    TW_BAD_ARGUMENT = 2, /* a dtype, rank, shape or value that the function does not take */
+    TW_NOT_SERVED = 3,   /* no compiled version for these sizes, layouts or this CPU */
+    TW_OUT_OF_MEMORY = 4,
+    TW_FAILED = 5
+};
+
+/* Why the last call on this thread did not return TW_OK; valid until the next call. */
+const char* tw_last_error(void);
+/* Threads that calls may use in all; below 1 means the default (affinity, cgroup quota, OMP_NUM_THREADS). */
+void tw_set_num_threads(int n);
+
+/* A C-contiguous array over data. */
+static inline struct tw_array tw_contiguous(void* data, enum tw_dtype dtype, int rank, const int64_t* shape) {
+    static const int64_t bytes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 16};
+    struct tw_array a;
+    int64_t stride = bytes[dtype];
+    int k;
+    a.data = data;
+    a.dtype = dtype;
+    a.rank = rank;
+    for (k = 0; k < TW_MAX_RANK; ++k)
+        a.shape[k] = a.strides[k] = 0;
+    for (k = rank - 1; k >= 0; --k) {
+        a.shape[k] = shape[k];
+        a.strides[k] = stride;
+        stride *= shape[k];
+    }
+    return a;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,27 @@
+// dsl/runtime/static_library.h: libkernels.a and kernels.h of an exported module, written without compiler or linker.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilewright::runtime {
+
+/// A function of the library: its C name and its plan.
+struct CFunction {
+    std::string name;
+    std::string plan_text;
+};
+
+/// The text of kernels.h: the array type, the error codes and a prototype for each function.
+std::string c_header(const std::vector<CFunction>& functions);
+
+/// Writes an archive of the prebuilt runtime (the bytes of libtilewright_c_runtime.a) and one member with the plans,
+/// the objects and an entry for each function. Atomic: the file is complete or not there. Throws ExportError. A C
+/// program links it with -lpthread -ldl -lm.
+void write_static_library(const std::string& path, std::string_view runtime_archive,
+                          const std::vector<CFunction>& functions,
+                          const std::map<std::string, std::string_view>& objects);
+
+} // namespace tilewright::runtime

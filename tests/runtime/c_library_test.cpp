@@ -1,0 +1,148 @@
+// tests/runtime/c_library_test.cpp: libkernels.a and kernels.h, linked into a C program by a C compiler.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "dsl/base/error.h"
+#include "dsl/runtime/static_library.h"
+#include "tests/runtime/kernel_files.h"
+
+namespace tilewright::runtime {
+namespace {
+
+using tests::kAxpyPlan;
+using tests::kernel;
+using tests::kKmeansPlan;
+
+class CLibrary : public testing::Test {
+  protected:
+    void SetUp() override {
+        char pattern[] = "/tmp/tw_c_library_XXXXXX";
+        folder_ = mkdtemp(pattern);
+        km_ = kernel("km");
+        axpy_ = kernel("axpy");
+        runtime_ = tests::read_file(TW_C_RUNTIME);
+    }
+    void TearDown() override { EXPECT_EQ(std::system(("rm -r " + folder_).c_str()), 0); }
+    void write(const std::string& name, const std::string& text) { std::ofstream(folder_ + "/" + name) << text; }
+    std::string run(const std::string& command) {
+        std::string line = "cd " + folder_ + " && " + command + " > out.txt 2>&1; echo \"exit $?\" >> out.txt";
+        EXPECT_EQ(std::system(line.c_str()), 0);
+        return tests::read_file(folder_ + "/out.txt");
+    }
+    std::string folder_, km_, axpy_, runtime_;
+};
+
+TEST_F(CLibrary, ATenLineProgramCallsKmeans) {
+    std::vector<CFunction> functions{{"get_labels", kKmeansPlan}, {"axpy", kAxpyPlan}};
+    write_static_library(folder_ + "/libkernels.a", runtime_, functions, {{"km", km_}, {"axpy", axpy_}});
+    write("kernels.h", c_header(functions));
+    write("main.c", R"(#include "kernels.h"
+#include <stdio.h>
+int main(void) {
+    double X[6] = {5, 5, 10, 10, 6, 4}, M[4] = {5, 5, 10, 10};
+    int64_t labels[3], x_shape[] = {3, 2}, m_shape[] = {2, 2}, n[] = {3};
+    struct tw_array x = tw_contiguous(X, TW_FLOAT64, 2, x_shape), m = tw_contiguous(M, TW_FLOAT64, 2, m_shape);
+    struct tw_array out = tw_contiguous(labels, TW_INT64, 1, n);
+    if (get_labels(&x, &m, &out) != TW_OK) return puts(tw_last_error()), 1;
+    printf("%d %d %d\n", (int)labels[0], (int)labels[1], (int)labels[2]);
+}
+)");
+    EXPECT_EQ(run(std::string(TW_C_COMPILER) +
+                  " -std=c99 -Wall -Wextra -Werror main.c libkernels.a -lpthread -ldl -lm -o main && ./main"),
+              "0 1 0\nexit 0\n");
+    // Scalars by value, overlap with an argument, an unknown result shape, and mistakes.
+    write("more.c", R"(#include "kernels.h"
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+    double X[6] = {1, 2, 3, 4, 5, 6}, Y[6] = {10, 20, 30, 40, 50, 60};
+    int64_t s[] = {2, 3}, t[] = {3, 2};
+    struct tw_array x = tw_contiguous(X, TW_FLOAT64, 2, s), y = tw_contiguous(Y, TW_FLOAT64, 2, s), z = tw_contiguous(NULL, TW_FLOAT32, 0, s);
+    printf("%d", axpy(2.5, &x, &y, &z));
+    printf(" %d %d %d %d\n", z.dtype == TW_FLOAT64, z.rank, (int)z.shape[0], (int)z.shape[1]);
+    z.data = malloc(48);
+    int rc = axpy(2.5, &x, &y, &z);
+    printf("%d %g %g\n", rc, ((double*)z.data)[0], ((double*)z.data)[5]);
+    rc = axpy(2.5, &x, &y, &x);
+    printf("%d %g %g\n", rc, X[0], X[5]);
+    struct tw_array wrong = tw_contiguous(Y, TW_FLOAT64, 2, t), narrow = tw_contiguous(Y, TW_FLOAT32, 2, s);
+    rc = axpy(2.5, &x, &wrong, &z);
+    printf("%d %s\n", rc, tw_last_error());
+    rc = axpy(2.5, &x, &narrow, &z);
+    printf("%d %s\n", rc, tw_last_error());
+    rc = axpy(2.5, &x, NULL, &z);
+    printf("%d %s\n", rc, tw_last_error());
+    rc = axpy(2.5, &x, &y, &wrong);
+    printf("%d %s\n", rc, tw_last_error());
+    free(z.data);
+    return 0;
+}
+)");
+    EXPECT_EQ(run(std::string(TW_C_COMPILER) +
+                  " -std=c99 -Wall -Wextra -Werror more.c libkernels.a -lpthread -ldl -lm -o more && ./more"),
+              "1 1 2 2 3\n0 12.5 75\n0 12.5 75\n"
+              "2 axpy: rows differ\n"
+              "2 axpy: Y is float32[2, 3], but it takes float64[:, :].\n"
+              "2 axpy: Y is NULL, but it takes float64[:, :].\n"
+              "2 axpy: result Z is float64[3, 2], but it needs C-contiguous float64[2, 3].\nexit 0\n");
+    // Position independent: the same archive in a shared object, with no other undefined symbols.
+    EXPECT_EQ(run(std::string(TW_C_COMPILER) + " -shared -fPIC -Wl,-z,defs -Wl,-u,get_labels libkernels.a -lpthread "
+                                               "-ldl -lm -lc -o libk.so && echo shared"),
+              "shared\nexit 0\n");
+}
+
+TEST_F(CLibrary, ManyScalarsComeFromRegistersAndStack) {
+    std::string plan = "tilewright-plan 1\nfunction many\n";
+    for (int i = 0; i < 7; ++i)
+        plan += "scalar n" + std::to_string(i) + " int64\n";
+    for (int i = 0; i < 9; ++i)
+        plan += "scalar a" + std::to_string(i) + " float64\n";
+    plan += "scalar c complex128\nscalar flag bool\narg X float64 2\narg Y float64 2\n"
+            "guard n0 == 10 \"n0\"\nguard n5 == 15 \"n5\"\nguard n6 == 16 \"n6\"\nresult Z float64 [X.0, X.1]\nreturn "
+            "Z\nversion \"only\"\n"
+            "call axpy in \"axpy\" (a8, X, Y, Z)\nend\n";
+    std::vector<CFunction> functions{{"many", plan}};
+    write_static_library(folder_ + "/libkernels.a", runtime_, functions, {{"axpy", axpy_}});
+    write("kernels.h", c_header(functions));
+    write("main.c", R"(#include "kernels.h"
+#include <stdio.h>
+int main(void) {
+    double X[1] = {2}, Y[1] = {100}, Z[1];
+    int64_t s[] = {1, 1};
+    struct tw_array x = tw_contiguous(X, TW_FLOAT64, 2, s), y = tw_contiguous(Y, TW_FLOAT64, 2, s), z = tw_contiguous(Z, TW_FLOAT64, 2, s);
+    struct tw_complex128 c = {1, 2};
+    int rc = many(10, 11, 12, 13, 14, 15, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8.5, c, 1, &x, &y, &z);
+    printf("%d %s %g\n", rc, tw_last_error(), Z[0]);
+    return 0;
+}
+)");
+    EXPECT_EQ(run(std::string(TW_C_COMPILER) + " main.c libkernels.a -lpthread -ldl -lm -o main && ./main"),
+              "0  117\nexit 0\n");
+}
+
+TEST_F(CLibrary, IsTheSameEachTimeAndNamesWhatIsWrong) {
+    std::vector<CFunction> functions{{"axpy", kAxpyPlan}};
+    for (const char* name : {"/a.a", "/b.a"})
+        write_static_library(folder_ + name, runtime_, functions, {{"axpy", axpy_}});
+    EXPECT_EQ(tests::read_file(folder_ + "/a.a"), tests::read_file(folder_ + "/b.a"));
+    auto message = [&](const std::string& path, const std::string& archive, const std::string& name) {
+        try {
+            write_static_library(path, archive, {{name, kAxpyPlan}}, {{"axpy", axpy_}});
+        } catch (const ExportError& e) {
+            return std::string(e.what());
+        }
+        return std::string("written");
+    };
+    EXPECT_EQ(message(folder_ + "/c.a", runtime_, "größe"),
+              "libkernels.a: 'größe' is no name in C. Export it under another with --out.");
+    EXPECT_EQ(message(folder_ + "/c.a", "nonsense", "f"),
+              "libkernels.a: the runtime's archive is damaged. Install tilewright again.");
+    EXPECT_EQ(message(folder_ + "/no/c.a", runtime_, "f"),
+              folder_ + "/no/c.a: it cannot be written: No such file or directory. Choose another folder with --out.");
+}
+
+} // namespace
+} // namespace tilewright::runtime
