@@ -20,11 +20,21 @@ struct LoopInfo {
     bool ordered = false;  ///< reduced, and its iterations may not be reordered or run in parallel
     std::string extent;  ///< a size expression over program sizes: "X.0", "(X.0 + 1023) // 1024"
     std::int64_t extent_here = -1;  ///< its value at the sizes translated for, -1 where unknown
+    bool racing = false;  ///< iterations may touch the same element; set by Algorithm's constructor
+};
+
+/// A read of another stage, exactly as the Funcs have it. Set by Algorithm's constructor.
+struct CallInfo {
+    std::string stage;
+    /// Per axis of `stage` (NumPy order): the loop that alone is the index, "=" for what no loop moves, else "".
+    std::vector<std::string> axes;
 };
 
 /// The pure definition (index -1 in schedules) or one update of a stage.
 struct DefinitionInfo {
     std::vector<LoopInfo> loops;  ///< outermost first, as an unscheduled definition runs them
+    bool associative = false;     ///< an update that may run in any order and in parts; set by Algorithm's constructor
+    std::vector<CallInfo> calls;  ///< set by Algorithm's constructor
 };
 
 /// How a definition reads another stage or an argument.
@@ -72,6 +82,8 @@ struct AlgorithmImpl;  // Halide's part: dsl/algorithm_impl.h
 class Algorithm {
   public:
     Algorithm();
+    /// Completes `info` with what follows from the Funcs: order of loops, races, associativity, calls. Throws
+    /// InternalError where a stage or a loop of `info` has no Func or no variable.
     explicit Algorithm(std::unique_ptr<AlgorithmImpl> impl, AlgorithmInfo info);
     ~Algorithm();
     Algorithm(Algorithm&&) noexcept;

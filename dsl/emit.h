@@ -13,6 +13,7 @@ struct EmitOptions {
     std::string isa = "host";  ///< x86-64, x86-64-v3, x86-64-v4 or host
     bool guard_tails = false;  ///< every tail GuardWithIf: code that needs no precondition
     bool assembly = false;     ///< also fill assembly and lowered
+    std::string contract = "numpy";  ///< all but "fast": strict floating point, no contraction, no reassociation
 };
 
 struct EmittedKernel {

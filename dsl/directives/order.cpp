@@ -1,0 +1,237 @@
+// dsl/directives/order.cpp: directives that order loops and say how each runs.
+#include <algorithm>
+
+#include "dsl/directives/directives.h"
+
+namespace tilewright::dsl {
+
+bool check_reorder(CheckContext& context, const std::vector<int>& innermost_first) {
+    LoopNest& nest = context.definition.nest;
+    // As in Halide: the loops named exchange places among themselves, the others stay.
+    std::vector<int> places;
+    for (int loop : innermost_first) places.push_back(nest.place(loop));
+    for (std::size_t a = 0; a < places.size(); ++a) {
+        for (std::size_t b = a + 1; b < places.size(); ++b) {
+            const Loop& inner = nest.loops[innermost_first[a]];
+            const Loop& outer = nest.loops[innermost_first[b]];
+            if (places[a] > places[b]) continue;  // they keep their order
+            const bool races = inner.racing && outer.racing && !context.definition.associative;
+            if (!(inner.ordered && outer.ordered) && !races) continue;
+            context.refuse(context.where() + ": " + inner.name + " and " + outer.name +
+                               " cannot change places: both run over a reduction whose order decides its rounding.",
+                           "Keep " + inner.name + " outside " + outer.name + "; other loops may move freely.");
+            return false;
+        }
+    }
+    std::vector<int> sorted = places;
+    std::sort(sorted.rbegin(), sorted.rend());
+    for (std::size_t k = 0; k < innermost_first.size(); ++k) nest.order[sorted[k]] = innermost_first[k];
+    context.touch();
+    return true;
+}
+
+bool check_run(CheckContext& context, int loop, Run run) {
+    Loop& node = context.definition.nest.loops[loop];
+    const bool spread = run == Run::parallel || run == Run::vectorized;
+    if (spread && (node.ordered || (node.racing && !(context.definition.atomic && context.definition.associative)))) {
+        const std::string pure = context.other_loop([](const Loop& other) { return !other.racing && !other.ordered; });
+        const std::string what = run == Run::parallel ? "run in parallel" : "be vectorized";
+        std::string hint = pure.empty() ? "" : "Use a pure loop instead: " + pure + ".";
+        if (!node.ordered && context.definition.associative) {
+            hint += (hint.empty() ? "" : " ") + std::string("Or write atomic() before it.");
+        } else if (pure.empty()) {
+            hint = "Only serial and unroll are possible here.";
+        }
+        context.refuse(context.where(node.name) + ": cannot " + what +
+                           ": iterations of a reduction write the same element.",
+                       hint);
+        return false;
+    }
+    if (run == Run::parallel) {
+        const LoopNest& nest = context.definition.nest;
+        const std::set<int> roots = nest.roots(loop);
+        for (const Loop& other : nest.loops) {
+            if (other.tail != Tail::shift_inwards_and_blend && other.tail != Tail::round_up_and_blend) continue;
+            const std::set<int> theirs = nest.roots(static_cast<int>(&other - nest.loops.data()));
+            const bool shared = std::any_of(theirs.begin(), theirs.end(), [&](int root) { return roots.count(root); });
+            if (!shared) continue;
+            context.refuse(context.where(node.name) + ": cannot run in parallel: " + tail_name(other.tail) +
+                               " reads and writes elements of other iterations.",
+                           "Split with guard_with_if.");
+            return false;
+        }
+    }
+    node.run = run;
+    node.run_at = context.directive.at;
+    context.touch();
+    return true;
+}
+
+namespace {
+
+// ---- reorder --------------------------------------------------------------------------------------------------------
+
+void check_reorder_directive(CheckContext& context) {
+    std::vector<int> loops;
+    for (std::size_t k = 0; k < context.directive.arguments.size(); ++k) {
+        const auto loop = context.loop(k);
+        if (!loop) return;
+        if (std::find(loops.begin(), loops.end(), *loop) != loops.end()) {
+            return context.refuse_at(k, context.where() + ": reorder names loop " + context.name(k) + " twice.");
+        }
+        loops.push_back(*loop);
+    }
+    check_reorder(context, loops);
+}
+
+void apply_reorder(ApplyContext& context) {
+    std::vector<Halide::VarOrRVar> loops;
+    for (const Argument& argument : context.check.directive.arguments) loops.push_back(context.loop(argument.name));
+    context.definition.stage.reorder(loops);
+}
+
+// ---- serial, parallel, vectorize, unroll ---------------------------------------------------------------------------
+
+/// A name for the inner loop that vectorize(i, 8) makes: never one that a person writes by accident.
+std::string unnamed(const LoopNest& nest, const std::string& loop, const char* suffix) {
+    std::string name = loop + suffix;
+    while (nest.find(name) >= 0) name += "_";
+    return name;
+}
+
+void check_serial(CheckContext& context) {
+    if (const auto loop = context.loop(0)) check_run(context, *loop, Run::serial);
+}
+
+/// vectorize(i, 8) is split(i, i, i__v, 8) and vectorize(i__v); parallel(i, 8) leaves the inner part serial.
+void check_run_directive(CheckContext& context, Run run, const char* suffix) {
+    const auto loop = context.loop(0);
+    if (!loop) return;
+    if (run == Run::vectorized && !context.definition.branches.empty()) {
+        return context.refuse(context.where() + ": vectorize after specialize does not reach the specialized copy.",
+                              "Write vectorize before specialize.");
+    }
+    if (!context.has(1)) {
+        check_run(context, *loop, run);
+        return;
+    }
+    const auto factor = context.factor(1);
+    if (!factor) return;
+    const std::string inner = unnamed(context.definition.nest, context.name(0), suffix);
+    if (!check_split(context, *loop, context.name(0), inner, *factor, tail_argument(context, 2), 2)) return;
+    context.made_loops.push_back(inner);
+    check_run(context, context.definition.nest.find(run == Run::parallel ? context.name(0) : inner), run);
+}
+void check_parallel(CheckContext& context) { check_run_directive(context, Run::parallel, "__t"); }
+void check_vectorize(CheckContext& context) { check_run_directive(context, Run::vectorized, "__v"); }
+void check_unroll(CheckContext& context) { check_run_directive(context, Run::unrolled, "__u"); }
+
+/// Splits where the directive has a factor; gives the loop that the directive is about.
+Halide::VarOrRVar split_first(ApplyContext& context, bool inner) {
+    const Halide::VarOrRVar loop = context.loop(context.name(0));
+    if (!context.check.has(1)) return loop;
+    context.definition.loops.erase(context.name(0));
+    const Halide::VarOrRVar outer_part = context.make_loop(context.name(0), loop);
+    const Halide::VarOrRVar inner_part = context.make_loop(context.check.made_loops[0], loop);
+    context.definition.stage.split(loop, outer_part, inner_part, context.number(0), context.tail(0));
+    return inner ? inner_part : outer_part;
+}
+
+void apply_serial(ApplyContext& context) { context.definition.stage.serial(context.loop(context.name(0))); }
+void apply_parallel(ApplyContext& context) { context.definition.stage.parallel(split_first(context, false)); }
+void apply_vectorize(ApplyContext& context) { context.definition.stage.vectorize(split_first(context, true)); }
+void apply_unroll(ApplyContext& context) { context.definition.stage.unroll(split_first(context, true)); }
+
+// ---- races ----------------------------------------------------------------------------------------------------------
+
+void check_atomic(CheckContext& context) {
+    if (context.definition.update < 0) {
+        return context.refuse(context.where() + ": atomic() is for updates; the pure definition has no reduction.",
+                              "Take it away, or write " + context.stage.name + ".update(0).atomic().");
+    }
+    for (int loop : context.definition.nest.order) {
+        if (!context.definition.nest.loops[loop].ordered) continue;
+        return context.refuse(context.where(context.definition.nest.loops[loop].name) +
+                                  ": atomic() would let the reduction run in any order, which changes its rounding.",
+                              "Use a variant whose sum is written in blocks, and run the blocks in parallel.");
+    }
+    if (!context.definition.associative) {
+        return context.refuse(context.where() + ": atomic() needs an update that is associative, and this one is not known to be.",
+                              "Take it away.");
+    }
+    context.definition.atomic = true;
+    context.touch();
+}
+void apply_atomic(ApplyContext& context) { context.definition.stage.atomic(false); }
+
+void check_allow_race_conditions(CheckContext& context) { context.touch(); }
+void apply_allow_race_conditions(ApplyContext& context) { context.definition.stage.allow_race_conditions(); }
+
+// ---- loop partitioning ----------------------------------------------------------------------------------------------
+
+void check_partition_loops(CheckContext& context, std::size_t count) {
+    for (std::size_t k = 0; k < count; ++k) {
+        if (!context.loop(k)) return;
+    }
+    context.touch();
+}
+void check_partition(CheckContext& context) { check_partition_loops(context, 1); }
+void check_partition_list(CheckContext& context) {
+    check_partition_loops(context, context.directive.arguments.size());
+}
+
+void apply_partition(ApplyContext& context) {
+    const std::string& policy = context.name(1);
+    context.definition.stage.partition(context.loop(context.name(0)), policy == "always"  ? Halide::Partition::Always
+                                                                      : policy == "never" ? Halide::Partition::Never
+                                                                                          : Halide::Partition::Auto);
+}
+void partition_list(ApplyContext& context, Halide::Partition policy) {
+    for (const Argument& argument : context.check.directive.arguments) {
+        context.definition.stage.partition(context.loop(argument.name), policy);
+    }
+}
+void apply_always_partition(ApplyContext& context) { partition_list(context, Halide::Partition::Always); }
+void apply_never_partition(ApplyContext& context) { partition_list(context, Halide::Partition::Never); }
+void apply_always_partition_all(ApplyContext& context) { context.definition.stage.always_partition_all(); }
+void apply_never_partition_all(ApplyContext& context) { context.definition.stage.never_partition_all(); }
+
+}  // namespace
+
+std::vector<DirectiveRow> order_rows() {
+    return {
+        {"reorder", "order", "for i: for j: s   ->   for j: for i: s     (reorder(i, j): innermost first)",
+         check_reorder_directive, apply_reorder},
+        {"serial", "order", "parallel for i: s   ->   for i: s     (serial(i))", check_serial, apply_serial},
+        {"parallel", "order",
+         "for i: s   ->   parallel for i: s     (parallel(i));  for i in 0..n: s   ->   parallel for i in 0..n/8: for 0..8: s"
+         "     (parallel(i, 8))",
+         check_parallel, apply_parallel},
+        {"vectorize", "order",
+         "for i in 0..8: s(i)   ->   s(0..8 at once)     (vectorize(i));  for i in 0..n: s(i)   ->   for i in 0..n/8: "
+         "s(8*i .. 8*i+8 at once)     (vectorize(i, 8))",
+         check_vectorize, apply_vectorize},
+        {"unroll", "order",
+         "for i in 0..2: s(i)   ->   s(0); s(1)     (unroll(i));  for i in 0..n: s(i)   ->   for i in 0..n/2: s(2*i); "
+         "s(2*i+1)     (unroll(i, 2))",
+         check_unroll, apply_unroll},
+        {"atomic", "order",
+         "for r: a += b(r)   ->   the same, where r may be vectorized or run in parallel     (update(0).atomic())",
+         check_atomic, apply_atomic},
+        {"allow_race_conditions", "order", "as before; changes nothing that these checks refuse",
+         check_allow_race_conditions, apply_allow_race_conditions},
+        {"partition", "order",
+         "for i: if likely(c) s else t   ->   for i in steady: s; for i in rest: t     (partition(i, always))",
+         check_partition, apply_partition},
+        {"always_partition", "order", "partition(i, always) for each loop named", check_partition_list,
+         apply_always_partition},
+        {"never_partition", "order", "partition(i, never) for each loop named", check_partition_list,
+         apply_never_partition},
+        {"always_partition_all", "order", "partition(i, always) for every loop of the definition",
+         check_allow_race_conditions, apply_always_partition_all},
+        {"never_partition_all", "order", "partition(i, never) for every loop of the definition",
+         check_allow_race_conditions, apply_never_partition_all},
+    };
+}
+
+}  // namespace tilewright::dsl

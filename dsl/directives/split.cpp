@@ -1,0 +1,273 @@
+// dsl/directives/split.cpp: directives that divide and merge loops.
+#include <algorithm>
+
+#include "dsl/directives/directives.h"
+
+namespace tilewright::dsl {
+namespace {
+
+/// The tail of a split where the text leaves it open, and the condition that it needs.
+///
+/// An output's pure loops are shifted inwards: no masks, no branches in the inner loop, and elements near the end are
+/// computed twice to the same value. All else is guarded: an update would be applied twice, and a stage inside the
+/// kernel whose region grows reads its inputs out of bounds.
+Tail choose_tail(const CheckContext& context, int loop, std::int64_t factor) {
+    const LoopNest& nest = context.definition.nest;
+    if (context.model.guard_tails || nest.loops[loop].reduced || !context.stage.output ||
+        context.definition.update >= 0) {
+        return Tail::guard_with_if;
+    }
+    const auto extent = nest.extent(loop);
+    if (extent && (*extent % factor == 0 || *extent < factor)) return Tail::guard_with_if;
+    return nest.covered_by_shift(loop) ? Tail::round_up : Tail::shift_inwards;
+}
+
+bool blends(Tail tail) { return tail == Tail::shift_inwards_and_blend || tail == Tail::round_up_and_blend; }
+bool shifts(Tail tail) { return tail == Tail::shift_inwards || tail == Tail::shift_inwards_and_blend; }
+
+/// Refuses a tail that would change results or leave the arrays, and records the condition it needs.
+bool tail_is_safe(CheckContext& context, int loop, std::int64_t factor, Tail tail, std::size_t argument) {
+    const LoopNest& nest = context.definition.nest;
+    const Loop& node = nest.loops[loop];
+    if (tail == Tail::guard_with_if || tail == Tail::predicate) return true;
+    const std::string what = context.where(node.name) + ": " + tail_name(tail);
+    if (node.reduced) {
+        context.refuse_at(argument, what + " would visit iterations of a reduction that do not exist, or twice.",
+                          "Use guard_with_if.");
+        return false;
+    }
+    if (context.definition.update >= 0 && tail == Tail::shift_inwards) {
+        context.refuse_at(argument, what + " would apply an update twice to some elements.",
+                          "Use guard_with_if or shift_inwards_and_blend.");
+        return false;
+    }
+    const bool inner = nest.from_inner(loop);
+    if (inner && (tail == Tail::predicate_loads || (tail == Tail::round_up && context.definition.update >= 0))) {
+        context.refuse_at(argument, what + " cannot split the inner part of another split.", "Use guard_with_if.");
+        return false;
+    }
+    if (blends(tail)) {
+        const std::set<int> roots = nest.roots(loop);
+        for (int other : nest.order) {
+            if (nest.loops[other].run != Run::parallel) continue;
+            for (int root : nest.roots(other)) {
+                if (!roots.count(root)) continue;
+                context.refuse_at(argument, what + " reads and writes elements of other iterations of the parallel loop " +
+                                                nest.loops[other].name + ".",
+                                  "Use guard_with_if.");
+                return false;
+            }
+        }
+    }
+    if (tail == Tail::round_up && nest.covered_by_shift(loop)) return true;
+    const std::string extent = nest.extent_text(loop);
+    // A constant extent of a stage inside the kernel only bounds the region that is computed, but inner parts are exact.
+    const bool exact = context.stage.output || inner;
+    if (const auto constant = exact ? nest.extent(loop) : std::nullopt) {
+        if (*constant % factor == 0 && *constant > 0) return true;
+        if (shifts(tail) && *constant >= factor && context.stage.output) return true;
+        context.refuse_at(argument,
+                          what + " by " + std::to_string(factor) + " leaves the array: the extent is " +
+                              std::to_string(*constant) + ".",
+                          "Use guard_with_if, or a factor that divides the extent.");
+        return false;
+    }
+    if (!context.stage.output || extent.empty()) {
+        context.refuse_at(argument,
+                          what + " would grow the region that a stage inside the kernel computes, and so read its inputs "
+                                 "out of bounds.",
+                          "Use guard_with_if or predicate.");
+        return false;
+    }
+    Preconditions& conditions = context.model.preconditions[context.stage.kernel];
+    return shifts(tail) ? conditions.at_least(extent, factor) : conditions.divisible(extent, factor);
+}
+
+}  // namespace
+
+Tail tail_argument(const CheckContext& context, std::size_t argument) {
+    if (!context.has(argument)) return Tail::automatic;
+    return tail_by_name(context.name(argument)).value_or(Tail::automatic);
+}
+
+bool check_split(CheckContext& context, int loop, const std::string& outer, const std::string& inner,
+                 std::int64_t factor, Tail asked, std::size_t argument) {
+    LoopNest& nest = context.definition.nest;
+    if (nest.from_predicated(loop)) {
+        context.refuse(context.where(nest.loops[loop].name) +
+                           ": cannot be split, since it comes from a split with predicated loads or stores.",
+                       "Split it before, or use predicate.");
+        return false;
+    }
+    Tail tail = context.model.guard_tails && asked != Tail::predicate ? Tail::guard_with_if : asked;
+    if (tail == Tail::automatic) tail = choose_tail(context, loop, factor);
+    if (!tail_is_safe(context, loop, factor, tail, argument)) return false;
+    nest.split(loop, outer, inner, factor, tail);
+    context.tails.push_back(tail);
+    context.touch();
+    return true;
+}
+
+namespace {
+
+// ---- split ----------------------------------------------------------------------------------------------------------
+
+void check_split_directive(CheckContext& context) {
+    const auto loop = context.loop(0);
+    const auto factor = loop ? context.factor(3) : std::nullopt;
+    if (!loop || !factor) return;
+    if (context.name(1) == context.name(2)) {
+        return context.refuse_at(2, context.where() + ": both parts of a split are called " + context.name(1) + ".",
+                                 "Give them different names, such as " + context.name(0) + "o and " + context.name(0) +
+                                     "i.");
+    }
+    if (!context.free_name(1, {*loop}) || !context.free_name(2, {*loop})) return;
+    check_split(context, *loop, context.name(1), context.name(2), *factor, tail_argument(context, 4), 4);
+}
+
+void split_in_halide(ApplyContext& context, const std::string& loop, const std::string& outer,
+                     const std::string& inner, std::int64_t factor, std::size_t tail) {
+    const Halide::VarOrRVar old = context.loop(loop);
+    context.definition.loops.erase(loop);
+    const Halide::VarOrRVar outer_variable = context.make_loop(outer, old);
+    const Halide::VarOrRVar inner_variable = context.make_loop(inner, old);
+    context.definition.stage.split(old, outer_variable, inner_variable, static_cast<int>(factor), context.tail(tail));
+}
+
+void apply_split_directive(ApplyContext& context) {
+    split_in_halide(context, context.name(0), context.name(1), context.name(2), context.check.numbers[0], 0);
+}
+
+// ---- tile -----------------------------------------------------------------------------------------------------------
+
+struct TileNames {
+    std::string outer[2];
+    std::string inner[2];
+    std::size_t factor;
+};
+
+TileNames tile_names(const Directive& directive) {
+    const auto& a = directive.arguments;
+    const bool named = a[4].kind == Argument::Kind::name;
+    if (named) return {{a[2].name, a[3].name}, {a[4].name, a[5].name}, 6};
+    return {{a[0].name, a[1].name}, {a[2].name, a[3].name}, 4};
+}
+
+void check_tile(CheckContext& context) {
+    const TileNames names = tile_names(context.directive);
+    const auto x = context.loop(0);
+    const auto y = x ? context.loop(1) : std::nullopt;
+    if (!x || !y) return;
+    if (*x == *y) return context.refuse_at(1, context.where() + ": tile names loop " + context.name(0) + " twice.");
+    const auto x_factor = context.factor(names.factor);
+    const auto y_factor = x_factor ? context.factor(names.factor + 1) : std::nullopt;
+    if (!x_factor || !y_factor) return;
+    const std::string all[] = {names.outer[0], names.outer[1], names.inner[0], names.inner[1]};
+    for (int k = 0; k < 4; ++k) {
+        const int taken = context.definition.nest.find(all[k]);
+        if ((taken >= 0 && taken != *x && taken != *y) || std::count(std::begin(all), std::end(all), all[k]) > 1) {
+            return context.refuse(context.where() + ": there already is a loop " + all[k] + ".", "Choose another name.");
+        }
+    }
+    const Tail tail = tail_argument(context, names.factor + 2);
+    // Halide splits x first, so an outer part of x must not take the name of y meanwhile.
+    if (names.outer[0] == context.name(1) || names.inner[0] == context.name(1)) {
+        return context.refuse(context.where() + ": " + context.name(1) + " is still the name of the other loop.",
+                              "Choose another name.");
+    }
+    if (!check_split(context, *x, names.outer[0], names.inner[0], *x_factor, tail, names.factor + 2)) return;
+    if (!check_split(context, *y, names.outer[1], names.inner[1], *y_factor, tail, names.factor + 2)) return;
+    const LoopNest& nest = context.definition.nest;
+    check_reorder(context, {nest.find(names.inner[0]), nest.find(names.inner[1]), nest.find(names.outer[0]),
+                            nest.find(names.outer[1])});
+}
+
+void apply_tile(ApplyContext& context) {
+    const TileNames names = tile_names(context.check.directive);
+    split_in_halide(context, context.name(0), names.outer[0], names.inner[0], context.check.numbers[0], 0);
+    split_in_halide(context, context.name(1), names.outer[1], names.inner[1], context.check.numbers[1], 1);
+    context.definition.stage.reorder({context.loop(names.inner[0]), context.loop(names.inner[1]),
+                                      context.loop(names.outer[0]), context.loop(names.outer[1])});
+}
+
+// ---- fuse -----------------------------------------------------------------------------------------------------------
+
+void check_fuse(CheckContext& context) {
+    const auto inner = context.loop(0);
+    const auto outer = inner ? context.loop(1) : std::nullopt;
+    if (!inner || !outer) return;
+    if (*inner == *outer) {
+        return context.refuse_at(1, context.where() + ": cannot fuse loop " + context.name(0) + " with itself.");
+    }
+    if (!context.free_name(2, {*inner, *outer})) return;
+    LoopNest& nest = context.definition.nest;
+    const int inner_place = nest.place(*inner);
+    const int outer_place = nest.place(*outer);
+    const bool both_race = nest.loops[*inner].racing && nest.loops[*outer].racing && !context.definition.associative;
+    if (inner_place < outer_place && ((nest.loops[*inner].ordered && nest.loops[*outer].ordered) || both_race)) {
+        return context.refuse(context.where() + ": fuse(" + context.name(0) + ", " + context.name(1) +
+                                  ") would change the order of a reduction, and so its rounding.",
+                              "Name the inner loop first: fuse(" + context.name(1) + ", " + context.name(0) + ", " +
+                                  context.name(2) + ").");
+    }
+    for (int k = std::min(inner_place, outer_place) + 1; k < std::max(inner_place, outer_place); ++k) {
+        const Loop& between = nest.loops[nest.order[k]];
+        const Loop& moved = nest.loops[*outer];
+        if ((between.ordered && moved.ordered) || (between.racing && moved.racing && !context.definition.associative)) {
+            return context.refuse(context.where() + ": fuse would move " + context.name(1) + " past " + between.name +
+                                      ", which changes the order of a reduction.",
+                                  "Fuse neighbouring loops.");
+        }
+    }
+    const Loop& kept = nest.loops[*inner];
+    const bool racing = kept.racing || nest.loops[*outer].racing;
+    if (kept.run != Run::serial && racing) {
+        return context.refuse(context.where() + ": " + context.name(0) +
+                                  " runs in parallel or as a vector, which a reduction fused into it cannot.",
+                              "Fuse first.");
+    }
+    nest.fuse(*inner, *outer, context.name(2));
+    context.touch();
+}
+
+void apply_fuse(ApplyContext& context) {
+    const Halide::VarOrRVar inner = context.loop(context.name(0));
+    const Halide::VarOrRVar outer = context.loop(context.name(1));
+    context.definition.loops.erase(context.name(0));
+    context.definition.loops.erase(context.name(1));
+    context.definition.stage.fuse(inner, outer, context.make_loop(context.name(2), inner.is_rvar ? inner : outer));
+}
+
+// ---- rename ---------------------------------------------------------------------------------------------------------
+
+void check_rename(CheckContext& context) {
+    const auto loop = context.loop(0);
+    if (!loop || !context.free_name(1, {})) return;
+    Loop& node = context.definition.nest.loops[*loop];
+    node.name = context.name(1);
+    context.touch();
+}
+
+void apply_rename(ApplyContext& context) {
+    const Halide::VarOrRVar old = context.loop(context.name(0));
+    context.definition.loops.erase(context.name(0));
+    context.definition.stage.rename(old, context.make_loop(context.name(1), old));
+}
+
+}  // namespace
+
+std::vector<DirectiveRow> split_rows() {
+    return {
+        {"split", "split",
+         "for i in 0..n: s(i)   ->   for io in 0..n/8: for ii in 0..8: s(8*io + ii)     (split(i, io, ii, 8))",
+         check_split_directive, apply_split_directive},
+        {"tile", "split",
+         "for i: for j: s   ->   for io: for jo: for ii in 0..4: for ji in 0..8: s     (tile(j, i, jo, io, ji, ii, 8, 4))",
+         check_tile, apply_tile},
+        {"fuse", "split", "for i in 0..m: for j in 0..n: s   ->   for f in 0..m*n: s     (fuse(j, i, f))", check_fuse,
+         apply_fuse},
+        {"rename", "split", "for i: s(i)   ->   for x: s(x)     (rename(i, x))", check_rename, apply_rename},
+    };
+}
+
+}  // namespace tilewright::dsl

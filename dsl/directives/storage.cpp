@@ -1,0 +1,250 @@
+// dsl/directives/storage.cpp: directives about the memory of a stage, its bounds, and what is fetched ahead.
+#include <algorithm>
+
+#include "dsl/base/error.h"
+#include "dsl/directives/directives.h"
+
+namespace tilewright::dsl {
+namespace {
+
+/// Storage has axes, not loops: only the names of the unscheduled pure definition will do.
+bool check_axis(CheckContext& context, std::size_t argument) {
+    const auto& axes = context.stage.axes;
+    if (std::find(axes.begin(), axes.end(), context.name(argument)) != axes.end()) return true;
+    std::string list;
+    for (const std::string& axis : axes) list += (list.empty() ? "" : ", ") + axis;
+    context.refuse_at(argument, context.stage.name + ": there is no axis " + context.name(argument) + ".",
+                      axes.empty() ? "It has no axes." : "Its axes are: " + list + ".");
+    return false;
+}
+
+// ---- storage --------------------------------------------------------------------------------------------------------
+
+void check_store_in(CheckContext& context) { context.internal_storage(); }
+void apply_store_in(ApplyContext& context) {
+    const std::string& memory = context.name(0);
+    context.stage.func.store_in(memory == "heap"       ? Halide::MemoryType::Heap
+                                : memory == "stack"    ? Halide::MemoryType::Stack
+                                : memory == "register" ? Halide::MemoryType::Register
+                                                       : Halide::MemoryType::Auto);
+}
+
+void check_fold_storage(CheckContext& context) {
+    if (!context.internal_storage() || !check_axis(context, 0)) return;
+    context.factor(1, "the extent");
+}
+void apply_fold_storage(ApplyContext& context) {
+    const bool forward = !context.check.has(2) || context.name(2) == "forward";
+    context.stage.func.fold_storage(context.pure_var(0), context.number(0), forward);
+}
+
+void check_reorder_storage(CheckContext& context) {
+    if (!context.internal_storage()) return;
+    if (context.directive.arguments.size() < 2) {
+        return context.refuse(context.where() + ": reorder_storage needs at least two axes.");
+    }
+    for (std::size_t k = 0; k < context.directive.arguments.size(); ++k) {
+        if (!check_axis(context, k)) return;
+        for (std::size_t other = 0; other < k; ++other) {
+            if (context.name(other) == context.name(k)) {
+                return context.refuse_at(k, context.where() + ": reorder_storage names " + context.name(k) + " twice.");
+            }
+        }
+    }
+}
+void apply_reorder_storage(ApplyContext& context) {
+    std::vector<Halide::Var> axes;
+    for (std::size_t k = 0; k < context.check.directive.arguments.size(); ++k) axes.push_back(context.pure_var(k));
+    context.stage.func.reorder_storage(axes);
+}
+
+void check_align_storage(CheckContext& context) {
+    if (!context.internal_storage() || !check_axis(context, 0)) return;
+    context.factor(1, "the alignment");
+}
+void apply_align_storage(ApplyContext& context) {
+    context.stage.func.align_storage(context.pure_var(0), context.number(0));
+}
+
+void check_bound_storage(CheckContext& context) {
+    if (!context.internal_storage() || !check_axis(context, 0)) return;
+    context.factor(1, "the bound");
+}
+void apply_bound_storage(ApplyContext& context) {
+    context.stage.func.bound_storage(context.pure_var(0), context.number(0));
+}
+
+// ---- bounds ---------------------------------------------------------------------------------------------------------
+
+/// Bounds that do not hold would be silently wrong, since kernels check nothing: each becomes a condition on the
+/// full extent of the axis. A stage inside the kernel may then compute more than is read, never more than exists.
+std::string full_extent(const CheckContext& context, const std::string& axis) {
+    for (const StageInfo& stage : context.model.algorithm().stages) {
+        if (stage.name != context.stage.name) continue;
+        for (const LoopInfo& loop : stage.pure.loops) {
+            if (loop.name == axis) return loop.extent;
+        }
+    }
+    return "";
+}
+
+bool check_known_extent(CheckContext& context, const std::string& extent) {
+    if (!extent.empty()) return true;
+    context.refuse(context.where() + ": " + context.directive.verb + " needs an axis whose extent follows from sizes.",
+                   "Take it away.");
+    return false;
+}
+
+void set_constant(CheckContext& context, const std::string& axis, std::int64_t value) {
+    for (DefinitionModel& definition : context.stage.definitions) {
+        for (Loop& loop : definition.nest.loops) {
+            if (loop.origin == Loop::Origin::base && loop.axis == axis && !loop.reduced) loop.constant = value;
+        }
+    }
+}
+
+void require_equal(CheckContext& context, std::size_t axis, std::int64_t value) {
+    const std::string extent = full_extent(context, context.name(axis));
+    if (!check_known_extent(context, extent)) return;
+    if (!context.model.preconditions[context.stage.kernel].equal(extent, value)) {
+        return context.refuse(context.where(context.name(axis)) + ": its extent is " + extent + ", not " +
+                                  std::to_string(value) + ".",
+                              "Write " + extent + ".");
+    }
+    set_constant(context, context.name(axis), value);
+}
+
+void check_bound(CheckContext& context) {
+    if (!context.whole_stage() || !check_axis(context, 0)) return;
+    const auto least = context.number(1, "the minimum");
+    const auto extent = least ? context.factor(2, "the extent") : std::nullopt;
+    if (!least || !extent) return;
+    if (*least != 0) {
+        return context.refuse_at(1, context.where(context.name(0)) + ": bound with a minimum of " +
+                                        std::to_string(*least) + ": axes begin at 0.",
+                                 "Write bound(" + context.name(0) + ", 0, " + std::to_string(*extent) + ").");
+    }
+    if (context.model.guard_tails) return;  // the version without conditions must not rely on it
+    require_equal(context, 0, *extent);
+}
+void apply_bound(ApplyContext& context) {
+    if (context.check.model.guard_tails) return;
+    context.stage.func.bound(context.pure_var(0), context.number(0), context.number(1));
+}
+
+void check_bound_extent(CheckContext& context) {
+    if (!context.whole_stage() || !check_axis(context, 0)) return;
+    const auto extent = context.factor(1, "the extent");
+    if (!extent || context.model.guard_tails) return;
+    if (!context.stage.output) {
+        return context.refuse(context.where(context.name(0)) +
+                                  ": bound_extent could reach beyond the axis, since this stage may be computed in parts.",
+                              "Write bound(" + context.name(0) + ", 0, " + std::to_string(*extent) + ").");
+    }
+    require_equal(context, 0, *extent);
+}
+void apply_bound_extent(ApplyContext& context) {
+    if (context.check.model.guard_tails) return;
+    context.stage.func.bound_extent(context.pure_var(0), context.number(0));
+}
+
+void check_align_bounds(CheckContext& context) {
+    if (!context.whole_stage() || !check_axis(context, 0)) return;
+    const auto modulus = context.factor(1, "the modulus");
+    const auto remainder = modulus && context.has(2) ? context.number(2, "the remainder") : std::optional<std::int64_t>(0);
+    if (!modulus || !remainder || context.model.guard_tails) return;
+    if (*remainder != 0) {
+        return context.refuse_at(2, context.where(context.name(0)) + ": align_bounds with remainder " +
+                                        std::to_string(*remainder) + " would leave the array: axes begin at 0.",
+                                 "Write align_bounds(" + context.name(0) + ", " + std::to_string(*modulus) + ").");
+    }
+    const std::string extent = full_extent(context, context.name(0));
+    if (!check_known_extent(context, extent)) return;
+    if (!context.model.preconditions[context.stage.kernel].divisible(extent, *modulus)) {
+        context.refuse(context.where(context.name(0)) + ": its extent is " + extent + ", no multiple of " +
+                           std::to_string(*modulus) + ".",
+                       "Use a factor of " + extent + ".");
+    }
+}
+void apply_align_bounds(ApplyContext& context) {
+    if (context.check.model.guard_tails) return;
+    context.stage.func.align_bounds(context.pure_var(0), context.number(0));
+}
+
+// ---- prefetch -------------------------------------------------------------------------------------------------------
+
+void check_prefetch(CheckContext& context) {
+    const std::string& from = context.name(0);
+    const bool stage = context.model.stages.count(from) > 0;
+    const bool argument = !stage && context.stage.arguments.count(from) > 0;
+    const bool reads = std::any_of(context.definition.calls.begin(), context.definition.calls.end(),
+                                   [&](const CallInfo& call) { return call.stage == from; });
+    if (!argument && !(stage && reads)) {
+        return context.refuse_at(0, context.where() + ": it does not read " + from + ".",
+                                 stage ? "Name a stage or an argument that it reads." : context.model.stage_hint(from));
+    }
+    const auto at = context.loop(1);
+    const auto base = at ? context.loop(2) : std::nullopt;
+    if (!at || !base) return;
+    if (context.definition.nest.place(*base) > context.definition.nest.place(*at)) {
+        return context.refuse_at(2, context.where() + ": prefetch counts in loop " + context.name(2) +
+                                        ", which lies inside " + context.name(1) + ", where it stands.",
+                                 "Name " + context.name(1) + " or a loop outside it.");
+    }
+    if (context.has(3)) {
+        const auto offset = context.number(3, "the offset");
+        if (offset && (*offset < 0 || *offset > (1 << 20))) {
+            return context.refuse_at(3, context.where() + ": prefetch by " + std::to_string(*offset) + " iterations.",
+                                     "Write a small number such as 2.");
+        }
+    }
+    context.touch();
+}
+void apply_prefetch(ApplyContext& context) {
+    using Halide::PrefetchBoundStrategy;
+    PrefetchBoundStrategy bounds = PrefetchBoundStrategy::GuardWithIf;
+    if (context.check.has(4) && context.name(4) == "clamp") bounds = PrefetchBoundStrategy::Clamp;
+    if (context.check.has(4) && context.name(4) == "non_faulting") bounds = PrefetchBoundStrategy::NonFaulting;
+    const Halide::Expr offset = context.check.numbers.empty() ? Halide::Expr(1) : context.number(0);
+    const Halide::VarOrRVar at = context.loop(context.name(1));
+    const Halide::VarOrRVar from = context.loop(context.name(2));
+    const auto stage = context.algorithm.stages.find(context.name(0));
+    if (stage != context.algorithm.stages.end()) {
+        context.definition.stage.prefetch(stage->second.func, at, from, offset, bounds);
+        return;
+    }
+    const auto input = context.algorithm.inputs.find(context.name(0));
+    if (input == context.algorithm.inputs.end()) {
+        throw ScheduleError(context.check.where() + ": " + context.name(0) + " is no array.");
+    }
+    context.definition.stage.prefetch(input->second.parameter(), at, from, offset, bounds);
+}
+
+}  // namespace
+
+std::vector<DirectiveRow> storage_rows() {
+    return {
+        {"store_in", "storage", "heap memory   ->   the stack, or registers     (store_in(stack))", check_store_in,
+         apply_store_in},
+        {"fold_storage", "storage", "a[i]   ->   a[i % 4]: only 4 rows are kept     (fold_storage(i, 4))",
+         check_fold_storage, apply_fold_storage},
+        {"reorder_storage", "storage", "a[i][j]   ->   a[j][i] in memory     (reorder_storage(i, j): innermost first)",
+         check_reorder_storage, apply_reorder_storage},
+        {"align_storage", "storage", "rows of 100   ->   rows of 112 in memory     (align_storage(j, 16))",
+         check_align_storage, apply_align_storage},
+        {"bound_storage", "storage", "memory for as much as is needed   ->   for 64     (bound_storage(j, 64))",
+         check_bound_storage, apply_bound_storage},
+        {"bound", "storage", "for i in 0..n   ->   for i in 0..4; the kernel then requires n == 4     (bound(i, 0, 4))",
+         check_bound, apply_bound},
+        {"bound_extent", "storage", "as bound(i, 0, 4), without a minimum     (bound_extent(i, 4))", check_bound_extent,
+         apply_bound_extent},
+        {"align_bounds", "storage",
+         "for i in 0..n   ->   for i in 0..8*m; the kernel then requires n % 8 == 0     (align_bounds(i, 8))",
+         check_align_bounds, apply_align_bounds},
+        {"prefetch", "storage",
+         "for i: s(x[i])   ->   for i: prefetch x[i + 2]; s(x[i])     (prefetch(x, i, i, 2))", check_prefetch,
+         apply_prefetch},
+    };
+}
+
+}  // namespace tilewright::dsl

@@ -1,0 +1,216 @@
+// dsl/emit.cpp: scheduled Funcs to object code.
+#include "dsl/emit.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "dsl/algorithm_impl.h"
+#include "dsl/apply.h"
+#include "dsl/base/error.h"
+#include "dsl/base/halide_guard.h"
+#include "dsl/halide_target.h"
+#include "dsl/isa.h"
+#include "dsl/object_symbols.h"
+#include "dsl/passes/rare_path.h"
+
+namespace tilewright::dsl {
+
+using Halide::OutputFileType;
+using Halide::Target;
+
+Target halide_target(const std::string& isa, bool strict) {
+    const std::string level = resolve_isa(isa);
+    std::vector<Target::Feature> features = {Target::NoRuntime, Target::NoAsserts, Target::NoBoundsQuery};
+    if (strict) features.push_back(Target::StrictFloat);
+    if (level != "x86-64") {
+        features.insert(features.end(), {Target::SSE41, Target::AVX, Target::F16C, Target::FMA, Target::AVX2});
+    }
+    if (level == "x86-64-v4") features.insert(features.end(), {Target::AVX512, Target::AVX512_Skylake});
+    return Target(Target::Linux, Target::X86, 64, features);
+}
+
+namespace {
+
+/// Most bytes that the stack variables of one function may take: kernels also run on small threads of a pool.
+constexpr std::int64_t kMaxStackBytes = 256 * 1024;
+
+/// A file in memory that Halide can open by name: it only writes to files.
+class MemoryFile {
+  public:
+    MemoryFile() : descriptor_(memfd_create("tilewright", MFD_CLOEXEC)) {
+        if (descriptor_ < 0) throw InternalError("no memory for a file: memfd_create failed.");
+    }
+    MemoryFile(const MemoryFile&) = delete;
+    MemoryFile& operator=(const MemoryFile&) = delete;
+    ~MemoryFile() { close(descriptor_); }
+
+    std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+    std::string content() const {
+        struct stat status {};
+        if (fstat(descriptor_, &status) != 0) throw InternalError("a file in memory is gone.");
+        std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+        std::size_t done = 0;
+        while (done < bytes.size()) {
+            const ssize_t got = pread(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+            if (got <= 0) throw InternalError("a file in memory cannot be read.");
+            done += static_cast<std::size_t>(got);
+        }
+        return bytes;
+    }
+
+  private:
+    int descriptor_;
+};
+
+class FindAllocations : public Halide::Internal::IRVisitor {
+  public:
+    std::int64_t stack_bytes = 0;
+    std::string largest;
+
+  private:
+    using Halide::Internal::IRVisitor::visit;
+    std::int64_t largest_bytes_ = 0;
+    void visit(const Halide::Internal::Allocate* op) override {
+        const bool stack = op->memory_type == Halide::MemoryType::Stack ||
+                           op->memory_type == Halide::MemoryType::Register;
+        if (stack) {
+            const std::int64_t bytes = std::int64_t{op->constant_allocation_size()} * op->type.bytes();
+            stack_bytes += bytes;
+            if (bytes > largest_bytes_) {
+                largest_bytes_ = bytes;
+                largest = op->name;
+            }
+        }
+        IRVisitor::visit(op);
+    }
+};
+
+class FindCallNames : public Halide::Internal::IRVisitor {
+  public:
+    explicit FindCallNames(std::vector<std::string> wanted) : wanted_(std::move(wanted)) {}
+    std::string found;
+
+  private:
+    using Halide::Internal::IRVisitor::visit;
+    std::vector<std::string> wanted_;
+    void visit(const Halide::Internal::Call* op) override {
+        if (std::find(wanted_.begin(), wanted_.end(), op->name) != wanted_.end()) found = op->name;
+        IRVisitor::visit(op);
+    }
+};
+
+bool has_verb(const std::vector<Directive>& chain, const std::string& verb) {
+    return std::any_of(chain.begin(), chain.end(), [&](const Directive& directive) { return directive.verb == verb; });
+}
+
+bool has_verb(const Schedule& schedule, const std::string& verb) {
+    return std::any_of(schedule.statements.begin(), schedule.statements.end(),
+                       [&](const Statement& statement) { return has_verb(statement.chain, verb); });
+}
+
+/// fold_storage and bound_storage rest on claims that Halide checks at run time where it cannot prove them; kernels
+/// check nothing, so a claim that needs a check is refused.
+void verify_claims(Halide::Pipeline& pipeline, const KernelImpl& kernel, const Schedule& schedule, Target target) {
+    if (!has_verb(schedule, "fold_storage") && !has_verb(schedule, "bound_storage")) return;
+    target.set_feature(Target::NoAsserts, false);
+    const Halide::Module module = pipeline.compile_to_module(kernel.arguments, kernel.name, target);
+    for (const auto& function : module.functions()) {
+        FindCallNames find({"halide_error_bad_fold", "halide_error_fold_factor_too_small",
+                            "halide_error_storage_bound_too_small"});
+        function.body.accept(&find);
+        if (find.found.empty()) continue;
+        const bool fold = find.found != "halide_error_storage_bound_too_small";
+        throw ScheduleError(kernel.name + ": " + (fold ? "fold_storage" : "bound_storage") +
+                                ": it cannot be proved that so little storage is enough.",
+                            fold ? "Use store_at with compute_at further in; storage is then folded where that is proved."
+                                 : "Take it away.");
+    }
+}
+
+/// Our names for Halide's, which carry numbers when a name repeats in the process.
+std::string with_our_names(std::string message, const AlgorithmImpl& algorithm) {
+    std::vector<std::pair<std::string, std::string>> names;
+    for (const auto& [ours, stage] : algorithm.stages) names.emplace_back(stage.func.name(), ours);
+    std::sort(names.begin(), names.end(),
+              [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+    for (const auto& [theirs, ours] : names) {
+        if (theirs == ours) continue;
+        for (std::size_t at = message.find(theirs); at != std::string::npos; at = message.find(theirs, at + ours.size())) {
+            message.replace(at, theirs.size(), ours);
+        }
+    }
+    return message;
+}
+
+EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, const EmitOptions& options) {
+    const Target target = halide_target(options.isa, options.contract != "fast");
+    Halide::Pipeline pipeline(kernel.outputs);
+    add_rare_path_pass(pipeline);
+    verify_claims(pipeline, kernel, schedule, target);
+    const Halide::Module module =
+        pipeline.compile_to_module(kernel.arguments, kernel.name, target, Halide::LinkageType::ExternalPlusArgv);
+    for (const auto& function : module.functions()) {
+        FindAllocations allocations;
+        function.body.accept(&allocations);
+        if (allocations.stack_bytes > kMaxStackBytes) {
+            throw ScheduleError(allocations.largest + ": " + std::to_string(allocations.stack_bytes) +
+                                    " bytes on the stack, more than " + std::to_string(kMaxStackBytes) + ".",
+                                "Use store_in(heap).");
+        }
+    }
+
+    MemoryFile object;
+    MemoryFile assembly;
+    MemoryFile lowered;
+    std::map<OutputFileType, std::string> files = {{OutputFileType::object, object.path()}};
+    if (options.assembly) {
+        files[OutputFileType::assembly] = assembly.path();
+        files[OutputFileType::stmt] = lowered.path();
+    }
+    module.compile(files);
+
+    EmittedKernel result;
+    result.name = kernel.name;
+    result.object = object.content();
+    if (options.assembly) {
+        result.assembly = assembly.content();
+        result.lowered = lowered.content();
+    }
+    for (const std::string& symbol : undefined_symbols(result.object)) {
+        if (runtime_has(symbol)) continue;
+        throw ScheduleError(kernel.name + ": the schedule needs " + symbol + ", which kernels do not have.",
+                            symbol.find("mutex") != std::string::npos ? "Take atomic() away." : "");
+    }
+    return result;
+}
+
+}  // namespace
+
+Emitted emit(Algorithm algorithm, const Schedule& schedule, const EmitOptions& options) {
+    // The schedule was applied already; its conditions follow from the text, so the model alone gives them.
+    const auto conditions = options.guard_tails ? std::map<int, Preconditions>()
+                                                : preconditions(algorithm.info(), schedule);
+    const AlgorithmImpl& impl = algorithm.impl();
+    Emitted result;
+    result.plan_header = impl.plan_header;
+    result.plan_body = impl.plan_body;
+    for (std::size_t k = 0; k < impl.kernels.size(); ++k) {
+        try {
+            result.kernels.push_back(
+                guarded(impl.kernels[k].name, [&] { return emit_kernel(impl.kernels[k], schedule, options); }));
+        } catch (const ScheduleError& error) {
+            throw ScheduleError(with_our_names(error.what(), impl));
+        }
+        const auto found = conditions.find(static_cast<int>(k));
+        if (found != conditions.end()) result.kernels.back().requires_ = found->second.text();
+    }
+    return result;
+}
+
+}  // namespace tilewright::dsl

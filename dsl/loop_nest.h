@@ -1,0 +1,87 @@
+// dsl/loop_nest.h: the loops of one definition while directives change them, without Halide.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "dsl/algorithm.h"
+#include "dsl/schedule.h"
+
+namespace tilewright::dsl {
+
+/// What happens where a split's factor does not divide the extent; Halide's TailStrategy.
+enum class Tail {
+    automatic,
+    guard_with_if,
+    predicate,
+    predicate_loads,
+    predicate_stores,
+    round_up,
+    round_up_and_blend,
+    shift_inwards,
+    shift_inwards_and_blend
+};
+std::string tail_name(Tail tail);
+std::optional<Tail> tail_by_name(const std::string& name);
+
+enum class Run { serial, parallel, vectorized, unrolled };
+
+/// A loop, live or already split or fused away.
+struct Loop {
+    enum class Origin { base, outer, inner, fused };
+    std::string name;
+    std::string axis;  ///< base: the name before any rename, as calls and conditions know it
+    Origin origin = Origin::base;
+    int parent = -1;         ///< outer, inner: what was split; fused: the inner one
+    int second_parent = -1;  ///< fused: the outer one
+    int outer = -1;          ///< the parts that a split made of it
+    int inner = -1;
+    int fused = -1;          ///< what it was fused into
+    std::int64_t factor = 0;  ///< of the split that it was divided by
+    Tail tail = Tail::automatic;
+    bool reduced = false;
+    bool ordered = false;
+    bool racing = false;
+    Run run = Run::serial;
+    Position run_at;
+    std::string extent;                     ///< base: size expression, empty where the stage's region decides
+    std::optional<std::int64_t> constant;  ///< base: known constant extent
+};
+
+/// Loops as a list of nodes (they keep their numbers) and the live ones in order, outermost first.
+class LoopNest {
+  public:
+    std::vector<Loop> loops;
+    std::vector<int> order;
+
+    /// The live loop of that name, or -1.
+    int find(const std::string& name) const;
+    std::vector<std::string> names() const;
+    int place(int loop) const;  ///< index into order, -1 for a loop that is not live
+
+    void add(const LoopInfo& info, bool full_region);
+    void split(int loop, const std::string& outer, const std::string& inner, std::int64_t factor, Tail tail);
+    int fuse(int inner, int outer, const std::string& name);
+
+    /// The base loops that a loop is made from.
+    std::set<int> roots(int loop) const;
+    /// Number of iterations where it is known; `base` gives it for base loops without a constant.
+    std::optional<std::int64_t> extent(int loop,
+                                       const std::function<std::optional<std::int64_t>(const Loop&)>& base = {}) const;
+    /// How many values of `loop` are visited while the live loops in `fixed` stand still: an upper bound.
+    std::optional<std::int64_t> span(int loop, const std::function<bool(int)>& fixed,
+                                     const std::function<std::optional<std::int64_t>(const Loop&)>& base) const;
+    /// The size expression of a loop's extent; empty where a base has none.
+    std::string extent_text(int loop) const;
+    /// Whether rounding up an outer loop is harmless because a split with shift_inwards below it clamps the index.
+    bool covered_by_shift(int loop) const;
+    /// Whether `loop` comes from the inner part of a split.
+    bool from_inner(int loop) const;
+    bool from_predicated(int loop) const;
+};
+
+}  // namespace tilewright::dsl
