@@ -180,6 +180,22 @@ std::optional<Outcome> ProcessWorkbench::restore(const std::string& id) {
     return std::nullopt;
 }
 
+/// The first check of a variant builds and runs its default schedule in the worker. Where that kills the worker, candidates are compared
+/// with plain loops instead: a bad default must not condemn the others.
+std::optional<Outcome> ProcessWorkbench::prepare(const std::string& id) {
+    const double limit_s = job_.build_limit_s + kFirstVerifyLimitS;
+    const std::string variant = json(dsl::parse_schedule(texts_.at(id)).variant()).dump();
+    for (;;) {
+        const bool bare = bare_references_.count(variant) > 0;
+        const Reply reply = ask({{"verb", "prepare"}, {"id", id}, {"bare", bare}}, limit_s);
+        if (reply.answered()) return reply.outcome();
+        if (bare || reply.answer.kind == WorkerAnswer::Kind::cancelled)
+            return reply.failure(OutcomeKind::run_crashed, OutcomeKind::run_timed_out, limit_s);
+        bare_references_.insert(variant);
+        if (const auto failed = restore(id)) return failed;
+    }
+}
+
 double ProcessWorkbench::run_limit_s() const {
     if (job_.run_limit_s > 0) return job_.run_limit_s;
     if (verified_ == 0) return kFirstVerifyLimitS;
@@ -188,11 +204,7 @@ double ProcessWorkbench::run_limit_s() const {
 
 std::optional<Outcome> ProcessWorkbench::verify(const Built& built) {
     if (const auto failed = restore(built.id)) return failed;
-    // The first check of a variant builds and runs its default schedule as well, in the same request.
-    const Reply prepared = ask({{"verb", "prepare"}, {"id", built.id}}, job_.build_limit_s + kFirstVerifyLimitS);
-    if (!prepared.answered())
-        return prepared.failure(OutcomeKind::run_crashed, OutcomeKind::run_timed_out, job_.build_limit_s + kFirstVerifyLimitS);
-    if (const auto outcome = prepared.outcome()) return outcome;
+    if (const auto failed = prepare(built.id)) return failed;
     const double limit_s = run_limit_s();
     const auto start = std::chrono::steady_clock::now();
     const Reply reply = ask({{"verb", "verify"}, {"id", built.id}}, limit_s);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "autotune/job.h"
@@ -41,6 +42,7 @@ class ProcessWorkbench : public Workbench {
     Reply ask(const nlohmann::json& request, double limit_s);
     /// Builds schedules again that a worker which has died had built.
     std::optional<Outcome> restore(const std::string& id);
+    std::optional<Outcome> prepare(const std::string& id);
     double run_limit_s() const;
 
     Job job_;
@@ -50,6 +52,7 @@ class ProcessWorkbench : public Workbench {
     std::map<std::string, std::string> texts_;    ///< of every schedule that was built, by id
     std::map<std::string, bool> in_worker_;       ///< what the present worker holds
     std::map<std::string, dsl::AlgorithmInfo> described_;
+    std::set<std::string> bare_references_;       ///< variants whose default schedule kills its worker
     double slowest_verify_s_ = 0;
     int verified_ = 0;
 };

@@ -1,0 +1,118 @@
+// python/native/bind_store.cpp: the store for Python: `autotune db` and what jit looks up.
+#include <optional>
+#include <string>
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "autotune/machine.h"
+#include "autotune/store/store.h"
+#include "dsl/base/error.h"
+#include "python/native/bindings.h"
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace tilewright::native {
+namespace {
+
+using autotune::Store;
+
+py::dict workload_dict(const autotune::StoredWorkload& workload) {
+    return py::dict("key"_a = workload.key, "family"_a = workload.family, "function"_a = workload.function,
+                    "summary"_a = workload.summary, "machine"_a = workload.machine, "created_s"_a = workload.created_s);
+}
+
+py::object record_dict(const std::optional<autotune::StoredRecord>& record) {
+    if (!record) return py::none();
+    py::dict evidence("median_ns"_a = record->median_ns, "default_ns"_a = record->default_ns, "ratio"_a = record->ratio,
+                      "ratio_low"_a = record->ratio_low, "ratio_high"_a = record->ratio_high, "gbps"_a = record->gbps,
+                      "limit_share"_a = record->limit_share, "reason"_a = record->reason, "trials"_a = record->trials,
+                      "created_s"_a = record->created_s);
+    py::dict dict("workload"_a = record->workload, "digest"_a = record->digest, "schedule"_a = record->schedule);
+    for (const auto& [name, value] : evidence) dict[name] = value;
+    dict["evidence"] = evidence;
+    return dict;
+}
+
+py::dict trial_dict(const autotune::StoredTrial& trial) {
+    return py::dict("digest"_a = trial.digest, "schedule"_a = trial.schedule,
+                    "outcome"_a = autotune::outcome_name(trial.outcome.kind), "text"_a = trial.outcome.text,
+                    "median_ns"_a = trial.median_ns, "runs"_a = trial.runs, "origin"_a = trial.origin,
+                    "created_s"_a = trial.created_s);
+}
+
+autotune::PruneOptions prune_options(const py::dict& given) {
+    autotune::PruneOptions options;
+    for (const auto& [key, value] : given) {
+        const auto name = key.cast<std::string>();
+        if (name == "older_than_days")
+            options.older_than_days = value.cast<double>();
+        else if (name == "foreign_to")
+            options.foreign_to = value.cast<std::string>();
+        else if (name == "keep_trials")
+            options.keep_trials = value.cast<int>();
+        else
+            throw StoreError("prune: the option " + name + ": there is none of that name.",
+                             "Use older_than_days, foreign_to or keep_trials.");
+    }
+    return options;
+}
+
+template <class Result, class Body> Result without_gil(Body&& body) {
+    const py::gil_scoped_release release;
+    return body();
+}
+
+} // namespace
+
+void bind_store(py::module_& module) {
+    py::class_<Store>(module, "Store", "What was learnt, in one SQLite file. Errors are StoreError.")
+        .def(py::init([](const std::string& path) {
+                 const py::gil_scoped_release release;
+                 return std::make_unique<Store>(path);
+             }),
+             "path"_a)
+        .def_property_readonly("path", &Store::path)
+        .def_property_readonly("read_only", &Store::read_only)
+        .def("warnings", &Store::warnings, "A network file system, a file that may only be read.")
+        .def("list",
+             [](const Store& store) {
+                 py::list rows;
+                 for (const auto& summary : without_gil<std::vector<autotune::StoredSummary>>([&] { return store.list(); }))
+                     rows.append(py::dict("workload"_a = workload_dict(summary.workload), "record"_a = record_dict(summary.record),
+                                          "trials"_a = summary.trials));
+                 return rows;
+             },
+             "A dict for each workload: workload, record (or None), number of trials.")
+        .def("best", [](const Store& store, const std::string& key) { return record_dict(store.best(key)); }, "workload_key"_a,
+             "The record of a workload, or None.")
+        .def("family",
+             [](const Store& store, const std::string& family, std::string machine, const std::string& except) {
+                 if (machine.empty()) machine = autotune::this_machine().fingerprint;
+                 py::list rows;
+                 for (const auto& record : store.family(family, machine, except)) rows.append(record_dict(record));
+                 return rows;
+             },
+             "family"_a, "machine"_a = "", "except_workload"_a = "", "Records of the same function at other sizes on this machine, newest first.")
+        .def("trials",
+             [](const Store& store, const std::string& key) {
+                 py::list rows;
+                 for (const auto& trial : store.trials(key)) rows.append(trial_dict(trial));
+                 return rows;
+             },
+             "workload_key"_a)
+        .def("check", &Store::check, py::call_guard<py::gil_scoped_release>(), "Problems, one a line; empty when sound.")
+        .def("export_json", &Store::export_json, py::call_guard<py::gil_scoped_release>())
+        .def("export_store", &Store::export_store, "path"_a, py::call_guard<py::gil_scoped_release>())
+        .def("merge", &Store::merge, "path"_a, py::call_guard<py::gil_scoped_release>(), "Returns the number of new trials.")
+        .def("prune",
+             [](Store& store, const py::dict& given) {
+                 const auto options = prune_options(given);
+                 const auto gone = without_gil<Store::Pruned>([&] { return store.prune(options); });
+                 return py::dict("workloads"_a = gone.workloads, "trials"_a = gone.trials);
+             },
+             "options"_a, "Options: older_than_days, foreign_to (a fingerprint), keep_trials.");
+}
+
+} // namespace tilewright::native

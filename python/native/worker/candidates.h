@@ -1,0 +1,61 @@
+// python/native/worker/candidates.h: schedules become executables: translate, apply, emit, compose the plan, load.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "autotune/job.h"
+#include "autotune/machine.h"
+#include "dsl/runtime/executor.h"
+#include "dsl/schedule.h"
+#include "python/native/worker/faults.h"
+#include "translator/program.h"
+#include "translator/translate.h"
+
+namespace tilewright::native {
+
+using Variant = std::map<std::string, std::string>;
+
+struct Candidate {
+    std::string id;
+    Variant variant;
+    std::string fault;  ///< injected by a test, else ""
+    std::shared_ptr<const runtime::Executable> executable;
+};
+
+/// Builds candidates of one job and keeps them loaded.
+class Candidates {
+  public:
+    explicit Candidates(const autotune::Job& job);
+
+    const translator::Program& program() const { return program_; }
+    const autotune::Machine& machine() const { return machine_; }
+    translator::TranslateOptions options(const Variant& variant) const;
+    /// The variant with every choice named, defaults filled in.
+    Variant whole_variant(const Variant& variant) const;
+    dsl::Algorithm translate(const Variant& variant) const;
+
+    /// Throws ScheduleError where the schedule cannot be applied or lowered.
+    const Candidate& build(const std::string& id, const dsl::Schedule& schedule);
+    /// Throws InternalError for an id that was not built.
+    const Candidate& get(const std::string& id) const;
+
+    struct Listing {
+        std::string lowered;
+        std::string assembly;
+    };
+    Listing lowered(const dsl::Schedule& schedule) const;
+    dsl::Schedule autoschedule(const std::string& name, const Variant& variant) const;
+
+  private:
+    const autotune::Job& job_;
+    translator::Program program_;
+    autotune::Machine machine_;
+    std::vector<translator::VariantInfo> variants_;
+    Faults faults_;
+    std::map<std::string, Candidate> built_;
+};
+
+} // namespace tilewright::native

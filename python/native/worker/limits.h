@@ -1,0 +1,15 @@
+// python/native/worker/limits.h: what a worker may use, and when it ends.
+#pragma once
+
+#include <sys/types.h>
+
+#include "autotune/job.h"
+
+namespace tilewright::native {
+
+/// Ends with the parent, leaves Ctrl-C to it, writes no core files, goes first when memory is short.
+void tie_to_parent(pid_t parent);
+/// Limits address space, so that a schedule that wants the whole machine is refused memory instead of ending others.
+void limit_memory(const autotune::Job& job);
+
+} // namespace tilewright::native
