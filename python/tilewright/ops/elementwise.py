@@ -39,6 +39,9 @@ PROGRAM_UFUNCS = frozenset(
 )
 COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
 _ALWAYS_FOR_INTEGERS = {"isnan": False, "isinf": False, "isfinite": True}
+_ANGLES = {
+    "degrees": (180.0, math.pi), "rad2deg": (180.0, math.pi), "radians": (math.pi, 180.0), "deg2rad": (math.pi, 180.0),
+}  # fmt: skip
 _IDENTITY_FOR_INTEGERS = frozenset({"floor", "ceil", "trunc", "positive", "conjugate"})
 
 
@@ -164,12 +167,13 @@ def _operation(
         return tracer.add("absolute", values, {}, dtype, shape, name)
     if name == "conjugate":
         return tracer.add("positive", values, {}, dtype, shape, name)
-    if name in ("degrees", "rad2deg"):
-        factor = constant(tracer, dtype.type(180.0) / dtype.type(math.pi), dtype)
-        return tracer.add("multiply", (values[0], factor), {}, dtype, shape, name)
-    if name in ("radians", "deg2rad"):
-        factor = constant(tracer, dtype.type(math.pi) / dtype.type(180.0), dtype)
-        return tracer.add("multiply", (values[0], factor), {}, dtype, shape, name)
+    if name in _ANGLES:
+        # NumPy computes half precision in single.
+        kept = np.dtype(np.float32) if dtype == np.float16 else dtype
+        numerator, denominator = (kept.type(part) for part in _ANGLES[name])
+        factor = constant(tracer, numerator / denominator, kept)
+        scaled = tracer.add("multiply", (cast(tracer, values[0], kept), factor), {}, kept, shape, name)
+        return cast(tracer, scaled, dtype)
     raise _error(tracer, f"np.{name}", "there is no rule for it")
 
 
@@ -184,14 +188,14 @@ def _power(tracer: Tracer, operands: list[Any], loop: Sequence[np.dtype[Any]], s
     base, exponent = operands
     dtype = loop[0]
     number = exponent.item() if isinstance(exponent, np.generic) else exponent
-    if dtype.kind in "iu":
+    if dtype.kind == "i":
         message = "Integers to negative integer powers are not allowed."
         if isinstance(exponent, SymInt):
             tracer.require(">=", exponent.size, 0, message, ValueError)
         elif isinstance(number, int):
             if number < 0:
                 raise ValueError(message)
-        elif dtype.kind == "i" and dtype_of(exponent).kind == "i":
+        elif dtype_of(exponent).kind == "i":
             raise _error(tracer, f"np.power of {dtype} with an array of {dtype_of(exponent)} as exponent",
                          "a negative exponent is an error that depends on the elements",
                          "Use a scalar or an unsigned exponent, or floats.")  # fmt: skip
@@ -239,12 +243,17 @@ def _compare_out_of_range(
 
 
 def apply_operator(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
+    if ufunc is np.power and isinstance(inputs[0], SymArray) and inputs[0].dtype == BOOL and not inputs[0].is_scalar:
+        # NumPy's ** is np.square where the exponent is the Python integer 2, which keeps booleans in int8.
+        exponent = inputs[1].__index__() if isinstance(inputs[1], SymInt) else inputs[1]
+        if type(exponent) is int and exponent == 2:
+            return apply_ufunc(tracer, np.square, inputs[:1])
     return apply_ufunc(tracer, ufunc, inputs)
 
 
 def apply_in_place(array: SymArray, ufunc: np.ufunc, other: Any) -> Any:
     """`array op= other`: a new version of the array's memory; NumPy scalars are rebound instead."""
-    result = apply_ufunc(array.tracer, ufunc, (array, other))
+    result = apply_operator(array.tracer, ufunc, (array, other))
     if array.is_scalar:
         return result
     return store_result(array.tracer, ufunc.__name__, result, array)

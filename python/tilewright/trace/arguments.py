@@ -156,8 +156,7 @@ class Inputs:
                 tracer.substitutions[f"{argument.name}.{axis}"] = Size.constant(extent)
                 symbol = Size.constant(extent)
             shape.append(symbol)
-        dtype = value.dtype.newbyteorder("=")
-        argument.program_value = _argument_value(tracer, "argument", argument.name, dtype, shape)
+        argument.program_value = _argument_value(tracer, "argument", argument.name, value.dtype, shape)
         array = SymArray(tracer, Storage(argument.program_value, argument))
         if not is_parameter and path[0][0] != "constant":
             self._guard(path, "type", np.ndarray)
@@ -212,6 +211,13 @@ def refuse_array(tracer: Tracer, value: np.ndarray[Any, Any], where: str) -> Non
             "its operations are not those of a plain array",
             f"Pass np.asarray({where}).",
             "array type",
+        )
+    if not value.dtype.isnative:
+        raise tracer.error(
+            f"{where} is {value.dtype.str}[{', '.join(map(str, value.shape))}]",
+            "byte-swapped arrays are not compiled",
+            f'Pass {where}.astype({where}.dtype.newbyteorder("=")).',
+            "byte order",
         )
     if value.dtype.kind not in "biuf" or value.dtype == np.longdouble:
         why = {

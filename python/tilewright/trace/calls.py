@@ -215,7 +215,7 @@ class Calls:
         if node is None:
             return function(*args, **kwargs)
         # Binding first: a wrong call raises Python's own TypeError.
-        inspect.signature(function).bind(*args, **kwargs)
+        inspect.signature(function, follow_wrapped=False).bind(*args, **kwargs)
         defaults = self._defaults_of(function)
         variables = bind_arguments(function.__name__, node.args, defaults, args, kwargs)
         return self.run_node(node, function, None, variables, function.__code__.co_filename, function.__name__)

@@ -463,6 +463,9 @@ class Interpreter(Expressions, Calls):
                 self.block(node.finalbody)
             raise
         except Exception as error:
+            if not node.handlers:
+                self.block(node.finalbody)
+                raise
             raise self.error(
                 node,
                 f"try/except as control flow ({type(error).__name__}: {error})",

@@ -169,7 +169,7 @@ def bind_call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     root = root_function(function)
     if isinstance(function, types.MethodType):
         args = (function.__self__, *args)
-    bound = inspect.signature(root).bind(*args, **kwargs)
+    bound = inspect.signature(root, follow_wrapped=False).bind(*args, **kwargs)
     bound.apply_defaults()
     return dict(bound.arguments)
 
@@ -218,7 +218,7 @@ def trace(
 
 
 def _symbolic_parameters(root: types.FunctionType, inputs: Inputs, parameters: dict[str, Any]) -> dict[str, Any]:
-    kinds = {name: p.kind for name, p in inspect.signature(root).parameters.items()}
+    kinds = {name: p.kind for name, p in inspect.signature(root, follow_wrapped=False).parameters.items()}
     symbolic: dict[str, Any] = {}
     for name, value in parameters.items():
         made = inputs.parameter(name, value)
@@ -233,7 +233,7 @@ def _call_with(root: types.FunctionType, symbolic: dict[str, Any]) -> Any:
     """Run the function itself on symbolic values."""
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
-    for name, parameter in inspect.signature(root).parameters.items():
+    for name, parameter in inspect.signature(root, follow_wrapped=False).parameters.items():
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             positional.extend(symbolic.get(name, ()))
         elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
@@ -281,7 +281,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     shape = collect(result)
     values = [value for _, value, _ in leaves]
     if values:
-        emitter = Emitter(tracer, values, isinstance(result, tuple))
+        emitter = Emitter(tracer, values, not isinstance(result, (SymArray, SymInt, SymScalar)))
         emitted = emitter.run()
         names = [emitted.names[value.number] for value in emitter.results]
         text, digest, lines = emitted.text, emitted.digest, emitted.source_lines
