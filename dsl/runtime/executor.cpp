@@ -32,24 +32,17 @@ std::int64_t count_elements(const std::int64_t* shape, std::size_t rank) {
     return elements;
 }
 
-bool is_c_contiguous(const ArrayView& a, int rank, std::int64_t bytes) {
+bool is_contiguous(const ArrayView& a, int rank, std::int64_t bytes, bool c_order) {
     std::int64_t expected = bytes;
-    for (int k = rank - 1; k >= 0; --k) {
+    bool follows = true;
+    for (int n = 0; n < rank; ++n) {
+        int k = c_order ? rank - 1 - n : n;
+        // An empty array is contiguous whatever its strides are.
         if (a.shape[k] == 0) return true;
-        if (a.shape[k] != 1 && a.strides[k] != expected) return false;
+        follows = follows && (a.shape[k] == 1 || a.strides[k] == expected);
         expected *= a.shape[k];
     }
-    return true;
-}
-
-bool is_f_contiguous(const ArrayView& a, int rank, std::int64_t bytes) {
-    std::int64_t expected = bytes;
-    for (int k = 0; k < rank; ++k) {
-        if (a.shape[k] == 0) return true;
-        if (a.shape[k] != 1 && a.strides[k] != expected) return false;
-        expected *= a.shape[k];
-    }
-    return true;
+    return follows;
 }
 
 /// Temporaries of a call, released however the call ends.
@@ -260,8 +253,7 @@ int Executable::select(const Frame& frame) const {
             } else {
                 const PlanArgument& a = plan_.arguments[static_cast<std::size_t>(r.argument)];
                 const ArrayView& view = frame.arguments[r.argument].array;
-                fits = r.kind == PlanRequirement::Kind::layout_c ? is_c_contiguous(view, a.rank, info(a.dtype).bytes)
-                                                                 : is_f_contiguous(view, a.rank, info(a.dtype).bytes);
+                fits = is_contiguous(view, a.rank, info(a.dtype).bytes, r.kind == PlanRequirement::Kind::layout_c);
             }
             if (!fits) break;
         }

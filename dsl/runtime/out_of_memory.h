@@ -1,5 +1,5 @@
-// dsl/runtime/out_of_memory.h: a way out of a kernel whose allocation or parallel loop failed. Kernels are built without
-// asserts, so they look neither at what halide_malloc returns nor at the error of a loop.
+// dsl/runtime/out_of_memory.h: a way out of a kernel whose allocation or parallel loop failed. Kernels are built
+// without asserts, so they look neither at what halide_malloc returns nor at the error of a loop.
 #pragma once
 
 #include <csetjmp>
