@@ -12,10 +12,11 @@ from . import logs
 from .cache import object_cache
 from .machine import host_isa
 from .native import compiler
-from .plan import Build, Kernel
+from .plan import Build, Kernel, with_type_guards
+from .program import Program
 
 # Part of every key: raise it when the same text compiles to something else.
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,8 @@ def compile_now(request: BuildRequest) -> Build:
             logs.loops.debug("%s\n%s", kernel["name"], kernel.get("lowered", ""))
             logs.asm.debug("%s\n%s", kernel["name"], kernel.get("assembly", ""))
     kernels = tuple(Kernel(k["name"], bytes(k["object"]), tuple(k["requires"])) for k in made["kernels"])
-    return Build(kernels, made["plan_header"], made["plan_body"], schedule, request.isa)
+    header = with_type_guards(made["plan_header"], Program(request.program))
+    return Build(kernels, header, made["plan_body"], schedule, request.isa)
 
 
 def default_schedule(request: BuildRequest) -> str:

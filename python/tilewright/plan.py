@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-_IN_OBJECT = re.compile(r'( in ")([^"]+)(")')
+from .program import Program
+
+_CALL = re.compile(r'^call (\w+) in "[^"]*"')
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class Build:
     def requires(self) -> tuple[str, ...]:
         """Conditions on sizes, of the kernels and of the translation itself."""
         own = [line.strip()[8:] for line in self.body.splitlines() if line.strip().startswith("require ")]
-        return tuple(dict.fromkeys([*(r for k in self.kernels for r in k.requires), *own]))
+        sizes = [c for c in (*(r for k in self.kernels for r in k.requires), *own) if c.split()[0] not in ("isa", "layout")]
+        return tuple(dict.fromkeys(sizes))
 
     @property
     def libraries(self) -> tuple[str, ...]:
@@ -60,17 +63,41 @@ class Version:
         return {f"{kernel.name}.{self.suffix}": kernel.object for kernel in self.build.kernels}
 
     def text(self) -> str:
-        body = _IN_OBJECT.sub(lambda m: f"{m[1]}{m[2]}.{self.suffix}{m[3]}", self.build.body)
         # A build may repeat as `require` lines what its kernels already require.
         required = self.requires
         lines = [f'version "{self.label}"', *(f"require {condition}" for condition in required)]
-        for line in body.splitlines():
-            stripped = line.strip()
+        for line in self.build.body.splitlines():
+            # Each kernel is an object of its own, called as the kernel.
+            stripped = _CALL.sub(lambda m: f'call {m[1]} in "{m[1]}.{self.suffix}"', line.strip())
             if stripped and not (stripped.startswith("require ") and stripped[8:] in required):
                 lines.append(stripped)
         if lines[-1] != "end":
             lines.append("end")
         return "\n".join(lines) + "\n"
+
+
+def with_type_guards(header: str, program: Program) -> str:
+    """The header with the equalities that the program says by its arguments' types: means.1 stands as X.1."""
+    present = {line.split('"')[0].strip() for line in header.splitlines() if line.startswith("guard ")}
+    lines = []
+    for array in program.arrays:
+        for axis, extent in enumerate(array.shape):
+            own = f"{array.name}.{axis}"
+            if extent == own or {f"guard {own} == {extent}", f"guard {extent} == {own}"} & present:
+                continue
+            lines.append(f'guard {own} == {extent} "{program.function}: {_mismatch(array.name, axis, extent)}"')
+    if not lines:
+        return header
+    at = next((i for i, line in enumerate(header.splitlines()) if line.startswith(("guard ", "result ", "return "))), None)
+    old = header.splitlines()
+    at = len(old) if at is None else at
+    return "\n".join([*old[:at], *lines, *old[at:]]) + "\n"
+
+
+def _mismatch(name: str, axis: int, extent: str) -> str:
+    if match := re.fullmatch(r"(\w+)\.(\d+)", extent):
+        extent = f"{match[1]}.shape[{match[2]}]"
+    return f"{name}.shape[{axis}] must equal {extent}"
 
 
 def compose(header: str, versions: Iterable[Version]) -> str:

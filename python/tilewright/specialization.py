@@ -160,9 +160,10 @@ class Specialization:
         """The schedule that runs: the tuned or hand-written one, else the default of the call it was made for."""
         if self._lead is not None:
             return self._lead.schedule
-        if self.versions:
-            return self.versions[-1].schedule if self.versions[-1].schedule else self.versions[0].schedule
         assert self.example is not None
+        for version in self.versions:
+            if version_fits(version, self.example):
+                return version.schedule
         from .builder import default_schedule
 
         return default_schedule(self.request(self.example))
