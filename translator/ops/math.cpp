@@ -45,7 +45,7 @@ bool has_elementary(const std::string& name) {
     return find(name) != nullptr;
 }
 
-Halide::Expr elementary(const std::string& name, std::vector<Halide::Expr> args, [[maybe_unused]] bool fast) {
+Halide::Expr elementary(const std::string& name, std::vector<Halide::Expr> args, bool fast) {
     const Elementary* f = find(name);
     if (f == nullptr) throw InternalError("elementary: no function is called '" + name + "'.");
     const std::size_t arity = f->unary != nullptr ? 1 : 2;
@@ -65,7 +65,7 @@ Halide::Expr elementary(const std::string& name, std::vector<Halide::Expr> args,
     std::vector<Real> values;
     for (std::size_t i = 0; i < arity; ++i) {
         names.push_back(Halide::Internal::unique_name("elementary_argument"));
-        values.emplace_back(Halide::Internal::Variable::make(type, names.back()));
+        values.emplace_back(Halide::Internal::Variable::make(type, names.back()), fast);
     }
     const Real result = arity == 1 ? f->unary(values[0]) : f->binary(values[0], values[1]);
     Halide::Expr body = Halide::Internal::common_subexpression_elimination(result.expr());

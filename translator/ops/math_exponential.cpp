@@ -46,7 +46,7 @@ Real assemble(const Real& x, const Real& p, const Expr& n, const Range& range) {
 Tailed exponential_of_reduced(const Real& t, const Real& tail) {
     Real q = polynomial_wide(t.is_double() ? coefficients::exp64 : coefficients::exp32, t);
     Real high = 1.0 + t;
-    return {high, (t - (high - 1.0)) + (t * t * q + tail)};
+    return {high, (t - (high - 1.0)) + multiply_add(t * t, q, tail)};
 }
 
 ReducedExponential reduce_exponential(const Real& x, bool exact_tail) {
@@ -59,7 +59,7 @@ ReducedExponential reduce_exponential(const Real& x, bool exact_tail) {
         return {p.high, p.low, k.low_bits};
     }
     Real q = polynomial_wide(x.is_double() ? coefficients::exp64 : coefficients::exp32, r);
-    return {x.constant(1.0), r + r * r * q, k.low_bits};
+    return {x.constant(1.0), multiply_add(r * r, q, r), k.low_bits};
 }
 
 Real exp(const Real& x) {
@@ -73,7 +73,7 @@ Real exp2(const Real& x) {
     Rounded k = round_to_integer(x);
     Real t = (x - k.value) * kLn2;
     Real q = polynomial_wide(x.is_double() ? coefficients::exp64 : coefficients::exp32, t);
-    Real p = 1.0 + (t + t * t * q);
+    Real p = 1.0 + multiply_add(t * t, q, t);
     const Range range = x.is_double() ? Range{std::nextafter(1024.0, 0.0), -1021.0, -1075.5}
                                       : Range{std::nextafter(128.0F, 0.0F), -125.0, -150.5};
     return assemble(x, p, k.low_bits, range);

@@ -26,7 +26,8 @@ Real half_exponential(const Real& x) {
 Real sinh(const Real& x) {
     Real size = abs(x);
     Real z = x * x;
-    Real small = x + x * z * polynomial_wide(x.is_double() ? coefficients::sinh64 : coefficients::sinh32, z);
+    Real small =
+        multiply_add(x * z, polynomial_wide(x.is_double() ? coefficients::sinh64 : coefficients::sinh32, z), x);
     Real half = half_exponential(size);
     Real large = flip_sign(half - 0.25 / half, sign_bit(x));
     // Infinity and NaN pass through the multiplication.
@@ -48,7 +49,7 @@ Real tanh(const Real& x) {
     Real square = (e.high + e.low) * power_of_two(x, e.n);
     Real z = size * size;
     if (!x.is_double()) {
-        Real below = size + size * z * polynomial_wide(coefficients::tanh32, z);
+        Real below = multiply_add(size * z, polynomial_wide(coefficients::tanh32, z), size);
         Real above = 1.0 - 2.0 / (square + 1.0);
         return flip_sign(select(small, below, above), sign_bit(x));
     }

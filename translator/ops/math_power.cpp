@@ -61,7 +61,7 @@ PowerOfTwo power_of_two_of(const Real& high, const Real& low) {
     if (!high.is_double()) {
         // log2 is good to 0.3 ULP in float32: one rounding here may stand.
         Real t = (d + low) * 0.6931471805599453;
-        return {1.0 + (t + t * t * polynomial_wide(coefficients::exp32, t)), k.low_bits};
+        return {1.0 + multiply_add(t * t, polynomial_wide(coefficients::exp32, t), t), k.low_bits};
     }
     Real r_high = high_part(d + low);
     Real r_low = low - (r_high - d);
@@ -139,7 +139,7 @@ Real power(const Real& x, const Real& y) {
 Real cbrt(const Real& x) {
     if (!x.is_double()) {
         // In float64 every float32 is normal, and two steps from 5 bits are more than enough.
-        Real wide(Halide::cast<double>(x.expr()));
+        Real wide(Halide::cast<double>(x.expr()), x.is_fast());
         Real size = abs(wide);
         Expr third = ((size.bits() >> size.word(32)) * size.word(0x55555556)) >> size.word(32);
         Real t = wide.from_bits((third + size.word(715094163)) << size.word(32));

@@ -13,7 +13,7 @@ namespace {
 using Halide::Internal::Call;
 
 Real strict(Call::IntrinsicOp op, const Real& a, const Real& b) {
-    return Real(Call::make(a.expr().type(), op, {a.expr(), b.expr()}, Call::PureIntrinsic));
+    return Real(Call::make(a.expr().type(), op, {a.expr(), b.expr()}, Call::PureIntrinsic), a.is_fast() || b.is_fast());
 }
 
 Expr strict_test(Call::IntrinsicOp op, const Real& a, const Real& b) {
@@ -23,7 +23,7 @@ Expr strict_test(Call::IntrinsicOp op, const Real& a, const Real& b) {
 } // namespace
 
 Real Real::constant(double value) const {
-    return Real(Halide::Internal::make_const(e_.type(), value));
+    return Real(Halide::Internal::make_const(e_.type(), value), fast_);
 }
 
 Expr Real::bits() const {
@@ -31,7 +31,7 @@ Expr Real::bits() const {
 }
 
 Real Real::from_bits(const Expr& bits) const {
-    return Real(Halide::reinterpret(e_.type(), bits));
+    return Real(Halide::reinterpret(e_.type(), bits), fast_);
 }
 
 Expr Real::word(std::uint64_t value) const {
@@ -99,11 +99,11 @@ Expr operator<=(double a, const Real& b) {
 }
 
 Real select(const Expr& condition, const Real& yes, const Real& no) {
-    return Real(Halide::select(condition, yes.expr(), no.expr()));
+    return Real(Halide::select(condition, yes.expr(), no.expr()), yes.is_fast() || no.is_fast());
 }
 
 Real rare(const Expr& condition, const Real& slow, const Real& fast) {
-    return Real(dsl::rare(condition, slow.expr(), fast.expr()));
+    return Real(dsl::rare(condition, slow.expr(), fast.expr()), fast.is_fast());
 }
 
 Expr is_nan(const Real& x) {
@@ -116,7 +116,7 @@ Real abs(const Real& x) {
 }
 
 Real sqrt(const Real& x) {
-    return Real(Halide::sqrt(x.expr()));
+    return Real(Halide::sqrt(x.expr()), x.is_fast());
 }
 
 Expr sign_bit(const Real& x) {
@@ -144,6 +144,11 @@ Real high_part(const Real& x) {
     return x.from_bits(x.bits() & x.word(x.is_double() ? 0xfffffffff8000000u : 0xfffff000u));
 }
 
+Real multiply_add(const Real& a, const Real& b, const Real& c) {
+    if (!a.is_fast() && !b.is_fast() && !c.is_fast()) return a * b + c;
+    return Real(a.expr() * b.expr() + c.expr(), true);
+}
+
 Real polynomial(const std::vector<double>& coefficients, const Real& x) {
     std::vector<Real> terms;
     for (double c : coefficients)
@@ -155,7 +160,7 @@ Real polynomial(const std::vector<Real>& coefficients, const Real& x) {
     if (coefficients.size() < 4) {
         Real value = coefficients.back();
         for (std::size_t i = coefficients.size() - 1; i-- > 0;)
-            value = value * x + coefficients[i];
+            value = multiply_add(value, x, coefficients[i]);
         return value;
     }
     std::vector<Real> even;
@@ -166,10 +171,10 @@ Real polynomial(const std::vector<Real>& coefficients, const Real& x) {
     auto horner = [&square](const std::vector<Real>& terms) {
         Real value = terms.back();
         for (std::size_t i = terms.size() - 1; i-- > 0;)
-            value = value * square + terms[i];
+            value = multiply_add(value, square, terms[i]);
         return value;
     };
-    return horner(even) + horner(odd) * x;
+    return multiply_add(horner(odd), x, horner(even));
 }
 
 Real polynomial_wide(const std::vector<double>& coefficients, const Real& x) {
@@ -180,7 +185,7 @@ Real polynomial_wide(const std::vector<double>& coefficients, const Real& x) {
     while (terms.size() > 1) {
         std::vector<Real> next;
         for (std::size_t i = 0; i + 1 < terms.size(); i += 2)
-            next.push_back(terms[i] + terms[i + 1] * power);
+            next.push_back(multiply_add(terms[i + 1], power, terms[i]));
         if (terms.size() % 2 == 1) next.push_back(terms.back());
         terms = std::move(next);
         if (terms.size() > 1) power = power * power;

@@ -57,13 +57,13 @@ Real sine_of(const Reduced& a, const Expr& quadrant, const Expr& flip) {
     Real factor = select(odd, z, r) * z;
     Expr top = r.word(r.is_double() ? 1ull << 63 : 1ull << 31);
     Expr sign = ((quadrant << r.word(r.is_double() ? 62 : 30)) ^ flip) & top;
-    return flip_sign(start + factor * p, sign);
+    return flip_sign(multiply_add(factor, p, start), sign);
 }
 
 /// libm's function in float64, for the arguments that the reduction above cannot serve.
 Real library(const Real& x, Expr (*function)(Expr)) {
-    if (x.is_double()) return Real(function(x.expr()));
-    return Real(Halide::cast<float>(function(Halide::cast<double>(x.expr()))));
+    if (x.is_double()) return Real(function(x.expr()), x.is_fast());
+    return Real(Halide::cast<float>(function(Halide::cast<double>(x.expr()))), x.is_fast());
 }
 
 } // namespace
