@@ -332,9 +332,31 @@ def test_strings_asserts_with_errstate_and_finally() -> None:
     raises_like_numpy(f, Y)
 
 
-def test_numpy_composites_are_followed_through_their_source() -> None:
-    check(lambda x: np.diff(x), Y)
-    check(lambda x: np.isclose(x, 0.0), Y)
+COMPOSITES = [
+    lambda x: np.diff(x), lambda x: np.diff(x, n=2, axis=0), lambda x: np.gradient(x, axis=0), lambda x: np.trapezoid(x),
+    lambda x: np.polyval([1.0, -2.0, 0.5], x), lambda x: np.sinc(x), lambda x: np.cov(x), lambda x: np.isin(x, [0.0, 1 / 7]),
+    lambda x: np.nansum(x, axis=0), lambda x: np.fix(x), lambda x: np.angle(x), lambda x: np.fliplr(x) + 0, lambda x: np.average(x, axis=1),
+    lambda x: np.tensordot(x, x.T, 1), lambda x: np.tensordot(x, x, ([0], [0])), lambda x: np.meshgrid(x[0], x[1]),
+    lambda x: np.meshgrid(x[0], x[:, 0], indexing="ij", sparse=True)[1] * 2, lambda x: np.tril(x), lambda x: np.triu(x, 1),
+    lambda x: np.select([x > 1, x > 0.5], [x, x * 2], -1), lambda x: np.round(x), lambda x: np.round(x, 2), lambda x: x.round(1),
+    lambda x: np.dstack([x, x]), lambda x: np.amax(x, axis=0), lambda x: np.divmod(x, 0.3), lambda x: np.append(x, x),
+    lambda x: np.result_type(x, 1.0).type(2) * x, lambda x: np.add.outer(x[0], x[1]), lambda x: np.isclose(x, 0.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(COMPOSITES)))
+def test_numpy_composites_have_rules_or_are_followed(number: int) -> None:
+    for x in (X, X.astype(np.float32)):
+        check(COMPOSITES[number], x, others=[(np.ones((5, 6)),), (x[:3],)], compare=lambda a, b, x=x: all_close(a, b, x.dtype))
+
+
+def all_close(got: Any, expected: Any, dtype: Any) -> None:
+    if isinstance(expected, tuple):
+        assert len(got) == len(expected)
+        for a, b in zip(got, expected, strict=True):
+            close(a, b, dtype)
+    else:
+        close(got, expected, dtype)
 
 
 # -- which source ----------------------------------------------------------------------------------------------------

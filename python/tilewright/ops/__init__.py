@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import creation, elementwise, indexing, linalg, reductions, shapes
+from . import composites, creation, elementwise, indexing, linalg, reductions, shapes
 from .creation import scalar_constructor
 from .elementwise import apply_in_place, apply_operator, apply_ufunc, python_scalar_cast
 from .operands import is_symbolic
@@ -37,14 +37,21 @@ def call_numpy(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
     composite = getattr(function, "__wrapped__", None)
     interpreter = tracer.cache.get("interpreter")
     if composite is not None and interpreter is not None:
-        with tracer.composite(function.__name__):
-            return interpreter.call_function(composite, list(args), kwargs)
+        try:
+            with tracer.composite(function.__name__):
+                return interpreter.call_function(composite, list(args), kwargs)
+        except Exception as error:
+            # What is raised inside of NumPy's source may come of ours not being real arrays; NumPy itself will tell.
+            if tracer.composites:
+                raise
+            raise no_rule(tracer, function) from error
     raise no_rule(tracer, function)
 
 
 def no_rule(tracer: Tracer, function: Any) -> Exception:
-    module = (getattr(function, "__module__", "") or "numpy").replace("numpy", "np")
-    name = f"{module}.{getattr(function, '__name__', function)}"
+    module = getattr(function, "__module__", "") or "numpy"
+    public = ".".join(part for part in module.split(".") if not part.startswith("_"))
+    name = f"{public.replace('numpy', 'np', 1)}.{getattr(function, '__name__', function)}"
     return tracer.error(
         f"{name}()", "this NumPy function has no rule", "Leave it out of the compiled function.", name
     )
@@ -83,6 +90,7 @@ __all__ = [
     "call_method",
     "call_numpy",
     "call_ufunc_method",
+    "composites",
     "creation",
     "elementwise",
     "indexing",

@@ -13,7 +13,19 @@ from ..trace.scalars import SymInt
 from ..trace.sizes import Size
 from ..trace.tracer import Tracer
 from .elementwise import apply_ufunc, store_result
-from .operands import BOOL, FLOAT64, INT64, cast, check_dtype, dtype_of, full, operand_of, to_value
+from .operands import (
+    BOOL,
+    FLOAT64,
+    INT64,
+    broadcast,
+    cast,
+    check_dtype,
+    dtype_of,
+    full,
+    operand_of,
+    shape_of,
+    to_value,
+)
 from .registry import rule
 
 _NO_VALUE = np._NoValue  # type: ignore[attr-defined]
@@ -124,8 +136,8 @@ def _extreme(operation: str, ufunc: str) -> Any:
     return handler
 
 
-rule(np.max, method="max")(_extreme("max", "maximum"))
-rule(np.min, method="min")(_extreme("min", "minimum"))
+rule(np.max, np.amax, method="max")(_extreme("max", "maximum"))
+rule(np.min, np.amin, method="min")(_extreme("min", "minimum"))
 
 
 def _logical(operation: str) -> Any:
@@ -286,12 +298,19 @@ def std(
 def average(
     tracer: Tracer, a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = _NO_VALUE
 ) -> Any:
-    if weights is not None or returned:
-        raise tracer.error("np.average with weights or returned=True",
+    if weights is not None:
+        raise tracer.error("np.average with weights",
                            "it raises ZeroDivisionError where the weights sum to zero, which depends on the elements",
                            "Write (a * w).sum(axis) / w.sum(axis).", "average")  # fmt: skip
     with tracer.composite("average"):
-        return mean(tracer, a, axis, keepdims=keepdims)
+        result = mean(tracer, a, axis, keepdims=keepdims)
+        if not returned:
+            return result
+        value = result.read()
+        rank = len(shape_of(operand_of(tracer, a)))
+        count = count_of(tracer, to_value(tracer, operand_of(tracer, a)), normalize_axes(tracer, axis, rank))
+        scale = cast(tracer, to_value(tracer, count, INT64), value.dtype)
+        return result, SymArray.fresh(tracer, broadcast(tracer, scale, value.shape))
 
 
 @rule(np.ptp, method="ptp")

@@ -152,7 +152,8 @@ class Inputs:
         shape = []
         for axis, extent in enumerate(value.shape):
             symbol = tracer.new_symbol(f"{argument.name}.{axis}", extent, extent=True)
-            if extent in (0, 1):
+            # The contents of a constant are known, and with them its extents.
+            if extent in (0, 1) or path[0][0] == "constant":
                 tracer.substitutions[f"{argument.name}.{axis}"] = Size.constant(extent)
                 symbol = Size.constant(extent)
             shape.append(symbol)

@@ -128,6 +128,8 @@ class Calls:
             if function.__name__ == "reduce" and is_symbolic(args):
                 return reduce_ufunc(self.tracer, bound_to, args, kwargs)
             return function(*args, **kwargs)
+        if isinstance(bound_to, (np.random.Generator, np.random.RandomState, np.random.BitGenerator)):
+            raise self._refuse_effect(node, "a random draw")
         handler = self._rule_for(function)
         if handler is not None:
             return call_numpy(self.tracer, function, args, kwargs)
@@ -164,8 +166,6 @@ class Calls:
                 bound_to, (str, bytes, int, float, complex, tuple, range, slice, frozenset, np.ndarray, np.generic)
             ):
                 return function(*args, **kwargs)
-            if isinstance(bound_to, (np.random.Generator, np.random.RandomState)):
-                raise self._refuse_effect(node, "a random draw")
             raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")
         if isinstance(function, (operator.itemgetter, operator.attrgetter)):
             return function(*args, **kwargs)
@@ -194,13 +194,19 @@ class Calls:
 
     def _call_numpy_function(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         module = function.__module__ or ""
-        if module.startswith("numpy.random") or isinstance(getattr(function, "__self__", None), np.random.RandomState):
+        if module.startswith("numpy.random"):
             raise self._refuse_effect(node, "a random draw")
         if is_symbolic(args) or is_symbolic(kwargs):
+            if isinstance(function, types.FunctionType) and self._inside_numpy():
+                return self.call_function(function, args, kwargs)
             return call_numpy(self.tracer, function, args, kwargs)
         if module in ("numpy.lib._npyio_impl", "numpy.lib.npyio"):
             raise self._refuse_effect(node, "file input/output")
         return function(*args, **kwargs)
+
+    def _inside_numpy(self) -> bool:
+        """Whether NumPy's own source is being followed."""
+        return bool(self.tracer.composites)
 
     # -- functions with source --------------------------------------------------------------------------------
 

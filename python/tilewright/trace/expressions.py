@@ -121,7 +121,7 @@ class Expressions:
         operand = self.evaluate(node.operand)
         self.at(node)
         if isinstance(node.op, ast.Not):
-            return not self.truth(node.operand, operand, "a not")
+            return not self.truth(node.operand, operand, "the condition of a not")
         return _UNARY[type(node.op)](operand)
 
     def _eval_BoolOp(self, node: ast.BoolOp) -> Any:
@@ -131,7 +131,7 @@ class Expressions:
             value = self.evaluate(part)
             if position == len(node.values) - 1:
                 break
-            if self.truth(part, value, "an and" if is_and else "an or") != is_and:
+            if self.truth(part, value, "the condition of an and" if is_and else "the condition of an or") != is_and:
                 break
         return value
 

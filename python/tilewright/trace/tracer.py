@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from ..errors import TraceError
 from .graph import Value
 from .sizes import Atom, Size
 
+_NUMPY_FOLDER = os.path.dirname(np.__file__) + os.sep
 MAX_VALUES = 20_000
 MAX_UNROLLED_TRIPS = 64
 
@@ -91,9 +93,10 @@ class Tracer:
 
     def location(self) -> tuple[str, int, str]:
         """File, line and function of the innermost user frame."""
-        if self.frames:
-            file, function, line = self.frames[-1]
-            return file, line, function
+        for file, function, line in reversed(self.frames):
+            # A place inside of NumPy helps nobody: the user's call does.
+            if not file.startswith(_NUMPY_FOLDER):
+                return file, line, function
         frame: Any = sys._getframe(1)
         while frame is not None:
             module = frame.f_globals.get("__name__", "")

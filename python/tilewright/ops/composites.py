@@ -1,0 +1,202 @@
+"""Functions that NumPy writes in terms of others and that its own source cannot be followed through."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..trace.arrays import Storage, SymArray
+from ..trace.scalars import SymInt, SymScalar
+from ..trace.sizes import Size
+from ..trace.tracer import Tracer
+from .elementwise import apply_ufunc, common_dtype, copied, store_result
+from .linalg import product
+from .operands import (
+    BOOL,
+    INT64,
+    broadcast,
+    broadcast_shapes,
+    cast,
+    constant,
+    dtype_of,
+    operand_of,
+    shape_of,
+    to_value,
+)
+from .registry import rule
+from .shapes import as_array, total_of
+
+
+@rule(np.round, np.around)
+def round_rule(tracer: Tracer, a: Any, decimals: Any = 0, out: Any = None) -> Any:
+    array = as_array(tracer, a)
+    places = decimals.__index__()
+    with tracer.composite("round"):
+        if array.dtype.kind in "biu":
+            if places < 0 or array.dtype == BOOL:
+                raise tracer.error(f"np.round(decimals={places}) of {array.dtype}", "there is no rule for it",
+                                   "Convert it with astype(float).", "round")  # fmt: skip
+            result: Any = SymArray(tracer, Storage(copied(tracer, array.read())), is_scalar=array.is_scalar)
+        elif places == 0:
+            result = apply_ufunc(tracer, np.rint, (array,))
+        else:
+            factor = float(10 ** abs(places))
+            scale, unscale = (np.multiply, np.true_divide) if places > 0 else (np.true_divide, np.multiply)
+            scaled = apply_ufunc(tracer, np.rint, (apply_ufunc(tracer, scale, (array, factor)),))
+            result = apply_ufunc(tracer, unscale, (scaled, factor))
+        return result if out is None else store_result(tracer, "round", result, out)
+
+
+@rule(np.select)
+def select(tracer: Tracer, condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not condlist:
+        raise ValueError("select with an empty condition list is not possible")
+    choices = [operand_of(tracer, choice) for choice in (*choicelist, default)]
+    dtype = common_dtype(*choices)
+    tests = [operand_of(tracer, condition) for condition in condlist]
+    if any(dtype_of(test) != BOOL for test in tests):
+        raise TypeError("invalid entry in condlist: should be boolean ndarray")
+    with tracer.composite("select"):
+        result = to_value(tracer, choices[-1], dtype)
+        for test, choice in zip(reversed(tests), reversed(choices[:-1]), strict=True):
+            shape = broadcast_shapes(tracer, [shape_of(test), shape_of(choice), result.shape])
+            values = (to_value(tracer, test, BOOL), to_value(tracer, choice, dtype), result)
+            result = tracer.add("where", values, {}, dtype, shape)
+        return SymArray.fresh(tracer, result, is_scalar=False)
+
+
+@rule(np.meshgrid)
+def meshgrid(tracer: Tracer, *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    order = list(range(len(xi)))
+    if indexing == "xy" and len(xi) > 1:
+        order[:2] = [1, 0]
+    parts = []
+    for position, x in enumerate(xi):
+        flat = as_array(tracer, x).reshape(-1)
+        key = tuple(slice(None) if axis == order[position] else None for axis in range(len(xi)))
+        parts.append(flat[key])
+    if not sparse:
+        shape = broadcast_shapes(tracer, [part.sizes for part in parts])
+        parts = [SymArray.fresh(tracer, broadcast(tracer, part.read(), shape), is_scalar=False) for part in parts]
+    return tuple(parts)
+
+
+def _triangle(lower: bool) -> Any:
+    def handler(tracer: Tracer, m: Any, k: Any = 0) -> Any:
+        array = as_array(tracer, m)
+        if array.ndim < 2:
+            raise tracer.error("a triangle of a vector", "there is no rule for it", "Use a matrix.", "tril")
+        rows, columns = (tracer.resolve(size) for size in array.sizes[-2:])
+        row = tracer.add("iota", (), {"axis": 0}, INT64, (rows, Size.constant(1)))
+        column = tracer.add("iota", (), {"axis": 1}, INT64, (Size.constant(1), columns))
+        limit = tracer.add("add", (row, to_value(tracer, k, INT64)), {}, INT64, row.shape)
+        inside = tracer.add("less_equal" if lower else "greater_equal", (column, limit), {}, BOOL, (rows, columns))
+        zero = constant(tracer, 0, array.dtype)
+        name = "tril" if lower else "triu"
+        return SymArray.fresh(
+            tracer, tracer.add("where", (inside, array.read(), zero), {}, array.dtype, array.sizes, name)
+        )
+
+    return handler
+
+
+rule(np.tril)(_triangle(True))
+rule(np.triu)(_triangle(False))
+
+
+@rule(np.tensordot)
+def tensordot(tracer: Tracer, a: Any, b: Any, axes: Any = 2) -> Any:
+    x, y = as_array(tracer, a), as_array(tracer, b)
+    if isinstance(axes, (tuple, list)):
+        left, right = (list(part) if isinstance(part, (tuple, list)) else [part] for part in axes)
+    else:
+        count = axes.__index__()
+        left, right = list(range(x.ndim - count, x.ndim)), list(range(count))
+    left, right = [k % x.ndim for k in left], [k % y.ndim for k in right]
+    if len(left) != len(right):
+        raise ValueError("shape-mismatch for sum")
+    for i, j in zip(left, right, strict=True):
+        if tracer.value_of(x.sizes[i]) != tracer.value_of(y.sizes[j]):
+            raise ValueError("shape-mismatch for sum")
+        tracer.unify(x.sizes[i], y.sizes[j], "shape-mismatch for sum")
+    kept_x = [k for k in range(x.ndim) if k not in left]
+    kept_y = [k for k in range(y.ndim) if k not in right]
+    with tracer.composite("tensordot"):
+        rows = x.transpose(kept_x + left)
+        columns = y.transpose(right + kept_y)
+        inner = total_of(tracer, [x.sizes[k] for k in left])
+        outer_x = [x.sizes[k] for k in kept_x]
+        outer_y = [y.sizes[k] for k in kept_y]
+
+        def matrix(array: SymArray, shape: list[Size]) -> SymArray:
+            value = tracer.add("reshape", (array.read(),), {}, array.dtype, shape)
+            return SymArray.fresh(tracer, value, is_scalar=False)
+
+        result = product(
+            tracer,
+            matrix(rows, [total_of(tracer, outer_x), inner]),
+            matrix(columns, [inner, total_of(tracer, outer_y)]),
+            "tensordot",
+        )
+        shape = [tracer.resolve(size) for size in outer_x + outer_y]
+        value = tracer.add("reshape", (result.read(),), {}, result.dtype, shape)
+        return SymArray.fresh(tracer, value, is_scalar=False)
+
+
+@rule(np.result_type)
+def result_type(tracer: Tracer, *arrays_and_dtypes: Any) -> Any:
+    parts = [
+        (type(x.hint)(0) if isinstance(x, (SymInt, SymScalar)) else x.dtype if isinstance(x, SymArray) else x)
+        for x in arrays_and_dtypes
+    ]
+    return np.result_type(*parts)
+
+
+@rule(np.can_cast)
+def can_cast(tracer: Tracer, from_: Any, to: Any, casting: Any = "safe") -> bool:
+    return np.can_cast(from_.dtype if isinstance(from_, SymArray) else from_, to, casting)
+
+
+@rule(np.isscalar)
+def isscalar(tracer: Tracer, element: Any) -> bool:
+    if isinstance(element, SymArray):
+        return element.is_scalar
+    return isinstance(element, (SymInt, SymScalar)) or np.isscalar(element)
+
+
+@rule(np.iscomplexobj)
+def iscomplexobj(tracer: Tracer, x: Any) -> bool:
+    return not isinstance(x, (SymArray, SymInt, SymScalar)) and bool(np.iscomplexobj(x))
+
+
+@rule(np.isrealobj)
+def isrealobj(tracer: Tracer, x: Any) -> bool:
+    return not iscomplexobj(tracer, x)
+
+
+@rule(np.copyto)
+def copyto(tracer: Tracer, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    if not isinstance(dst, SymArray):
+        raise tracer.error("np.copyto into an array made outside of the trace", "writes to it would be lost",
+                           "Make the array inside of the function with np.empty.", "copyto")  # fmt: skip
+    source = operand_of(tracer, src)
+    if not np.can_cast(dtype_of(source), dst.dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(f"Cannot cast scalar from {dtype_of(source)!r} to {dst.dtype!r} according to the rule '{casting}'")
+    old = dst.read()
+    new = cast(tracer, to_value(tracer, source), dst.dtype)
+    operands = [shape_of(source), dst.sizes]
+    if where is not True:
+        operands.append(shape_of(operand_of(tracer, where)))
+    shape = broadcast_shapes(tracer, operands)
+    if len(shape) != dst.ndim:
+        raise ValueError("could not broadcast input array")
+    if where is True:
+        dst.write(broadcast(tracer, new, dst.sizes))
+        return
+    test = to_value(tracer, operand_of(tracer, where), BOOL)
+    dst.write(tracer.add("where", (test, new, old), {}, dst.dtype, dst.sizes, "copyto"))

@@ -1,0 +1,478 @@
+"""The whole text of each TraceError: where, what was asked, why not, what to do."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import trace_helpers
+import trace_refused
+from trace_cases import raises_like_numpy
+
+import tilewright
+from tilewright import TraceError
+from tilewright.trace import trace
+
+X = np.arange(5.0)
+MODEL = trace_helpers.Model(X, 1.0)
+# What each function is called with, where it is not X alone.
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "loop_over_rows": (np.zeros((100, 2)),),
+    "loop_over_size": (np.zeros((100, 2)),),
+    "loop_over_count": (X, 1000),
+    "loop_over_element": (np.arange(1, 4),),
+    "write_view_of_argument": (np.zeros((100, 2)),),
+    "draws_with_generator": (X, np.random.default_rng(0)),
+    "remembers": (X, MODEL),
+    "changes": (X, MODEL),
+    "matches": (X, "a"),
+    "deletes_attribute": (X, MODEL),
+    "gathers": (X, np.array([0, 1])),
+}
+# function -> (file, the function in which it is, what follows "file:line, in function: ")
+EXPECTED: dict[str, tuple[str, str, str]] = {
+    "branch_on_data": (
+        "trace_refused.py",
+        "branch_on_data",
+        "loops: an if on x.sum() > 0, <array bool[]>; which way it goes depends on elements that are known "
+        "only when the compiled function runs, and control flow on data is not compiled in this release. Use "
+        "np.where, or leave it out of the compiled function."
+    ),
+    "while_on_data": (
+        "trace_refused.py",
+        "while_on_data",
+        "loops: a while on np.abs(x).max() > 1, <array bool[]>; which way it goes depends on elements that "
+        "are known only when the compiled function runs, and control flow on data is not compiled in this "
+        "release. Use np.where, or leave it out of the compiled function."
+    ),
+    "conditional_on_data": (
+        "trace_refused.py",
+        "conditional_on_data",
+        "loops: a conditional expression on x[0] > 0, <array bool[]>; which way it goes depends on elements "
+        "that are known only when the compiled function runs, and control flow on data is not compiled in "
+        "this release. Use np.where, or leave it out of the compiled function."
+    ),
+    "and_on_data": (
+        "trace_refused.py",
+        "and_on_data",
+        "loops: the condition of an and on x.any(), <array bool[]>; which way it goes depends on elements "
+        "that are known only when the compiled function runs, and control flow on data is not compiled in "
+        "this release. Use np.where, or leave it out of the compiled function."
+    ),
+    "not_on_data": (
+        "trace_refused.py",
+        "not_on_data",
+        "loops: the condition of a not on x.any(), <array bool[]>; which way it goes depends on elements "
+        "that are known only when the compiled function runs, and control flow on data is not compiled in "
+        "this release. Use np.where, or leave it out of the compiled function."
+    ),
+    "assert_on_data": (
+        "trace_refused.py",
+        "assert_on_data",
+        "loops: an assert on np.isfinite(x).all(), <array bool[]>; which way it goes depends on elements "
+        "that are known only when the compiled function runs, and control flow on data is not compiled in "
+        "this release. Use np.where, or leave it out of the compiled function."
+    ),
+    "chained_comparison": (
+        "trace_refused.py",
+        "chained_comparison",
+        "loops: a chained comparison on 0 < x < 1, <array bool[x.0]>; which way it goes depends on elements "
+        "that are known only when the compiled function runs, and control flow on data is not compiled in "
+        "this release. Use np.where, or leave it out of the compiled function."
+    ),
+    "loop_over_rows": (
+        "trace_refused.py",
+        "loop_over_rows",
+        "loops: iterating over 100 rows of an array; a loop over a traced size is unrolled up to 64 trips in "
+        "this release. Write it with array operations, or leave the loop out of the compiled function."
+    ),
+    "loop_over_size": (
+        "trace_refused.py",
+        "loop_over_size",
+        "loops: a for over range(x.shape[0]), 100 trips in the recorded call; a loop over a traced size is "
+        "unrolled up to 64 trips in this release. Write it with array operations, or leave the loop out of "
+        "the compiled function."
+    ),
+    "loop_over_count": (
+        "trace_refused.py",
+        "loop_over_count",
+        "loops: a for over range(n), 1000 trips in the recorded call; a loop over a traced size is unrolled "
+        "up to 64 trips in this release. Write it with array operations, or leave the loop out of the "
+        "compiled function."
+    ),
+    "loop_over_element": (
+        "trace_refused.py",
+        "loop_over_element",
+        "loops: range(x[0]), with an element of an array as limit; how often it runs is known only when the "
+        "compiled function runs. Write it with array operations, or leave it out of the compiled function."
+    ),
+    "endless": (
+        "trace_refused.py",
+        "endless",
+        "loops: more than 20000 operations were traced; a program that is unrolled this far does not compile "
+        "in useful time. Write the loop with array operations, or leave it out of the compiled function."
+    ),
+    "write_argument": (
+        "trace_refused.py",
+        "write_argument",
+        "writing into x, which the caller passed in; in-place writes to arguments are not compiled in this "
+        "release. Work on a copy (x.copy()) and return it."
+    ),
+    "add_to_argument": (
+        "trace_refused.py",
+        "add_to_argument",
+        "writing into x, which the caller passed in; in-place writes to arguments are not compiled in this "
+        "release. Work on a copy (x.copy()) and return it."
+    ),
+    "write_view_of_argument": (
+        "trace_refused.py",
+        "write_view_of_argument",
+        "writing into x, which the caller passed in; in-place writes to arguments are not compiled in this "
+        "release. Work on a copy (x.copy()) and return it."
+    ),
+    "fill_argument": (
+        "trace_refused.py",
+        "fill_argument",
+        "writing into x, which the caller passed in; in-place writes to arguments are not compiled in this "
+        "release. Work on a copy (x.copy()) and return it."
+    ),
+    "write_global": (
+        "trace_refused.py",
+        "write_global",
+        "writing into WEIGHTS, which lives outside of the function; in-place writes to arguments are not "
+        "compiled in this release. Work on a copy (WEIGHTS.copy()) and return it."
+    ),
+    "prints": (
+        "trace_refused.py",
+        "prints",
+        "print() in print(x.sum()); it is a fallback statement: it has to happen at every call, and a "
+        "compiled function would do it never. Move it to the caller, or leave it out of the compiled "
+        "function."
+    ),
+    "opens": (
+        "trace_refused.py",
+        "opens",
+        "open() in open('/dev/null'); it is a fallback statement: it has to happen at every call, and a "
+        "compiled function would do it never. Move it to the caller, or leave it out of the compiled "
+        "function."
+    ),
+    "takes_time": (
+        "trace_refused.py",
+        "takes_time",
+        "time.perf_counter() in time.perf_counter(); it is a fallback statement: it has to happen at every "
+        "call, and a compiled function would do it never. Move it to the caller, or leave it out of the "
+        "compiled function."
+    ),
+    "logs": (
+        "trace_refused.py",
+        "logs",
+        "logging.info() in logging.info('called'); it is a fallback statement: it has to happen at every "
+        "call, and a compiled function would do it never. Move it to the caller, or leave it out of the "
+        "compiled function."
+    ),
+    "draws": (
+        "trace_refused.py",
+        "draws",
+        "a random draw in np.random.rand(5); it is a fallback statement: it has to happen at every call, and "
+        "a compiled function would do it never. Move it to the caller, or leave it out of the compiled "
+        "function."
+    ),
+    "draws_with_generator": (
+        "trace_refused.py",
+        "draws_with_generator",
+        "a random draw in rng.standard_normal(5); it is a fallback statement: it has to happen at every "
+        "call, and a compiled function would do it never. Move it to the caller, or leave it out of the "
+        "compiled function."
+    ),
+    "draws_in_python": (
+        "trace_refused.py",
+        "draws_in_python",
+        "random.random() in random.random(); it is a fallback statement: it has to happen at every call, and "
+        "a compiled function would do it never. Move it to the caller, or leave it out of the compiled "
+        "function."
+    ),
+    "collects": (
+        "trace_refused.py",
+        "collects",
+        "OUTER_LIST.append() on something outside of the function; it would happen only once, while tracing. "
+        "Return the value, and collect it at the caller."
+    ),
+    "stores": (
+        "trace_refused.py",
+        "stores",
+        "assigning an item of OUTER_TABLE; it lives outside of the function, and the change would happen "
+        "only once, while tracing. Return the value, and keep it at the caller."
+    ),
+    "counts": (
+        "trace_refused.py",
+        "counts",
+        "assigning the global COUNTER; it would happen only once, while tracing. Return the value, and "
+        "assign it at the caller."
+    ),
+    "remembers": (
+        "trace_helpers.py",
+        "remember",
+        "self.history.append() on something outside of the function; it would happen only once, while "
+        "tracing. Return the value, and collect it at the caller."
+    ),
+    "changes": (
+        "trace_helpers.py",
+        "change",
+        "assigning self.bias; objects are only read in a compiled function. Return the value, and assign it "
+        "at the caller."
+    ),
+    "makes_object": (
+        "trace_refused.py",
+        "makes_object",
+        "making a Model object; objects are only read in a compiled function. Make it at the caller and pass "
+        "it in, or use plain arrays and tuples."
+    ),
+    "generates": (
+        "trace_refused.py",
+        "generates",
+        "inner() uses yield; generators are not compiled. Return arrays, or leave it out of the compiled "
+        "function."
+    ),
+    "catches": (
+        "trace_refused.py",
+        "catches",
+        "try/except as control flow (IndexError: index 50 is out of bounds for axis 0 with size 5); whether "
+        "a compiled function raises is decided when it runs. Test the condition with an if on sizes, or "
+        "leave it out of the compiled function."
+    ),
+    "recurses": (
+        "trace_helpers.py",
+        "recursive",
+        "calling recursive() from within itself; recursion is not compiled. Write it as a loop, or leave it "
+        "out of the compiled function."
+    ),
+    "defines_class": (
+        "trace_refused.py",
+        "defines_class",
+        "a class statement; it has no meaning in a compiled function. Leave it out of the compiled function."
+    ),
+    "matches": (
+        "trace_refused.py",
+        "matches",
+        "a match statement; it has no meaning in a compiled function. Leave it out of the compiled function."
+    ),
+    "deletes_attribute": (
+        "trace_refused.py",
+        "deletes_attribute",
+        "del model.bias; objects are only read in a compiled function. Leave it out of the compiled function."
+    ),
+    "gathers": (
+        "trace_refused.py",
+        "gathers",
+        "indexing with an array; gathers are not compiled in this release. Leave it out of the compiled "
+        "function."
+    ),
+    "compresses": (
+        "trace_refused.py",
+        "compresses",
+        "indexing with a boolean mask; the size of its result depends on the elements. Use np.where, or "
+        "assign through the mask (x[mask] = value)."
+    ),
+    "finds": (
+        "trace_refused.py",
+        "finds",
+        "np.where with one argument; the size of its result depends on the elements. Use np.where(condition, "
+        "x, y)."
+    ),
+    "masked_array_assignment": (
+        "trace_refused.py",
+        "masked_array_assignment",
+        "assigning an array through a boolean mask; which element goes where depends on the mask's elements. "
+        "Use np.where(mask, values, x)."
+    ),
+    "sorts": (
+        "trace_refused.py",
+        "sorts",
+        "np.sort(); this NumPy function has no rule. Leave it out of the compiled function."
+    ),
+    "accumulates": (
+        "trace_refused.py",
+        "accumulates",
+        "np.cumsum(); this NumPy function has no rule. Leave it out of the compiled function."
+    ),
+    "sorts_as_method": (
+        "trace_refused.py",
+        "sorts_as_method",
+        "np.argsort(); this NumPy function has no rule. Leave it out of the compiled function."
+    ),
+    "multiplies_accumulating": (
+        "trace_refused.py",
+        "multiplies_accumulating",
+        "np.multiply.accumulate; there is no rule for it. Leave it out of the compiled function."
+    ),
+    "takes_item": (
+        "trace_refused.py",
+        "takes_item",
+        ".item() of a traced array, float64[]; its elements are known only when the compiled function runs. "
+        "Use np.where for a choice between values, or leave the branch or loop out of the compiled function."
+    ),
+    "takes_float": (
+        "trace_refused.py",
+        "takes_float",
+        "the float value of a traced array, float64[]; its elements are known only when the compiled "
+        "function runs. Use np.where for a choice between values, or leave the branch or loop out of the "
+        "compiled function."
+    ),
+    "formats": (
+        "trace_refused.py",
+        "formats",
+        "formatting x into a string; its elements are known only when the compiled function runs. Format it "
+        "at the caller."
+    ),
+    "masked_ufunc": (
+        "trace_refused.py",
+        "masked_ufunc",
+        "np.sqrt(where=...); elements that are left out keep what was in memory. Use np.where."
+    ),
+    "masked_sum": (
+        "trace_refused.py",
+        "masked_sum",
+        "np.sum(where=...); there is no rule for masked reductions. Use np.where on the operand."
+    ),
+    "initial_value": (
+        "trace_refused.py",
+        "initial_value",
+        "np.max(initial=...); there is no rule for a start value. Combine it with the result instead."
+    ),
+    "fortran_order": (
+        "trace_refused.py",
+        "fortran_order",
+        'np.reshape(order=\'F\'); only C order has a rule. Use order="C".'
+    ),
+    "weighted_average": (
+        "trace_refused.py",
+        "weighted_average",
+        "np.average with weights; it raises ZeroDivisionError where the weights sum to zero, which depends "
+        "on the elements. Write (a * w).sum(axis) / w.sum(axis)."
+    ),
+    "spectral_norm": (
+        "trace_refused.py",
+        "spectral_norm",
+        "np.linalg.norm(ord=2) of a matrix; it needs a singular value decomposition. Leave it out of the "
+        "compiled function."
+    ),
+    "solves": (
+        "trace_refused.py",
+        "solves",
+        "np.linalg.inv(); this NumPy function has no rule. Leave it out of the compiled function."
+    ),
+    "makes_complex": (
+        "trace_refused.py",
+        "makes_complex",
+        "a value of dtype complex128; only booleans, integers and floats of up to 64 bits are compiled in "
+        "this release. Convert it, or leave it out of the compiled function."
+    ),
+    "makes_object_array": (
+        "trace_refused.py",
+        "makes_object_array",
+        "a value of dtype object; only booleans, integers and floats of up to 64 bits are compiled in this "
+        "release. Convert it, or leave it out of the compiled function."
+    ),
+    "multiplies_matrices_of_rank_three": (
+        "trace_refused.py",
+        "multiplies_matrices_of_rank_three",
+        "np.dot of ranks 3 and 3; only vectors and matrices have a rule. Use np.matmul, or reshape to "
+        "matrices."
+    ),
+    "unknown_keyword": (
+        "trace_refused.py",
+        "unknown_keyword",
+        "np.mean called with <array float64[x.0]>, axis=0, banana=1; its rule does not take this (got an "
+        "unexpected keyword argument 'banana'). Leave the keyword out, or leave the call out of the compiled "
+        "function."
+    ),
+}
+
+
+def marked_line(function: Any) -> int:
+    lines, start = inspect.getsourcelines(function)
+    return next(start + k for k, line in enumerate(lines) if "# here" in line)
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_the_text_of_the_error(name: str) -> None:
+    function = getattr(trace_refused, name)
+    file, inside, text = EXPECTED[name]
+    with pytest.raises(TraceError) as caught:
+        trace(function, ARGUMENTS.get(name, (X,)))
+    error = caught.value
+    path = str(Path(__file__).parent / file)
+    assert str(error) == f"{path}:{error.line}, in {inside}: {text}"
+    assert error.file == path and str(error).endswith(error.hint) and error.hint
+    if file == "trace_refused.py" and inside == name and "# here" in inspect.getsource(function) and name != "endless":
+        assert error.line == marked_line(function)
+    assert isinstance(error, tilewright.Error) and isinstance(error, NotImplementedError)
+
+
+def test_every_refused_function_is_in_the_list() -> None:
+    functions = {n for n, f in vars(trace_refused).items() if inspect.isfunction(f) and f.__module__ == "trace_refused"}
+    assert functions - {"takes_anything"} == set(EXPECTED)
+
+
+def test_nothing_happened_outside() -> None:
+    """A refused statement has not run, not even once."""
+    assert trace_refused.OUTER_LIST == [] and trace_refused.OUTER_TABLE == {} and trace_refused.COUNTER == 0
+    assert MODEL.history == [] and MODEL.bias == 1.0
+    state = np.random.get_state()[1].copy()  # type: ignore[union-attr]
+    with pytest.raises(TraceError):
+        trace(trace_refused.draws, (X,))
+    assert (np.random.get_state()[1] == state).all()  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.arange(3) + 1j, "x is complex128[3]; complex arrays are not compiled in this release. "
+         "Convert it with astype, or leave it out of the compiled function."),
+        (np.array([None, 1]), "x is object[2]; object arrays hold Python objects, which only Python can work on. "
+         "Convert it with astype, or leave it out of the compiled function."),
+        (np.ma.array([1.0, 2]), "x is a numpy.ma.MaskedArray; its operations are not those of a plain array. Pass np.asarray(x)."),
+        (np.array([[1.0]]).view(np.matrix), "x is a numpy.matrix; its operations are not those of a plain array. Pass np.asarray(x)."),
+        (np.array(["a"]), "x is <U1[1]; only booleans, integers and floats of up to 64 bits are compiled. "
+         "Convert it with astype, or leave it out of the compiled function."),
+        (np.arange(3, dtype=">i4"), "x is >i4[3]; byte-swapped arrays are not compiled. "
+         "Pass x.astype(x.dtype.newbyteorder(\"=\"))."),
+    ],
+    ids=["complex", "object", "masked", "matrix", "text", "byte order"],
+)  # fmt: skip
+def test_arrays_that_are_refused_by_name(value: Any, text: str) -> None:
+    with pytest.raises(TraceError) as caught:
+        trace(trace_refused.takes_anything, (value,))
+    assert str(caught.value).split("in takes_anything: ")[1] == text
+
+
+def test_what_is_not_a_python_function() -> None:
+    with pytest.raises(TraceError) as caught:
+        trace(np.sin, (X,))
+    assert str(caught.value) == "sin: tracing a ufunc; it is not a Python function. Wrap the call in a def."
+    with pytest.raises(ValueError, match="contract='exact': not a contract. Use one of numpy, reproducible, fast."):
+        trace(trace_refused.takes_anything, (X,), contract="exact")
+
+
+def test_a_wrong_call_raises_what_python_raises() -> None:
+    with pytest.raises(TypeError, match="missing a required argument: 'x'"):
+        trace(trace_refused.takes_anything, ())
+    raises_like_numpy(lambda x: trace_refused.takes_anything(x, x), X)
+
+
+def test_the_errors_are_a_flat_family_and_pickle() -> None:
+    bases = {
+        "TraceError": NotImplementedError, "TranslateError": TypeError, "ScheduleError": ValueError,
+        "StoreError": Exception, "DeviceError": Exception, "ExportError": Exception, "InternalError": Exception,
+    }  # fmt: skip
+    for name, base in bases.items():
+        error_class = getattr(tilewright, name)
+        assert issubclass(error_class, tilewright.Error) and issubclass(error_class, base)
+        error = error_class("k.py:1: asked; why not.", "Do this.")
+        assert str(error) == "k.py:1: asked; why not. Do this." and error.hint == "Do this."
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is error_class and str(again) == str(error) and again.hint == error.hint
