@@ -126,16 +126,18 @@ std::string word_hint(ArgumentRole role, const Expression& e) {
                          Position close) {
     const Pattern pattern(form.roles);
     const std::size_t at = first_misfit(pattern, arguments);
-    const std::string usage = "Write " + without_tail(form.usage) + ".";
     if (at == arguments.size()) {
         const std::string role = role_name(*pattern.role(at));
-        fail(close, "expected " + role + " after " + quoted(written(verb, arguments)) + ", found ')'", usage);
+        fail(close, "expected " + role + " after " + quoted(written(verb, arguments)) + ", found ')'",
+             "Write " + without_tail(form.usage) + ".");
     }
     const Expression wrong = arguments[at];
     arguments.resize(at);
     const std::string after = quoted(written(verb, arguments) + (at > 0 ? "," : ""));
     const std::string found = quoted(print_expression(wrong));
     const auto role = pattern.role(at);
+    const bool past_factor = !role || *role == ArgumentRole::tail;
+    const std::string usage = "Write " + (past_factor ? std::string(form.usage) : without_tail(form.usage)) + ".";
     if (!role) fail(wrong.at, "expected ')' after " + quoted(written(verb, arguments)) + ", found " + found, usage);
     fail(wrong.at, "expected " + role_name(*role) + " after " + after + ", found " + found,
          word_hint(*role, wrong) + usage);

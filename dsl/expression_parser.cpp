@@ -21,6 +21,10 @@ constexpr std::uint64_t kLargest = static_cast<std::uint64_t>(std::numeric_limit
     fail(at, "an expression nested deeper than " + std::to_string(kMaxScheduleDepth) + " levels", "Write it in parts.");
 }
 
+std::string no_hint() {
+    return "";
+}
+
 std::int64_t negated(std::uint64_t magnitude) {
     return magnitude > kLargest ? std::numeric_limits<std::int64_t>::min() : -static_cast<std::int64_t>(magnitude);
 }
@@ -34,7 +38,7 @@ std::int64_t positive(const Token& token) {
 
 } // namespace
 
-Expression ExpressionParser::read(const std::string& what, const std::string& hint) {
+Expression ExpressionParser::read(const Words& what, const Words& hint) {
     return std::move(operation(0, what, hint).expression);
 }
 
@@ -54,7 +58,7 @@ void ExpressionParser::open_bracket(Position at) {
     if (++brackets_ > kMaxScheduleDepth) too_deep(at);
 }
 
-ExpressionParser::Measured ExpressionParser::operation(int at_least, const std::string& what, const std::string& hint) {
+ExpressionParser::Measured ExpressionParser::operation(int at_least, const Words& what, const Words& hint) {
     if (++calls_ > kMaxCalls) too_deep(tokens_.peek().at);
     const Position at = tokens_.peek().at;
     Measured left = prefix(at_least, what, hint);
@@ -62,7 +66,8 @@ ExpressionParser::Measured ExpressionParser::operation(int at_least, const std::
         const int precedence = binary_precedence(name);
         if (precedence < at_least) break;
         tokens_.next();
-        Measured right = operation(precedence + 1, "a value after '" + name + "'", "");
+        Measured right = operation(
+            precedence + 1, [&] { return "a value after '" + name + "'"; }, no_hint);
         const int height = std::max(left.height, right.height) + 1;
         left = combine(binary(name, std::move(left.expression), std::move(right.expression)), height, at);
         if (precedence == kComparisonPrecedence && binary_precedence(operator_here()) == kComparisonPrecedence) {
@@ -74,12 +79,13 @@ ExpressionParser::Measured ExpressionParser::operation(int at_least, const std::
     return left;
 }
 
-ExpressionParser::Measured ExpressionParser::prefix(int at_least, const std::string& what, const std::string& hint) {
+ExpressionParser::Measured ExpressionParser::prefix(int at_least, const Words& what, const Words& hint) {
     const Position at = tokens_.peek().at;
     if (tokens_.is_word("not")) {
-        if (at_least > kNotPrecedence) tokens_.expected(what, "Put brackets around 'not ...' here.");
+        if (at_least > kNotPrecedence) tokens_.expected(what(), "Put brackets around 'not ...' here.");
         tokens_.next();
-        Measured operand = operation(kNotPrecedence, "a condition after 'not'", "");
+        Measured operand = operation(
+            kNotPrecedence, [] { return "a condition after 'not'"; }, no_hint);
         return combine(unary("not", std::move(operand.expression)), operand.height + 1, at);
     }
     if (!tokens_.is_mark("-")) return atom(what, hint);
@@ -87,11 +93,12 @@ ExpressionParser::Measured ExpressionParser::prefix(int at_least, const std::str
     if (tokens_.kind() == Token::Kind::number) {
         return combine(integer(negated(tokens_.next().value)), 1, at);
     }
-    Measured operand = operation(kNegationPrecedence, "a value after '-'", "");
+    Measured operand = operation(
+        kNegationPrecedence, [] { return "a value after '-'"; }, no_hint);
     return combine(unary("-", std::move(operand.expression)), operand.height + 1, at);
 }
 
-ExpressionParser::Measured ExpressionParser::atom(const std::string& what, const std::string& hint) {
+ExpressionParser::Measured ExpressionParser::atom(const Words& what, const Words& hint) {
     if (tokens_.is_mark("(")) return bracket(hint);
     if (tokens_.kind() == Token::Kind::number) {
         const Token token = tokens_.next();
@@ -102,18 +109,19 @@ ExpressionParser::Measured ExpressionParser::atom(const std::string& what, const
         return hole_of(token);
     }
     if (tokens_.kind() != Token::Kind::word || tokens_.is_word("and") || tokens_.is_word("or")) {
-        tokens_.expected(what, hint);
+        tokens_.expected(what(), hint());
     }
     const Token name = tokens_.next();
     return tokens_.is_mark("(") ? call_of(name) : symbol_of(name);
 }
 
-ExpressionParser::Measured ExpressionParser::bracket(const std::string& hint) {
+ExpressionParser::Measured ExpressionParser::bracket(const Words& hint) {
     open_bracket(tokens_.peek().at);
     tokens_.next();
     TokenStream::Layout layout(tokens_);
-    Measured inside = operation(0, "a value after '('", hint);
-    if (!tokens_.is_mark(")")) tokens_.expected("')'", hint);
+    Measured inside = operation(
+        0, [] { return "a value after '('"; }, hint);
+    if (!tokens_.is_mark(")")) tokens_.expected("')'", hint());
     layout.close();
     tokens_.next();
     --brackets_;
@@ -135,21 +143,23 @@ ExpressionParser::Measured ExpressionParser::call_of(const Token& name) {
         fail(name.at, "unknown function " + quoted(name.text),
              (near ? "Is '" + *near + "' meant? " : "") + "Functions: " + usages + ".");
     }
-    const std::string usage = std::string("Write ") + function->usage + ".";
+    const auto usage = [&] { return std::string("Write ") + function->usage + "."; };
     open_bracket(tokens_.peek().at);
     tokens_.next();
     TokenStream::Layout layout(tokens_);
     std::vector<Expression> operands;
     int height = 0;
     do {
-        Measured operand = operation(0, "a value in " + quoted(std::string(name.text) + "(...)"), usage);
+        Measured operand = operation(
+            0, [&] { return "a value in " + quoted(std::string(name.text) + "(...)"); }, usage);
         height = std::max(height, operand.height);
         operands.push_back(std::move(operand.expression));
     } while (static_cast<int>(operands.size()) < function->max_arguments && tokens_.skip_mark(","));
     if (static_cast<int>(operands.size()) < function->min_arguments) {
-        tokens_.expected("',' and argument " + std::to_string(operands.size() + 1) + " of " + quoted(name.text), usage);
+        tokens_.expected("',' and argument " + std::to_string(operands.size() + 1) + " of " + quoted(name.text),
+                         usage());
     }
-    if (!tokens_.is_mark(")")) tokens_.expected("')' after the arguments of " + quoted(name.text), usage);
+    if (!tokens_.is_mark(")")) tokens_.expected("')' after the arguments of " + quoted(name.text), usage());
     layout.close();
     tokens_.next();
     --brackets_;

@@ -1,6 +1,7 @@
 // dsl/expression_parser.h: expressions by precedence climbing.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -15,8 +16,10 @@ class ExpressionParser {
     ExpressionParser(TokenStream& tokens, Schedule& schedule) : tokens_(tokens), schedule_(schedule) {}
 
     void allow_holes(bool allow) { holes_ = allow; }
+    /// Said only where it is needed: most expressions are right, and words cost more than reading them.
+    using Words = std::function<std::string()>;
     /// Throws Problem: "expected WHAT, found ...".
-    Expression read(const std::string& what, const std::string& hint);
+    Expression read(const Words& what, const Words& hint);
     /// After a Problem.
     void recover() { brackets_ = calls_ = 0; }
 
@@ -26,10 +29,10 @@ class ExpressionParser {
         int height = 1;
     };
 
-    Measured operation(int at_least, const std::string& what, const std::string& hint);
-    Measured prefix(int at_least, const std::string& what, const std::string& hint);
-    Measured atom(const std::string& what, const std::string& hint);
-    Measured bracket(const std::string& hint);
+    Measured operation(int at_least, const Words& what, const Words& hint);
+    Measured prefix(int at_least, const Words& what, const Words& hint);
+    Measured atom(const Words& what, const Words& hint);
+    Measured bracket(const Words& hint);
     Measured call_of(const Token& name);
     Measured symbol_of(const Token& name);
     Measured hole_of(const Token& name);

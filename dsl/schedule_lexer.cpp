@@ -245,7 +245,7 @@ Violation unreadable(std::string_view text) {
         const bool control =
             (c.code < 0x20 && c.code != '\n' && c.code != '\r' && c.code != '\t') || (c.code >= 0x7F && c.code < 0xA0);
         if (control) {
-            return at(line, column, "control character " + hexadecimal("U+%04X", c.code) + ".",
+            return at(line, column, "control character " + code_point(text.substr(i)) + ".",
                       "A schedule is plain text. Is this the file you meant?");
         }
         i += c.bytes;
@@ -260,6 +260,10 @@ Violation unreadable(std::string_view text) {
 
 std::vector<Token> tokenize(std::string_view text) {
     return Lexer(text).run();
+}
+
+std::string code_point(std::string_view text) {
+    return text.empty() ? "" : hexadecimal("U+%04X", character_at(text, 0).code);
 }
 
 bool is_name(std::string_view text) {

@@ -40,6 +40,9 @@ Violation unreadable(std::string_view text);
 /// Requires unreadable(text).message to be empty. Ends with one `end` token. Tokens point into `text`.
 std::vector<Token> tokenize(std::string_view text);
 
+/// The first character as "U+200B".
+std::string code_point(std::string_view text);
+
 /// Whether `text` is a name as the lexer reads it: letters, digits and _, no digit first.
 bool is_name(std::string_view text);
 

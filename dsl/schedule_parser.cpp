@@ -276,8 +276,8 @@ class Parser {
         result.kind = Statement::Kind::when;
         needs_space("when", result.at);
         tokens_.next();
-        result.condition =
-            expressions_.read("a condition after 'when'", "Write when variant == option { statements }.");
+        result.condition = expressions_.read([] { return "a condition after 'when'"; },
+                                             [] { return "Write when variant == option { statements }."; });
         block(result, "when " + print_expression(result.condition), "Write when variant == option { statements }.");
         if (tokens_.is_mark("|")) {
             fail(tokens_.peek().at, "'|' inside 'when'", "Branches belong to choose { a | b }.");
@@ -311,7 +311,8 @@ class Parser {
         result.kind = Statement::Kind::where;
         needs_space("where", result.at);
         tokens_.next();
-        result.condition = expressions_.read("a condition after 'where'", "Write where ?tile % ?lanes == 0.");
+        result.condition = expressions_.read([] { return "a condition after 'where'"; },
+                                             [] { return "Write where ?tile % ?lanes == 0."; });
     }
 
     void directives(Statement& result) {
@@ -359,25 +360,26 @@ class Parser {
         Directive result;
         result.at = tokens_.peek().at;
         result.verb = verb(statement, depth);
-        tokens_.expect_mark("(", "after " + quoted(result.verb), "Write " + short_usage(result.verb) + ".");
+        const auto usage = [&] { return "Write " + short_usage(result.verb) + "."; };
+        if (!tokens_.is_mark("(")) tokens_.expected("'(' after " + quoted(result.verb), usage());
+        tokens_.next();
         std::vector<Expression> arguments;
         {
             TokenStream::Layout layout(tokens_);
+            const auto argument = [&] { return expected_argument(result.verb, arguments); };
             while (!tokens_.is_mark(")")) {
                 if (arguments.size() >= kMaxArguments) {
                     fail(tokens_.peek().at,
                          quoted(result.verb) + " with more than " + std::to_string(kMaxArguments) + " arguments",
-                         "Write " + short_usage(result.verb) + ".");
+                         usage());
                 }
-                arguments.push_back(expressions_.read(expected_argument(result.verb, arguments),
-                                                      "Write " + short_usage(result.verb) + "."));
+                arguments.push_back(expressions_.read(argument, usage));
                 if (tokens_.is_mark(")")) break;
-                tokens_.expect_mark(",", "or ')' after " + quoted(written(result.verb, arguments)),
-                                    "Write " + short_usage(result.verb) + ".");
-                if (tokens_.is_mark(")")) {
-                    tokens_.expected(expected_argument(result.verb, arguments),
-                                     "Write " + short_usage(result.verb) + ".");
+                if (!tokens_.is_mark(",")) {
+                    tokens_.expected("',' or ')' after " + quoted(written(result.verb, arguments)), usage());
                 }
+                tokens_.next();
+                if (tokens_.is_mark(")")) tokens_.expected(argument(), usage());
             }
             layout.close();
         }
@@ -390,9 +392,10 @@ class Parser {
 
     std::string verb(const Statement& statement, int depth) {
         const Token token = tokens_.peek();
-        const std::string where =
-            depth > 0 ? " in the block of 'specialize'" : " after " + quoted(statement.stage + ".");
-        if (token.kind != Token::Kind::word) tokens_.expected("a directive" + where, "");
+        const auto where = [&] {
+            return depth > 0 ? " in the block of 'specialize'" : " after " + quoted(statement.stage + ".");
+        };
+        if (token.kind != Token::Kind::word) tokens_.expected("a directive" + where(), "");
         std::string word(token.text);
         const auto& verbs = directive_verbs();
         if (std::find(verbs.begin(), verbs.end(), word) == verbs.end()) {
@@ -404,7 +407,7 @@ class Parser {
             } else if (const auto near = near_name(word, verbs)) {
                 hint = "Is '" + *near + "' meant?";
             }
-            tokens_.expected("a directive" + where, hint);
+            tokens_.expected("a directive" + where(), hint);
         }
         tokens_.next();
         return word;

@@ -19,7 +19,7 @@ std::string one_line(const std::string& comment) {
     std::string clean;
     for (const char c : comment) {
         const auto byte = static_cast<unsigned char>(c);
-        clean.push_back(byte < 0x20 || byte == 0x7F ? ' ' : c);
+        clean.push_back((byte < 0x20 && c != '\t') || byte == 0x7F ? ' ' : c);
     }
     while (!clean.empty() && clean.back() == ' ')
         clean.pop_back();

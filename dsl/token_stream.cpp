@@ -89,7 +89,10 @@ std::string TokenStream::name(const std::string& what, const std::string& hint) 
 void TokenStream::expected(const std::string& what, const std::string& hint) const {
     const Token& token = peek();
     if (token.kind == Token::Kind::bad) {
-        fail(token.at, "unexpected " + found_text(token), token.problem.empty() ? hint : std::string(token.problem));
+        const bool visible = !token.text.empty() && static_cast<unsigned char>(token.text.front()) < 0x80;
+        // Blanks and marks beyond ASCII look like nothing or like something else.
+        const std::string found = visible ? found_text(token) : "character " + code_point(token.text);
+        fail(token.at, "unexpected " + found, token.problem.empty() ? hint : std::string(token.problem));
     }
     fail(token.at, "expected " + what + ", found " + found_text(token), hint);
 }
