@@ -1,5 +1,6 @@
 """Runs the text of a program with NumPy: what each operation means, one line each (translator/program_text.md)."""
 
+# ruff: noqa: PLR0917
 from __future__ import annotations
 
 import re
@@ -9,11 +10,69 @@ from typing import Any
 import numpy as np
 
 _UFUNCS = frozenset(
-    """add subtract multiply divide floor_divide remainder power negative positive absolute sign sqrt square
-    reciprocal exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh arcsin arccos arctan arctan2 hypot
-    floor ceil trunc rint maximum minimum fmax fmin isnan isinf isfinite signbit copysign equal not_equal less
-    less_equal greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or
-    bitwise_xor invert left_shift right_shift""".split()
+    [
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "floor_divide",
+        "remainder",
+        "power",
+        "negative",
+        "positive",
+        "absolute",
+        "sign",
+        "sqrt",
+        "square",
+        "reciprocal",
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "sin",
+        "cos",
+        "tan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "arcsin",
+        "arccos",
+        "arctan",
+        "arctan2",
+        "hypot",
+        "floor",
+        "ceil",
+        "trunc",
+        "rint",
+        "maximum",
+        "minimum",
+        "fmax",
+        "fmin",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "signbit",
+        "copysign",
+        "equal",
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "logical_not",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "invert",
+        "left_shift",
+        "right_shift",
+    ]
 )
 _REDUCTIONS = {
     "sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "any": np.logical_or,
@@ -143,7 +202,9 @@ def _run(
     with np.errstate(all="ignore"):
         if operation == "const":
             literal = attributes["value"]
-            result = dtype.type(literal == "true" if dtype == np.bool_ else float(literal) if dtype.kind == "f" else int(literal))
+            result = dtype.type(
+                literal == "true" if dtype == np.bool_ else float(literal) if dtype.kind == "f" else int(literal)
+            )
         elif operation == "cast":
             result = operands[0].astype(dtype)
         elif operation == "scalar_size":
@@ -154,7 +215,10 @@ def _run(
                     _check(extent in (1, whole), line)
             ufunc = getattr(np, operation)
             resolved = ufunc.resolve_dtypes((*(o.dtype for o in operands), *(None,) * ufunc.nout))
-            _check(tuple(resolved[: len(operands)]) == tuple(o.dtype for o in operands), f"{line}: operands are not of the loop")
+            _check(
+                tuple(resolved[: len(operands)]) == tuple(o.dtype for o in operands),
+                f"{line}: operands are not of the loop",
+            )
             result = ufunc(*operands)
         elif operation == "where":
             _check(operands[0].dtype == np.bool_ and operands[1].dtype == operands[2].dtype, line)

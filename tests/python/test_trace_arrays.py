@@ -1,5 +1,6 @@
 """Views, indexing, creation and in-place writes against NumPy."""
 
+# ruff: noqa: PLW0108
 from __future__ import annotations
 
 from typing import Any
@@ -8,10 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from trace_cases import check, raises_like_numpy
-
 from tilewright import TraceError
 from tilewright.trace import trace
+from trace_cases import check, raises_like_numpy
 
 COMMON = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 BOUND = st.one_of(st.none(), st.integers(-9, 9))
@@ -53,7 +53,11 @@ def test_slices_with_run_time_bounds(start: Any, stop: Any, step: int, n: int) -
 
 
 @COMMON
-@given(key=st.lists(KEY, max_size=3), dtype=st.sampled_from(["float64", "float32", "int32", "bool"]), value=st.sampled_from([1, 2.5, "row", "self"]))
+@given(
+    key=st.lists(KEY, max_size=3),
+    dtype=st.sampled_from(["float64", "float32", "int32", "bool"]),
+    value=st.sampled_from([1, 2.5, "row", "self"]),
+)
 def test_assignment(key: list[Any], dtype: str, value: Any) -> None:
     x = (np.arange(20).reshape(4, 5) % 7).astype(dtype)
     index = tuple(key)

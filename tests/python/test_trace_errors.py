@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tilewright
 import trace_helpers
 import trace_refused
-from trace_cases import raises_like_numpy
-
-import tilewright
 from tilewright import TraceError
 from tilewright.trace import trace
+from trace_cases import raises_like_numpy
 
 X = np.arange(5.0)
 MODEL = trace_helpers.Model(X, 1.0)
@@ -40,355 +39,351 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
         "branch_on_data",
         "loops: an if on x.sum() > 0, <array bool[]>; which way it goes depends on elements that are known "
         "only when the compiled function runs, and control flow on data is not compiled in this release. Use "
-        "np.where, or leave it out of the compiled function."
+        "np.where, or leave it out of the compiled function.",
     ),
     "while_on_data": (
         "trace_refused.py",
         "while_on_data",
         "loops: a while on np.abs(x).max() > 1, <array bool[]>; which way it goes depends on elements that "
         "are known only when the compiled function runs, and control flow on data is not compiled in this "
-        "release. Use np.where, or leave it out of the compiled function."
+        "release. Use np.where, or leave it out of the compiled function.",
     ),
     "conditional_on_data": (
         "trace_refused.py",
         "conditional_on_data",
         "loops: a conditional expression on x[0] > 0, <array bool[]>; which way it goes depends on elements "
         "that are known only when the compiled function runs, and control flow on data is not compiled in "
-        "this release. Use np.where, or leave it out of the compiled function."
+        "this release. Use np.where, or leave it out of the compiled function.",
     ),
     "and_on_data": (
         "trace_refused.py",
         "and_on_data",
         "loops: the condition of an and on x.any(), <array bool[]>; which way it goes depends on elements "
         "that are known only when the compiled function runs, and control flow on data is not compiled in "
-        "this release. Use np.where, or leave it out of the compiled function."
+        "this release. Use np.where, or leave it out of the compiled function.",
     ),
     "not_on_data": (
         "trace_refused.py",
         "not_on_data",
         "loops: the condition of a not on x.any(), <array bool[]>; which way it goes depends on elements "
         "that are known only when the compiled function runs, and control flow on data is not compiled in "
-        "this release. Use np.where, or leave it out of the compiled function."
+        "this release. Use np.where, or leave it out of the compiled function.",
     ),
     "assert_on_data": (
         "trace_refused.py",
         "assert_on_data",
         "loops: an assert on np.isfinite(x).all(), <array bool[]>; which way it goes depends on elements "
         "that are known only when the compiled function runs, and control flow on data is not compiled in "
-        "this release. Use np.where, or leave it out of the compiled function."
+        "this release. Use np.where, or leave it out of the compiled function.",
     ),
     "chained_comparison": (
         "trace_refused.py",
         "chained_comparison",
         "loops: a chained comparison on 0 < x < 1, <array bool[x.0]>; which way it goes depends on elements "
         "that are known only when the compiled function runs, and control flow on data is not compiled in "
-        "this release. Use np.where, or leave it out of the compiled function."
+        "this release. Use np.where, or leave it out of the compiled function.",
     ),
     "loop_over_rows": (
         "trace_refused.py",
         "loop_over_rows",
         "loops: iterating over 100 rows of an array; a loop over a traced size is unrolled up to 64 trips in "
-        "this release. Write it with array operations, or leave the loop out of the compiled function."
+        "this release. Write it with array operations, or leave the loop out of the compiled function.",
     ),
     "loop_over_size": (
         "trace_refused.py",
         "loop_over_size",
         "loops: a for over range(x.shape[0]), 100 trips in the recorded call; a loop over a traced size is "
         "unrolled up to 64 trips in this release. Write it with array operations, or leave the loop out of "
-        "the compiled function."
+        "the compiled function.",
     ),
     "loop_over_count": (
         "trace_refused.py",
         "loop_over_count",
         "loops: a for over range(n), 1000 trips in the recorded call; a loop over a traced size is unrolled "
         "up to 64 trips in this release. Write it with array operations, or leave the loop out of the "
-        "compiled function."
+        "compiled function.",
     ),
     "loop_over_element": (
         "trace_refused.py",
         "loop_over_element",
         "loops: range(x[0]), with an element of an array as limit; how often it runs is known only when the "
-        "compiled function runs. Write it with array operations, or leave it out of the compiled function."
+        "compiled function runs. Write it with array operations, or leave it out of the compiled function.",
     ),
     "endless": (
         "trace_refused.py",
         "endless",
         "loops: more than 20000 operations were traced; a program that is unrolled this far does not compile "
-        "in useful time. Write the loop with array operations, or leave it out of the compiled function."
+        "in useful time. Write the loop with array operations, or leave it out of the compiled function.",
     ),
     "write_argument": (
         "trace_refused.py",
         "write_argument",
         "writing into x, which the caller passed in; in-place writes to arguments are not compiled in this "
-        "release. Work on a copy (x.copy()) and return it."
+        "release. Work on a copy (x.copy()) and return it.",
     ),
     "add_to_argument": (
         "trace_refused.py",
         "add_to_argument",
         "writing into x, which the caller passed in; in-place writes to arguments are not compiled in this "
-        "release. Work on a copy (x.copy()) and return it."
+        "release. Work on a copy (x.copy()) and return it.",
     ),
     "write_view_of_argument": (
         "trace_refused.py",
         "write_view_of_argument",
         "writing into x, which the caller passed in; in-place writes to arguments are not compiled in this "
-        "release. Work on a copy (x.copy()) and return it."
+        "release. Work on a copy (x.copy()) and return it.",
     ),
     "fill_argument": (
         "trace_refused.py",
         "fill_argument",
         "writing into x, which the caller passed in; in-place writes to arguments are not compiled in this "
-        "release. Work on a copy (x.copy()) and return it."
+        "release. Work on a copy (x.copy()) and return it.",
     ),
     "write_global": (
         "trace_refused.py",
         "write_global",
         "writing into WEIGHTS, which lives outside of the function; in-place writes to arguments are not "
-        "compiled in this release. Work on a copy (WEIGHTS.copy()) and return it."
+        "compiled in this release. Work on a copy (WEIGHTS.copy()) and return it.",
     ),
     "prints": (
         "trace_refused.py",
         "prints",
         "print() in print(x.sum()); it is a fallback statement: it has to happen at every call, and a "
         "compiled function would do it never. Move it to the caller, or leave it out of the compiled "
-        "function."
+        "function.",
     ),
     "opens": (
         "trace_refused.py",
         "opens",
         "open() in open('/dev/null'); it is a fallback statement: it has to happen at every call, and a "
         "compiled function would do it never. Move it to the caller, or leave it out of the compiled "
-        "function."
+        "function.",
     ),
     "takes_time": (
         "trace_refused.py",
         "takes_time",
         "time.perf_counter() in time.perf_counter(); it is a fallback statement: it has to happen at every "
         "call, and a compiled function would do it never. Move it to the caller, or leave it out of the "
-        "compiled function."
+        "compiled function.",
     ),
     "logs": (
         "trace_refused.py",
         "logs",
         "logging.info() in logging.info('called'); it is a fallback statement: it has to happen at every "
         "call, and a compiled function would do it never. Move it to the caller, or leave it out of the "
-        "compiled function."
+        "compiled function.",
     ),
     "draws": (
         "trace_refused.py",
         "draws",
         "a random draw in np.random.rand(5); it is a fallback statement: it has to happen at every call, and "
         "a compiled function would do it never. Move it to the caller, or leave it out of the compiled "
-        "function."
+        "function.",
     ),
     "draws_with_generator": (
         "trace_refused.py",
         "draws_with_generator",
         "a random draw in rng.standard_normal(5); it is a fallback statement: it has to happen at every "
         "call, and a compiled function would do it never. Move it to the caller, or leave it out of the "
-        "compiled function."
+        "compiled function.",
     ),
     "draws_in_python": (
         "trace_refused.py",
         "draws_in_python",
         "random.random() in random.random(); it is a fallback statement: it has to happen at every call, and "
         "a compiled function would do it never. Move it to the caller, or leave it out of the compiled "
-        "function."
+        "function.",
     ),
     "collects": (
         "trace_refused.py",
         "collects",
         "OUTER_LIST.append() on something outside of the function; it would happen only once, while tracing. "
-        "Return the value, and collect it at the caller."
+        "Return the value, and collect it at the caller.",
     ),
     "stores": (
         "trace_refused.py",
         "stores",
         "assigning an item of OUTER_TABLE; it lives outside of the function, and the change would happen "
-        "only once, while tracing. Return the value, and keep it at the caller."
+        "only once, while tracing. Return the value, and keep it at the caller.",
     ),
     "counts": (
         "trace_refused.py",
         "counts",
         "assigning the global COUNTER; it would happen only once, while tracing. Return the value, and "
-        "assign it at the caller."
+        "assign it at the caller.",
     ),
     "remembers": (
         "trace_helpers.py",
         "remember",
         "self.history.append() on something outside of the function; it would happen only once, while "
-        "tracing. Return the value, and collect it at the caller."
+        "tracing. Return the value, and collect it at the caller.",
     ),
     "changes": (
         "trace_helpers.py",
         "change",
         "assigning self.bias; objects are only read in a compiled function. Return the value, and assign it "
-        "at the caller."
+        "at the caller.",
     ),
     "makes_object": (
         "trace_refused.py",
         "makes_object",
         "making a Model object; objects are only read in a compiled function. Make it at the caller and pass "
-        "it in, or use plain arrays and tuples."
+        "it in, or use plain arrays and tuples.",
     ),
     "generates": (
         "trace_refused.py",
         "generates",
-        "inner() uses yield; generators are not compiled. Return arrays, or leave it out of the compiled "
-        "function."
+        "inner() uses yield; generators are not compiled. Return arrays, or leave it out of the compiled function.",
     ),
     "catches": (
         "trace_refused.py",
         "catches",
         "try/except as control flow (IndexError: index 50 is out of bounds for axis 0 with size 5); whether "
         "a compiled function raises is decided when it runs. Test the condition with an if on sizes, or "
-        "leave it out of the compiled function."
+        "leave it out of the compiled function.",
     ),
     "recurses": (
         "trace_helpers.py",
         "recursive",
         "calling recursive() from within itself; recursion is not compiled. Write it as a loop, or leave it "
-        "out of the compiled function."
+        "out of the compiled function.",
     ),
     "defines_class": (
         "trace_refused.py",
         "defines_class",
-        "a class statement; it has no meaning in a compiled function. Leave it out of the compiled function."
+        "a class statement; it has no meaning in a compiled function. Leave it out of the compiled function.",
     ),
     "matches": (
         "trace_refused.py",
         "matches",
-        "a match statement; it has no meaning in a compiled function. Leave it out of the compiled function."
+        "a match statement; it has no meaning in a compiled function. Leave it out of the compiled function.",
     ),
     "deletes_attribute": (
         "trace_refused.py",
         "deletes_attribute",
-        "del model.bias; objects are only read in a compiled function. Leave it out of the compiled function."
+        "del model.bias; objects are only read in a compiled function. Leave it out of the compiled function.",
     ),
     "gathers": (
         "trace_refused.py",
         "gathers",
-        "indexing with an array; gathers are not compiled in this release. Leave it out of the compiled "
-        "function."
+        "indexing with an array; gathers are not compiled in this release. Leave it out of the compiled function.",
     ),
     "compresses": (
         "trace_refused.py",
         "compresses",
         "indexing with a boolean mask; the size of its result depends on the elements. Use np.where, or "
-        "assign through the mask (x[mask] = value)."
+        "assign through the mask (x[mask] = value).",
     ),
     "finds": (
         "trace_refused.py",
         "finds",
-        "np.where with one argument; the size of its result depends on the elements. Use np.where(condition, "
-        "x, y)."
+        "np.where with one argument; the size of its result depends on the elements. Use np.where(condition, x, y).",
     ),
     "masked_array_assignment": (
         "trace_refused.py",
         "masked_array_assignment",
         "assigning an array through a boolean mask; which element goes where depends on the mask's elements. "
-        "Use np.where(mask, values, x)."
+        "Use np.where(mask, values, x).",
     ),
     "sorts": (
         "trace_refused.py",
         "sorts",
-        "np.sort(); this NumPy function has no rule. Leave it out of the compiled function."
+        "np.sort(); this NumPy function has no rule. Leave it out of the compiled function.",
     ),
     "accumulates": (
         "trace_refused.py",
         "accumulates",
-        "np.cumsum(); this NumPy function has no rule. Leave it out of the compiled function."
+        "np.cumsum(); this NumPy function has no rule. Leave it out of the compiled function.",
     ),
     "sorts_as_method": (
         "trace_refused.py",
         "sorts_as_method",
-        "np.argsort(); this NumPy function has no rule. Leave it out of the compiled function."
+        "np.argsort(); this NumPy function has no rule. Leave it out of the compiled function.",
     ),
     "multiplies_accumulating": (
         "trace_refused.py",
         "multiplies_accumulating",
-        "np.multiply.accumulate; there is no rule for it. Leave it out of the compiled function."
+        "np.multiply.accumulate; there is no rule for it. Leave it out of the compiled function.",
     ),
     "takes_item": (
         "trace_refused.py",
         "takes_item",
         ".item() of a traced array, float64[]; its elements are known only when the compiled function runs. "
-        "Use np.where for a choice between values, or leave the branch or loop out of the compiled function."
+        "Use np.where for a choice between values, or leave the branch or loop out of the compiled function.",
     ),
     "takes_float": (
         "trace_refused.py",
         "takes_float",
         "the float value of a traced array, float64[]; its elements are known only when the compiled "
         "function runs. Use np.where for a choice between values, or leave the branch or loop out of the "
-        "compiled function."
+        "compiled function.",
     ),
     "formats": (
         "trace_refused.py",
         "formats",
         "formatting x into a string; its elements are known only when the compiled function runs. Format it "
-        "at the caller."
+        "at the caller.",
     ),
     "masked_ufunc": (
         "trace_refused.py",
         "masked_ufunc",
-        "np.sqrt(where=...); elements that are left out keep what was in memory. Use np.where."
+        "np.sqrt(where=...); elements that are left out keep what was in memory. Use np.where.",
     ),
     "masked_sum": (
         "trace_refused.py",
         "masked_sum",
-        "np.sum(where=...); there is no rule for masked reductions. Use np.where on the operand."
+        "np.sum(where=...); there is no rule for masked reductions. Use np.where on the operand.",
     ),
     "initial_value": (
         "trace_refused.py",
         "initial_value",
-        "np.max(initial=...); there is no rule for a start value. Combine it with the result instead."
+        "np.max(initial=...); there is no rule for a start value. Combine it with the result instead.",
     ),
     "fortran_order": (
         "trace_refused.py",
         "fortran_order",
-        'np.reshape(order=\'F\'); only C order has a rule. Use order="C".'
+        "np.reshape(order='F'); only C order has a rule. Use order=\"C\".",
     ),
     "weighted_average": (
         "trace_refused.py",
         "weighted_average",
         "np.average with weights; it raises ZeroDivisionError where the weights sum to zero, which depends "
-        "on the elements. Write (a * w).sum(axis) / w.sum(axis)."
+        "on the elements. Write (a * w).sum(axis) / w.sum(axis).",
     ),
     "spectral_norm": (
         "trace_refused.py",
         "spectral_norm",
         "np.linalg.norm(ord=2) of a matrix; it needs a singular value decomposition. Leave it out of the "
-        "compiled function."
+        "compiled function.",
     ),
     "solves": (
         "trace_refused.py",
         "solves",
-        "np.linalg.inv(); this NumPy function has no rule. Leave it out of the compiled function."
+        "np.linalg.inv(); this NumPy function has no rule. Leave it out of the compiled function.",
     ),
     "makes_complex": (
         "trace_refused.py",
         "makes_complex",
         "a value of dtype complex128; only booleans, integers and floats of up to 64 bits are compiled in "
-        "this release. Convert it, or leave it out of the compiled function."
+        "this release. Convert it, or leave it out of the compiled function.",
     ),
     "makes_object_array": (
         "trace_refused.py",
         "makes_object_array",
         "a value of dtype object; only booleans, integers and floats of up to 64 bits are compiled in this "
-        "release. Convert it, or leave it out of the compiled function."
+        "release. Convert it, or leave it out of the compiled function.",
     ),
     "multiplies_matrices_of_rank_three": (
         "trace_refused.py",
         "multiplies_matrices_of_rank_three",
-        "np.dot of ranks 3 and 3; only vectors and matrices have a rule. Use np.matmul, or reshape to "
-        "matrices."
+        "np.dot of ranks 3 and 3; only vectors and matrices have a rule. Use np.matmul, or reshape to matrices.",
     ),
     "unknown_keyword": (
         "trace_refused.py",
         "unknown_keyword",
         "np.mean called with <array float64[x.0]>, axis=0, banana=1; its rule does not take this (got an "
         "unexpected keyword argument 'banana'). Leave the keyword out, or leave the call out of the compiled "
-        "function."
+        "function.",
     ),
 }
 

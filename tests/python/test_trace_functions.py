@@ -1,5 +1,6 @@
 """Python around the arrays: helpers, closures, methods, loops over plain values, scalars, guards."""
 
+# ruff: noqa: PLW0108, PLR0917
 from __future__ import annotations
 
 import functools
@@ -14,11 +15,10 @@ import pytest
 import trace_helpers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from trace_cases import check, close, raises_like_numpy, run_program
-
 from tilewright import TraceError
 from tilewright.trace import trace
 from tilewright.trace.source import source_of
+from trace_cases import check, close, raises_like_numpy, run_program
 
 X = np.arange(12.0).reshape(4, 3) / 7
 Y = np.linspace(-2, 2, 7)
@@ -212,8 +212,7 @@ def test_loops_over_plain_values_unroll() -> None:
             if power == 1:
                 continue
             total += c * x**power
-        else:
-            total = total * 2
+        total = total * 2
         k = 0
         while True:
             k += 1
@@ -347,7 +346,12 @@ COMPOSITES = [
 @pytest.mark.parametrize("number", range(len(COMPOSITES)))
 def test_numpy_composites_have_rules_or_are_followed(number: int) -> None:
     for x in (X, X.astype(np.float32)):
-        check(COMPOSITES[number], x, others=[(np.ones((5, 6)),), (x[:3],)], compare=lambda a, b, x=x: all_close(a, b, x.dtype))
+        check(
+            COMPOSITES[number],
+            x,
+            others=[(np.ones((5, 6)),), (x[:3],)],
+            compare=lambda a, b, x=x: all_close(a, b, x.dtype),
+        )
 
 
 def all_close(got: Any, expected: Any, dtype: Any) -> None:
@@ -386,7 +390,10 @@ def test_a_decorated_function_is_found() -> None:
 
 def test_without_source_the_protocols_trace(tmp_path: Any) -> None:
     namespace: dict[str, Any] = {"np": np, "softmax": softmax}
-    exec("def f(x, a):\n    y = np.exp(-x) * a\n    y += 1\n    return softmax(y).sum(axis=0) + len(x), x.shape[0]", namespace)
+    exec(
+        "def f(x, a):\n    y = np.exp(-x) * a\n    y += 1\n    return softmax(y).sum(axis=0) + len(x), x.shape[0]",
+        namespace,
+    )
     traced = check(namespace["f"], Y, 2.0)
     assert traced.traced_by == "protocols"
     exec("def g(x):\n    return x if x.sum() > 0 else -x", namespace)
@@ -509,7 +516,9 @@ def test_random_expressions(body: str, dtypes: list[str], shape: tuple[int, int]
     try:
         check(f, *args, others=[make(6, 4), make(1, shape[1]), make(shape[0], 1)], compare=nearly_same)
     except TraceError as error:
-        assert "exactly" in str(error) or "exponent" in str(error) or "half" in str(error) or "float16" in str(error), error
+        assert "exactly" in str(error) or "exponent" in str(error) or "half" in str(error) or "float16" in str(error), (
+            error
+        )
     finally:
         del linecache.cache[name]
 
@@ -520,7 +529,9 @@ def nearly_same(got: Any, expected: Any) -> None:
         assert type(a) is type(b) or isinstance(b, (np.ndarray, np.generic))
         assert np.asarray(a).dtype == np.asarray(b).dtype and np.shape(a) == np.shape(b)
         tolerance = 1e-4 if np.asarray(b).dtype in (np.float32, np.float16) else 1e-10
-        np.testing.assert_allclose(np.asarray(a).astype(float), np.asarray(b).astype(float), rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(
+            np.asarray(a).astype(float), np.asarray(b).astype(float), rtol=tolerance, atol=tolerance
+        )
 
 
 assert isinstance(kmeans, types.FunctionType)

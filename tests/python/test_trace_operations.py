@@ -52,12 +52,79 @@ def arrays(draw: Any, dtypes: list[str] = DTYPES, max_rank: int = 3, shape: tupl
     return array
 
 
-UNARY = """negative positive absolute sign sqrt square reciprocal exp exp2 expm1 log log2 log10 log1p sin cos tan sinh
-cosh tanh arcsin arccos arctan floor ceil trunc rint isnan isinf isfinite signbit logical_not invert fabs degrees
-radians deg2rad rad2deg conjugate""".split()
-BINARY = """add subtract multiply divide floor_divide remainder power arctan2 hypot maximum minimum fmax fmin copysign
-equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor bitwise_and bitwise_or
-bitwise_xor left_shift right_shift mod true_divide""".split()
+UNARY = [
+    "negative",
+    "positive",
+    "absolute",
+    "sign",
+    "sqrt",
+    "square",
+    "reciprocal",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "floor",
+    "ceil",
+    "trunc",
+    "rint",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "signbit",
+    "logical_not",
+    "invert",
+    "fabs",
+    "degrees",
+    "radians",
+    "deg2rad",
+    "rad2deg",
+    "conjugate",
+]
+BINARY = [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "floor_divide",
+    "remainder",
+    "power",
+    "arctan2",
+    "hypot",
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "copysign",
+    "equal",
+    "not_equal",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "left_shift",
+    "right_shift",
+    "mod",
+    "true_divide",
+]
 
 
 def numpy_computes(function: Any, *args: Any) -> bool:
@@ -117,7 +184,9 @@ def test_binary_ufunc_broadcasts_and_promotes_as_numpy(name: str, x: Any, y: Any
 @given(x=arrays(max_rank=2), data=st.data())
 def test_python_numbers_are_weak(name: str, x: Any, data: Any) -> None:
     ufunc = getattr(np, name)
-    number = data.draw(st.sampled_from([0, 1, 2, -1, 3, 200, 300, 70000, 2**40, 0.5, -1.5, np.inf, np.nan, True, False, -0.0, 1e300]))
+    number = data.draw(
+        st.sampled_from([0, 1, 2, -1, 3, 200, 300, 70000, 2**40, 0.5, -1.5, np.inf, np.nan, True, False, -0.0, 1e300])
+    )
 
     def constant_right(x):
         return ufunc(x, number)
@@ -132,7 +201,9 @@ def test_python_numbers_are_weak(name: str, x: Any, data: Any) -> None:
         return ufunc(n, x)
 
     for function, args in ((constant_right, (x,)), (constant_left, (x,)), (f, (x, number)), (g, (x, number))):
-        if integer_power(name, *((x, np.int64(1)) if args == (x,) else (x, x))) or (name == "power" and x.dtype.kind in "iub"):
+        if integer_power(name, *((x, np.int64(1)) if args == (x,) else (x, x))) or (
+            name == "power" and x.dtype.kind in "iub"
+        ):
             continue
         if numpy_computes(function, *args):
             check(function, *args)
@@ -185,7 +256,11 @@ def test_where(c: Any, x: Any, y: Any, n: Any) -> None:
 
 
 @COMMON
-@given(x=arrays(max_rank=2), low=st.sampled_from([None, 0, -1, 1.5, 300, -0.0]), high=st.sampled_from([None, 2, 100, 0.5, np.nan]))
+@given(
+    x=arrays(max_rank=2),
+    low=st.sampled_from([None, 0, -1, 1.5, 300, -0.0]),
+    high=st.sampled_from([None, 2, 100, 0.5, np.nan]),
+)
 def test_clip(x: Any, low: Any, high: Any) -> None:
     def f(x):
         return np.clip(x, low, high)
@@ -222,7 +297,9 @@ def finite(x: Any) -> Any:
 AXES: list[Any] = [None, 0, -1, (0, 1), (1,), (-1, 0), ()]
 
 
-@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "ptp", "count_nonzero"])
+@pytest.mark.parametrize(
+    "name", ["sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "ptp", "count_nonzero"]
+)
 @pytest.mark.parametrize("axis", AXES, ids=str)
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(x=arrays(shape=(5, 3, 2)), keepdims=st.booleans())
@@ -297,7 +374,9 @@ def test_matrix_norm(ord: Any) -> None:
 
 
 def close_all(got: Any, expected: Any) -> None:
-    for a, b in zip(got if isinstance(got, tuple) else (got,), expected if isinstance(expected, tuple) else (expected,), strict=True):
+    for a, b in zip(
+        got if isinstance(got, tuple) else (got,), expected if isinstance(expected, tuple) else (expected,), strict=True
+    ):
         assert np.asarray(a).dtype == np.asarray(b).dtype and np.shape(a) == np.shape(b)
         np.testing.assert_allclose(a, b, rtol=1e-5 if np.asarray(b).dtype == np.float32 else 1e-12)
 
@@ -321,7 +400,16 @@ def test_dot_inner_outer_vdot() -> None:
     x, y, m = np.arange(5.0), np.arange(5.0) + 1, np.arange(15.0).reshape(3, 5)
 
     def f(x, y, m):
-        return np.dot(x, y), x.dot(y), np.dot(m, x), np.inner(x, y), np.inner(m, x), np.vdot(m, m), np.outer(x, y), m.dot(m.T)
+        return (
+            np.dot(x, y),
+            x.dot(y),
+            np.dot(m, x),
+            np.inner(x, y),
+            np.inner(m, x),
+            np.vdot(m, m),
+            np.outer(x, y),
+            m.dot(m.T),
+        )
 
     traced = check(f, x, y, m, compare=close_all)
     # A product of vectors is a sum, so that it fuses with what makes them.
@@ -334,7 +422,12 @@ def test_nan_to_num_isclose(dtype: str) -> None:
     x = x.astype(dtype) if dtype in FLOATS else np.arange(5).astype(dtype)
 
     def f(x):
-        return np.nan_to_num(x), np.nan_to_num(x, nan=2.0, posinf=3.0), np.isclose(x, 1.0), np.isclose(x, x, equal_nan=True)
+        return (
+            np.nan_to_num(x),
+            np.nan_to_num(x, nan=2.0, posinf=3.0),
+            np.isclose(x, 1.0),
+            np.isclose(x, x, equal_nan=True),
+        )
 
     check(f, x)
 

@@ -13,7 +13,6 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "oracle"))
 
 from evaluate import GuardFailed, evaluate
-
 from tilewright.trace import Result, Traced, trace
 
 
@@ -21,7 +20,11 @@ def run_program(traced: Traced, args: Sequence[Any], kwargs: dict[str, Any] | No
     """The result of a call as the program has it, in the structure that the function returns."""
     leaves = evaluate(traced.program_text, traced.inputs(args, kwargs or {})) if traced.program_text else ()
     flat = iter(leaves if isinstance(leaves, tuple) else (leaves,))
-    names = traced.program_text.splitlines()[-1].removeprefix("return ").strip("(),").split(", ") if traced.program_text else []
+    names = (
+        traced.program_text.splitlines()[-1].removeprefix("return ").strip("(),").split(", ")
+        if traced.program_text
+        else []
+    )
     by_name = dict(zip(names, flat, strict=True))
 
     def restore(item: Any) -> Any:
@@ -50,7 +53,7 @@ def same_bits(got: Any, expected: Any) -> None:
             same_bits(got[key], expected[key])
         return
     if not isinstance(expected, (np.ndarray, np.generic)):
-        assert type(got) is type(expected) and (got == expected or (got != got and expected != expected))
+        assert type(got) is type(expected) and (got == expected or repr(got) == repr(expected) == "nan")
         return
     a, b = np.asarray(got), np.asarray(expected)
     assert a.dtype == b.dtype, f"{a.dtype} is not {b.dtype}"
@@ -73,7 +76,11 @@ def close(got: Any, expected: Any, dtype: Any = np.float64) -> None:
 
 
 def check(
-    function: Callable[..., Any], *args: Any, others: Sequence[Sequence[Any]] = (), compare: Any = same_bits, **kwargs: Any
+    function: Callable[..., Any],
+    *args: Any,
+    others: Sequence[Sequence[Any]] = (),
+    compare: Any = same_bits,
+    **kwargs: Any,
 ) -> Traced:
     """Trace one call; the program answers it, and each of `others` that its guards admit, as NumPy does."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -100,7 +107,9 @@ def raises_like_numpy(function: Callable[..., Any], *args: Any) -> None:
         try:
             trace(function, args)
         except Exception as error:
-            assert isinstance(error, type(expected)) or isinstance(expected, type(error)), f"{error!r}, not {expected!r}"
+            assert isinstance(error, type(expected)) or isinstance(expected, type(error)), (
+                f"{error!r}, not {expected!r}"
+            )
         else:
             raise AssertionError(f"the trace accepts what raises {expected!r}")
 

@@ -52,9 +52,7 @@ def no_rule(tracer: Tracer, function: Any) -> Exception:
     module = getattr(function, "__module__", "") or "numpy"
     public = ".".join(part for part in module.split(".") if not part.startswith("_"))
     name = f"{public.replace('numpy', 'np', 1)}.{getattr(function, '__name__', function)}"
-    return tracer.error(
-        f"{name}()", "this NumPy function has no rule", "Leave it out of the compiled function.", name
-    )
+    return tracer.error(f"{name}()", "this NumPy function has no rule", "Leave it out of the compiled function.", name)
 
 
 def _call_text(args: Sequence[Any], kwargs: dict[str, Any]) -> str:

@@ -186,7 +186,9 @@ def copyto(tracer: Tracer, dst: Any, src: Any, casting: str = "same_kind", where
                            "Make the array inside of the function with np.empty.", "copyto")  # fmt: skip
     source = operand_of(tracer, src)
     if not np.can_cast(dtype_of(source), dst.dtype, casting):  # type: ignore[arg-type]
-        raise TypeError(f"Cannot cast scalar from {dtype_of(source)!r} to {dst.dtype!r} according to the rule '{casting}'")
+        raise TypeError(
+            f"Cannot cast scalar from {dtype_of(source)!r} to {dst.dtype!r} according to the rule '{casting}'"
+        )
     old = dst.read()
     new = cast(tracer, to_value(tracer, source), dst.dtype)
     operands = [shape_of(source), dst.sizes]

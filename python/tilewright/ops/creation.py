@@ -1,5 +1,7 @@
 """Arrays made inside of the function: zeros, full, arange, linspace, array of items."""
 
+# The signatures are NumPy's own.
+# ruff: noqa: PLR0917
 from __future__ import annotations
 
 import math
@@ -86,7 +88,9 @@ def _like(fill: int | None) -> Any:
         kept = array.dtype if dtype is None else check_dtype(tracer, dtype)
         sizes = array.sizes if shape is None else _shape(tracer, shape)
         operand = operand_of(tracer, fill_value)
-        value = cast(tracer, to_value(tracer, operand), kept) if is_symbolic(operand) else to_value(tracer, operand, kept)
+        value = (
+            cast(tracer, to_value(tracer, operand), kept) if is_symbolic(operand) else to_value(tracer, operand, kept)
+        )
         return SymArray(tracer, Storage(broadcast(tracer, value, tuple(tracer.resolve(s) for s in sizes))))
 
     return handler
@@ -175,7 +179,9 @@ def stack(tracer: Tracer, arrays: Any, axis: int = 0, out: Any = None, *, dtype:
 
 
 @rule(np.concatenate)
-def concatenate(tracer: Tracer, arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, **others: Any) -> Any:
+def concatenate(
+    tracer: Tracer, arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, **others: Any
+) -> Any:
     parts: list[Any] = [as_array(tracer, a) for a in arrays]
     if not parts:
         raise ValueError("need at least one array to concatenate")
@@ -274,10 +280,10 @@ def arange(tracer: Tracer, *args: Any, dtype: Any = None, **others: Any) -> Any:
         value = SymArray(tracer, Storage(cast(tracer, steps, kept)))
         if step != 1:
             value = apply_ufunc(tracer, np.multiply, (value, kept.type(step)))
-        if isinstance(start, SymInt) or start != 0:
-            first = to_value(tracer, start, kept) if isinstance(start, SymInt) else kept.type(start)
-            other = SymArray.fresh(tracer, first) if isinstance(start, SymInt) else first
-            value = apply_ufunc(tracer, np.add, (value, other))
+        if isinstance(start, SymInt):
+            value = apply_ufunc(tracer, np.add, (value, SymArray.fresh(tracer, to_value(tracer, start, kept))))
+        elif start != 0:
+            value = apply_ufunc(tracer, np.add, (value, kept.type(start)))
         return _made(tracer, value.read())
     if kept.kind != "f":
         raise tracer.error(f"np.arange with dtype={kept} of these limits", "there is no rule for it",

@@ -1,5 +1,7 @@
 """Ufuncs: the loop is chosen by NumPy's own resolver, operands are cast to it, shapes are broadcast."""
 
+# The signatures are NumPy's own.
+# ruff: noqa: PLR0917
 from __future__ import annotations
 
 import math
@@ -31,14 +33,74 @@ from .registry import rule
 
 # Ufuncs that are operations of the program under NumPy's name.
 PROGRAM_UFUNCS = frozenset(
-    """add subtract multiply divide floor_divide remainder power negative positive absolute sign sqrt square
-    reciprocal exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh arcsin arccos arctan arctan2 hypot
-    floor ceil trunc rint maximum minimum fmax fmin isnan isinf isfinite signbit copysign equal not_equal less
-    less_equal greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or
-    bitwise_xor invert left_shift right_shift""".split()
+    [
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "floor_divide",
+        "remainder",
+        "power",
+        "negative",
+        "positive",
+        "absolute",
+        "sign",
+        "sqrt",
+        "square",
+        "reciprocal",
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "sin",
+        "cos",
+        "tan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "arcsin",
+        "arccos",
+        "arctan",
+        "arctan2",
+        "hypot",
+        "floor",
+        "ceil",
+        "trunc",
+        "rint",
+        "maximum",
+        "minimum",
+        "fmax",
+        "fmin",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "signbit",
+        "copysign",
+        "equal",
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "logical_not",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "invert",
+        "left_shift",
+        "right_shift",
+    ]
 )
 COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
 _ALWAYS_FOR_INTEGERS = {"isnan": False, "isinf": False, "isfinite": True}
+# The ufunc behind np.clip has no public name.
+_CLIP: np.ufunc = getattr(np, "_core").umath.clip  # noqa: B009
 _ANGLES = {
     "degrees": (180.0, math.pi), "rad2deg": (180.0, math.pi), "radians": (math.pi, 180.0), "deg2rad": (math.pi, 180.0),
 }  # fmt: skip
@@ -150,9 +212,7 @@ def _elementwise(
     return SymArray.fresh(tracer, _operation(tracer, name, values, result_dtype, shape))
 
 
-def _operation(
-    tracer: Tracer, name: str, values: list[Value], dtype: np.dtype[Any], shape: Sequence[Any]
-) -> Value:
+def _operation(tracer: Tracer, name: str, values: list[Value], dtype: np.dtype[Any], shape: Sequence[Any]) -> Value:
     if name in _ALWAYS_FOR_INTEGERS and values[0].dtype.kind in "biu":
         return full(tracer, _ALWAYS_FOR_INTEGERS[name], BOOL, shape)
     if values[0].dtype.kind in "biu" and name in _IDENTITY_FOR_INTEGERS:
@@ -215,9 +275,7 @@ def _power(tracer: Tracer, operands: list[Any], loop: Sequence[np.dtype[Any]], s
     return None
 
 
-def _compare_out_of_range(
-    tracer: Tracer, name: str, operands: list[Any], kinds: list[type | None]
-) -> SymArray | None:
+def _compare_out_of_range(tracer: Tracer, name: str, operands: list[Any], kinds: list[type | None]) -> SymArray | None:
     """NumPy compares an integer array with a Python integer that its dtype cannot hold: all True or all False."""
     if name not in COMPARISONS or int not in kinds:
         return None
@@ -301,7 +359,7 @@ def clip(
             return apply_ufunc(tracer, np.minimum, (array, high), out, **others)
         if high is None:
             return apply_ufunc(tracer, np.maximum, (array, low), out, **others)
-        return apply_ufunc(tracer, np._core.umath.clip, (array, low, high), out, **others)
+        return apply_ufunc(tracer, _CLIP, (array, low, high), out, **others)
 
 
 @rule(np.nan_to_num)

@@ -27,9 +27,7 @@ def _parse(array: SymArray, key: Any) -> tuple[list[Any], list[Size], bool]:
         _refuse_advanced(tracer, array, part)
     used = sum(1 for part in keys if part is not None and part is not Ellipsis)
     if used > array.ndim:
-        raise IndexError(
-            f"too many indices for array: array is {array.ndim}-dimensional, but {used} were indexed"
-        )
+        raise IndexError(f"too many indices for array: array is {array.ndim}-dimensional, but {used} were indexed")
     if sum(1 for part in keys if part is Ellipsis) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     if not any(part is Ellipsis for part in keys):
@@ -172,8 +170,12 @@ def _whole(rank: int) -> list[Slice]:
 def _covers(array: SymArray, target: SymArray) -> bool:
     """Whether `target` is all of `array`: x[...] = v and x[:] = v."""
     view = target.chain[-1]
-    return view.operation == "index" and view.attributes["index"] == _whole(array.ndim) and all(
-        array.tracer.resolve(a) == array.tracer.resolve(b) for a, b in zip(array.sizes, target.sizes, strict=True)
+    return (
+        view.operation == "index"
+        and view.attributes["index"] == _whole(array.ndim)
+        and all(
+            array.tracer.resolve(a) == array.tracer.resolve(b) for a, b in zip(array.sizes, target.sizes, strict=True)
+        )
     )
 
 

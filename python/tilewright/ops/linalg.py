@@ -1,5 +1,7 @@
 """Products and norms: matmul, dot, inner, outer, vdot, linalg.norm."""
 
+# The signatures are NumPy's own.
+# ruff: noqa: PLR0917
 from __future__ import annotations
 
 import math

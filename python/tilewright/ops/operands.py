@@ -199,7 +199,7 @@ def broadcast(tracer: Tracer, value: Value, shape: tuple[Size, ...]) -> Value:
 
 @lru_cache(maxsize=4096)
 def resolve_ufunc(
-    ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: np.dtype[Any] | None, casting: str
+    ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: np.dtype[Any] | None, casting: Any
 ) -> tuple[np.dtype[Any], ...]:
     """The dtypes of the loop that NumPy would run; Python numbers are given as int or float."""
     signature = None

@@ -1,5 +1,7 @@
 """Reductions: sum, prod, max, min, any, all, argmin, argmax and what NumPy builds from them."""
 
+# The signatures are NumPy's own.
+# ruff: noqa: PLR0917
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -71,9 +73,7 @@ def keep_dims(tracer: Tracer, value: Value, axes: Sequence[int], rank: int) -> V
     return tracer.add("index", (value,), {"index": items}, value.dtype, shape) if axes else value
 
 
-def finish(
-    tracer: Tracer, value: Value, axes: Sequence[int], rank: int, keepdims: Any, out: Any, name: str
-) -> Any:
+def finish(tracer: Tracer, value: Value, axes: Sequence[int], rank: int, keepdims: Any, out: Any, name: str) -> Any:
     keep = keepdims is not _NO_VALUE and bool(keepdims)
     if keep:
         value = keep_dims(tracer, value, axes, rank)
@@ -158,9 +158,7 @@ rule(np.all, method="all")(_logical("all"))
 
 
 def _arg_extreme(operation: str) -> Any:
-    def handler(
-        tracer: Tracer, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = _NO_VALUE
-    ) -> Any:
+    def handler(tracer: Tracer, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = _NO_VALUE) -> Any:
         from .shapes import reshape_value
 
         value = to_value(tracer, operand_of(tracer, a))

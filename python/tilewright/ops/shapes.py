@@ -1,5 +1,7 @@
 """Operations that only look at an array in another way: reshape, transpose, axes, broadcast_to."""
 
+# The signatures are NumPy's own.
+# ruff: noqa: PLR0917
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -78,7 +80,9 @@ def reshape(
             raise ValueError(message)
         tracer.require("!=", known, 0, "cannot reshape an array of this size", ValueError)
         known = tracer.resolve(known)
-        tracer.require("==", tracer.resolve(total).remainder(known), 0, "cannot reshape an array of this size", ValueError)
+        tracer.require(
+            "==", tracer.resolve(total).remainder(known), 0, "cannot reshape an array of this size", ValueError
+        )
         wanted[unknown[0]] = tracer.resolve(total).floor_divide(tracer.resolve(known))
     else:
         new_total = total_of(tracer, wanted)
@@ -168,7 +172,8 @@ def moveaxis(tracer: Tracer, a: Any, source: Any, destination: Any) -> Any:
     array = as_array(tracer, a)
     sources = [normalize_axis(k, array.ndim) for k in (source if isinstance(source, (tuple, list)) else (source,))]
     targets = [
-        normalize_axis(k, array.ndim) for k in (destination if isinstance(destination, (tuple, list)) else (destination,))
+        normalize_axis(k, array.ndim)
+        for k in (destination if isinstance(destination, (tuple, list)) else (destination,))
     ]
     if len(sources) != len(targets):
         raise ValueError("`source` and `destination` arguments must have the same number of elements")
@@ -189,7 +194,9 @@ def rollaxis(tracer: Tracer, a: Any, axis: Any, start: Any = 0) -> Any:
     return transpose(tracer, array, order)
 
 
-def index_view(tracer: Tracer, array: SymArray, items: list[Any], shape: Sequence[Size], is_scalar: bool = False) -> SymArray:
+def index_view(
+    tracer: Tracer, array: SymArray, items: list[Any], shape: Sequence[Size], is_scalar: bool = False
+) -> SymArray:
     if array.is_scalar:
         value = tracer.add("index", (array.read(),), {"index": items}, array.dtype, shape)
         return SymArray.fresh(tracer, value, is_scalar=is_scalar)

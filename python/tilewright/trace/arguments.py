@@ -198,7 +198,9 @@ class Inputs:
         return SymScalar(tracer, argument.program_value, value, frozenset({argument.name}))
 
 
-def _argument_value(tracer: Tracer, operation: str, name: str, dtype: np.dtype[Any], shape: list[Size] | tuple[()]) -> Value:
+def _argument_value(
+    tracer: Tracer, operation: str, name: str, dtype: np.dtype[Any], shape: list[Size] | tuple[()]
+) -> Value:
     value = tracer.add(operation, (), {}, dtype, shape)
     value.name = name
     return value

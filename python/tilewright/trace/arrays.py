@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .graph import NEWAXIS, NewAxis, Slice, Value
-from .scalars import SymInt, Symbolic
+from .scalars import Symbolic, SymInt
 from .sizes import Size
 
 if TYPE_CHECKING:
@@ -138,9 +138,7 @@ class SymArray(Symbolic):
         items = view.attributes["index"]
         if any(isinstance(item, NewAxis) for item in items):
             kept = [item for item in items if not isinstance(item, Size)]
-            drop = [
-                Size.constant(0) if isinstance(item, NewAxis) else Slice(Size.constant(0), 1) for item in kept
-            ]
+            drop = [Size.constant(0) if isinstance(item, NewAxis) else Slice(Size.constant(0), 1) for item in kept]
             shape = [n for n, item in zip(inner.shape, kept, strict=True) if not isinstance(item, NewAxis)]
             inner = tracer.add("index", (inner,), {"index": drop}, inner.dtype, shape)
             items = [item for item in items if not isinstance(item, NewAxis)]

@@ -31,16 +31,82 @@ _STATEMENTS_OF_THE_CALL: dict[Any, str] = {
     vars: "vars()", __import__: "__import__()",
 }  # fmt: skip
 _EFFECT_MODULES = frozenset(
-    """time datetime random os sys io socket subprocess shutil pathlib logging warnings threading multiprocessing
-    asyncio urllib http requests tempfile pickle json csv gc secrets uuid getpass platform signal select""".split()
+    [
+        "time",
+        "datetime",
+        "random",
+        "os",
+        "sys",
+        "io",
+        "socket",
+        "subprocess",
+        "shutil",
+        "pathlib",
+        "logging",
+        "warnings",
+        "threading",
+        "multiprocessing",
+        "asyncio",
+        "urllib",
+        "http",
+        "requests",
+        "tempfile",
+        "pickle",
+        "json",
+        "csv",
+        "gc",
+        "secrets",
+        "uuid",
+        "getpass",
+        "platform",
+        "signal",
+        "select",
+    ]
 )
 _PURE_MODULES = frozenset(
-    """math cmath builtins operator _operator itertools functools _functools collections _collections numbers string
-    re copy typing dataclasses enum fractions decimal statistics""".split()
+    [
+        "math",
+        "cmath",
+        "builtins",
+        "operator",
+        "_operator",
+        "itertools",
+        "functools",
+        "_functools",
+        "collections",
+        "_collections",
+        "numbers",
+        "string",
+        "re",
+        "copy",
+        "typing",
+        "dataclasses",
+        "enum",
+        "fractions",
+        "decimal",
+        "statistics",
+    ]
 )
 _MUTATORS = frozenset(
-    """append extend insert pop remove clear update add setdefault sort reverse popitem discard __setitem__
-    __delitem__ appendleft popleft""".split()
+    [
+        "append",
+        "extend",
+        "insert",
+        "pop",
+        "remove",
+        "clear",
+        "update",
+        "add",
+        "setdefault",
+        "sort",
+        "reverse",
+        "popitem",
+        "discard",
+        "__setitem__",
+        "__delitem__",
+        "appendleft",
+        "popleft",
+    ]
 )
 
 
@@ -169,7 +235,7 @@ class Calls:
             raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")
         if isinstance(function, (operator.itemgetter, operator.attrgetter)):
             return function(*args, **kwargs)
-        call_method = getattr(type(function), "__call__", None)
+        call_method = getattr(type(function), "__call__", None)  # noqa: B004
         if isinstance(call_method, types.FunctionType):
             return self.call_function(call_method, [function, *args], kwargs)
         if isinstance(function, types.MethodDescriptorType):
@@ -245,7 +311,12 @@ class Calls:
             if is_symbolic(args):
                 return scalar_constructor(self.tracer, cls, *args)
             return cls(*args, **kwargs)
-        if issubclass(cls, BaseException) or cls.__module__.split(".")[0] in ("numpy", "builtins", "functools", "itertools"):
+        if issubclass(cls, BaseException) or cls.__module__.split(".")[0] in (
+            "numpy",
+            "builtins",
+            "functools",
+            "itertools",
+        ):
             return cls(*args, **kwargs)
         if cls.__module__.split(".")[0] in _PURE_MODULES or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
             return cls(*args, **kwargs)
@@ -366,7 +437,6 @@ class Calls:
 
     def _reduce(self, node: ast.Call, function: Any, items: Any, *initial: Any) -> Any:
         return functools.reduce(lambda a, b: self.call(node, function, [a, b], {}), items, *initial)
-
 
 
 _SPECIAL: dict[Any, str] = {

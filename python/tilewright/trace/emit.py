@@ -17,8 +17,41 @@ from .tracer import SizeGuard, Tracer
 
 # Words of the program's, the plan's and the schedule's text: a stage of this name would be read as one of them.
 RESERVED = frozenset(
-    """arg scalar guard function return for while if else do in range carry yield choose when where variant schedule
-    space result temp require version call library end newaxis inline true false nan inf""".split()
+    [
+        "arg",
+        "scalar",
+        "guard",
+        "function",
+        "return",
+        "for",
+        "while",
+        "if",
+        "else",
+        "do",
+        "in",
+        "range",
+        "carry",
+        "yield",
+        "choose",
+        "when",
+        "where",
+        "variant",
+        "schedule",
+        "space",
+        "result",
+        "temp",
+        "require",
+        "version",
+        "call",
+        "library",
+        "end",
+        "newaxis",
+        "inline",
+        "true",
+        "false",
+        "nan",
+        "inf",
+    ]
 )
 
 
@@ -133,9 +166,13 @@ class Emitter:
             if value.operation not in PLAIN_OPERATIONS:
                 if value.user_name:
                     base = value.user_name
-                elif value.operation in REDUCTIONS or value.operation == "matmul" or value.number in results:
-                    base = value.call_name
-                elif len(consumers.get(value.number, ())) > 1 and value.operation != "cast":
+                elif (
+                    value.operation in REDUCTIONS
+                    or value.operation == "matmul"
+                    or value.number in results
+                    or len(consumers.get(value.number, ())) > 1
+                    and value.operation != "cast"
+                ):
                     base = value.call_name
             if base:
                 name = self._unique(base, used)
@@ -210,7 +247,9 @@ class Emitter:
             attributes = self.attributes[value.number]
             operation = "const" if value.is_argument else value.operation
             line = f"{self.names[value.number]}: {value.dtype}[{shape}] = {operation}({operands})"
-            lines.append(line + (f" {{{attributes}}}" if attributes else "") + (f" @{value.line}" if value.line else ""))
+            lines.append(
+                line + (f" {{{attributes}}}" if attributes else "") + (f" @{value.line}" if value.line else "")
+            )
         return lines
 
     def _return(self) -> str:

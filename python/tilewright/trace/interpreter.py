@@ -4,6 +4,7 @@ Statements are here; expressions are in expressions.py, calls in calls.py. Contr
 one place each (`_branch`, `_loop`), where regions of the program will grow.
 """
 
+# ruff: noqa: PLR0917
 from __future__ import annotations
 
 import ast
@@ -330,7 +331,9 @@ class Interpreter(Expressions, Calls):
             k = starred[0]
             after = len(target.elts) - k - 1
             if len(items) < len(target.elts) - 1:
-                raise ValueError(f"not enough values to unpack (expected at least {len(target.elts) - 1}, got {len(items)})")
+                raise ValueError(
+                    f"not enough values to unpack (expected at least {len(target.elts) - 1}, got {len(items)})"
+                )
             middle = items[k : len(items) - after]
             items = [*items[:k], middle, *items[len(items) - after :]]
         if len(items) < len(target.elts):
@@ -493,7 +496,9 @@ class Interpreter(Expressions, Calls):
         arguments = node.args
         positional = [*arguments.posonlyargs, *arguments.args]
         defaults: dict[str, Any] = {}
-        for argument, default in zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True):
+        for argument, default in zip(
+            positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True
+        ):
             defaults[argument.arg] = self.evaluate(default)
         for argument, kw_default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
             if kw_default is not None:

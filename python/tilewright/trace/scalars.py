@@ -154,13 +154,12 @@ class SymInt(Symbolic):
         if isinstance(other, SymInt) or _is_int(other):
             mine, theirs = self.size, other.size if isinstance(other, SymInt) else Size.constant(other)
             left, right = (theirs, mine) if swapped else (mine, theirs)
-            if name in ("floordiv", "mod"):
-                if self.tracer.decide("==", right, 0):
-                    raise ZeroDivisionError("integer modulo by zero")
+            if name in ("floordiv", "mod") and self.tracer.decide("==", right, 0):
+                raise ZeroDivisionError("integer modulo by zero")
             return self._make(sizes(self.tracer.resolve(left), self.tracer.resolve(right)))
         if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
-            left, right = (other, self.as_float()) if swapped else (self.as_float(), other)
-            return getattr(operator, name)(left, right)
+            pair = (other, self.as_float()) if swapped else (self.as_float(), other)
+            return getattr(operator, name)(*pair)
         if isinstance(other, (Symbolic, np.ndarray, np.generic)):
             return _ufunc(self.tracer, ufunc, *((other, self) if swapped else (self, other)))
         if isinstance(other, (list, tuple, str, bytes)) and name == "mul":

@@ -6,10 +6,10 @@ A `Size` is immutable and normal: two expressions that are equal as polynomials 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Union
+from typing import TypeAlias
 
-Atom = Union[str, tuple[str, "Size", "Size"]]
-Monomial = tuple[Atom, ...]
+Atom: TypeAlias = "str | tuple[str, Size, Size]"
+Monomial: TypeAlias = "tuple[Atom, ...]"
 
 
 def _atom_text(atom: Atom) -> str:
@@ -65,9 +65,10 @@ class Size:
     def evaluate(self, environment: Mapping[str, int]) -> int:
         total = 0
         for monomial, coefficient in self.terms.items():
+            product = coefficient
             for atom in monomial:
-                coefficient *= _evaluate_atom(atom, environment)
-            total += coefficient
+                product *= _evaluate_atom(atom, environment)
+            total += product
         return total
 
     def atoms(self) -> set[Atom]:
@@ -122,7 +123,8 @@ class Size:
 
     def text_in_product(self) -> str:
         simple = len(self.terms) <= 1 and all(
-            coefficient > 0 and (not monomial or (coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], str)))
+            coefficient > 0
+            and (not monomial or (coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], str)))
             for monomial, coefficient in self.terms.items()
         )
         return str(self) if simple else f"({self})"
@@ -201,7 +203,7 @@ class Size:
             return Size.constant(1)
         if len(other.terms) != 1:
             return None
-        (divisor, coefficient), = other.terms.items()
+        ((divisor, coefficient),) = other.terms.items()
         terms: dict[Monomial, int] = {}
         for monomial, c in self.terms.items():
             rest = list(monomial)

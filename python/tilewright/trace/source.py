@@ -35,7 +35,11 @@ def source_of(function: types.FunctionType) -> FunctionNode | None:
             _MODULES.clear()
         _MODULES[key] = (tree, module_code)
     tree, module_code = _MODULES[key]
-    nodes = [node for node in _function_nodes(tree) if _first_line(node) == code.co_firstlineno and _name(node) == code.co_name]
+    nodes = [
+        node
+        for node in _function_nodes(tree)
+        if _first_line(node) == code.co_firstlineno and _name(node) == code.co_name
+    ]
     codes = [
         found
         for found in _code_objects(module_code)

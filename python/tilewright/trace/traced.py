@@ -125,10 +125,10 @@ def _fits(argument: Argument, value: Any, sizes: dict[str, int]) -> bool:
         sizes.update({f"{argument.name}.{k}": n for k, n in enumerate(value.shape)})
         return True
     if argument.weak:
-        kind = {"bool": bool, "int64": int, "float64": float}[argument.dtype]
+        kind: type = {"bool": bool, "int64": int, "float64": float}[argument.dtype]
         if type(value) is not kind:
             return False
-        if kind is int:
+        if isinstance(value, int) and kind is int:
             if not -(2**63) <= value < 2**63:
                 return False
             sizes[argument.name] = value
@@ -150,7 +150,9 @@ def _holds(guard: PythonGuard, value: Any) -> bool:
         return False
     # By text, so that -0.0 is not 0.0 and nan is nan.
     return value is guard.value or (
-        repr(value) == repr(guard.value) if isinstance(value, (float, complex, np.generic)) else bool(value == guard.value)
+        repr(value) == repr(guard.value)
+        if isinstance(value, (float, complex, np.generic))
+        else bool(value == guard.value)
     )
 
 
@@ -267,7 +269,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             return ("leaf", len(leaves) - 1)
         if isinstance(item, (tuple, list)) and is_symbolic(item):
             if type(item) is not tuple or item is not result:
-                reasons.append(f"it returns a {type(item).__name__}{' inside of another' if item is not result else ''}")
+                reasons.append(
+                    f"it returns a {type(item).__name__}{' inside of another' if item is not result else ''}"
+                )
             if type(item) not in (tuple, list):
                 # A named tuple keeps its class.
                 reasons.append(f"it returns a {type(item).__name__}")
@@ -275,7 +279,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if isinstance(item, dict) and is_symbolic(item):
             reasons.append("it returns a dict")
             return [dict, {key: collect(part) for key, part in item.items()}]
-        reasons.append("it returns None" if item is None else f"it returns a {type(item).__name__} that is not computed")
+        reasons.append(
+            "it returns None" if item is None else f"it returns a {type(item).__name__} that is not computed"
+        )
         return ("constant", item)
 
     shape = collect(result)
@@ -327,7 +333,9 @@ def _array_leaf(tracer: Tracer, item: SymArray) -> tuple[str, Value, str]:
         if item.is_scalar:
             return "scalar", _copy(tracer, value), ""
         root = value
-        while root.operation in VIEW_OPERATIONS and root.attributes.get("axes") == sorted(root.attributes.get("axes", [0, -1])):
+        while root.operation in VIEW_OPERATIONS and root.attributes.get("axes") == sorted(
+            root.attributes.get("axes", [0, -1])
+        ):
             root = root.operands[0]
         return ("argument" if not item.chain else "view"), value, owner.name
     root = value

@@ -1,5 +1,6 @@
 """The state of one trace: symbols and their values in the recorded call, guards, and the values made so far."""
 
+# ruff: noqa: PLR0917
 from __future__ import annotations
 
 import os
@@ -111,9 +112,7 @@ class Tracer:
     def error(self, asked: str, why: str, what_to_do: str, construct: str = "") -> TraceError:
         file, line, function = self.location()
         where = f"{file}:{line}, in {function}" if line else file or function
-        return TraceError(
-            f"{where}: {asked}; {why}.", what_to_do, file=file, line=line, construct=construct or asked
-        )
+        return TraceError(f"{where}: {asked}; {why}.", what_to_do, file=file, line=line, construct=construct or asked)
 
     @contextmanager
     def composite(self, name: str) -> Iterator[None]:
@@ -326,7 +325,9 @@ class Tracer:
             size = self.resolve(size)
         return self.value_of(size)
 
-    def require(self, operator: str, left: Size | int, right: Size | int, message: str, exception: type[Exception]) -> None:
+    def require(
+        self, operator: str, left: Size | int, right: Size | int, message: str, exception: type[Exception]
+    ) -> None:
         """Raise what NumPy would where the recorded call does not satisfy it; a guard for other calls."""
         if not self.decide(operator, left, right, message):
             raise exception(message)
