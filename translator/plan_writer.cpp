@@ -71,7 +71,7 @@ std::string plan_body(const Program& program, const Analysis& analysis, const st
         libraries_before(static_cast<int>(k));
         std::vector<std::string> names = kernels[k].argument_names;
         names.insert(names.end(), kernels[k].output_names.begin(), kernels[k].output_names.end());
-        out += "call " + kernels[k].name + " in \"K\" (" + joined(names) + ")\n";
+        out += "call " + kernels[k].name + " in \"" + kernels[k].name + "\" (" + joined(names) + ")\n";
     }
     libraries_before(static_cast<int>(kernels.size()));
     return out;
