@@ -64,7 +64,7 @@ class JitFunction(_face.Dispatcher):
         self._db = db
         self._only_stored = only_stored
         self._specializations: list[Specialization] = []
-        self._refused: dict[tuple[Any, ...], str] = {}
+        self._refused: dict[tuple[Any, ...], Error] = {}
         self._lock = threading.RLock()
         self._has_own_out = "out" in inspect.signature(function).parameters
 
@@ -204,7 +204,7 @@ class JitFunction(_face.Dispatcher):
             if self._strict:
                 raise
             logs.logger.warning("%s: %s NumPy runs it instead.", self.__name__, error)
-            self._refused[_call_key(args, kwargs)] = str(error)
+            self._refused[_call_key(args, kwargs)] = error
             return self._in_numpy(args, kwargs, out)
         return self._in_plan(specialization, bound, args, kwargs, out)
 
@@ -235,7 +235,7 @@ class JitFunction(_face.Dispatcher):
                 return specialization, bind(specialization.traced, specialization.program, args, kwargs)
         key = _call_key(args, kwargs)
         if key in self._refused:
-            raise TraceError(self._refused[key])
+            raise self._refused[key].with_traceback(None)
         with self._lock:
             for specialization in self._specializations:  # another thread may have been here
                 if specialization.traced.matches(args, kwargs):
@@ -243,7 +243,7 @@ class JitFunction(_face.Dispatcher):
             try:
                 return self._new_specialization(args, kwargs)
             except Error as error:
-                self._refused[key] = str(error)
+                self._refused[key] = error
                 raise
 
     def _new_specialization(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:

@@ -20,7 +20,7 @@ def explain_function(function: JitFunction, *, code: bool = False) -> str:
     parts += [explain_specialization(s, code=code) for s in function.specializations]
     if function._refused:
         parts.append("runs in NumPy:")
-        parts += [f"  {reason}" for reason in dict.fromkeys(function._refused.values())]
+        parts += [f"  {reason}" for reason in dict.fromkeys(map(str, function._refused.values()))]
     return "\n".join(parts)
 
 

@@ -301,7 +301,7 @@ def test_errstate_raise_runs_in_numpy():
     def divide(x, y):
         return x / y
 
-    x, y = np.ones(1000), np.zeros(1000)
+    x, y = np.ones(100_000), np.zeros(100_000)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         same(divide(x, y + 1), x)
@@ -309,7 +309,7 @@ def test_errstate_raise_runs_in_numpy():
         divide(x, y)
     misses = divide.misses
     with np.errstate(all="ignore"):
-        same(divide(x, y), np.full(1000, np.inf))
+        same(divide(x, y), np.full(100_000, np.inf))
     assert divide.misses == misses
 
 
@@ -514,7 +514,7 @@ def test_for_args_compiles_without_calling():
     s = f.for_args(np.arange(100.0))
     assert calls == []
     assert s.signature == "f(x: float64[:])"
-    assert s.space.startswith("tilewright-schedule 1") and s.stages[0]["loops"]
+    assert s.space.startswith("tilewright-space 1") and s.stages[0]["loops"]
     f(np.arange(100, dtype=np.float32))
     assert len(f.specializations) == 2
     with pytest.raises(tilewright.Error, match="there are 2 specializations"):

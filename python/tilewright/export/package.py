@@ -124,7 +124,7 @@ def _check_exportable(function: JitFunction, specializations: list[Specializatio
                     "Pass it as an argument of its own.",
                 )
     if function._refused and not options.allow_fallback:
-        reasons = "; ".join(dict.fromkeys(function._refused.values()))
+        reasons = "; ".join(dict.fromkeys(map(str, function._refused.values())))
         raise ExportError(f"{name}: some calls run in NumPy: {reasons}", "Give --allow-fallback to leave them out.")
 
 
