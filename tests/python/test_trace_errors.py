@@ -31,6 +31,11 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "matches": (X, "a"),
     "deletes_attribute": (X, MODEL),
     "gathers": (X, np.array([0, 1])),
+    "operates_on_object": (X, MODEL),
+    "compares_identity": (X, X),
+    "iterates_object": (X, MODEL),
+    "indexes_object": (X, MODEL),
+    "calls_super": (X, trace_refused.Child(X, 1.0)),
 }
 # function -> (file, the function in which it is, what follows "file:line, in function: ")
 EXPECTED: dict[str, tuple[str, str, str]] = {
@@ -384,6 +389,41 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
         "np.mean called with <array float64[x.0]>, axis=0, banana=1; its rule does not take this (got an "
         "unexpected keyword argument 'banana'). Leave the keyword out, or leave the call out of the compiled "
         "function.",
+    ),
+    "operates_on_object": (
+        "trace_refused.py",
+        "operates_on_object",
+        "x + model, with a Model object; only the attributes and methods of objects are followed. Pass what "
+        "it holds as arrays and numbers.",
+    ),
+    "iterates_object": (
+        "trace_refused.py",
+        "iterates_object",
+        "model, with a Model object; only the attributes and methods of objects are followed. Pass what it "
+        "holds as arrays and numbers.",
+    ),
+    "indexes_object": (
+        "trace_refused.py",
+        "indexes_object",
+        "model[0], with a Model object; only the attributes and methods of objects are followed. Pass what "
+        "it holds as arrays and numbers.",
+    ),
+    "raises_on_division": (
+        "trace_refused.py",
+        "raises_on_division",
+        "with np.errstate(divide='raise'); compiled code raises no floating-point errors. Leave it out, or "
+        "leave the function to NumPy.",
+    ),
+    "calls_super": (
+        "trace_refused.py",
+        "predict",
+        "super(); inherited methods are not followed through it. Call the method of the class by name.",
+    ),
+    "compares_identity": (
+        "trace_refused.py",
+        "compares_identity",
+        "x is y, the identity of two arrays; whether they are one object differs from call to call. Decide "
+        "it at the caller.",
     ),
 }
 

@@ -3,6 +3,7 @@
 # ruff: noqa: PLW0108, PLR0917
 from __future__ import annotations
 
+import enum
 import functools
 import math
 import sys
@@ -144,6 +145,71 @@ def test_methods_read_attributes_as_guarded_constants_and_hidden_arrays() -> Non
     np.testing.assert_array_equal(run_program(traced, (Y,)), model.predict(Y))
     model.bias = 0.75
     assert not traced.matches((Y,))
+
+
+class Mode(enum.Enum):
+    ROWS = 0
+    COLUMNS = 1
+
+
+class Config:
+    scale = 2.0
+    offsets = np.array([1.0, 2, 3])
+
+
+Point = namedtuple("Point", "x y")
+
+
+def test_objects_that_decide_are_guarded_by_identity() -> None:
+    def f(x, mode):
+        return x.sum(axis=0 if mode is Mode.ROWS else 1)
+
+    def g(x, mode):
+        return {Mode.ROWS: x, Mode.COLUMNS: x.T}[mode] * 2
+
+    for function in (f, g):
+        traced = check(function, X, Mode.ROWS)
+        assert traced.matches((X, Mode.ROWS)) and not traced.matches((X, Mode.COLUMNS))
+
+
+def test_one_object_at_two_places_is_guarded() -> None:
+    def f(x, first, second):
+        return x * first.bias - second.bias
+
+    one, two = (trace_helpers.Model(Y, bias) for bias in (1.5, 2.5))
+    traced = check(f, Y, one, one)
+    assert traced.matches((Y, one, one)) and not traced.matches((Y, one, two))
+    check(f, Y, one, two)
+
+
+def test_attributes_of_classes_and_named_tuples(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x, p):
+        a, b = p
+        return x * Config.scale + Config.offsets + a * p.y
+
+    traced = check(f, X, Point(2.0, X))
+    assert traced.matches((X, Point(3.0, X))) and not traced.matches((X, (3.0, X)))
+    monkeypatch.setattr(Config, "offsets", np.zeros(3))
+    np.testing.assert_array_equal(run_program(traced, (X, Point(2.0, X))), f(X, Point(2.0, X)))
+    monkeypatch.setattr(Config, "scale", 3.0)
+    assert not traced.matches((X, Point(2.0, X)))
+
+
+def test_a_rebound_helper_needs_another_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x):
+        return trace_helpers.scaled(x)
+
+    traced = check(f, X)
+    monkeypatch.setattr(trace_helpers, "scaled", lambda x: x + 1)
+    assert not traced.matches((X,))
+
+
+def test_isinstance_without_source_sees_an_array() -> None:
+    namespace: dict[str, Any] = {"np": np}
+    exec("def f(x):\n    return x * 2 if isinstance(x, np.ndarray) else x * 3", namespace)
+    exec("def g(x):\n    return x.sum() * 2 if isinstance(x.sum(), np.float64) else x * 3", namespace)
+    check(namespace["f"], Y)
+    check(namespace["g"], Y)
 
 
 def test_parameters_of_every_kind() -> None:

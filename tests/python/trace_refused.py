@@ -295,5 +295,37 @@ def unknown_keyword(x):
     return np.mean(x, axis=0, banana=1)  # here
 
 
+def operates_on_object(x, model):
+    return x + model  # here
+
+
+def iterates_object(x, model):
+    for part in model:  # here
+        x = x + part
+    return x
+
+
+def indexes_object(x, model):
+    return x * model[0]  # here
+
+
+def raises_on_division(x):
+    with np.errstate(divide="raise"):  # here
+        return 1 / x
+
+
+class Child(trace_helpers.Model):
+    def predict(self, x):
+        return super().predict(x)  # here
+
+
+def calls_super(x, child):
+    return child.predict(x)
+
+
+def compares_identity(x, y):
+    return x if x is y else x + y  # here
+
+
 def takes_anything(x):
     return x * 2

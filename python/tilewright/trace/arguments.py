@@ -77,6 +77,16 @@ class Inputs:
         entry = self.by_identity.get(id(value))
         return entry[1] if entry is not None and entry[0] is value else None
 
+    def is_object(self, value: Any) -> bool:
+        """Whether it is an object of a class that is not ours, NumPy's or Python's own container."""
+        return self.is_outer(value) and not isinstance(value, (list, dict, set, type))
+
+    def pin(self, value: Any) -> None:
+        """Its identity decides something: another object needs another program."""
+        path = self.path_of(value)
+        if path is not None and not isinstance(value, (list, dict)):
+            self._guard(path, "is", value, "its identity decides")
+
     def attribute(self, owner: Any, name: str, value: Any) -> Any:
         path = self.path_of(owner)
         return value if path is None else self.make(value, (*path, ("attribute", name)), is_parameter=False)
@@ -105,9 +115,13 @@ class Inputs:
         if isinstance(value, (types.ModuleType, types.BuiltinFunctionType, np.ufunc)):
             return value
         if isinstance(value, (types.FunctionType, type)):
-            if is_parameter or path[0][0] in ("closure", "closure_of"):
-                self._guard(path, "is", value)
+            self._guard(path, "is", value)
+            if isinstance(value, type) and value.__module__.split(".")[0] not in ("numpy", "builtins"):
+                self._remember(value, path)  # its attributes are guarded as they are read
             return value
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            self._guard(path, "length", (type(value), len(value)))
+            return type(value)(*(self.make(v, (*path, ("item", k)), is_parameter) for k, v in enumerate(value)))
         if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
             self._guard(path, "length", (type(value), len(value)))
             items = [self.make(v, (*path, ("item", k)), is_parameter) for k, v in enumerate(value)]
@@ -127,7 +141,12 @@ class Inputs:
         return value
 
     def _remember(self, value: Any, path: Path) -> None:
-        self.by_identity[id(value)] = (value, path)
+        entry = self.by_identity.get(id(value))
+        if entry is not None and entry[0] is value:
+            # Found at two places in this call: it must be one object at both in every call.
+            self._guard(path, "same", entry[1], "the same object as at another place")
+        else:
+            self.by_identity[id(value)] = (value, path)
 
     def _guard(self, path: Path, kind: str, value: Any, reason: str = "") -> None:
         self.tracer.python_guards[(path, kind)] = PythonGuard(path, kind, value, reason)

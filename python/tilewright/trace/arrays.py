@@ -203,6 +203,17 @@ class SymArray(Symbolic):
         sizes = ", ".join(str(self.tracer.resolve(size)) for size in self.sizes)
         return f"<array {self.dtype}[{sizes}]>"
 
+    @property
+    def __class__(self) -> Any:
+        # Without source, the function's own isinstance(x, np.ndarray) is asked.
+        if "interpreter" in self.tracer.cache:
+            return SymArray
+        return self.dtype.type if self.is_scalar else np.ndarray
+
+    @__class__.setter
+    def __class__(self, value: Any) -> None:
+        raise TypeError("__class__ of a traced array is fixed")
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)

@@ -151,6 +151,7 @@ class Calls:
         def evaluate(self, node: ast.expr) -> Any: ...
         def get_attribute(self, node: ast.AST, owner: Any, name: str) -> Any: ...
         def run_node(self, *args: Any) -> Any: ...
+        def refuse_object(self, node: ast.AST, *values: Any) -> None: ...
 
     # -- call expressions ----------------------------------------------------------------------------------
 
@@ -199,6 +200,9 @@ class Calls:
         handler = self._rule_for(function)
         if handler is not None:
             return call_numpy(self.tracer, function, args, kwargs)
+        if function is super:
+            raise self.error(node, "super()", "inherited methods are not followed through it",
+                             "Call the method of the class by name.")  # fmt: skip
         if isinstance(function, type):
             return self._call_class(node, function, args, kwargs)
         module = getattr(function, "__module__", None) or ""
@@ -213,6 +217,7 @@ class Calls:
         if module.split(".")[0] in _EFFECT_MODULES:
             raise self._refuse_effect(node, f"{module}.{getattr(function, '__name__', 'call')}()")
         if isinstance(function, types.FunctionType):
+            # What is not followed must not read objects behind our back.
             if module.split(".")[0] in _PURE_MODULES and module.split(".")[0] in sys.stdlib_module_names:
                 return function(*args, **kwargs)
             return self.call_function(function, args, kwargs)
@@ -335,6 +340,7 @@ class Calls:
         return getattr(self, name) if name is not None else None
 
     def _len(self, node: ast.Call, value: Any) -> Any:
+        self.refuse_object(node, value)
         if isinstance(value, SymArray):
             if not value.ndim:
                 raise TypeError("len() of unsized object")

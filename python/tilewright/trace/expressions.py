@@ -109,7 +109,19 @@ class Expressions:
     def _eval_BinOp(self, node: ast.BinOp) -> Any:
         left, right = self.evaluate(node.left), self.evaluate(node.right)
         self.at(node)
+        self.refuse_object(node, left, right)
         return _BINARY[type(node.op)](left, right)
+
+    def refuse_object(self, node: ast.AST, *values: Any) -> None:
+        """Operators of a user's class run code that would not be followed."""
+        for value in values:
+            if self.inputs.is_object(value):
+                raise self.error(
+                    node,
+                    f"{ast.unparse(node)}, with a {type(value).__name__} object",
+                    "only the attributes and methods of objects are followed",
+                    "Pass what it holds as arrays and numbers.",
+                )
 
     def in_place(self, node: ast.operator, left: Any, right: Any) -> Any:
         return _IN_PLACE[type(node)](left, right)
@@ -120,6 +132,7 @@ class Expressions:
     def _eval_UnaryOp(self, node: ast.UnaryOp) -> Any:
         operand = self.evaluate(node.operand)
         self.at(node)
+        self.refuse_object(node, operand if not isinstance(node.op, ast.Not) else None)
         if isinstance(node.op, ast.Not):
             return not self.truth(node.operand, operand, "the condition of a not")
         return _UNARY[type(node.op)](operand)
@@ -141,6 +154,13 @@ class Expressions:
         for position, (operation, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
             right = self.evaluate(right_node)
             self.at(node)
+            if isinstance(operation, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
+                if isinstance(operation, (ast.Is, ast.IsNot)):
+                    self._refuse_identity(node, left, right)
+                self.inputs.pin(left)
+                self.inputs.pin(right)
+            else:
+                self.refuse_object(node, left, right)
             if isinstance(operation, (ast.In, ast.NotIn)):
                 if isinstance(left, SymArray):
                     raise self.error(node, f"testing whether {ast.unparse(node.left)} is in something",
@@ -153,6 +173,12 @@ class Expressions:
                 return result
             left = right
         return result
+
+    def _refuse_identity(self, node: ast.AST, left: Any, right: Any) -> None:
+        if isinstance(left, SymArray) and isinstance(right, SymArray) and left is not right:
+            raise self.error(node, f"{ast.unparse(node)}, the identity of two arrays",
+                             "whether they are one object differs from call to call",
+                             "Decide it at the caller.")  # fmt: skip
 
     def _eval_IfExp(self, node: ast.IfExp) -> Any:
         holds = self.truth(node.test, self.evaluate(node.test), "a conditional expression")
@@ -208,6 +234,8 @@ class Expressions:
         owner = self.evaluate(node.value)
         key = self.evaluate_index(node.slice)
         self.at(node)
+        self.refuse_object(node, owner)
+        self.inputs.pin(key)
         return owner[key]
 
     def evaluate_index(self, node: ast.expr) -> Any:

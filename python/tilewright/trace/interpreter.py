@@ -402,6 +402,10 @@ class Interpreter(Expressions, Calls):
                 "Use np.where, or leave it out of the compiled function.",
                 what,
             )
+        if self.inputs.is_object(value):
+            if type(value).__bool__ if hasattr(type(value), "__bool__") else hasattr(type(value), "__len__"):
+                self.refuse_object(node, value)
+            return True
         return bool(value)
 
     def _branch(self, node: ast.If) -> None:
@@ -422,6 +426,7 @@ class Interpreter(Expressions, Calls):
     def iterate(self, node: ast.AST, value: Any) -> Iterable[Any]:
         """What a for visits."""
         self.at(node)
+        self.refuse_object(node, value)
         from .calls import SymRange
 
         if isinstance(value, SymRange):
@@ -481,6 +486,16 @@ class Interpreter(Expressions, Calls):
     def _with(self, node: ast.With) -> None:
         for item in node.items:
             context = self.evaluate(item.context_expr)
+            call = item.context_expr
+            keywords = call.keywords if isinstance(call, ast.Call) else []
+            raising = any(self.evaluate(keyword.value) not in ("ignore", "warn") for keyword in keywords)
+            if isinstance(context, np.errstate) and raising:
+                raise self.error(
+                    node,
+                    f"with {ast.unparse(item.context_expr)}",
+                    "compiled code raises no floating-point errors",
+                    "Leave it out, or leave the function to NumPy.",
+                )
             if not isinstance(context, np.errstate):
                 raise self.error(
                     node,

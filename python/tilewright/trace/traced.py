@@ -88,7 +88,11 @@ class Traced:
         root = root_function(self.function)
         try:
             for guard in self.guards:
-                if not _holds(guard, follow(guard.path, parameters, root)):
+                value = follow(guard.path, parameters, root)
+                if guard.kind == "same":
+                    if value is not follow(guard.value, parameters, root):
+                        return False
+                elif not _holds(guard, value):
                     return False
             sizes: dict[str, int] = {}
             for argument in self.arguments:

@@ -46,7 +46,7 @@ class PythonGuard:
     """What must still be true of Python values: `path` names where the value is found at a call."""
 
     path: tuple[Any, ...]
-    kind: str  # "equal", "is", "length", "keys", "type"
+    kind: str  # "equal", "is", "same" (as at another path), "length", "keys", "type"
     value: Any
     reason: str = ""
 
