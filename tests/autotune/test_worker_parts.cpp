@@ -1,0 +1,90 @@
+// tests/autotune/test_worker_parts.cpp: guard pages that kill, comparisons that see one element of twenty million.
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <limits>
+#include <vector>
+
+#include "python/native/worker/compare.h"
+#include "python/native/worker/guarded_memory.h"
+
+namespace tilewright::native {
+namespace {
+
+using runtime::DType;
+
+TEST(GuardedMemoryDeathTest, KillsOnAnyTouchOutside) {
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{4096}, std::size_t{100003}, (std::size_t{5} << 20) + 8}) {
+        GuardedMemory memory(bytes);
+        std::memset(memory.behind_guard(), 1, bytes);
+        std::memset(memory.before_guard(8), 2, bytes);
+        EXPECT_EQ(memory.before_guard(64) - memory.behind_guard(), (memory.before_guard(8) - memory.behind_guard()) / 64 * 64);
+        EXPECT_EXIT(static_cast<volatile char*>(memory.before_guard(8))[(bytes + 7) / 8 * 8] = 1, ::testing::KilledBySignal(SIGSEGV), "");
+        EXPECT_EXIT(static_cast<volatile char*>(memory.behind_guard())[-1] = 1, ::testing::KilledBySignal(SIGSEGV), "");
+        memory.make_read_only();
+        EXPECT_EQ(memory.before_guard(8)[0], 2);
+        EXPECT_EXIT(static_cast<volatile char*>(memory.before_guard(8))[0] = 1, ::testing::KilledBySignal(SIGSEGV), "");
+    }
+    GuardedMemory empty(0);
+    EXPECT_EQ(empty.bytes(), 0u);
+}
+
+TEST(Compare, SeesOneElementOfTwentyMillion) {
+    constexpr std::int64_t kCount = 20000000;
+    std::vector<std::int64_t> a(kCount, 3), b = a;
+    EXPECT_FALSE(first_bit_difference(DType::int64, a.data(), b.data(), kCount));
+    for (const std::int64_t place : {kCount - 1, std::int64_t{12345678}, std::int64_t{0}}) {
+        b[static_cast<std::size_t>(place)] ^= 1;
+        EXPECT_EQ(first_bit_difference(DType::int64, a.data(), b.data(), kCount), place);
+    }
+    // Three of twenty million are allowed under a fraction of 1e-6, under 1e-7 they are not.
+    EXPECT_FALSE(tolerance_difference(DType::int64, a.data(), b.data(), kCount, {0, 0, 1e-6}));
+    const auto difference = tolerance_difference(DType::int64, a.data(), b.data(), kCount, {0, 0, 1e-7});
+    ASSERT_TRUE(difference);
+    EXPECT_EQ(difference->first, 0);
+    EXPECT_EQ(difference->count, 3);
+}
+
+TEST(Compare, BitsOfFloatsWithAnyNaNEqualToAnyNaN) {
+    const double nan1 = std::numeric_limits<double>::quiet_NaN(), nan2 = -nan1;
+    const std::vector<double> a = {1, nan1, 0.0, 2}, b = {1, nan2, 0.0, 2}, c = {1, nan1, -0.0, 2}, d = {1, 5, 0.0, 2};
+    EXPECT_FALSE(first_bit_difference(DType::float64, a.data(), b.data(), 4));
+    EXPECT_EQ(first_bit_difference(DType::float64, a.data(), c.data(), 4), 2);
+    EXPECT_EQ(first_bit_difference(DType::float64, a.data(), d.data(), 4), 1);
+    EXPECT_EQ(first_bit_difference(DType::float64, d.data(), a.data(), 4), 1);
+    EXPECT_EQ(first_bit_difference(DType::complex128, a.data(), c.data(), 2), 1);
+    EXPECT_FALSE(first_bit_difference(DType::complex128, a.data(), b.data(), 2));
+}
+
+TEST(Compare, ToleranceIsRelativeToNumPyAndStrictAboutSpecials) {
+    const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    auto differs = [](float ours, float numpy, double rtol, double atol) {
+        return tolerance_difference(DType::float32, &ours, &numpy, 1, {rtol, atol, 1}).has_value();
+    };
+    EXPECT_FALSE(differs(1.0f, 1.00001f, 1e-4, 0));
+    EXPECT_TRUE(differs(1.0f, 1.001f, 1e-4, 0));
+    EXPECT_FALSE(differs(1e-9f, 0, 0, 1e-8));
+    EXPECT_TRUE(differs(inf, 1e38f, 1, 1e30));
+    EXPECT_TRUE(differs(1e38f, inf, 1, 1e30));
+    EXPECT_TRUE(differs(inf, -inf, 1, 1e30));
+    EXPECT_FALSE(differs(inf, inf, 0, 0));
+    EXPECT_FALSE(differs(nan, nan, 0, 0));
+    EXPECT_TRUE(differs(nan, 1, 1, 1));
+    EXPECT_TRUE(differs(1, nan, 1, 1));
+    EXPECT_FALSE(differs(-0.0f, 0.0f, 0, 0)) << "against NumPy the sign of zero is within any tolerance";
+}
+
+TEST(Compare, EveryDtypeHasAWord) {
+    const std::uint8_t yes = 1;
+    EXPECT_EQ(element_text(DType::boolean, &yes, 0), "True");
+    const std::uint64_t large = ~0ULL;
+    EXPECT_EQ(element_text(DType::uint64, &large, 0), "18446744073709551615");
+    EXPECT_EQ(element_text(DType::int64, &large, 0), "-1");
+    const double tenth = 0.1;
+    EXPECT_EQ(element_text(DType::float64, &tenth, 0), "0.10000000000000001");
+    EXPECT_EQ(place_text("labels", {4, 5, 6}, 4 * 6 + 5), "labels[0, 4, 5]");
+    EXPECT_EQ(place_text("total", {}, 0), "total");
+}
+
+} // namespace
+} // namespace tilewright::native
