@@ -150,9 +150,9 @@ class Reader {
         std::erase_if(dims, [](const Dim& dim) { return dim.var == Halide::Var::outermost().name(); });
         read_order(dims);
         for (const Dim& dim : dims) {
-            const char* verb = dim.for_type == Halide::ForType::Parallel     ? "parallel"
-                               : dim.for_type == Halide::ForType::Vectorized ? "vectorize"
-                               : dim.for_type == Halide::ForType::Unrolled   ? "unroll"
+            const char* verb = dim.for_type == Halide::Internal::ForType::Parallel     ? "parallel"
+                               : dim.for_type == Halide::Internal::ForType::Vectorized ? "vectorize"
+                               : dim.for_type == Halide::Internal::ForType::Unrolled   ? "unroll"
                                                                              : nullptr;
             if (verb) result_.chain.push_back(directive(verb, {named(ours(dim.var))}));
         }

@@ -18,6 +18,8 @@
 #include "dsl/isa.h"
 #include "dsl/object_symbols.h"
 #include "dsl/passes/rare_path.h"
+#include "dsl/passes/scalar_predicates.h"
+#include "dsl/passes/unaligned_outputs.h"
 
 namespace tilewright::dsl {
 
@@ -151,7 +153,9 @@ std::string with_our_names(std::string message, const AlgorithmImpl& algorithm) 
 EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, const EmitOptions& options) {
     const Target target = halide_target(options.isa, options.contract != "fast");
     Halide::Pipeline pipeline(kernel.outputs);
+    add_scalar_predicates_pass(pipeline);
     add_rare_path_pass(pipeline);
+    add_unaligned_outputs_pass(pipeline);
     verify_claims(pipeline, kernel, schedule, target);
     const Halide::Module module =
         pipeline.compile_to_module(kernel.arguments, kernel.name, target, Halide::LinkageType::ExternalPlusArgv);

@@ -400,6 +400,16 @@ void ScheduleModel::finish_definition(const StageModel& stage, const DefinitionM
                    hint + ".");
             continue;
         }
+        if (vector && (*count.extent & (*count.extent - 1)) != 0) {
+            // LLVM ends in an assertion when it masks the last value of, say, five.
+            std::int64_t below = 1;
+            while (below * 2 < *count.extent) below *= 2;
+            refuse(loop.run_at, stage.name, verb,
+                   stage.where(definition.update) + "." + loop.name + ": vectors of " + std::to_string(*count.extent) +
+                       " values, which is no power of two.",
+                   "Use " + std::to_string(below) + " or " + std::to_string(below * 2) + ", or unroll the loop.");
+            continue;
+        }
         std::int64_t& total = vector ? lanes : unrolled;
         (vector ? vectorize_at : unroll_at) = loop.run_at;
         if (__builtin_mul_overflow(total, std::max<std::int64_t>(*count.extent, 1), &total)) total = INT64_MAX;

@@ -1,0 +1,130 @@
+// tests/dsl/random_directives.cpp: draws directives from the live loops that the model knows.
+#include "random_directives.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "dsl/check.h"
+#include "dsl/run_schedule.h"
+#include "dsl/schedule_model.h"
+#include "dsl/schedule_text.h"
+
+namespace tilewright::dsl::test {
+namespace {
+
+class Draw {
+  public:
+    Draw(const AlgorithmInfo& info, std::mt19937_64& rng) : info_(info), rng_(rng) {}
+
+    std::string line(const Schedule& so_far) {
+        ScheduleModel model(info_, "x86-64-v3", false);
+        run_schedule(model, so_far, nullptr);
+        const std::string name = any(model.order);
+        const StageModel& stage = model.stages.at(name);
+        const int which = below(static_cast<int>(stage.definitions.size()));
+        const DefinitionModel& definition = stage.definitions[which];
+        const std::vector<std::string> loops = definition.nest.names();
+        const std::string target = which == 0 ? name : name + ".update(" + std::to_string(which - 1) + ")";
+        const std::string loop = loops.empty() ? "i" : any(loops);
+        switch (below(22)) {
+        case 0:
+        case 1: return target + ".split(" + loop + ", " + fresh() + ", " + fresh() + ", " + factor() + tail() + ")";
+        case 2: return target + ".vectorize(" + loop + ", " + factor() + tail() + ")";
+        case 3: return target + ".vectorize(" + loop + ")";
+        case 4: return target + ".unroll(" + loop + ", " + factor() + tail() + ")";
+        case 5: return target + ".unroll(" + loop + ")";
+        case 6: return target + ".parallel(" + loop + ")";
+        case 7: return target + ".parallel(" + loop + ", " + factor() + ")";
+        case 8: return target + ".reorder(" + shuffled(loops) + ")";
+        case 9: return loops.size() < 2 ? line(so_far)
+                                        : target + ".fuse(" + loop + ", " + any(loops) + ", " + fresh() + ")";
+        case 10: return target + ".rename(" + loop + ", " + fresh() + ")";
+        case 11: return name + ".compute_root()";
+        case 12:
+        case 13:
+        case 14: return name + "." + place(model) + "(" + place_loop(model, name) + ")";
+        case 15: return target + ".partition(" + loop + ", " + any(std::vector<std::string>{"always", "never", "auto"}) + ")";
+        case 16: return specialization(target, loop);
+        case 17: return which == 0 ? line(so_far)
+                                   : target + ".split(" + loop + ", " + fresh() + ", f" + std::to_string(++fresh_) +
+                                         ", 4).rfactor(f" + std::to_string(fresh_) + ", " + fresh() + ") as s" +
+                                         std::to_string(++fresh_);
+        case 18: return name + ".in() as s" + std::to_string(++fresh_);
+        case 19: return which == 0 ? name + ".align_storage(" + axis(stage) + ", 8)" : target + ".atomic()";
+        case 20: return name + ".bound(" + axis(stage) + ", 0, 16)";
+        default: return name + "." + any(std::vector<std::string>{"store_root()", "hoist_storage_root()", "inline()",
+                                                                   "store_in(heap)", "store_in(stack)",
+                                                                   "align_bounds(" + axis(stage) + ", 8)"});
+        }
+    }
+
+  private:
+    const AlgorithmInfo& info_;
+    std::mt19937_64& rng_;
+    int fresh_ = 0;
+
+    int below(int n) { return static_cast<int>(rng_() % static_cast<unsigned>(n)); }
+    template <class T> T any(const std::vector<T>& list) { return list[below(static_cast<int>(list.size()))]; }
+    std::string fresh() { return "x" + std::to_string(++fresh_); }
+    std::string factor() { return any(std::vector<std::string>{"2", "3", "4", "8", "16", "5"}); }
+    std::string tail() {
+        static const std::vector<std::string> tails = {"",           "",           "",           "",
+                                                       "",           ", round_up", ", guard_with_if", ", predicate",
+                                                       ", shift_inwards", ", shift_inwards_and_blend",
+                                                       ", round_up_and_blend", ", predicate_loads", ", predicate_stores"};
+        return any(tails);
+    }
+    std::string axis(const StageModel& stage) { return stage.axes.empty() ? "i" : any(stage.axes); }
+    std::string shuffled(std::vector<std::string> names) {
+        if (names.empty()) return "i";
+        std::shuffle(names.begin(), names.end(), rng_);
+        names.resize(1 + below(static_cast<int>(names.size())));
+        std::string text;
+        for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+        return text;
+    }
+    std::string place(const ScheduleModel&) {
+        return any(std::vector<std::string>{"compute_at", "compute_at", "compute_at", "store_at", "hoist_storage"});
+    }
+    std::string place_loop(const ScheduleModel& model, const std::string& stage) {
+        if (const auto sites = model.legal_sites(stage); sites && !sites->empty() && below(4)) {
+            const Site site = any(*sites);
+            return site.stage + ", " + site.loop;
+        }
+        return any(model.order) + ", i";
+    }
+    std::string specialization(const std::string& target, const std::string& loop) {
+        static const std::vector<std::string> conditions = {"X.1 == 4", "X.0 >= 8", "X.0 % 8 == 0 and X.1 < 40",
+                                                            "extent(i) == 16"};
+        static const std::vector<std::string> blocks = {"unroll", "vectorize", "parallel", "serial"};
+        const std::string verb = any(blocks);
+        return target + ".specialize(" + any(conditions) + ") { " + verb + "(" + loop +
+               (verb == "vectorize" || below(2) == 0 ? ", 4) }" : ") }");
+    }
+};
+
+}  // namespace
+
+Schedule random_legal_schedule(const AlgorithmInfo& info, std::mt19937_64& rng, int length) {
+    const std::string header = "tilewright-schedule 1\nschedule f for x86-64-v3\n";
+    Draw draw(info, rng);
+    std::string body;
+    Schedule legal = parse_schedule(header);
+    for (int k = 0, tries = 0; k < length && tries < 12 * length; ++tries) {
+        const std::string line = draw.line(legal);
+        Schedule next;
+        try {
+            next = parse_schedule(header + body + line + "\n");
+        } catch (const std::exception&) {
+            continue;  // the parser has rules of its own
+        }
+        if (!check(info, next).empty()) continue;
+        body += line + "\n";
+        legal = std::move(next);
+        ++k;
+    }
+    return legal;
+}
+
+}  // namespace tilewright::dsl::test
