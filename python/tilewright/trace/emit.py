@@ -102,7 +102,7 @@ class Emitter:
             self.shapes[value.number] = shape
             operands = [self.merged[operand.number] for operand in value.operands]
             same = self._identity(value, operands, shape)
-            if same is not None and not (value.number in results and same.is_argument):
+            if same is not None and not (value.number in results and _is_of_argument(same)):
                 if not same.user_name and same.operation not in PLAIN_OPERATIONS:
                     same.user_name = value.user_name
                 self.merged[value.number] = same
@@ -280,6 +280,13 @@ class Emitter:
         if isinstance(item, Slice):
             return f"{self.tracer.resolve(item.start)}:{item.step}"
         return str(self.tracer.resolve(item))
+
+
+def _is_of_argument(value: Value) -> bool:
+    """Whether it shows an argument's memory: a copy of that is a value of its own when it is returned."""
+    while value.operation in VIEW_OPERATIONS:
+        value = value.operands[0]
+    return value.is_argument
 
 
 def literal(value: Any, dtype: np.dtype[Any]) -> str:

@@ -201,7 +201,7 @@ class Interpreter(Expressions, Calls):
         except _Return as returned:
             return returned.value
         finally:
-            self.tracer.frames.pop()
+            self.tracer.last_frame = self.tracer.frames.pop()
             self.active.pop()
             self.depth -= 1
             self.frame = previous

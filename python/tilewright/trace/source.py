@@ -14,6 +14,10 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _MODULES: dict[tuple[str, int], tuple[ast.Module, types.CodeType]] = {}
 
 
+# id of a code object -> itself (kept alive), the text's hash and its node: searching a long module takes milliseconds.
+_FOUND: dict[int, tuple[types.CodeType, int, FunctionNode | None]] = {}
+
+
 def source_of(function: types.FunctionType) -> FunctionNode | None:
     """The syntax tree of `function`, or None: no source, or the file has changed since it was imported."""
     code = function.__code__
@@ -24,6 +28,17 @@ def source_of(function: types.FunctionType) -> FunctionNode | None:
     if not lines:
         return None
     text = "".join(lines)
+    known = _FOUND.get(id(code))
+    if known is not None and known[1] == hash(text):
+        return known[2]
+    if len(_FOUND) > 1024:
+        _FOUND.clear()
+    node = _find(code, text)
+    _FOUND[id(code)] = (code, hash(text), node)
+    return node
+
+
+def _find(code: types.CodeType, text: str) -> FunctionNode | None:
     key = (code.co_filename, hash(text))
     if key not in _MODULES:
         try:

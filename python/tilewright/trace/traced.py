@@ -219,7 +219,10 @@ def trace(
         result = interpreter.run_node(node, root, None, symbolic, tracer.file, root.__name__)
     else:
         tracer.cache.pop("interpreter")
+        tracer.last_frame[2] = root.__code__.co_firstlineno
         result = _call_with(root, symbolic)
+    # What is read of the results belongs to the return.
+    tracer.frames.append(tracer.last_frame)
     return _finish(function, tracer, result, contract, "source" if node is not None else "protocols")
 
 

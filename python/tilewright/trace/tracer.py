@@ -88,6 +88,7 @@ class Tracer:
         self.composites: list[str] = []
         # (file, function, line) of each user frame being interpreted; empty when traced by the protocols alone.
         self.frames: list[list[Any]] = []
+        self.last_frame: list[Any] = [file, function_name, 0]
         self.cache: dict[Any, Any] = {}
 
     # -- where ----------------------------------------------------------------------------------
