@@ -33,7 +33,9 @@ class Build:
     def requires(self) -> tuple[str, ...]:
         """Conditions on sizes, of the kernels and of the translation itself."""
         own = [line.strip()[8:] for line in self.body.splitlines() if line.strip().startswith("require ")]
-        sizes = [c for c in (*(r for k in self.kernels for r in k.requires), *own) if c.split()[0] not in ("isa", "layout")]
+        sizes = [
+            c for c in (*(r for k in self.kernels for r in k.requires), *own) if c.split()[0] not in ("isa", "layout")
+        ]
         return tuple(dict.fromkeys(sizes))
 
     @property
@@ -88,7 +90,9 @@ def with_type_guards(header: str, program: Program) -> str:
             lines.append(f'guard {own} == {extent} "{program.function}: {_mismatch(array.name, axis, extent)}"')
     if not lines:
         return header
-    at = next((i for i, line in enumerate(header.splitlines()) if line.startswith(("guard ", "result ", "return "))), None)
+    at = next(
+        (i for i, line in enumerate(header.splitlines()) if line.startswith(("guard ", "result ", "return "))), None
+    )
     old = header.splitlines()
     at = len(old) if at is None else at
     return "\n".join([*old[:at], *lines, *old[at:]]) + "\n"

@@ -116,18 +116,23 @@ class Specialization:
 
     def set_schedule(self, text: str, bound: Bound, *, file: str = "schedule", label: str = "by hand") -> None:
         """Check a schedule, compile it and put it before all other versions. Raises ScheduleError."""
-        native = compiler()
-        request = self.request(bound)
-        violations = native.check_schedule(self.program.text, request.options(), text, file)
-        if violations:
-            raise ScheduleError("\n".join(v["text"] for v in violations), violations[0].get("hint", ""))
-        canonical = native.canonical_schedule(text, file)
-        made = build(with_schedule(request, canonical))
+        canonical = self.check_schedule(text, file)
+        made = build(with_schedule(self.request(bound), canonical))
         # A person decides for all sizes; what was measured at one magnitude says nothing about the other.
         conditions = () if label == "by hand" else (work_condition(self.program, is_small(self.program, bound)),)
         with self._lock:
             self._lead = self._version(label, made, dict(bound.layouts), conditions)
             self.versions = [self._lead, *(v for v in self.versions if v.label not in ("by hand", "tuned"))]
+
+    def check_schedule(self, text: str, file: str = "schedule") -> str:
+        """The canonical text of a legal schedule. Raises ScheduleError: where, why not, what would work."""
+        assert self.example is not None
+        native = compiler()
+        violations = native.check_schedule(self.program.text, self.request(self.example).options(), text, file)
+        if violations:
+            raise ScheduleError("\n".join(v["text"] for v in violations))
+        canonical: str = native.canonical_schedule(text, file)
+        return canonical
 
     def plan_text(self) -> str:
         """The plan of all versions."""
@@ -202,6 +207,19 @@ class Specialization:
         request = self.request(self.example)
         found: list[dict[str, Any]] = compiler().describe(request.program, request.options())["stages"]
         return found
+
+    def stage_names(self) -> set[str]:
+        """The stages of all variants, each option taken for itself."""
+        assert self.example is not None
+        native = compiler()
+        request = self.request(self.example)
+        options = request.options()
+        names = {stage["name"] for stage in self.stages}
+        for variant in native.variants(request.program, options):
+            for option in variant["options"]:
+                chosen = {**options, "variant": {variant["name"]: option}}
+                names |= {stage["name"] for stage in native.describe(request.program, chosen)["stages"]}
+        return names
 
     def explain(self, *, code: bool = False) -> str:
         """Stages, variants, versions, guards and the evidence for the schedule; with `code` the lowered code too."""

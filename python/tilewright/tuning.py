@@ -196,19 +196,23 @@ def run_search(job: str, notify: Callable[[dict[str, Any]], None]) -> dict[str, 
     """The search in a thread of its own, so that Ctrl-C and the clock are served while it is in C++."""
     native = compiler()
     box: dict[str, Any] = {}
+    # Not Thread.join(): in Python 3.11 a KeyboardInterrupt inside of it marks a running thread as ended.
+    ended = threading.Event()
 
     def work() -> None:
         try:
             box["result"] = native.tune(job, notify)
         except BaseException as error:  # noqa: BLE001  (raised again in the caller's thread)
             box["error"] = error
+        finally:
+            ended.set()
 
     thread = threading.Thread(target=work, name="tilewright-search", daemon=True)
     thread.start()
     interrupted = False
-    while thread.is_alive():
+    while not ended.is_set():
         try:
-            thread.join(0.2)
+            ended.wait(0.2)
             notify({"event": "tick"})
         except KeyboardInterrupt:
             if interrupted:

@@ -6,7 +6,6 @@ import sys
 import threading
 
 import pytest
-
 from tilewright.cache import ObjectCache, decode, encode
 from tilewright.plan import Build, Kernel
 

@@ -9,7 +9,12 @@ import pytest
 
 
 def autotune(*arguments, cwd, stdin=None):
-    environment = {**os.environ, "XDG_DATA_HOME": str(cwd / "data"), "XDG_CACHE_HOME": str(cwd / "cache"), "COLUMNS": "200"}
+    environment = {
+        **os.environ,
+        "XDG_DATA_HOME": str(cwd / "data"),
+        "XDG_CACHE_HOME": str(cwd / "cache"),
+        "COLUMNS": "200",
+    }
     done = subprocess.run(
         [sys.executable, "-m", "tilewright", *arguments],
         cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False,
@@ -32,7 +37,10 @@ def autotune(*arguments, cwd, stdin=None):
         (["--contract", "exact", "s.py"], "autotune: --contract: 'exact' is none of numpy, reproducible, fast."),
         (["--schedule", "none.tws", "s.py"], "autotune: --schedule: none.tws: no such file or directory."),
         (["--space", "binary.tws", "s.py"], "autotune: --space: binary.tws: is no text."),
-        (["--out", "x", "s.py", "t.py"], "autotune: --out, --schedule and --space go with one script, not with several."),
+        (
+            ["--out", "x", "s.py", "t.py"],
+            "autotune: --out, --schedule and --space go with one script, not with several.",
+        ),
         (["-m", "no.such", "s.py"], "autotune: -m no.such: and s.py: give a module or scripts, not both."),
         (["empty"], "autotune: empty: no Python script in this folder."),
         (["parse.py"], "autotune: parse.py:1: does not parse: invalid syntax: 'def f(:'. Fix the script first."),

@@ -13,7 +13,6 @@ import warnings
 
 import numpy as np
 import pytest
-
 import tilewright
 
 SCALE = 2.0
@@ -81,9 +80,17 @@ def test_jit_refuses_what_it_cannot_wrap():
 
 
 def test_positional_keyword_and_default_arguments():
-    f = tilewright.jit(affine, )
+    f = tilewright.jit(
+        affine,
+    )
     x = np.linspace(-1, 1, 1001)
-    for args, kwargs in [((x,), {}), ((x, 3.0), {}), ((x,), {"a": 3.0}), ((x,), {"b": 0.5}), ((), {"x": x, "a": 1.5, "b": 2.5})]:
+    for args, kwargs in [
+        ((x,), {}),
+        ((x, 3.0), {}),
+        ((x,), {"a": 3.0}),
+        ((x,), {"b": 0.5}),
+        ((), {"x": x, "a": 1.5, "b": 2.5}),
+    ]:
         same(f(*args, **kwargs), affine(*args, **kwargs))
     assert len(f.specializations) == 1
     misses = f.misses
@@ -165,7 +172,17 @@ def test_layouts(n):
     unaligned = np.frombuffer(b"\0" + X.tobytes(), np.uint8)[1:].view(np.float64).reshape(X.shape)
     readonly = X.copy()
     readonly.flags.writeable = False
-    for variant in (X, np.asfortranarray(X), X[::-1], X[:, ::-1], wide, X[::2], unaligned, readonly, np.broadcast_to(X[0], X.shape)):
+    for variant in (
+        X,
+        np.asfortranarray(X),
+        X[::-1],
+        X[:, ::-1],
+        wide,
+        X[::2],
+        unaligned,
+        readonly,
+        np.broadcast_to(X[0], X.shape),
+    ):
         same(f(variant, means), labels(variant, means))
         same(f(X, np.asfortranarray(means)), labels(X, means))
 
@@ -423,7 +440,9 @@ print("tilewright._native" in sys.modules)
 
 
 def test_no_compiler_in_the_second_process(tmp_path):
-    (tmp_path / "user.py").write_text("import tilewright\n@tilewright.jit(strict=True)\ndef f(x):\n    return x * 3 - 1\n")
+    (tmp_path / "user.py").write_text(
+        "import tilewright\n@tilewright.jit(strict=True)\ndef f(x):\n    return x * 3 - 1\n"
+    )
     code = PROGRAM.format(folder=str(tmp_path))
     cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     assert run_python(code, **cache) == "True\n"
@@ -525,6 +544,15 @@ def test_explain_says_what_runs():
     f = tilewright.jit(labels, strict=True)
     f(points(50_000), points(2, 1))
     text = f.explain(code=True)
-    for part in ("stages:", "argmin", "norm", "versions", "requires isa", "schedule:", "lowered code of", "assembly of"):
+    for part in (
+        "stages:",
+        "argmin",
+        "norm",
+        "versions",
+        "requires isa",
+        "schedule:",
+        "lowered code of",
+        "assembly of",
+    ):
         assert part in text
     assert f"line {labels.__code__.co_firstlineno + 2}" in text

@@ -1,7 +1,6 @@
 """What Python reads of program and plan texts: arguments, sizes, conditions, composition."""
 
 import pytest
-
 from tilewright.plan import Build, Kernel, Version, compose
 from tilewright.program import Program, evaluate, holds, split_sizes
 
@@ -50,7 +49,9 @@ def test_size_expressions(text, value):
     assert evaluate(text, {"X.0": 7, "n": 3}) == value
 
 
-@pytest.mark.parametrize("text", ["__import__('os')", "x.y.z", "X.0 ** 9", "X[0]", "lambda: 0", "(", "missing > 0", "1 // 0"])
+@pytest.mark.parametrize(
+    "text", ["__import__('os')", "x.y.z", "X.0 ** 9", "X[0]", "lambda: 0", "(", "missing > 0", "1 // 0"]
+)
 def test_what_is_no_condition_does_not_hold(text):
     assert not holds(text, {"X.0": 7, "x": 1})
 

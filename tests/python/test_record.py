@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from tilewright.record import Recorder, Script, ScriptRaised, ScriptStopped, run_script
 from tilewright.record.choose import NothingToTune, choose
 
@@ -90,7 +89,9 @@ def test_a_function_that_changes_its_argument_is_recorded_as_it_was_called(tmp_p
     assert call.args[0].tolist() == [1.0] * 5
 
 
-@pytest.mark.parametrize("make", ["np.asfortranarray(a)", "a[::2]", "a[:, ::-1]", "a.T", "np.broadcast_to(a[0], (4, 6))"])
+@pytest.mark.parametrize(
+    "make", ["np.asfortranarray(a)", "a[::2]", "a[:, ::-1]", "a.T", "np.broadcast_to(a[0], (4, 6))"]
+)
 def test_copies_keep_values_and_layout_class(tmp_path, make):
     recorder, main = record(
         tmp_path,

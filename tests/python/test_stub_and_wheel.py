@@ -6,7 +6,6 @@ import hashlib
 import zipfile
 
 import pytest
-
 from tilewright.errors import ExportError
 from tilewright.export.stub import shapes, stub_text
 from tilewright.export.wheel import write_wheel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -94,6 +95,7 @@ def tune(
                 allow_fallback=allow_fallback,
                 script=wanted[0].name,
             ),
+            files=(schedule, space),
             out=(out if out is not None else Path(f"{wanted[0].stem}_tuned")).absolute(),
             also=also or [],
         )
@@ -109,8 +111,17 @@ def tune(
 class _Options:
     """Everything but the script."""
 
-    def __init__(self, tune: TuneOptions, request: Request, export: ExportOptions, out: Path, also: list[str]) -> None:
+    def __init__(
+        self,
+        tune: TuneOptions,
+        request: Request,
+        export: ExportOptions,
+        files: tuple[Path | None, Path | None],
+        out: Path,
+        also: list[str],
+    ) -> None:
         self.tune = tune
+        self.schedule_file, self.space_file = files
         self.request = request
         self.export = export
         self.out = out
@@ -126,6 +137,8 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
         prepared, refusals = prepare(script, options.request)
         for refusal in refusals:
             progress.warn(refusal)
+        for one in prepared:
+            _check_files(one, options)
         budget_s = options.tune.budget_s / len(prepared)
         interrupted = False
         for one in prepared:
@@ -148,6 +161,23 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
     if interrupted:
         return INTERRUPTED
     return OK if len(measured) == len(prepared) else PARTIAL
+
+
+def _check_files(one: Prepared, options: _Options) -> None:
+    """A person's schedule and space against the stages of the function, before any time is spent on them."""
+    if options.tune.schedule is not None:
+        one.specialization.check_schedule(options.tune.schedule, str(options.schedule_file))
+    if options.tune.space is None:
+        return
+    known = one.specialization.stage_names()
+    made = set(re.findall(r"\bas (\w+)", options.tune.space))
+    for number, line in enumerate(options.tune.space.splitlines(), 1):
+        for name in re.findall(r"(?:^|[{|])\s*(\w+)\.", line):
+            if name not in known and name not in made:
+                raise ScheduleError(
+                    f"{options.space_file}: line {number} of its canonical text: {name}: there is no such stage.",
+                    f"The stages are: {', '.join(sorted(known))}.",
+                )
 
 
 def _tune_one(one: Prepared, options: _Options, progress: Progress) -> TuneResult:

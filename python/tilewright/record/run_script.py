@@ -232,7 +232,8 @@ def _print_own_traceback(error: BaseException) -> None:
     """The traceback as `python script.py` shows it: frames of ours are left out."""
     import traceback
 
-    ours = str(Path(__file__).resolve().parent.parent)
+    package = Path(__file__).parent.parent
+    ours = (str(package), str(package.resolve()))
     details = traceback.TracebackException.from_exception(error)
     seen: set[int] = set()
     pending: list[Any] = [details]
