@@ -41,7 +41,7 @@ class Parser {
         } catch (Problem& problem) {
             if (problems_.size() < most_problems_) problems_.push_back(std::move(problem.violation));
         }
-        if (problems_.empty()) problems_ = check_space(schedule_);
+        if (problems_.empty()) problems_ = check_space(schedule_, true);
         return std::move(problems_);
     }
 

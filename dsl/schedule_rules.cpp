@@ -39,9 +39,14 @@ std::string listed(const std::vector<std::string>& names) {
     return text;
 }
 
+std::string without_digits(std::string text) {
+    std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+    return text;
+}
+
 class Rules {
   public:
-    explicit Rules(const Schedule& space) : space_(space) {}
+    Rules(const Schedule& space, bool spelling) : space_(space), spelling_(spelling) {}
 
     std::vector<Violation> run() {
         variants();
@@ -162,10 +167,14 @@ class Rules {
         }
         const auto option = option_text(other);
         if (!option) return false;
-        if (std::find(choice->options.begin(), choice->options.end(), *option) == choice->options.end()) {
-            const auto near = near_name(*option, choice->options);
-            add(other.at, "variant " + choice->name + " has no option '" + *option + "'",
-                (near ? "Is '" + *near + "' meant? " : "") + "Its options here: " + listed(choice->options) + ".");
+        const auto& options = choice->options;
+        if (spelling_ && std::find(options.begin(), options.end(), *option) == options.end()) {
+            const auto near = near_name(*option, options);
+            // lanes1 beside lanes2 is another option, not a misspelt one.
+            if (near && without_digits(*near) != without_digits(*option)) {
+                add(other.at, "variant " + choice->name + " has no option '" + *option + "'",
+                    "Is '" + *near + "' meant? Its options here: " + listed(options) + ".");
+            }
         }
         return true;
     }
@@ -204,6 +213,7 @@ class Rules {
     }
 
     const Schedule& space_;
+    bool spelling_;
     std::vector<Violation> found_;
     std::map<std::string, const VariantChoice*> variants_;
     std::set<std::string> declared_;
@@ -224,8 +234,8 @@ std::optional<Expression> bound_comparison(const Expression& e, const VariantLoo
 
 } // namespace
 
-std::vector<Violation> check_space(const Schedule& space) {
-    return Rules(space).run();
+std::vector<Violation> check_space(const Schedule& space, bool spelling) {
+    return Rules(space, spelling).run();
 }
 
 Expression bind_variants(const Expression& expression, const VariantLookup& option) {

@@ -12,8 +12,11 @@
 namespace tilewright::dsl {
 
 /// Holes: declared once, with different values, and used by some directive. Variants: declared once, with different
-/// options; conditions of `when` compare declared variants with their own options. In textual order.
-std::vector<Violation> check_space(const Schedule& space);
+/// options; conditions of `when` compare declared variants. In textual order.
+///
+/// An option that is not listed is none of the violations, since a space may be narrowed (variant norm = {serial})
+/// without taking out what speaks of the others; `spelling` refuses those that look like a misspelt option.
+std::vector<Violation> check_space(const Schedule& space, bool spelling = false);
 
 /// The option that a variant has, or nullopt where it is not known or not declared.
 using VariantLookup = std::function<std::optional<std::string>(const std::string&)>;

@@ -33,7 +33,8 @@ using Point = std::map<std::string, int>;
 class Space {
   public:
     /// Throws ScheduleError where a hole is used but never declared, is declared twice or has no value, is used by no
-    /// directive, or where a `when` asks for a variant or an option that is not declared.
+    /// directive, or where a `when` asks for a variant that is not declared. (An option that is not listed is never
+    /// taken: a space may be narrowed to fewer.)
     explicit Space(Schedule space);
 
     const Schedule& text() const;

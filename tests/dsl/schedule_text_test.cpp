@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <random>
+#include <sstream>
 
 #include "dsl/base/digest.h"
 #include "dsl/base/error.h"
@@ -158,6 +161,27 @@ TEST(ScheduleText, EveryDirectiveIsReadInEachOfItsForms) {
                                  (form.has_block ? " { }" : "") + (form.makes_stage ? " as b" : "") + "\n";
         EXPECT_EQ(error_of(text), "no error: " + text);
     }
+}
+
+TEST(ScheduleText, EveryDirectiveIsDocumented) {
+    std::ifstream file(TW_SOURCE_DIR "/dsl/schedule_text.md");
+    const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    for (const DirectiveSignature& form : directive_signatures()) {
+        EXPECT_NE(page.find("`" + std::string(form.usage) + "`"), std::string::npos)
+            << "dsl/schedule_text.md lacks " << form.usage;
+    }
+    // Its examples are read, and stand there as they would be printed.
+    int examples = 0;
+    for (std::size_t at = page.find("\n    tilewright-"); at != std::string::npos;
+         at = page.find("\n    tilewright-", at + 1)) {
+        std::string text;
+        std::istringstream lines(page.substr(at + 1));
+        for (std::string line; std::getline(lines, line) && line.rfind("    ", 0) == 0;)
+            text += line.substr(4) + "\n";
+        EXPECT_EQ(error_of(text), "no error: " + text);
+        ++examples;
+    }
+    EXPECT_EQ(examples, 2);
 }
 
 TEST(ScheduleText, WhatStandsWhereDecidesBetweenNamesAndExpressions) {

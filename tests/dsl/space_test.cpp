@@ -159,6 +159,19 @@ TEST(Space, VariantsInConditions) {
     EXPECT_EQ(space.violated({{"variant chunk", 1}, {"variant norm", 0}, {"?v", 1}}, machine), std::nullopt);
 }
 
+TEST(Space, MayBeNarrowedToFewerOptions) {
+    Schedule narrowed = space_of("variant norm = {serial, lanes1, lanes2}\n"
+                                 "when norm == lanes2 { a.unroll(i, ?u{2, 4}) }\n"
+                                 "when norm != lanes2 { b.unroll(i, ?v{2, 4, 8}) }")
+                            .text();
+    EXPECT_EQ(Space(narrowed).size(), 2 + 2 * 3);
+    for (const auto& [option, points] : std::map<std::string, int>{{"serial", 3}, {"lanes1", 3}, {"lanes2", 2}}) {
+        narrowed.variants[0].options = {option};
+        EXPECT_EQ(Space(narrowed).size(), points);
+        EXPECT_EQ(Space(parse_schedule(print_schedule(narrowed))).size(), points);
+    }
+}
+
 TEST(Space, WhereSpeaksOnlyOfWhatExists) {
     const Space space = space_of("choose { a.unroll(i, ?u{2, 4}) | a.inline() }\nwhere ?u > 100");
     EXPECT_EQ(space.violated({{"choose#1", 0}, {"?u", 1}}, machine), "where ?u > 100 (?u = 4)");
