@@ -254,13 +254,18 @@ class Reader {
         return true;
     }
 
+    void argue(const Line& line, const std::string& name) {
+        if (!arguments_.insert(name).second) line.fail("the argument " + name + " is there already");
+        program_.argument_order.push_back(name);
+    }
+
     bool declaration(Line& line) {
         if (keyword(line, "arg")) {
             ArrayArgument argument{line.name("an argument's name"), {}};
             line.expect(":");
             argument.type = line.type();
             line.expect_end();
-            program_.argument_order.push_back(argument.name);
+            argue(line, argument.name);
             program_.arrays.push_back(std::move(argument));
             return true;
         }
@@ -269,7 +274,7 @@ class Reader {
             line.expect(":");
             argument.dtype = line.name("a dtype");
             line.expect_end();
-            program_.argument_order.push_back(argument.name);
+            argue(line, argument.name);
             program_.scalars.push_back(std::move(argument));
             return true;
         }
@@ -448,6 +453,7 @@ class Reader {
     std::vector<Line> lines_;
     std::size_t at_ = 0;
     int last_ = 0;
+    std::set<std::string> arguments_;
     Program program_;
 };
 

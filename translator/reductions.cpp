@@ -310,12 +310,13 @@ void ReductionBuilder::lanes(Source source, const Monoid& op, int levels, const 
         }
         if (has_rest) {
             evaluator_.begin_definition();
+            // One round that only some lanes take; the position has to name the loop, or Halide drops its condition.
             std::vector<Loop> loops{{"r", constant(1), true, op.ordered}};
             Halide::RDom domain = stage.reduce(loops);
-            Expr value = op.step(stage.current(), source.at(kept, inside(row_extent * shape.lanes + u, extent)));
+            Expr value = op.step(stage.current(), source.at(kept, inside(row_extent * shape.lanes + u + domain[0], extent)));
             std::vector<Expr> conditions;
             if (!last) conditions.push_back(block == row_extent / shape.per_lane);
-            conditions.push_back(u + domain[0] < shared_.size(rest));
+            conditions.push_back(u < shared_.size(rest));
             stage.update(domain, loops, {value}, conditions, evaluator_.operations() + 1);
         }
         Halide::Func partial = stage.func();

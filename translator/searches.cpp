@@ -18,9 +18,9 @@ struct Best {
 /// Whether `x` beats `best` strictly; NaN beats all but NaN.
 Expr beats(bool smallest, const Expr& x, const Expr& best) {
     if (!x.type().is_float()) return smallest ? x < best : x > best;
-    // One unordered comparison covers "better" and "x is NaN".
-    Expr not_worse = smallest ? !(x >= best) : !(x <= best);
-    return not_worse && !Halide::is_nan(best);
+    // LLVM makes one unordered comparison of the first three.
+    Expr wins = (smallest ? x < best : x > best) || (Halide::is_nan(x) || Halide::is_nan(best));
+    return wins && !Halide::is_nan(best);
 }
 
 /// Takes the better of two candidates, the smaller index where they are equal.
@@ -138,8 +138,9 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
         Halide::RDom domain = stage.reduce(loops);
         std::vector<Expr> conditions;
         if (blocks) conditions.push_back(block == row_extent / shape.per_lane);
-        conditions.push_back(u + domain[0] < shared_.size(rest));
-        add_update(loops, domain, row_extent * shape.lanes + u, conditions);
+        conditions.push_back(u < shared_.size(rest));
+        // The position has to name the loop, or Halide drops its condition.
+        add_update(loops, domain, row_extent * shape.lanes + u + domain[0], conditions);
     }
     Halide::Func partial = stage.func();
     table_.finish(std::move(stage));

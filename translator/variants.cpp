@@ -93,7 +93,8 @@ void Analysis::choose_reduction(const Operation& operation) {
                          searches ? "how the search runs: one by one, or in lanes that are compared at the end"
                                   : "the order of the reduction: one by one, in lanes and blocks, or in blocks of rows"});
     auto require = [&](const SizeTree& size, std::int64_t most_elements) {
-        if (size.is_constant() && size.constant() <= most_elements) return;
+        // Extents are 32-bit integers: larger limits hold by themselves.
+        if (most_elements >= INT32_MAX || (size.is_constant() && size.constant() <= most_elements)) return;
         requirements_.push_back(size.text() + " <= " + std::to_string(most_elements));
     };
     if (choice == "serial" && rounds && shape.contiguous && !shape.axes.empty()) require(shape.extent, kLargestSerial);

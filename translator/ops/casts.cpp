@@ -16,7 +16,7 @@ Expr truncate(const Expr& x, Type to) {
     Type from = x.type();
     double limit = std::ldexp(1.0, to.bits() - 1);
     // In float64 the values just below -2^31 still truncate into range.
-    Expr above = from.bits() == 64 && to.bits() == 32 ? x > float_constant(from, -limit - 1) : x >= float_constant(from, -limit);
+    Expr above = from.bits() == 64 && to.bits() == 32 ? x > float_constant(from, -limit - 1) : at_least(x, float_constant(from, -limit));
     Expr fits = above && x < float_constant(from, limit);
     Expr safe = Halide::select(fits, x, Halide::Internal::make_zero(from));
     return Halide::select(fits, Halide::cast(to, safe), lowest(to));
@@ -29,7 +29,7 @@ Expr float_to_integer(const Expr& x, Type to) {
     if (to.bits() < 32) return Halide::cast(to, truncate(x, Halide::Int(32)));
     Type wide = Halide::Int(to.bits());
     double half = std::ldexp(1.0, to.bits() - 1);
-    Expr upper = x >= float_constant(from, half);
+    Expr upper = at_least(x, float_constant(from, half));
     Expr shifted = Halide::select(upper, x - float_constant(from, half), x);
     Expr low = Halide::reinterpret(to, truncate(shifted, wide));
     Expr top = integer_constant(to, std::uint64_t{1} << (to.bits() - 1));

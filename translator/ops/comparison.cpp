@@ -25,6 +25,8 @@ template <class F> Expr compare(const Exprs& x, bool if_left_negative, bool if_r
 
 }  // namespace
 
+Expr at_least(const Expr& a, const Expr& b) { return a.type().is_float() ? b < a || a == b : a >= b; }
+
 Expr truth(Expr x) { return x.type().is_bool() ? x : x != Halide::Internal::make_zero(x.type()); }
 
 Expr equal(const Exprs& x, const RuleContext&) {
@@ -41,7 +43,7 @@ Expr less(const Exprs& x, const RuleContext&) {
 }
 Expr less_equal(const Exprs& x, const RuleContext&) {
     if (x[0].type().is_bool()) return !x[0] || x[1];
-    return compare(x, true, false, [](const Expr& a, const Expr& b) { return a <= b; });
+    return compare(x, true, false, [](const Expr& a, const Expr& b) { return at_least(b, a); });
 }
 Expr greater(const Exprs& x, const RuleContext&) {
     if (x[0].type().is_bool()) return x[0] && !x[1];
@@ -49,7 +51,7 @@ Expr greater(const Exprs& x, const RuleContext&) {
 }
 Expr greater_equal(const Exprs& x, const RuleContext&) {
     if (x[0].type().is_bool()) return x[0] || !x[1];
-    return compare(x, false, true, [](const Expr& a, const Expr& b) { return a >= b; });
+    return compare(x, false, true, [](const Expr& a, const Expr& b) { return at_least(a, b); });
 }
 
 Expr logical_and(const Exprs& x, const RuleContext&) { return truth(x[0]) && truth(x[1]); }

@@ -87,6 +87,9 @@ Halide::Expr is_nan(const Exprs&, const RuleContext&);
 Halide::Expr is_inf(const Exprs&, const RuleContext&);
 Halide::Expr is_finite(const Exprs&, const RuleContext&);
 Halide::Expr sign_bit(const Exprs&, const RuleContext&);
+/// a >= b, false where either side is NaN. Halide 21 lowers <= and >= of strict floats to the negation of <, which is
+/// true for NaN: floats are never compared by them here.
+Halide::Expr at_least(const Halide::Expr& a, const Halide::Expr& b);
 /// x != 0; NaN is true.
 Halide::Expr truth(Halide::Expr x);
 

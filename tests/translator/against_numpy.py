@@ -1,0 +1,541 @@
+"""Translations run by Halide's JIT against NumPy: operations, casts, reductions, views, several kernels.
+
+Every program runs twice, with the Funcs as they come and vectorized with guarded tails: both must give NumPy's answer
+(bit for bit where the contract says so) and the same bits as each other.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "oracle")]
+from evaluate import evaluate  # noqa: E402
+from translator_process import Evaluator, Refused  # noqa: E402
+
+SIGNED = ["int8", "int16", "int32", "int64"]
+UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]
+INTEGERS = [*SIGNED, *UNSIGNED]
+FLOATS = ["float32", "float64"]
+DTYPES = ["bool", *INTEGERS, *FLOATS]
+
+Array = np.ndarray[Any, Any]
+
+
+@pytest.fixture(scope="module")
+def evaluator() -> Iterator[Evaluator]:
+    yield Evaluator()
+
+
+def specials(dtype: str) -> Array:
+    """Values at which operations differ from the textbook."""
+    if dtype == "bool":
+        return np.array([False, True])
+    if dtype in INTEGERS:
+        info = np.iinfo(dtype)
+        few = [0, 1, 2, 3, 5, 7, 8, 15, 31, 32, 63, 64, 100, info.max, info.max - 1, info.max // 2, info.min, info.min + 1]
+        if dtype in SIGNED:
+            few += [-1, -2, -3, -7, -8, -64, -100]
+        return np.array(sorted({value for value in few if info.min <= value <= info.max}), dtype)
+    info_f = np.finfo(dtype)
+    few_f = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.7, 10.0, 1e10, 2.0**31, 2.0**63, 1e30, float(info_f.max),
+             float(info_f.tiny), float(info_f.smallest_subnormal), np.inf, np.nan, 1 / 3, 0.1]  # fmt: skip
+    return np.array([*few_f, *(-value for value in few_f)], dtype)
+
+
+def same(ours: Array, numpys: Any, what: str) -> None:
+    """Equal bits, any NaN equal to any other."""
+    expected = np.asarray(numpys)
+    assert ours.dtype == expected.dtype and ours.shape == expected.shape, f"{what}: {ours.dtype}{ours.shape}"
+    if expected.dtype.kind == "f":
+        bits = f"u{expected.dtype.itemsize}"
+        wrong = (ours.view(bits) != expected.view(bits)) & ~(np.isnan(ours) & np.isnan(expected))
+    else:
+        wrong = ours != expected
+    if wrong.any():
+        at = tuple(int(k) for k in np.argwhere(wrong)[0])
+        raise AssertionError(f"{what}: {int(wrong.sum())} differ, at {at}: {ours[at]!r}, NumPy has {expected[at]!r}")
+
+
+def run_both(evaluator: Evaluator, text: str, arguments: Mapping[str, Any], **options: Any) -> list[Array]:
+    plain = evaluator.run(text, arguments, **options)
+    vectorized = evaluator.run(text, arguments, schedule="vectorize", **options)
+    for k, (a, b) in enumerate(zip(plain, vectorized, strict=True)):
+        same(b, a, f"result {k}, vectorized against plain, of\n{text}")
+    return plain
+
+
+def numpys(text: str, arguments: Mapping[str, Any]) -> list[Any]:
+    with np.errstate(all="ignore"):
+        out = evaluate(text, arguments)
+    return list(out) if isinstance(out, tuple) else [out]
+
+
+def check(evaluator: Evaluator, text: str, arguments: Mapping[str, Any], **options: Any) -> None:
+    for k, (ours, theirs) in enumerate(
+        zip(run_both(evaluator, text, arguments, **options), numpys(text, arguments), strict=True)
+    ):
+        same(ours, theirs, f"result {k} of\n{text}")
+
+
+def elementwise_program(lines: list[str], dtypes: list[str], names: str = "xyz") -> str:
+    arguments = "".join(f"arg {name}: {dtype}[x.0]\n" for name, dtype in zip(names, dtypes, strict=False))
+    results = ", ".join(f"v{k}" for k in range(len(lines)))
+    body = "".join(f"v{k}: {line}\n" for k, line in enumerate(lines))
+    return f"tilewright-program 1\nfunction f\n{arguments}{body}return ({results},)\n"
+
+
+UNARY = ["negative", "positive", "absolute", "sign", "sqrt", "square", "reciprocal", "isnan", "isinf", "isfinite",
+         "signbit", "logical_not", "invert", "floor", "ceil", "trunc", "rint"]  # fmt: skip
+BINARY = ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "equal", "not_equal", "less", "less_equal",
+          "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or",
+          "bitwise_xor", "left_shift", "right_shift", "maximum", "minimum", "fmax", "fmin", "copysign"]  # fmt: skip
+
+
+def loop_of(name: str, dtype: str, arity: int) -> str | None:
+    """The result's dtype where NumPy has a loop that takes `dtype` as it is."""
+    try:
+        resolved = getattr(np, name).resolve_dtypes((np.dtype(dtype),) * arity + (None,))
+    except TypeError:
+        return None
+    if any(loop != np.dtype(dtype) for loop in resolved[:-1]):
+        return None
+    return str(resolved[-1])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_unary_operations(evaluator: Evaluator, dtype: str) -> None:
+    lines = [f"{out}[x.0] = {name}(x)" for name in UNARY if (out := loop_of(name, dtype, 1))]
+    check(evaluator, elementwise_program(lines, [dtype]), {"x": np.tile(specials(dtype), 2)})
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_binary_operations(evaluator: Evaluator, dtype: str) -> None:
+    lines = [f"{out}[x.0] = {name}(x, y)" for name in BINARY if (out := loop_of(name, dtype, 2))]
+    pairs = np.array(list(itertools.product(specials(dtype), repeat=2)))
+    x, y = (np.ascontiguousarray(pairs[:, k]).astype(dtype) for k in (0, 1))
+    text = elementwise_program(lines, [dtype, dtype])
+    for k, (ours, theirs) in enumerate(
+        zip(run_both(evaluator, text, {"x": x, "y": y}), numpys(text, {"x": x, "y": y}), strict=True)
+    ):
+        if any(f" {name}(" in lines[k] for name in ("maximum", "minimum", "fmax", "fmin")) and dtype in FLOATS:
+            # Which of 0.0 and -0.0 is the larger, NumPy leaves to the instruction at hand.
+            ours, theirs = ours + 0.0, theirs + 0.0
+        same(ours, theirs, lines[k])
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS])
+def test_division_by_constants(evaluator: Evaluator, dtype: str) -> None:
+    constants = ["1", "2", "3", "7"] + (["-1", "-2", "-3"] if dtype not in UNSIGNED else [])
+    constants += ["0.5", "inf", "-0.0"] if dtype in FLOATS else ["0"]
+    body, results = "", []
+    for k, value in enumerate(constants):
+        body += f"%{k}: {dtype}[] = const() {{value={value}}}\n"
+        for name in ("floor_divide", "remainder"):
+            results.append(f"{name}_{k}")
+            body += f"{results[-1]}: {dtype}[x.0] = {name}(x, %{k})\n"
+    text = f"tilewright-program 1\nfunction f\narg x: {dtype}[x.0]\n{body}return ({', '.join(results)})\n"
+    check(evaluator, text, {"x": specials(dtype)})
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_where_and_mixed_comparisons(evaluator: Evaluator, dtype: str) -> None:
+    values = specials(dtype)
+    text = elementwise_program([f"{dtype}[x.0] = where(x, y, z)"], ["bool", dtype, dtype])
+    check(evaluator, text, {"x": np.arange(values.size) % 2 == 0, "y": values, "z": values[::-1]})
+
+
+def test_int64_with_uint64_compare_exactly(evaluator: Evaluator) -> None:
+    names = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
+    for dtypes in (["int64", "uint64"], ["uint64", "int64"]):
+        pairs = list(itertools.product(specials(dtypes[0]), specials(dtypes[1])))
+        x = np.array([a for a, _ in pairs], dtypes[0])
+        y = np.array([b for _, b in pairs], dtypes[1])
+        check(evaluator, elementwise_program([f"bool[x.0] = {name}(x, y)" for name in names], dtypes), {"x": x, "y": y})
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_casts(evaluator: Evaluator, dtype: str) -> None:
+    values = specials(dtype)
+    if dtype in FLOATS:
+        edges = [sign * 2.0**bits + offset for bits in (7, 8, 15, 16, 31, 32, 63, 64) for sign in (1, -1)
+                 for offset in (-1.5, -1.0, -0.5, 0.0, 0.5, 1.0)]  # fmt: skip
+        values = np.concatenate([values, np.array(edges, dtype)])
+    # Long enough that NumPy's own vector loops convert each of them.
+    values = np.concatenate([values, np.zeros(-values.size % 64, dtype)])
+    text = elementwise_program([f"{to}[x.0] = cast(x)" for to in DTYPES], [dtype])
+    check(evaluator, text, {"x": values})
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integer_powers_wrap(evaluator: Evaluator, dtype: str) -> None:
+    body = "".join(
+        f"%{e}: {dtype}[] = const() {{value={e}}}\nv{e}: {dtype}[x.0] = power(x, %{e})\n" for e in (0, 1, 2, 3, 5, 10, 63)
+    )
+    text = f"tilewright-program 1\nfunction f\narg x: {dtype}[x.0]\n{body}return (v0, v1, v2, v3, v5, v10, v63)\n"
+    check(evaluator, text, {"x": specials(dtype)})
+    variable = elementwise_program([f"{dtype}[x.0] = power(x, y)"], [dtype, dtype])
+    pairs = np.array(list(itertools.product(specials(dtype), repeat=2)), dtype)
+    if dtype in UNSIGNED:
+        check(evaluator, variable, {"x": pairs[:, 0].copy(), "y": pairs[:, 1].copy()})
+    else:
+        with pytest.raises(Refused, match="may be negative"):
+            evaluator.run(variable, {"x": pairs[:, 0].copy(), "y": pairs[:, 1].copy()})
+
+
+def test_simplification_keeps_nan_and_signed_zero(evaluator: Evaluator) -> None:
+    """What a simplifier over the reals would fold."""
+    lines = ["DTYPE[x.0] = " + line for line in (
+        "subtract(x, x)", "add(x, %0)", "multiply(x, %0)", "multiply(x, %1)", "add(x, %2)", "divide(x, x)",
+        "subtract(%0, x)", "multiply(x, %3)", "subtract(x, %2)", "add(x, %4)", "where(%7, x, y)", "where(%8, x, y)",
+        "where(%9, x, y)", "divide(%0, x)", "maximum(x, %4)", "minimum(%4, x)",
+    )]  # fmt: skip
+    for dtype in FLOATS:
+        constants = "".join(
+            f"%{k}: {dtype}[] = const() {{value={value}}}\n" for k, value in enumerate(["0.0", "1.0", "-0.0", "-1.0", "nan"])
+        )
+        tests = """%5: bool[x.0] = less(x, y)
+%7: bool[x.0] = logical_not(%5)
+%8: bool[x.0] = equal(x, x)
+%9: bool[x.0] = greater_equal(x, y)
+"""
+        body = "".join(f"v{k}: {line.replace('DTYPE', dtype)}\n" for k, line in enumerate(lines))
+        results = ", ".join(f"v{k}" for k in range(len(lines)))
+        text = (
+            f"tilewright-program 1\nfunction f\narg x: {dtype}[x.0]\narg y: {dtype}[x.0]\n{constants}{tests}{body}"
+            f"return ({results})\n"
+        )
+        pairs = np.array(list(itertools.product(specials(dtype), repeat=2)), dtype)
+        check(evaluator, text, {"x": pairs[:, 0].copy(), "y": pairs[:, 1].copy()})
+
+
+def random_array(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], nasty: float = 0.0) -> Array:
+    if dtype == "bool":
+        return rng.random(shape) < 0.5
+    if dtype in INTEGERS:
+        info = np.iinfo(dtype)
+        return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+    out = np.asarray(rng.normal(size=shape)).astype(dtype)
+    if nasty:
+        wild = rng.choice(np.array([np.nan, np.inf, -np.inf, -0.0, 0.0], dtype), shape)
+        out = np.where(rng.random(shape) < nasty, wild, out)
+    return out
+
+
+def reduction_text(op: str, dtype: str, rank: int, axes: tuple[int, ...], operand: str = "x") -> str:
+    out = dtype
+    if op in ("sum", "prod"):
+        out = str(np.add.reduce(np.zeros(1, dtype)).dtype)
+    if op in ("any", "all"):
+        out = "bool"
+    if op in ("argmin", "argmax"):
+        out = "int64"
+    kept = ", ".join(f"x.{k}" for k in range(rank) if k not in axes)
+    shape = ", ".join(f"x.{k}" for k in range(rank))
+    attribute = f"axis={axes[0]}" if op.startswith("arg") else f"axes={list(axes)}"
+    return (
+        f"tilewright-program 1\nfunction f\narg x: {dtype}[{shape}]\n"
+        f"y: {out}[{kept}] = {op}(x) {{{attribute}}}\nreturn y\n"
+    )
+
+
+def options_of(op: str, dtype: str, axes: tuple[int, ...], shape: tuple[int, ...]) -> list[str]:
+    count = int(np.prod([shape[k] for k in axes]))
+    longest = max([shape[k] for k in axes], default=1) if len(axes) > 1 else count
+    ordered = op in ("sum", "prod") and dtype in FLOATS
+    block = 512 if ordered and dtype == "float64" else 1024 if ordered else 4096
+    options = ["lanes1"] if max(count, longest) <= block else []
+    options += ["lanes2"] + (["lanes3"] if not op.startswith("arg") else [])
+    if not (ordered and count > 32 and len(shape) - 1 in axes):
+        options.append("serial")
+    if len(axes) == 1 and not op.startswith("arg"):
+        options.append("rows")
+    return options
+
+
+SHAPES: list[tuple[int, ...]] = [(0,), (1,), (31,), (64,), (65,), (1000,), (5000,), (3, 4), (5, 100), (100, 5), (0, 3), (3, 0),
+                                 (2, 3, 70), (1, 1100, 2)]  # fmt: skip
+
+
+@pytest.mark.parametrize("op", ["sum", "prod", "max", "min", "any", "all", "argmin", "argmax"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float32", "float64"])
+def test_reductions(evaluator: Evaluator, op: str, dtype: str) -> None:
+    rng = np.random.default_rng(len(op) * 100 + len(dtype))
+    for number, shape in enumerate(SHAPES):
+        rank = len(shape)
+        # Compiling takes the time: several axes are tried with fewer dtypes.
+        if (rank == 2 and dtype not in ("int8", "float64")) or (rank == 3 and dtype != "float32"):
+            continue
+        subsets = [axes for n in range(1, rank + 1) for axes in itertools.combinations(range(rank), n)]
+        for axes in subsets:
+            if op.startswith("arg") and len(axes) > 1:
+                continue
+            count = int(np.prod([shape[k] for k in axes]))
+            if op in ("max", "min", "argmin", "argmax") and count == 0:
+                continue
+            x = random_array(rng, dtype, shape, nasty=0.02 if number % 2 and op not in ("sum", "prod") else 0.0)
+            if op.startswith("arg") and dtype in FLOATS:
+                x = np.round(x * 2)  # ties
+            if op == "prod" and dtype in FLOATS:
+                x = np.exp(x / 50)
+            text = reduction_text(op, dtype, rank, axes)
+            expected = numpys(text, {"x": x})[0]
+            options = options_of(op, dtype, axes, shape)
+            rounds = op in ("sum", "prod") and dtype in FLOATS
+            results = {}
+            # One option at a time would take long: all of them only for the first axes of a shape.
+            for option in options if rank == 1 else [options[(number + len(axes)) % len(options)]]:
+                layouts = {"x": ["c", "f", "any"][(number + len(axes)) % 3]} if option == "serial" else {}
+                ours = run_both(evaluator, text, {"x": x}, variant={"y": option}, layouts=layouts)[0]
+                results[option] = ours
+                what = f"{op} of {dtype}{shape} over {axes} as {option}"
+                if not rounds:
+                    if dtype in FLOATS and op in ("max", "min"):
+                        ours, expected = ours + 0.0, expected + 0.0
+                    same(ours, expected, what)
+                    continue
+                exact = getattr(np, op)(x.astype(np.longdouble), axis=axes)
+                scale = np.sum(np.abs(x.astype(np.longdouble)), axis=axes) if op == "sum" else np.abs(exact)
+                slack = np.finfo(dtype).eps * scale * max(16.0, count / 64)
+                assert ours.dtype == np.dtype(dtype) and (np.abs(ours - exact) <= slack).all(), what
+                if count == 0:
+                    same(ours, expected, what)
+            levels = [result for option, result in results.items() if option.startswith("lanes")]
+            for other in levels[1:]:
+                same(other, levels[0], f"levels of {op} of {dtype}{shape} over {axes}")
+
+
+def test_sum_of_negative_zeros_is_zero(evaluator: Evaluator) -> None:
+    for dtype in FLOATS:
+        for option in ("serial", "lanes1", "lanes2", "rows"):
+            text = reduction_text("sum", dtype, 1, (0,))
+            ours = evaluator.run(text, {"x": np.full(20, -0.0, dtype)}, variant={"y": option})[0]
+            same(ours, np.zeros((), dtype), option)
+
+
+def test_reduction_of_expressions_and_default_variants(evaluator: Evaluator) -> None:
+    """Collapsed, broadcast and staged operands, with the variant that the sizes choose."""
+    text = """tilewright-program 1
+function f
+arg X: float64[X.0, X.1]
+arg m: float64[X.1]
+scalar a: float64
+%0: float64[X.0, X.1] = multiply(X, X)
+all_squares: float64[] = sum(%0) {axes=[0, 1]}
+centred: float64[X.0, X.1] = subtract(X, m)
+%1: float64[X.0, X.1] = multiply(centred, a)
+spread: float64[] = sum(%1) {axes=[0, 1]}
+columns: float64[X.1] = sum(centred) {axes=[0]}
+%2: float64[X.0, X.1] = absolute(centred)
+largest: float64[X.0] = max(%2) {axes=[1]}
+return (all_squares, spread, columns, largest, centred)
+"""
+    rng = np.random.default_rng(1)
+    for shape in [(1, 1), (7, 3), (300, 70), (20000, 3), (3, 2000), (0, 4)]:
+        if shape[1] == 0:
+            continue
+        arguments = {"X": rng.normal(size=shape), "m": rng.normal(size=shape[1]), "a": np.float64(1.5)}
+        for ours, theirs in zip(run_both(evaluator, text, arguments), numpys(text, arguments), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-9)
+
+
+KMEANS = """tilewright-program 1
+function get_labels "kmeans.py"
+arg X: {0}[X.0, X.1]
+arg means: {0}[means.0, X.1]
+guard means.0 >= 1 "attempt to get argmin of an empty sequence" @8
+%1: {0}[means.0, 1, X.1] = index(means) {{index=[0:1, newaxis, 0:1]}} @8
+%2: {0}[means.0, X.0, X.1] = subtract(X, %1) @8
+%3: {0}[means.0, X.0, X.1] = multiply(%2, %2) @8
+norm: {0}[means.0, X.0] = sum(%3) {{axes=[2]}} @8
+%4: {0}[means.0, X.0] = sqrt(norm) @8
+argmin: int64[X.0] = argmin(%4) {{axis=0}} @8
+return argmin
+"""
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_kmeans(evaluator: Evaluator, dtype: str) -> None:
+    rng = np.random.default_rng(2)
+    for n, k, d in [(0, 2, 2), (1, 1, 1), (100, 2, 2), (1001, 3, 3), (57, 5, 40)]:
+        arguments = {"X": rng.normal(size=(n, d)).astype(dtype), "means": rng.normal(size=(k, d)).astype(dtype)}
+        for layout in ("c", "f", "any"):
+            check(evaluator, KMEANS.format(dtype), arguments, layouts={"X": layout})
+        nasty = {name: np.where(rng.random(x.shape) < 0.1, np.array(np.nan, dtype), x) for name, x in arguments.items()}
+        check(evaluator, KMEANS.format(dtype), nasty)
+
+
+SOFTMAX = """tilewright-program 1
+function softmax
+arg A: float32[A.0, A.1]
+arg B: float32[A.1, B.1]
+guard B.1 >= 1 "zero-size array to reduction operation maximum which has no identity" @3
+z: float32[A.0, B.1] = matmul(A, B) @2
+max: float32[A.0] = max(z) {axes=[1]} @3
+%1: float32[A.0, 1] = index(max) {index=[0:1, newaxis]} @3
+%2: float32[A.0, B.1] = subtract(z, %1) @3
+e: float32[A.0, B.1] = exp(%2) @3
+sum: float32[A.0] = sum(e) {axes=[1]} @4
+%3: float32[A.0, 1] = index(sum) {index=[0:1, newaxis]} @4
+%4: float32[A.0, B.1] = divide(e, %3) @4
+return %4
+"""
+
+
+def test_matmul_and_softmax(evaluator: Evaluator) -> None:
+    rng = np.random.default_rng(3)
+    for n, k, m in [(1, 1, 1), (17, 9, 33), (70, 80, 90), (3, 0, 2), (4, 5, 2000)]:
+        arguments = {"A": rng.normal(size=(n, k)).astype("f4"), "B": rng.normal(size=(k, m)).astype("f4")}
+        expected = numpys(SOFTMAX, arguments)[0]
+        for variant, layouts in itertools.product(["loops", "blas"], [{}, {"A": "f"}, {"A": "any", "B": "f"}]):
+            ours = run_both(evaluator, SOFTMAX, arguments, variant={"z": variant}, layouts=layouts)[0]
+            np.testing.assert_allclose(ours, expected, rtol=2e-5, atol=1e-7)
+    with pytest.raises(Refused, match="no such option under contract reproducible"):
+        evaluator.run(SOFTMAX, arguments, variant={"z": "blas"}, contract="reproducible")
+
+
+def test_integer_matmul_wraps(evaluator: Evaluator) -> None:
+    rng = np.random.default_rng(4)
+    for dtype in ("int8", "int64", "uint32", "bool"):
+        text = f"""tilewright-program 1
+function f
+arg a: {dtype}[a.0, a.1]
+arg b: {dtype}[a.1, b.1]
+c: {dtype}[a.0, b.1] = matmul(a, b)
+return c
+"""
+        check(evaluator, text, {"a": random_array(rng, dtype, (5, 7)), "b": random_array(rng, dtype, (7, 3))})
+
+
+LIBRARY_CHAIN = """tilewright-program 1
+function f
+arg A: float64[A.0, A.1]
+arg B: float64[A.1, A.1]
+scale: float64[A.1, A.1] = add(B, B)
+bias: float64[A.1] = sum(B) {axes=[0]}
+P: float64[A.0, A.1] = matmul(A, B)
+%1: float64[A.0, A.1] = add(P, bias)
+Q: float64[A.0, A.1] = matmul(%1, scale)
+%2: float64[A.1, A.0] = transpose(A) {axes=[1, 0]}
+R: float64[A.1, A.1] = matmul(%2, Q)
+top: float64[] = max(R) {axes=[0, 1]}
+return (P, Q, R, top, %1, P)
+"""
+
+
+def test_kernels_around_library_products(evaluator: Evaluator) -> None:
+    rng = np.random.default_rng(5)
+    arguments = {"A": rng.normal(size=(6, 5)), "B": rng.normal(size=(5, 5))}
+    expected = numpys(LIBRARY_CHAIN, arguments)
+    for choice in itertools.product(["loops", "blas"], repeat=3):
+        results = run_both(evaluator, LIBRARY_CHAIN, arguments, variant=dict(zip("PQR", choice, strict=True)))
+        for ours, theirs in zip(results, expected, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+def test_views(evaluator: Evaluator) -> None:
+    text = """tilewright-program 1
+function f
+arg X: float32[X.0, X.1, X.2]
+scalar n: int64
+c: float32[] = const() {value=-0.0}
+%0: float32[X.1, X.0] = index(X) {index=[0:1, 0:1, X.2 - 1]}
+%1: float32[X.1, X.0] = transpose(%9) {axes=[1, 0]}
+return c
+"""
+    with pytest.raises(Refused):
+        evaluator.run(text, {"X": np.zeros((2, 3, 4), "f4"), "n": np.int64(1)})
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(4, 6, 5)).astype("f4")
+    text = """tilewright-program 1
+function f
+arg X: float32[X.0, X.1, X.2]
+scalar n: int64
+one: float32[] = const() {value=1.0}
+%0: float32[X.0, X.1] = index(X) {index=[0:1, 0:1, X.2 - 1]}
+a: float32[X.0, X.1] = add(%0, one)
+%2: float32[X.1, X.0] = transpose(a) {axes=[1, 0]}
+%3: float32[X.1 // 2, X.0] = index(%2) {index=[1:2, X.0 - 1:-1]}
+b: float32[X.1 // 2, X.0] = multiply(%3, %3)
+%4: float32[X.0 * X.1 * X.2] = reshape(X)
+d: float32[X.0 * X.1 * X.2] = add(%4, one)
+%5: float32[X.0 * X.1, X.2] = reshape(X)
+e: float32[X.0 * X.1, X.2] = add(%5, one)
+s: float32[X.0, X.1, X.2] = square(X)
+%6: float32[X.0, X.1 * X.2, 1] = reshape(s)
+g: float32[X.0, X.1 * X.2, 1] = add(%6, one)
+%7: float32[X.0 * X.1 * X.2] = reshape(s)
+h: float32[X.0 * X.1 * X.2] = add(%7, one)
+%8: float32[X.2, X.1, X.0] = reshape(s)
+k: float32[X.2, X.1, X.0] = add(%8, one)
+%9: float32[3, X.0, X.1] = broadcast_to(a)
+i: int64[n, 3] = iota() {axis=0}
+m: int64[] = scalar_size() {size=(X.0 + X.1) * n}
+w: int64[n, 3] = add(i, m)
+u: float32[X.0, X.1] = update(a, one) {index=[2, X.1 - 2]}
+v: float32[X.0, X.1] = update(u, b_part) {index=[0:2, X.1 - 1:-3]}
+return (a, b, d, e, g, h, k, %9, w, %2, u, v)
+""".replace(
+        "v: float32", "%10: float32[2, 2] = index(a) {index=[0:1, 0:1]}\nb_part: float32[2, 2] = multiply(%10, %10)\nv: float32"
+    )
+    for layout in ("c", "f", "any"):
+        check(evaluator, text, {"X": x, "n": np.int64(7)}, layouts={"X": layout})
+
+
+def test_scalars_of_every_dtype(evaluator: Evaluator) -> None:
+    text = """tilewright-program 1
+function f
+arg X: float64[X.0]
+scalar b: bool
+scalar i: int64
+scalar d: float64
+%0: float64[] = cast(i)
+%1: float64[X.0] = add(X, %0)
+%2: float64[X.0] = where(b, %1, d)
+n: int64[] = add(i, i)
+return (%2, n, %2)
+"""
+    for flag in (False, True):
+        arguments = {"X": np.arange(5.0), "b": np.bool_(flag), "i": np.int64(-(2**62)), "d": np.float64(-0.0)}
+        check(evaluator, text, arguments)
+
+
+def test_refusals_name_value_line_and_reason(evaluator: Evaluator) -> None:
+    def refusal(text: str, arguments: Mapping[str, Any]) -> str:
+        with pytest.raises(Refused) as refused:
+            evaluator.run(text, arguments)
+        return str(refused.value)
+
+    header = 'tilewright-program 1\nfunction f "f.py"\narg X: float64[X.0, X.1]\n'
+    x = {"X": np.zeros((2, 3))}
+    assert refusal(header + "%1: float64[X.1, X.0] = transpose(X) {axes=[1, 0]} @4\nreturn %1\n", x) == (
+        "f.py:4: %1 = transpose(X) {axes=[1, 0]}: returns a view of X, whose memory NumPy's result would share; "
+        "a kernel gives new memory. Let NumPy run this function, or return a copy."
+    )
+    assert refusal(header.replace("float64", "float16") + "y: float16[X.0, X.1] = add(X, X) @4\nreturn y\n", x) == (
+        "f.py:4: y = add(X, X): float16 has no translation in this release. "
+        "Use bool, an integer dtype, float32 or float64."
+    )
+    loop = "y: float64[X.0, X.1] = for i in range(0, 3, 1) carry (z: float64[X.0, X.1] = X) {\n  yield z\n} @5\nreturn y\n"
+    assert refusal(header + loop, x) == (
+        "f.py:5: y = for ...: control flow on traced values has no translation in this release. "
+        "Let NumPy run this function."
+    )
+    assert "no such choice" in refusal_with_variant(evaluator, header + "y: float64[X.0, X.1] = add(X, X)\nreturn y\n", x)
+
+
+def refusal_with_variant(evaluator: Evaluator, text: str, arguments: Mapping[str, Any]) -> str:
+    with pytest.raises(Refused) as refused:
+        evaluator.run(text, arguments, variant={"nowhere": "serial"})
+    return str(refused.value)
+
+
+def test_a_returned_argument_is_returned_as_it_is(evaluator: Evaluator) -> None:
+    text = "tilewright-program 1\nfunction f\narg X: float64[X.0]\ny: float64[X.0] = add(X, X)\nreturn (X, y, X)\n"
+    check(evaluator, text, {"X": np.arange(3.0)})

@@ -1,0 +1,236 @@
+// tests/translator/harness.cpp: the plan's steps by hand: kernels through the JIT, libraries by loops.
+#include "harness.h"
+
+#include <sstream>
+#include <stdexcept>
+
+#include "dsl/algorithm_impl.h"
+#include "dsl/passes/rare_path.h"
+#include "translator/size.h"
+
+namespace tilewright::translator::harness {
+namespace {
+
+thread_local std::string last_error;
+
+struct Buffers {
+    std::map<std::string, Array> arrays;
+    std::map<std::string, Layout> layouts;
+    std::vector<std::vector<char>> storage;  ///< copies in other layouts
+};
+
+/// A buffer over `array`; other layouts than C get memory of their own, `any` with a negative stride and gaps.
+Halide::Buffer<> buffer_of(Buffers& buffers, const std::string& name, Halide::Type type, int dimensions) {
+    Array& array = buffers.arrays.at(name);
+    // Halide takes a null pointer for a question about bounds, and then computes nothing.
+    array.bytes.reserve(64);
+    Layout lies = buffers.layouts.count(name) != 0 ? buffers.layouts.at(name) : Layout::c;
+    const int rank = static_cast<int>(array.shape.size());
+    std::vector<halide_dimension_t> dims;
+    if (dimensions == 1 && rank != 1) {
+        dims.emplace_back(0, static_cast<int32_t>(array.count()), 1);
+        return Halide::Buffer<>(type, array.bytes.data(), 1, dims.data());
+    }
+    std::vector<std::int64_t> strides(array.shape.size());
+    std::int64_t stride = 1;
+    for (int axis = rank; axis-- > 0;) {
+        strides[static_cast<std::size_t>(axis)] = stride;
+        stride *= array.shape[static_cast<std::size_t>(axis)];
+    }
+    char* data = array.bytes.data();
+    if (lies != Layout::c && array.count() > 0 && rank > 0) {
+        std::vector<std::int64_t> other(array.shape.size());
+        std::int64_t step = lies == Layout::any ? 3 : 1;
+        for (int axis = 0; axis < rank; ++axis) {
+            other[static_cast<std::size_t>(axis)] = step;
+            step *= array.shape[static_cast<std::size_t>(axis)];
+        }
+        const std::size_t element = static_cast<std::size_t>(type.bytes());
+        buffers.storage.emplace_back(static_cast<std::size_t>(step + 3) * element);
+        char* base = buffers.storage.back().data();
+        std::int64_t origin = 0;
+        if (lies == Layout::any) {
+            other[0] = -other[0];
+            origin = -other[0] * (array.shape[0] - 1);
+        }
+        for (std::int64_t k = 0; k < array.count(); ++k) {
+            std::int64_t rest = k;
+            std::int64_t at = origin;
+            for (int axis = rank; axis-- > 0;) {
+                at += rest % array.shape[static_cast<std::size_t>(axis)] * other[static_cast<std::size_t>(axis)];
+                rest /= array.shape[static_cast<std::size_t>(axis)];
+            }
+            std::memcpy(base + static_cast<std::size_t>(at) * element, array.bytes.data() + static_cast<std::size_t>(k) * element, element);
+        }
+        data = base + static_cast<std::size_t>(origin) * element;
+        strides = other;
+    }
+    for (int d = 0; d < rank; ++d) {
+        auto axis = static_cast<std::size_t>(rank - 1 - d);
+        dims.emplace_back(0, static_cast<int32_t>(array.shape[axis]), static_cast<int32_t>(strides[axis]));
+    }
+    return Halide::Buffer<>(type, data, rank, dims.data());
+}
+
+template <class T> void multiply(const Array& a, const Array& b, Array& c) {
+    const std::int64_t n = a.shape[0];
+    const std::int64_t inner = a.shape[1];
+    const std::int64_t m = b.shape[1];
+    for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t j = 0; j < m; ++j) {
+            double sum = 0;
+            for (std::int64_t k = 0; k < inner; ++k)
+                sum += static_cast<double>(a.as<T>()[i * inner + k]) * static_cast<double>(b.as<T>()[k * m + j]);
+            c.as<T>()[i * m + j] = static_cast<T>(sum);
+        }
+    }
+}
+
+std::vector<std::string> words(const std::string& text) {
+    std::istringstream stream(text);
+    std::vector<std::string> out;
+    for (std::string word; stream >> word;) out.push_back(word);
+    return out;
+}
+
+}  // namespace
+
+void vectorize_all(dsl::Algorithm& algorithm) {
+    auto& impl = algorithm.impl();
+    for (const dsl::StageInfo& info : algorithm.info().stages) {
+        dsl::StageImpl& stage = impl.stages.at(info.name);
+        if (!info.output) stage.func.compute_root();
+        std::vector<Halide::Var> arguments = stage.func.args();
+        if (arguments.empty()) continue;
+        stage.func.vectorize(arguments[0], 8, Halide::TailStrategy::GuardWithIf);
+        for (int k = 0; k < stage.func.num_update_definitions(); ++k)
+            stage.func.update(k).vectorize(arguments[0], 4, Halide::TailStrategy::GuardWithIf);
+    }
+}
+
+std::vector<Array> run(const Program& program, const std::map<std::string, Array>& arguments, const RunOptions& options) {
+    Buffers buffers;
+    buffers.layouts = options.translate.layouts;
+    std::map<std::string, std::int64_t> sizes;
+    RunOptions filled = options;
+    for (const auto& [name, array] : arguments) {
+        buffers.arrays[name] = array;
+        for (std::size_t k = 0; k < array.shape.size(); ++k) sizes[name + "." + std::to_string(k)] = array.shape[k];
+        if (array.shape.empty() && array.dtype == "int64") sizes[name] = *array.as<std::int64_t>();
+    }
+    if (filled.translate.sizes_here.empty()) filled.translate.sizes_here = sizes;
+    dsl::Algorithm algorithm = translate(program, filled.translate);
+    if (options.schedule) options.schedule(algorithm);  // one schedule a process, besides none
+    dsl::AlgorithmImpl& impl = algorithm.impl();
+    Halide::Target target = Halide::get_jit_target_from_environment().with_feature(Halide::Target::StrictFloat);
+
+    // Kernels do not depend on the sizes, so that runs which differ in nothing else share them.
+    static std::map<std::string, Halide::Callable> compiled;
+    std::string key = print_program(program) + impl.plan_body + options.translate.contract + (options.schedule ? " scheduled " : " ");
+    for (const auto& [name, option] : algorithm.info().variant) key += name + "=" + option + " ";
+    for (const auto& [name, layout] : options.translate.layouts) key += name + "=" + std::to_string(static_cast<int>(layout)) + " ";
+
+    // Results and temporaries, from the plan's own lines.
+    std::istringstream plan(impl.plan_header + impl.plan_body);
+    std::vector<std::string> lines;
+    std::vector<std::string> returned;
+    for (std::string line; std::getline(plan, line);) {
+        std::vector<std::string> parts = words(line);
+        if (parts[0] == "result" || parts[0] == "temp") {
+            Array array{parts[2], {}, {}};
+            std::string list = line.substr(line.find('[') + 1);
+            list = list.substr(0, list.rfind(']'));
+            int depth = 0;
+            std::string entry;
+            for (char c : list + ",") {
+                depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+                if (c == ',' && depth == 0) {
+                    if (!entry.empty()) array.shape.push_back(parse_size(entry).evaluate(sizes).value());
+                    entry.clear();
+                } else {
+                    entry += c;
+                }
+            }
+            // The content must not matter.
+            array.bytes.assign(static_cast<std::size_t>(array.count()) * static_cast<std::size_t>(find_dtype(array.dtype)->bits / 8), 'x');
+            buffers.arrays[parts[1]] = array;
+        } else if (parts[0] == "return") {
+            std::string name;
+            for (char c : line.substr(7) + " ") {
+                if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+                    name += c;
+                } else if (!name.empty()) {
+                    returned.push_back(name);
+                    name.clear();
+                }
+            }
+        } else if (parts[0] == "require" && parts[1] != "layout") {
+            auto left = parse_size(line.substr(8, line.find("<=") - 8)).evaluate(sizes);
+            auto right = parse_size(line.substr(line.find("<=") + 2)).evaluate(sizes);
+            if (!(left.value() <= right.value())) throw std::runtime_error("requirement does not hold: " + line);
+        }
+        lines.push_back(line);
+    }
+    for (const std::string& line : lines) {
+        if (line.rfind("library matmul (", 0) == 0) {
+            std::string names = line.substr(16, line.size() - 17);
+            for (char& c : names) c = c == ',' ? ' ' : c;
+            std::vector<std::string> operands = words(names);
+            Array& c = buffers.arrays.at(operands[2]);
+            if (c.dtype == "float32")
+                multiply<float>(buffers.arrays.at(operands[0]), buffers.arrays.at(operands[1]), c);
+            else
+                multiply<double>(buffers.arrays.at(operands[0]), buffers.arrays.at(operands[1]), c);
+        }
+        if (line.rfind("call ", 0) != 0) continue;
+        std::string symbol = words(line)[1];
+        for (dsl::KernelImpl& kernel : impl.kernels) {
+            if (kernel.name != symbol) continue;
+            auto [found, is_new] = compiled.try_emplace(key + kernel.name);
+            Halide::Callable& callable = found->second;
+            if (is_new) {
+                Halide::Pipeline pipeline(kernel.outputs);
+                dsl::add_rare_path_pass(pipeline);
+                callable = pipeline.compile_to_callable(kernel.arguments, target);
+            }
+            std::vector<Halide::Buffer<>> views;
+            views.reserve(kernel.arguments.size() + kernel.outputs.size());
+            std::vector<std::int64_t> scalars(kernel.arguments.size());
+            std::vector<const void*> argv;
+            Halide::JITUserContext context;
+            Halide::JITUserContext* context_pointer = &context;
+            argv.push_back(&context_pointer);
+            for (std::size_t k = 0; k < kernel.arguments.size(); ++k) {
+                const Halide::Argument& argument = kernel.arguments[k];
+                const std::string& name = kernel.argument_names[k];
+                if (argument.is_buffer()) {
+                    views.push_back(buffer_of(buffers, name, argument.type, argument.dimensions));
+                    argv.push_back(views.back().raw_buffer());
+                } else if (impl.sizes.count(name) != 0 && argument.type == Halide::Int(32) &&
+                           argument.name == impl.sizes.at(name).name()) {
+                    scalars[k] = sizes.at(name);
+                    argv.push_back(&scalars[k]);
+                } else {
+                    argv.push_back(buffers.arrays.at(name).bytes.data());
+                }
+            }
+            for (std::size_t k = 0; k < kernel.outputs.size(); ++k) {
+                Halide::Func func = kernel.outputs[k];
+                views.push_back(buffer_of(buffers, kernel.output_names[k], func.types()[0], func.dimensions()));
+                argv.push_back(views.back().raw_buffer());
+            }
+            context.handlers.custom_error = [](Halide::JITUserContext*, const char* message) {
+                // No exception may cross compiled code.
+                last_error = message;
+            };
+            last_error.clear();
+            int status = callable.call_argv_fast(argv.size(), argv.data());
+            if (status != 0 || !last_error.empty()) throw std::runtime_error("kernel " + symbol + ": " + last_error);
+        }
+    }
+    std::vector<Array> out;
+    for (const std::string& name : returned) out.push_back(buffers.arrays.at(name));
+    return out;
+}
+
+}  // namespace tilewright::translator::harness

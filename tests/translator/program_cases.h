@@ -1,0 +1,64 @@
+// tests/translator/program_cases.h: programs that several tests read.
+#pragma once
+
+namespace tilewright::translator::harness {
+
+inline constexpr const char* kKMeans = R"(tilewright-program 1
+function get_labels "kmeans.py"
+arg X: float64[X.0, X.1]
+arg means: float64[means.0, X.1]
+guard means.0 >= 1 "attempt to get argmin of an empty sequence" @8
+%1: float64[means.0, 1, X.1] = index(means) {index=[0:1, newaxis, 0:1]} @8
+%2: float64[means.0, X.0, X.1] = subtract(X, %1) @8
+%3: float64[means.0, X.0, X.1] = multiply(%2, %2) @8
+norm: float64[means.0, X.0] = sum(%3) {axes=[2]} @8
+%4: float64[means.0, X.0] = sqrt(norm) @8
+argmin: int64[X.0] = argmin(%4) {axis=0} @8
+return argmin
+)";
+
+inline constexpr const char* kSoftmax = R"(tilewright-program 1
+function softmax "soft max.py"
+arg A: float32[A.0, A.1]
+arg B: float32[A.1, B.1]
+scalar a: float64
+guard B.1 >= 1 "zero-size \"array\" to\\reduction" @3
+z: float32[A.0, B.1] = matmul(A, B) @2
+max: float32[A.0] = max(z) {axes=[1]} @3
+%1: float32[A.0, 1] = index(max) {index=[0:1, newaxis]} @3
+%2: float32[A.0, B.1] = subtract(z, %1) @3
+e: float32[A.0, B.1] = exp(%2) @3
+sum: float32[A.0] = sum(e) {axes=[1]} @4
+%3: float32[A.0, 1] = index(sum) {index=[0:1, newaxis]} @4
+%4: float32[A.0, B.1] = divide(e, %3) @4
+return (%4, A)
+)";
+
+inline constexpr const char* kRegions = R"(tilewright-program 1
+function mandel
+arg Z: float64[Z.0]
+scalar maxiter: int64
+zero: int64[Z.0] = iota() {axis=0}
+Z2: float64[Z.0], N2: int64[Z.0] = for i in range(0, maxiter, 1) carry (Z1: float64[Z.0] = Z, N1: int64[Z.0] = zero) {
+  %1: bool[Z.0] = less(Z1, Z1) @3
+  %2: bool[] = any(%1) {axes=[0]}
+  Z3: float64[Z.0] = if %2 {
+    %3: float64[Z.0] = add(Z1, Z1)
+    yield %3
+  } else {
+    yield Z1
+  } @5
+  yield Z3, N1
+} @2
+x2: float64[Z.0] = while carry (x1: float64[Z.0] = Z2) {
+  %5: bool[Z.0] = less(x1, x1)
+  %6: bool[] = any(%5) {axes=[0]}
+  yield %6
+} do {
+  %7: float64[Z.0] = add(x1, x1)
+  yield %7
+}
+return (x2, N2)
+)";
+
+}  // namespace tilewright::translator::harness

@@ -1,0 +1,108 @@
+// tests/translator/program_test.cpp: reading, printing, digesting and verifying programs.
+#include "translator/program.h"
+
+#include <gtest/gtest.h>
+
+#include "dsl/base/error.h"
+#include "program_cases.h"
+
+namespace {
+
+using namespace tilewright::translator;
+using harness::kKMeans;
+using harness::kRegions;
+using harness::kSoftmax;
+
+std::string read_error(const std::string& text) {
+    try {
+        read_program(text);
+    } catch (const tilewright::TranslateError& error) {
+        return error.what();
+    }
+    return "no error";
+}
+
+std::string verify_error(const std::string& text) {
+    Program program = read_program(text);
+    try {
+        verify_program(program);
+    } catch (const tilewright::InternalError& error) {
+        return error.what();
+    }
+    return "no error";
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+    std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+}
+
+TEST(Program, CanonicalTextPrintsAsItReads) {
+    for (const char* text : {kKMeans, kSoftmax, kRegions}) {
+        Program program = read_program(text);
+        EXPECT_EQ(print_program(program), text);
+        EXPECT_NO_THROW(verify_program(program));
+    }
+}
+
+TEST(Program, LayoutOfTheTextDoesNotMatter) {
+    std::string loose = std::string("# a comment\n\n") + kKMeans;
+    loose = replaced(loose, "float64[X.0, X.1]", "  float64[ X.0 ,(X.1) ]");
+    loose = replaced(loose, "{axes=[2]}", "{ axes = [ 2 ] }");
+    loose = replaced(loose, "\n%2", "\r\n%2");
+    loose.pop_back();
+    EXPECT_EQ(print_program(read_program(loose)), kKMeans);
+}
+
+TEST(Program, DigestIgnoresFileAndLinesOnly) {
+    const std::string digest = program_digest(read_program(kKMeans));
+    EXPECT_EQ(digest.size(), 32U);
+    EXPECT_EQ(program_digest(read_program(replaced(replaced(kKMeans, "@8", "@80"), "kmeans.py", "other.py"))), digest);
+    EXPECT_NE(program_digest(read_program(replaced(kKMeans, "subtract", "add"))), digest);
+}
+
+TEST(Program, ErrorsNameLineAndColumn) {
+    EXPECT_EQ(read_error(""), "program:1:1: expected 'tilewright-program 1', found the end of the text.");
+    EXPECT_EQ(read_error("tilewright-program 2\n"),
+              "program:1:21: format version 2; this release reads version 1.");
+    EXPECT_EQ(read_error(replaced(kKMeans, "%3: float64[means.0, X.0, X.1] = multiply(%2, %2)", "%3: float64[means.0")),
+              "program:8:23: 'means.0 @8' is no size expression: '@8' after the expression.");
+    EXPECT_EQ(read_error(replaced(kKMeans, "means.0 >= 1", "means.0 1")),
+              "program:5:17: 'means.0 1' is no size expression: '1' after the expression.");
+    EXPECT_EQ(read_error(replaced(kKMeans, "{axes=[2]}", "{axis=[2]}")),
+              "program:9:48: attribute axis: '[2]' is no size expression: found '[' where a size is expected.");
+    EXPECT_EQ(read_error(replaced(kKMeans, "{axes=[2]}", "{sort=[2]}")), "program:9:48: unknown attribute 'sort'.");
+    EXPECT_EQ(read_error(replaced(kKMeans, "return argmin", "return argmin x")),
+              "program:12:15: expected the end of the line, found 'x'.");
+    EXPECT_EQ(read_error(std::string(kKMeans) + "x: float64[] = sqrt(x)\n"), "program:13:1: something after 'return'.");
+    EXPECT_EQ(read_error(replaced(kRegions, "  yield Z3, N1\n", "")), "program:15:2: a region that does not end in 'yield'.");
+}
+
+TEST(Program, VerifierStatesTheSpecification) {
+    EXPECT_EQ(verify_error(kKMeans), "no error");
+    EXPECT_EQ(verify_error(replaced(kKMeans, "subtract(X, %1)", "subtract(X, %9)")),
+              "program get_labels, %2 (line 8) = subtract: the operand %9 is not defined before.");
+    EXPECT_EQ(verify_error(replaced(kKMeans, "%4: float64", "norm: float64")),
+              "program get_labels, norm: is defined twice.");
+    EXPECT_EQ(verify_error(replaced(kKMeans, "norm: float64[means.0, X.0]", "norm: float64[X.0, means.0]")),
+              "program get_labels, norm (line 8) = sum: the result's shape is [X.0, means.0], not [means.0, X.0].");
+    EXPECT_EQ(verify_error(replaced(kKMeans, "argmin: int64", "argmin: int32")),
+              "program get_labels, argmin (line 8) = argmin: gives int64, not int32.");
+    EXPECT_EQ(verify_error(replaced(kKMeans, "{axes=[2]}", "{axes=[3]}")),
+              "program get_labels, norm (line 8) = sum: axis 3 of 3.");
+    EXPECT_EQ(verify_error(replaced(kKMeans, "= sqrt(", "= square_root(")),
+              "program get_labels, %4 (line 8) = square_root: no such operation.");
+    EXPECT_EQ(verify_error(replaced(kKMeans, "multiply(%2, %2)", "multiply(%2)")),
+              "program get_labels, %3 (line 8) = multiply: takes 2 operands, not 1.");
+    EXPECT_EQ(verify_error(replaced(kKMeans, "means.0 >= 1", "n >= 1")),
+              "program get_labels, guard n >= 1: the size 'n' is not known here.");
+    EXPECT_EQ(verify_error(replaced(kSoftmax, "arg B: float32", "arg B: float64")),
+              "program softmax, z (line 2) = matmul: takes and gives one dtype.");
+    EXPECT_EQ(verify_error(replaced(kRegions, "yield Z3, N1", "yield Z3")),
+              "program mandel, Z2 (line 2) = for: yields 1 values, not 2.");
+    EXPECT_EQ(verify_error(replaced(kRegions, "return (x2, N2)", "return (x2, Z3)")),
+              "program mandel, return: Z3 is not defined.");
+}
+
+}  // namespace

@@ -1,0 +1,183 @@
+// tests/translator/translate_test.cpp: stages, loops, variants, plans and errors of translations, as data.
+#include "translator/translate.h"
+
+#include <gtest/gtest.h>
+
+#include "dsl/algorithm_impl.h"
+#include "dsl/base/error.h"
+#include "program_cases.h"
+
+namespace {
+
+using namespace tilewright;
+using namespace tilewright::translator;
+using translator::harness::kKMeans;
+using translator::harness::kSoftmax;
+
+std::string loops(const std::vector<dsl::LoopInfo>& loops) {
+    std::string out;
+    for (const dsl::LoopInfo& loop : loops) {
+        out += (out.empty() ? "" : " ") + loop.name + "<" + loop.extent + "=" + std::to_string(loop.extent_here) + ">" +
+               (loop.ordered ? "!" : "");
+    }
+    return out;
+}
+
+std::string describe(const dsl::AlgorithmInfo& info) {
+    std::string out;
+    for (const dsl::StageInfo& stage : info.stages) {
+        out += stage.name + (stage.output ? " (output)" : "") + ": " + loops(stage.pure.loops) + "\n";
+        for (const dsl::DefinitionInfo& update : stage.updates) out += "  update: " + loops(update.loops) + "\n";
+    }
+    return out;
+}
+
+std::string variant_text(const std::vector<VariantInfo>& list) {
+    std::string out;
+    for (const VariantInfo& variant : list) {
+        out += variant.name + ":";
+        for (const std::string& option : variant.options) out += " " + option;
+        out += "\n";
+    }
+    return out;
+}
+
+std::string sum_text(const std::string& dtype, const std::string& shape, const std::string& axes, const std::string& result) {
+    return "tilewright-program 1\nfunction f\narg x: " + dtype + "[" + shape + "]\ny: " + dtype + "[" + result +
+           "] = sum(x) {axes=" + axes + "}\nreturn y\n";
+}
+
+TEST(Translate, KMeansHasTheStagesOfItsNames) {
+    TranslateOptions options;
+    options.sizes_here = {{"X.0", 1000}, {"X.1", 2}, {"means.0", 3}};
+    dsl::Algorithm algorithm = translate(read_program(kKMeans), options);
+    EXPECT_EQ(describe(algorithm.info()), "norm: i<means.0=3> j<X.0=1000>\n"
+                                          "  update: i<means.0=3> j<X.0=1000> r<X.1=2>!\n"
+                                          "argmin_best: i<X.0=1000>\n"
+                                          "  update: i<X.0=1000> r<means.0=3>!\n"
+                                          "argmin (output): i<X.0=1000>\n");
+    EXPECT_EQ(algorithm.info().stages[0].line, 8);
+    EXPECT_EQ(algorithm.info().stages[0].source, "sum(%3) {axes=[2]}");
+    EXPECT_EQ(algorithm.info().stages[1].dtypes, (std::vector<std::string>{"float64", "int64"}));
+    EXPECT_EQ(algorithm.impl().plan_header, "tilewright-plan 1\nfunction get_labels\narg X float64 2\narg means float64 2\n"
+                                            "guard means.0 >= 1 \"attempt to get argmin of an empty sequence\"\n"
+                                            "result argmin int64 [X.0]\nreturn argmin\n");
+    EXPECT_EQ(algorithm.impl().plan_body, "require X.1 <= 32\nrequire layout X C\nrequire layout means C\n"
+                                          "call get_labels_k0 in \"get_labels_k0\" (X.0, X.1, means.0, X, means, argmin)\n");
+}
+
+TEST(Translate, ReadsSayWhichLoopMovesThem) {
+    dsl::Algorithm algorithm = translate(read_program(kKMeans), {{{"norm", "serial"}}, {}, {}, "numpy"});
+    const dsl::StageInfo& norm = algorithm.info().stages[0];
+    ASSERT_EQ(norm.reads.size(), 2U);
+    EXPECT_EQ(norm.reads[0].from, "X");
+    EXPECT_EQ(norm.reads[0].innermost, "r");
+    EXPECT_TRUE(norm.reads[0].broadcast);
+    EXPECT_EQ(norm.reads[0].definition, 0);
+    EXPECT_EQ(norm.reads[0].axes, (std::vector<std::string>{"j", "r"}));
+    EXPECT_EQ(norm.reads[1].from, "means");
+    EXPECT_EQ(norm.reads[1].axes, (std::vector<std::string>{"i", "r"}));
+    const dsl::StageInfo& best = algorithm.info().stages[1];
+    EXPECT_EQ(best.reads[0].axes, (std::vector<std::string>{"r", "i"}));
+    EXPECT_EQ(best.reads[0].innermost, "i");
+    EXPECT_FALSE(best.reads[0].broadcast);
+}
+
+TEST(Translate, VariantsFollowTheSizes) {
+    auto of = [](const std::string& text, const std::map<std::string, std::int64_t>& sizes) {
+        TranslateOptions options;
+        options.sizes_here = sizes;
+        return variant_text(variants(read_program(text), options));
+    };
+    const std::string row = sum_text("float32", "x.0, x.1", "[1]", "x.0");
+    EXPECT_EQ(of(row, {{"x.0", 5}, {"x.1", 32}}), "y: serial\n");
+    EXPECT_EQ(of(row, {{"x.0", 5}, {"x.1", 33}}), "y: lanes1\n");
+    EXPECT_EQ(of(row, {{"x.0", 5}, {"x.1", 1025}}), "y: lanes2\n");
+    EXPECT_EQ(of(row, {}), "y: lanes3\n");
+    const std::string column = sum_text("float32", "x.0, x.1", "[0]", "x.1");
+    EXPECT_EQ(of(column, {{"x.0", 100}, {"x.1", 5}}), "y: serial\n");
+    EXPECT_EQ(of(column, {{"x.0", 100000}, {"x.1", 5}}), "y: rows serial\n");
+    EXPECT_EQ(of(column, {{"x.0", 100000}, {"x.1", 5000}}), "y: serial rows\n");
+    EXPECT_EQ(of(sum_text("int64", "x.0", "[0]", ""), {{"x.0", 100000}}), "y: lanes2 serial\n");
+    EXPECT_EQ(of(sum_text("float64", "x.0, x.1", "[0, 1]", ""), {{"x.0", 200'000'000}, {"x.1", 10}}), "y: lanes4\n");
+    EXPECT_EQ(of(kSoftmax, {{"A.0", 64}, {"A.1", 64}, {"B.1", 64}}), "z: loops blas\nmax: lanes1 serial\nsum: lanes1\n");
+    EXPECT_EQ(of(kSoftmax, {{"A.0", 65}, {"A.1", 64}, {"B.1", 64}}), "z: blas loops\nmax: lanes1 serial\nsum: lanes1\n");
+    TranslateOptions reproducible;
+    reproducible.contract = "reproducible";
+    EXPECT_EQ(variants(read_program(kSoftmax), reproducible)[0].options, std::vector<std::string>{"loops"});
+}
+
+TEST(Translate, LayoutDecidesWhatIsContiguous) {
+    TranslateOptions options;
+    options.sizes_here = {{"x.0", 1000}, {"x.1", 1000}};
+    options.layouts = {{"x", Layout::f}};
+    EXPECT_EQ(variant_text(variants(read_program(sum_text("float32", "x.0, x.1", "[0]", "x.1")), options)), "y: lanes1\n");
+    EXPECT_EQ(variant_text(variants(read_program(sum_text("float32", "x.0, x.1", "[1]", "x.0")), options)), "y: serial rows\n");
+}
+
+TEST(Translate, LanesAreStagesWithAFixedOrder) {
+    TranslateOptions options;
+    options.sizes_here = {{"x.0", 5000}, {"x.1", 20}};
+    dsl::Algorithm algorithm = translate(read_program(sum_text("float32", "x.0, x.1", "[0, 1]", "")), options);
+    const std::string blocks = "(x.0 * x.1 + 1023) // 1024";
+    EXPECT_EQ(describe(algorithm.info()), "y_lanes: b<" + blocks + "=98> u<64=64>\n"
+                                          "  update: b<" + blocks + "=98> u<64=64> r<16=16>!\n"
+                                          "  update: b<" + blocks + "=98> u<64=64> r<1=1>!\n"
+                                          "y_block: b<" + blocks + "=98>\n"
+                                          "y_lanes2: u<64=64>\n"
+                                          "  update: u<64=64> r<" + blocks + " // 64=1>!\n"
+                                          "  update: u<64=64> r<1=1>!\n"
+                                          "y (output): \n");
+    EXPECT_EQ(algorithm.impl().plan_body.substr(0, algorithm.impl().plan_body.find('\n')), "require x.0 * x.1 <= 1048576");
+    EXPECT_EQ(algorithm.info().stages[0].part, "lanes");
+    EXPECT_EQ(algorithm.info().stages[1].part, "block");
+}
+
+TEST(Translate, LibraryProductsCutThePlan) {
+    TranslateOptions options;
+    options.variant = {{"z", "blas"}};
+    dsl::Algorithm algorithm = translate(read_program(kSoftmax), options);
+    EXPECT_EQ(algorithm.impl().plan_body,
+              "require B.1 <= 1073741824\nrequire layout A C\nrequire layout B C\ntemp z float32 [A.0, B.1]\n"
+              "library matmul (A, B, z)\n"
+              "call softmax_k0 in \"softmax_k0\" (A.0, A.1, B.1, z, result)\n");
+    options.layouts = {{"A", Layout::any}};
+    dsl::Algorithm copied = translate(read_program(kSoftmax), options);
+    EXPECT_EQ(copied.impl().plan_body,
+              "require B.1 <= 1073741824\nrequire layout B C\ntemp z_a float32 [A.0, A.1]\ntemp z float32 [A.0, B.1]\n"
+              "call softmax_k0 in \"softmax_k0\" (A.0, A.1, B.1, A, z_a)\n"
+              "library matmul (z_a, B, z)\n"
+              "call softmax_k1 in \"softmax_k1\" (A.0, A.1, B.1, z, result)\n");
+    ASSERT_EQ(copied.impl().kernels.size(), 2U);
+    EXPECT_EQ(copied.impl().kernels[1].argument_names, (std::vector<std::string>{"A.0", "A.1", "B.1", "z"}));
+    EXPECT_EQ(copied.impl().kernels[1].output_names, std::vector<std::string>{"result"});
+}
+
+TEST(Translate, TheSameProgramGivesTheSameNamesEachTime) {
+    for (int round = 0; round < 3; ++round) {
+        dsl::Algorithm algorithm = translate(read_program(kKMeans), {});
+        EXPECT_EQ(algorithm.impl().stages.at("argmin").func.name(), "argmin");
+    }
+}
+
+TEST(Translate, UnknownOptionsAreErrors) {
+    auto error_of = [](const std::map<std::string, std::string>& variant) -> std::string {
+        try {
+            translate(read_program(kKMeans), {variant, {}, {}, "numpy"});
+        } catch (const TranslateError& error) {
+            return error.what();
+        }
+        return "no error";
+    };
+    EXPECT_EQ(error_of({{"norm", "inline"}}),
+              "kmeans.py:8: norm = sum(%3) {axes=[2]}: variant norm = inline: no such option here. Take one of: lanes3.");
+    EXPECT_EQ(error_of({{"nrom", "serial"}}), "get_labels: variant nrom = serial: the program has no such choice. Remove it.");
+    EXPECT_EQ(error_of({{"norm", "lanes2"}}), "no error");
+}
+
+TEST(Translate, OptionsWithoutVerbAreKept) {
+    dsl::Algorithm algorithm = translate(read_program(kKMeans), {{{"norm", "serial"}}, {}, {}, "numpy"});
+    EXPECT_EQ(algorithm.info().variant, (std::map<std::string, std::string>{{"norm", "serial"}, {"argmin", "serial"}}));
+}
+
+}  // namespace
