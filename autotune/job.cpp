@@ -73,8 +73,10 @@ JobArgument read_argument(const json& object, const std::string& where) {
             argument.real = static_cast<double>(argument.integer);
         } else {
             argument.real = read_double(value, where);
-            if (value.is_boolean()) argument.integer = value.get<bool>();
-            else if (std::abs(argument.real) < 9e18) argument.integer = static_cast<std::int64_t>(argument.real);
+            if (value.is_boolean())
+                argument.integer = value.get<bool>();
+            else if (std::abs(argument.real) < 9e18)
+                argument.integer = static_cast<std::int64_t>(argument.real);
         }
         return argument;
     }
@@ -112,7 +114,8 @@ JobDataSet read_data_set(const json& object, const std::string& where) {
     JobDataSet set;
     set.kind = get_or<std::string>(object, "kind", where, "recorded");
     for (const json& argument : field(object, "arguments", where))
-        set.arguments.push_back(read_argument(argument, where + ".arguments[" + std::to_string(set.arguments.size()) + "]"));
+        set.arguments.push_back(
+            read_argument(argument, where + ".arguments[" + std::to_string(set.arguments.size()) + "]"));
     if (const auto expected = object.find("expected"); expected != object.end() && expected->is_array())
         for (const json& one : *expected) {
             const std::string there = where + ".expected[" + std::to_string(set.expected.size()) + "]";
@@ -126,7 +129,8 @@ JobDataSet read_data_set(const json& object, const std::string& where) {
 
 double count_of(const std::vector<std::int64_t>& shape) {
     double count = 1;
-    for (std::int64_t extent : shape) count *= static_cast<double>(extent);
+    for (std::int64_t extent : shape)
+        count *= static_cast<double>(extent);
     return count;
 }
 
@@ -140,8 +144,9 @@ std::optional<std::string> optional_text(const json& object, const char* name) {
 
 std::int64_t item_bytes(const std::string& dtype) {
     static const std::map<std::string, std::int64_t> table = {
-        {"bool", 1},   {"int8", 1},    {"uint8", 1}, {"int16", 2},  {"uint16", 2},  {"float16", 2},   {"int32", 4},
-        {"uint32", 4}, {"float32", 4}, {"int64", 8}, {"uint64", 8}, {"float64", 8}, {"complex64", 8}, {"complex128", 16}};
+        {"bool", 1},    {"int8", 1},    {"uint8", 1},     {"int16", 2},      {"uint16", 2},
+        {"float16", 2}, {"int32", 4},   {"uint32", 4},    {"float32", 4},    {"int64", 8},
+        {"uint64", 8},  {"float64", 8}, {"complex64", 8}, {"complex128", 16}};
     const auto found = table.find(dtype);
     if (found == table.end()) throw InternalError("tuning job: dtype " + dtype + ": not known.");
     return found->second;
@@ -237,7 +242,8 @@ std::string print_job(const Job& job) {
                    {"datasets", json::array()}};
     for (const JobDataSet& set : job.datasets) {
         json one = {{"kind", set.kind}, {"arguments", json::array()}, {"expected", json::array()}};
-        for (const JobArgument& argument : set.arguments) one["arguments"].push_back(write_argument(argument));
+        for (const JobArgument& argument : set.arguments)
+            one["arguments"].push_back(write_argument(argument));
         for (const JobExpected& result : set.expected)
             one["expected"].push_back({{"dtype", result.dtype}, {"shape", result.shape}, {"file", result.file}});
         object["datasets"].push_back(std::move(one));

@@ -1,4 +1,5 @@
-// autotune/job.h: a tuning job as JSON: the workload, its data and the limits. Python writes it, the search and the worker read it.
+// autotune/job.h: a tuning job as JSON: the workload, its data and the limits. Python writes it, the search and the
+// worker read it.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +19,10 @@ struct JobArgument {
     std::vector<std::int64_t> shape;
     std::vector<std::int64_t> strides_bytes;
     std::string file;
-    std::int64_t offset_bytes = 0;  ///< of the first element (index 0 on each axis) in the file
+    std::int64_t offset_bytes = 0; ///< of the first element (index 0 on each axis) in the file
     bool is_scalar = false;
-    std::int64_t integer = 0;  ///< value of a scalar of an integer or bool dtype
-    double real = 0;           ///< value of a scalar of a float dtype
+    std::int64_t integer = 0; ///< value of a scalar of an integer or bool dtype
+    double real = 0;          ///< value of a scalar of a float dtype
     double imaginary = 0;
 };
 
@@ -34,43 +35,44 @@ struct JobExpected {
 
 /// One call to check candidates on. The first of a job is the recorded call; it is timed too.
 struct JobDataSet {
-    std::string kind;  ///< recorded, perturbed, special, ...: said in messages
+    std::string kind; ///< recorded, perturbed, special, ...: said in messages
     std::vector<JobArgument> arguments;
-    std::vector<JobExpected> expected;  ///< in the order of the results; empty: only schedules are compared with each other
+    std::vector<JobExpected>
+        expected; ///< in the order of the results; empty: only schedules are compared with each other
 };
 
 /// How far a result may be from NumPy's.
 struct JobTolerance {
     double rtol = 0;
     double atol = 0;
-    double index_mismatch_fraction = 0;  ///< of integer and bool elements
+    double index_mismatch_fraction = 0; ///< of integer and bool elements
 };
 
 struct Job {
     std::string program;
     std::string function;
     std::string isa = "host";
-    std::map<std::string, std::string> layouts;  ///< c, f, any
+    std::map<std::string, std::string> layouts; ///< c, f, any
     std::map<std::string, std::int64_t> sizes;
     std::string contract = "numpy";
-    int threads = 0;  ///< 0: all usable cores
+    int threads = 0; ///< 0: all usable cores
     double budget_s = 60;
-    int max_trials = 0;  ///< 0: no limit
+    int max_trials = 0; ///< 0: no limit
     std::uint64_t seed = 0;
     std::string strategy = "evolutionary";
-    std::string db;            ///< empty: nothing is stored
-    std::string workload_key;  ///< exact match
-    std::string family_key;    ///< program, dtypes and ranks without sizes: records of it are starts
-    std::string summary;       ///< for people: "get_labels(X float64[20000000, 2], ...)"
+    std::string db;           ///< empty: nothing is stored
+    std::string workload_key; ///< exact match
+    std::string family_key;   ///< program, dtypes and ranks without sizes: records of it are starts
+    std::string summary;      ///< for people: "get_labels(X float64[20000000, 2], ...)"
     std::optional<std::string> space;
     std::vector<std::string> starts;
     std::optional<std::string> fixed_schedule;
-    std::string worker;  ///< path of tilewright-worker
+    std::string worker; ///< path of tilewright-worker
     std::vector<JobDataSet> datasets;
     JobTolerance tolerance;
     double build_limit_s = 30;
-    double run_limit_s = 0;           ///< 0: from the default schedule's time
-    std::int64_t memory_limit_bytes = 0;  ///< 0: from the data and the machine
+    double run_limit_s = 0;              ///< 0: from the default schedule's time
+    std::int64_t memory_limit_bytes = 0; ///< 0: from the data and the machine
 
     /// Bytes of the recorded call's arguments, and of its results; each counted once.
     double argument_bytes() const;

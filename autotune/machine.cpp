@@ -53,7 +53,8 @@ int cores_of_cgroup() {
         const bool unified = controllers.empty();
         if (!unified && ("," + controllers + ",").find(",cpu,") == std::string::npos) continue;
         const std::string root = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
-        // Inside a container the path may be the host's and not exist below the mount: the mount's own files still count.
+        // Inside a container the path may be the host's and not exist below the mount: the mount's own files still
+        // count.
         for (;;) {
             const std::string folder = root + (path == "/" ? "" : path);
             if (unified) {
@@ -104,10 +105,14 @@ std::int64_t bytes_of_cache_size(const std::string& text) {
     if (text.empty()) return 0;
     const std::int64_t count = std::atoll(text.c_str());
     switch (text.back()) {
-    case 'K': return count << 10;
-    case 'M': return count << 20;
-    case 'G': return count << 30;
-    default: return count;
+    case 'K':
+        return count << 10;
+    case 'M':
+        return count << 20;
+    case 'G':
+        return count << 30;
+    default:
+        return count;
     }
 }
 
@@ -126,7 +131,9 @@ void read_caches(Machine& machine) {
 }
 
 /// The name an operand stands for: `float64`, `k`, `labels.k`.
-std::string name_of(const dsl::Expression& operand) { return operand.name; }
+std::string name_of(const dsl::Expression& operand) {
+    return operand.name;
+}
 
 } // namespace
 
@@ -135,19 +142,22 @@ double Roofline::memory_bound_ns(double read_bytes, double written_bytes) const 
     for (const BandwidthLevel& level : levels)
         if (static_cast<double>(level.bytes) <= read_bytes + written_bytes) found = &level;
     if (found == nullptr || found->read_gbps <= 0 || found->write_gbps <= 0 || found->copy_gbps <= 0) return 0;
-    // Reads and writes may overlap on some machines and not on others: copying shows what a mix really gets, so the part that
-    // reads as much as it writes goes at the copy's rate and only the rest at the pure rate.
+    // Reads and writes may overlap on some machines and not on others: copying shows what a mix really gets, so the
+    // part that reads as much as it writes goes at the copy's rate and only the rest at the pure rate.
     const double mixed = std::min(read_bytes, written_bytes);
     return 2 * mixed / found->copy_gbps + (read_bytes - mixed) / found->read_gbps +
            (written_bytes - mixed) / found->write_gbps;
 }
 
-int Machine::vector_bytes() const { return isa == "x86-64-v4" ? 64 : isa == "x86-64-v3" ? 32 : 16; }
+int Machine::vector_bytes() const {
+    return isa == "x86-64-v4" ? 64 : isa == "x86-64-v3" ? 32 : 16;
+}
 
 int Machine::lanes(const std::string& dtype) const {
     static const std::map<std::string, int> item_bytes = {
-        {"bool", 1},  {"int8", 1},   {"uint8", 1},   {"int16", 2},   {"uint16", 2},  {"float16", 2},   {"int32", 4},
-        {"uint32", 4}, {"float32", 4}, {"int64", 8}, {"uint64", 8}, {"float64", 8}, {"complex64", 8}, {"complex128", 16}};
+        {"bool", 1},    {"int8", 1},    {"uint8", 1},     {"int16", 2},      {"uint16", 2},
+        {"float16", 2}, {"int32", 4},   {"uint32", 4},    {"float32", 4},    {"int64", 8},
+        {"uint64", 8},  {"float64", 8}, {"complex64", 8}, {"complex128", 16}};
     const auto found = item_bytes.find(dtype);
     return found == item_bytes.end() ? 0 : vector_bytes() / found->second;
 }
@@ -193,7 +203,8 @@ dsl::Environment make_environment(const dsl::AlgorithmInfo& info, const Machine&
     };
     for (const dsl::StageInfo& stage : info.stages) {
         add_loops(stage.name, stage.pure);
-        for (const dsl::DefinitionInfo& update : stage.updates) add_loops(stage.name, update);
+        for (const dsl::DefinitionInfo& update : stage.updates)
+            add_loops(stage.name, update);
     }
     return [symbols = std::move(symbols), extents = std::move(extents),
             machine](const dsl::Expression& expression) -> std::optional<std::int64_t> {

@@ -15,13 +15,13 @@ struct BandwidthLevel {
     std::int64_t bytes = 0;
     double read_gbps = 0;
     double write_gbps = 0;
-    double copy_gbps = 0;  ///< bytes read plus bytes written, a second
+    double copy_gbps = 0; ///< bytes read plus bytes written, a second
 };
 
 /// Measured limits of the machine. Empty levels: not measured.
 struct Roofline {
-    std::vector<BandwidthLevel> levels;  ///< by rising size
-    double float32_gflops = 0;           ///< separate multiply and add, as contract "numpy" runs them
+    std::vector<BandwidthLevel> levels; ///< by rising size
+    double float32_gflops = 0;          ///< separate multiply and add, as contract "numpy" runs them
     double float64_gflops = 0;
 
     bool measured() const { return !levels.empty(); }
@@ -30,13 +30,13 @@ struct Roofline {
 };
 
 struct Machine {
-    std::string isa;        ///< what candidates are built for: x86-64, x86-64-v3 or x86-64-v4
-    std::string cpu_model;  ///< as /proc/cpuinfo spells it
-    int cores = 1;          ///< affinity cut by the cgroup's quota, at least 1
+    std::string isa;       ///< what candidates are built for: x86-64, x86-64-v3 or x86-64-v4
+    std::string cpu_model; ///< as /proc/cpuinfo spells it
+    int cores = 1;         ///< affinity cut by the cgroup's quota, at least 1
     std::int64_t l1_bytes = 32 * 1024;
     std::int64_t l2_bytes = 1024 * 1024;
     std::int64_t l3_bytes = 8 * 1024 * 1024;
-    std::string fingerprint;  ///< 32 hexadecimal digits of model, ISA, caches and cores
+    std::string fingerprint; ///< 32 hexadecimal digits of model, ISA, caches and cores
     Roofline roofline;
 
     /// Values of `dtype` in one vector register of `isa`; 0 for an unknown dtype.
@@ -47,8 +47,8 @@ struct Machine {
 /// Reads the machine; measures nothing. `isa` "host" is what the CPU has; a lower one is taken as asked.
 Machine this_machine(const std::string& isa = "host");
 
-/// The symbols and calls of a space's conditions: cores, l1_bytes, l2_bytes, l3_bytes, sizes of the program, lanes(dtype),
-/// extent(stage.loop) and extent(loop) at the sizes of `info`.
+/// The symbols and calls of a space's conditions: cores, l1_bytes, l2_bytes, l3_bytes, sizes of the program,
+/// lanes(dtype), extent(stage.loop) and extent(loop) at the sizes of `info`.
 dsl::Environment make_environment(const dsl::AlgorithmInfo& info, const Machine& machine);
 
 } // namespace tilewright::autotune

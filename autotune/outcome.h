@@ -9,17 +9,17 @@ namespace tilewright::autotune {
 
 enum class OutcomeKind {
     measured,
-    illegal,          ///< refused by check()
-    build_failed,     ///< refused by Halide, or the compiler crashed
+    illegal,      ///< refused by check()
+    build_failed, ///< refused by Halide, or the compiler crashed
     build_timed_out,
-    run_crashed,      ///< signal, wild write (guard page), out of memory
+    run_crashed, ///< signal, wild write (guard page), out of memory
     run_timed_out,
     wrong_answer
 };
 
 struct Outcome {
     OutcomeKind kind = OutcomeKind::measured;
-    std::string text;  ///< for people: what happened, with the first wrong element or the signal
+    std::string text; ///< for people: what happened, with the first wrong element or the signal
     /// Of a paired measurement: it was the incumbent that failed, the candidate is not to blame.
     bool of_incumbent = false;
 };
@@ -29,4 +29,4 @@ const char* outcome_name(OutcomeKind kind);
 /// The reverse; nullopt for a word that is none of them.
 std::optional<OutcomeKind> try_outcome_kind(std::string_view name);
 
-}  // namespace tilewright::autotune
+} // namespace tilewright::autotune

@@ -1,4 +1,5 @@
-// autotune/search_session.h: one run of tune(): its state, and the steps that tune.cpp puts in order. Internal to autotune.
+// autotune/search_session.h: one run of tune(): its state, and the steps that tune.cpp puts in order. Internal to
+// autotune.
 #pragma once
 
 #include <chrono>
@@ -13,12 +14,12 @@
 
 namespace tilewright::autotune {
 
-inline constexpr double kStartsShare = 0.25;      ///< of the budget, for starts
-inline constexpr double kFinalShare = 0.08;       ///< of the budget, kept for timing the finalists
+inline constexpr double kStartsShare = 0.25; ///< of the budget, for starts
+inline constexpr double kFinalShare = 0.08;  ///< of the budget, kept for timing the finalists
 inline constexpr double kMostFinalS = 5;
-inline constexpr double kLimitShare = 0.95;       ///< of the roofline: nothing is left to be found
+inline constexpr double kLimitShare = 0.95; ///< of the roofline: nothing is left to be found
 inline constexpr int kTrialsWithoutGain = 250;
-inline constexpr int kKnownInARow = 5000;         ///< proposals that were all tried before: the space is used up
+inline constexpr int kKnownInARow = 5000; ///< proposals that were all tried before: the space is used up
 inline constexpr std::size_t kFinalists = 4;
 inline constexpr double kFinalistRatio = 1.05;
 inline constexpr const char* kAutoschedulers[] = {"Adams2019", "Mullapudi2016", "Li2018"};
@@ -32,10 +33,10 @@ struct Trial {
     std::string origin;
     Outcome outcome;
     double median_ns = 0;
-    double cost = 0;  ///< ns in the session's frame: paired ratios chained down from the first incumbent
+    double cost = 0; ///< ns in the session's frame: paired ratios chained down from the first incumbent
     int runs = 0;
-    double earlier_median_ns = 0;  ///< of an earlier session, also where it was measured again
-    bool earlier = false;  ///< of an earlier session: not built in this one
+    double earlier_median_ns = 0; ///< of an earlier session, also where it was measured again
+    bool earlier = false;         ///< of an earlier session: not built in this one
     bool measured() const { return outcome.kind == OutcomeKind::measured; }
 };
 
@@ -43,14 +44,17 @@ class SearchSession {
   public:
     SearchSession(const Job& job, const TuneEnvironment& environment)
         : job_(job), env_(environment), bench_(*environment.workbench), machine_(environment.machine),
-          log_(environment.store, [this](const std::string& text) { emit({{"event", "warning"}, {"text", text}}); }) {
+          log_(environment.store, [this](const std::string& text) {
+              emit({{"event", "warning"}, {"text", text}});
+          }) {
         start_s_ = now_s();
     }
 
     TuneResult run();
 
   private:
-    // --- time, events -------------------------------------------------------------------------------------------------------
+    // --- time, events
+    // -------------------------------------------------------------------------------------------------------
     double now_s() const {
         if (env_.clock_s) return env_.clock_s();
         return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -66,7 +70,8 @@ class SearchSession {
     }
     void phase(const char* name) { emit({{"event", "phase"}, {"phase", name}}); }
 
-    // --- steps ---------------------------------------------------------------------------------------------------------------
+    // --- steps
+    // ---------------------------------------------------------------------------------------------------------------
     void open_spaces();
     void add_space(const dsl::Schedule& text, const Variant& variant);
     dsl::Schedule default_of(const Variant& variant);
@@ -83,7 +88,8 @@ class SearchSession {
 
     const dsl::AlgorithmInfo* try_describe(const Variant& variant);
     dsl::Schedule for_this_target(dsl::Schedule schedule) const;
-    Trial* attempt(const dsl::Schedule& schedule, const std::string& origin, const std::string& point, bool again = false);
+    Trial* attempt(const dsl::Schedule& schedule, const std::string& origin, const std::string& point,
+                   bool again = false);
     Outcome build_verify_measure(Trial& trial);
     void make_incumbent(Trial& trial);
     void drop_incumbent(const Outcome& outcome);
@@ -104,12 +110,12 @@ class SearchSession {
     TrialLog log_;
     double start_s_ = 0;
 
-    std::vector<Variant> variants_;  ///< the default first
+    std::vector<Variant> variants_; ///< the default first
     std::map<Variant, std::optional<dsl::AlgorithmInfo>> infos_;
     std::vector<SearchSpace> spaces_;
     std::vector<std::string> space_digests_;
-    std::map<Variant, std::string> wrong_variants_;  ///< whose default schedule does not answer as NumPy
-    std::map<std::string, Trial> trials_;  ///< by digest; a map keeps its elements in place
+    std::map<Variant, std::string> wrong_variants_; ///< whose default schedule does not answer as NumPy
+    std::map<std::string, Trial> trials_;           ///< by digest; a map keeps its elements in place
     std::vector<StoredTrial> earlier_;
     std::optional<StoredRecord> stored_best_;
     Trial* incumbent_ = nullptr;

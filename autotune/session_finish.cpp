@@ -20,12 +20,13 @@ void SearchSession::drop_incumbent(const Outcome& outcome) {
     Trial& failed = *incumbent_;
     failed.outcome = {outcome.kind, outcome.text, false};
     emit({{"event", "warning"},
-          {"text", "the best schedule so far (" + failed.digest.substr(0, 8) + ") failed when it was run again: " +
-                       outcome.text + " The next best one takes its place."}});
+          {"text", "the best schedule so far (" + failed.digest.substr(0, 8) +
+                       ") failed when it was run again: " + outcome.text + " The next best one takes its place."}});
     incumbent_ = nullptr;
     to_default_.reset();
     for (auto& [digest, trial] : trials_)
-        if (trial.measured() && !trial.earlier && trial.cost > 0 && (incumbent_ == nullptr || trial.cost < incumbent_->cost))
+        if (trial.measured() && !trial.earlier && trial.cost > 0 &&
+            (incumbent_ == nullptr || trial.cost < incumbent_->cost))
             incumbent_ = &trial;
     if (incumbent_ != nullptr)
         log_.add(stored(failed, ""), record("running"));
@@ -88,8 +89,8 @@ void SearchSession::run_finals() {
             finalists.push_back(&trial);
     std::sort(finalists.begin(), finalists.end(), [](const Trial* a, const Trial* b) { return a->cost < b->cost; });
     if (finalists.size() > kFinalists) finalists.resize(kFinalists);
-    const double each_s =
-        std::clamp(std::min(kMostFinalS, job_.budget_s * kFinalShare) / static_cast<double>(finalists.size() + 1), 0.1, 1.5);
+    const double each_s = std::clamp(
+        std::min(kMostFinalS, job_.budget_s * kFinalShare) / static_cast<double>(finalists.size() + 1), 0.1, 1.5);
     for (Trial* trial : finalists) {
         if (cancelled() || incumbent_ == nullptr) return;
         if (trial != incumbent_ && trial->measured()) measure_finalist(*trial, each_s);
@@ -209,7 +210,7 @@ json to_json(const TuneResult& result) {
                    {"default_ns", result.default_ns},
                    {"to_default", to_json(result.to_default)},
                    {"gbps", result.gbps},
-                   {"limit_share", result.limit_share},
+                   {"limit_share", result.limit_share > 0 ? json(result.limit_share) : json()},
                    {"reason", result.reason},
                    {"cancelled", result.cancelled},
                    {"trials", result.trials},

@@ -1,4 +1,5 @@
-// autotune/session_spaces.cpp: what a search session starts with: spaces of each variant, and what earlier sessions learnt.
+// autotune/session_spaces.cpp: what a search session starts with: spaces of each variant, and what earlier sessions
+// learnt.
 #include "autotune/search_session.h"
 #include "autotune/variant_combinations.h"
 #include "dsl/base/digest.h"
@@ -11,7 +12,8 @@ using nlohmann::json;
 
 std::string words_of(const Variant& variant) {
     std::string text;
-    for (const auto& [name, option] : variant) text += (text.empty() ? "" : ", ") + name + " = " + option;
+    for (const auto& [name, option] : variant)
+        text += (text.empty() ? "" : ", ") + name + " = " + option;
     return text.empty() ? "the only variant" : text;
 }
 
@@ -76,15 +78,18 @@ void SearchSession::open_spaces() {
         }
         for (const dsl::VariantChoice& written : given.variants) {
             bool known = false;
-            for (const VariantOptions& choice : choices) known = known || choice.name == written.name;
+            for (const VariantOptions& choice : choices)
+                known = known || choice.name == written.name;
             if (known) continue;
             std::string names;
-            for (const VariantOptions& choice : choices) names += (names.empty() ? "" : ", ") + choice.name;
+            for (const VariantOptions& choice : choices)
+                names += (names.empty() ? "" : ", ") + choice.name;
             throw ScheduleError("<space>:" + std::to_string(written.at.line) + ": variant " + written.name +
                                     ": this program leaves no such choice open.",
                                 names.empty() ? "It has none." : "It has: " + names + ".");
         }
-        for (const Variant& variant : variant_combinations(asked, 24)) add_space(given, variant);
+        for (const Variant& variant : variant_combinations(asked, 24))
+            add_space(given, variant);
         return;
     }
     for (const Variant& variant : variants_) {
@@ -134,7 +139,8 @@ void SearchSession::observe_known(Strategy& strategy) {
         Trial& trial = trials_.at(stored.digest);
         if (trial.earlier && trial.measured()) trial.cost = trial.median_ns * factor;
         if (const std::optional<Proposal> proposal = try_read_point(stored.point))
-            strategy.observe(*proposal, trial.measured() && trial.cost > 0 ? std::optional<double>(trial.cost) : std::nullopt);
+            strategy.observe(*proposal,
+                             trial.measured() && trial.cost > 0 ? std::optional<double>(trial.cost) : std::nullopt);
     }
 }
 
@@ -153,7 +159,8 @@ std::optional<Proposal> SearchSession::try_read_point(const std::string& text) c
         const json object = json::parse(text);
         const std::string digest = object.at("space");
         for (std::size_t space = 0; space < space_digests_.size(); ++space)
-            if (space_digests_[space] == digest) return Proposal{space, object.at("point").get<dsl::Point>(), "earlier"};
+            if (space_digests_[space] == digest)
+                return Proposal{space, object.at("point").get<dsl::Point>(), "earlier"};
     } catch (const json::exception&) {
         // Not a point of this release: the schedule is still known by its digest.
     }

@@ -1,4 +1,5 @@
-// autotune/session_starts.cpp: schedules that do not come from the space: defaults, the store, files, Halide's autoschedulers.
+// autotune/session_starts.cpp: schedules that do not come from the space: defaults, the store, files, Halide's
+// autoschedulers.
 #include <algorithm>
 
 #include "autotune/search_session.h"
@@ -13,7 +14,9 @@ dsl::Schedule SearchSession::default_of(const Variant& variant) {
     return env_.rules.default_schedule(*info, machine_);
 }
 
-bool SearchSession::starts_over() { return elapsed_s() > job_.budget_s * kStartsShare || !stop_reason().empty(); }
+bool SearchSession::starts_over() {
+    return elapsed_s() > job_.budget_s * kStartsShare || !stop_reason().empty();
+}
 
 void SearchSession::try_start(const dsl::Schedule& schedule, const std::string& origin) {
     if (!schedule.is_concrete())
@@ -41,7 +44,8 @@ void SearchSession::run_starts() {
             notes_.push_back(std::string("the stored best schedule could not be read: ") + error.what());
         }
     }
-    for (std::size_t i = 0; i < given.size() && !cancelled(); ++i) try_start(given[i], "file");
+    for (std::size_t i = 0; i < given.size() && !cancelled(); ++i)
+        try_start(given[i], "file");
     for (const StoredRecord& record : log_.family(job_.family_key, machine_.fingerprint, job_.workload_key)) {
         if (starts_over()) break;
         try {
@@ -57,7 +61,8 @@ void SearchSession::run_starts() {
         if (trial != nullptr && trial->outcome.kind == OutcomeKind::wrong_answer)
             wrong_variants_[variants_[i]] = trial->outcome.text;
     }
-    const Variant best = incumbent_ != nullptr ? variant_of(incumbent_->schedule, variants_.front()) : variants_.front();
+    const Variant best =
+        incumbent_ != nullptr ? variant_of(incumbent_->schedule, variants_.front()) : variants_.front();
     for (const char* name : kAutoschedulers) {
         if (starts_over()) break;
         const OrOutcome<dsl::Schedule> proposed = bench_.autoschedule(name, best);

@@ -17,7 +17,8 @@ template <class Body> void TrialLog::attempt(Body&& body) {
 
 void TrialLog::begin(const StoredWorkload& workload) {
     if (store_ != nullptr && warn_)
-        for (const std::string& warning : store_->warnings()) warn_(warning);
+        for (const std::string& warning : store_->warnings())
+            warn_(warning);
     // What may only be read is read; its warning was given above.
     if (store_ != nullptr && store_->read_only()) return;
     attempt([&] { store_->put_workload(workload); });
@@ -48,7 +49,8 @@ std::optional<StoredRecord> TrialLog::best(const std::string& workload) {
     attempt([&] { record = store_->best(workload); });
     return record;
 }
-std::vector<StoredRecord> TrialLog::family(const std::string& family, const std::string& machine, const std::string& except) {
+std::vector<StoredRecord> TrialLog::family(const std::string& family, const std::string& machine,
+                                           const std::string& except) {
     std::vector<StoredRecord> records;
     attempt([&] { records = store_->family(family, machine, except); });
     return records;

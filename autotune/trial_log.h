@@ -1,4 +1,5 @@
-// autotune/trial_log.h: the search's side of the store: everything is written at once, and a failing store costs one warning.
+// autotune/trial_log.h: the search's side of the store: everything is written at once, and a failing store costs one
+// warning.
 #pragma once
 
 #include <functional>

@@ -10,7 +10,10 @@ namespace tilewright::autotune {
 using nlohmann::json;
 
 TuneResult SearchSession::run() {
-    emit({{"event", "started"}, {"workload", job_.workload_key}, {"summary", job_.summary}, {"budget_s", job_.budget_s}});
+    emit({{"event", "started"},
+          {"workload", job_.workload_key},
+          {"summary", job_.summary},
+          {"budget_s", job_.budget_s}});
     log_.begin({job_.workload_key, job_.family_key, job_.function, job_.summary, machine_.fingerprint, 0});
     open_spaces();
     read_known();
@@ -32,8 +35,10 @@ dsl::Schedule SearchSession::for_this_target(dsl::Schedule schedule) const {
     return schedule;
 }
 
-/// check -> build -> verify -> measure -> record. Null only when the same schedule is known already and `again` is false.
-Trial* SearchSession::attempt(const dsl::Schedule& given, const std::string& origin, const std::string& point, bool again) {
+/// check -> build -> verify -> measure -> record. Null only when the same schedule is known already and `again` is
+/// false.
+Trial* SearchSession::attempt(const dsl::Schedule& given, const std::string& origin, const std::string& point,
+                              bool again) {
     const dsl::Schedule schedule = for_this_target(given);
     const std::string digest = dsl::schedule_digest(schedule);
     const auto known = trials_.find(digest);
@@ -101,21 +106,23 @@ Outcome SearchSession::build_verify_measure(Trial& trial) {
         MeasureRequest request;
         request.candidate = trial.digest;
         request.incumbent = incumbent_ != nullptr && incumbent_ != &trial ? incumbent_->digest : "";
-        request.budget_s = 0.35;
+        request.budget_s = 0.25;
         request.min_runs = request.incumbent.empty() ? 8 : 3;
-        request.max_runs = 24;
+        request.max_runs = 20;
         request.give_up_ratio = 1.15;
         OrOutcome<PairedTimes> times = bench_.measure(request);
         if (times.value && !times.value->incumbent_ns.empty()) {
-            // A near tie is worth more runs; most candidates are not near.
+            // What may be a gain is worth more runs; ties are not: they cannot win.
             const PairedRatio first = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
-            if (first.ratio < 1.03 && !is_faster(first) && !is_slower(first) && !cancelled()) {
+            if (first.ratio < 1 - 2 * kLeastGain && !is_faster(first) && !cancelled()) {
                 request.budget_s = 1.0;
                 request.min_runs = 8;
                 request.max_runs = 48;
                 const OrOutcome<PairedTimes> more = bench_.measure(request);
                 if (more.value) {
-                    auto append = [](std::vector<double>& to, const std::vector<double>& from) { to.insert(to.end(), from.begin(), from.end()); };
+                    auto append = [](std::vector<double>& to, const std::vector<double>& from) {
+                        to.insert(to.end(), from.begin(), from.end());
+                    };
                     append(times.value->candidate_ns, more.value->candidate_ns);
                     append(times.value->incumbent_ns, more.value->incumbent_ns);
                 } else {
@@ -140,7 +147,8 @@ Outcome SearchSession::build_verify_measure(Trial& trial) {
             PairedRatio ratio = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
             bool confirmed = false;
             if (is_faster(ratio) && !cancelled()) {
-                // Of a hundred equal candidates one looks better by luck: a new best has to win a second time, on fresh times.
+                // Of a hundred equal candidates one looks better by luck: a new best has to win a second time, on fresh
+                // times.
                 request.budget_s = 1.0;
                 request.min_runs = 8;
                 request.max_runs = 24;

@@ -29,17 +29,18 @@ struct SchedulingRules {
     std::function<Roofline(const Machine&)> measure_roofline;
 };
 
-/// Events, as JSON objects with a field "event": started, warning, phase, trial, new_best, finished. Called on the search's thread.
+/// Events, as JSON objects with a field "event": started, warning, phase, trial, new_best, finished. Called on the
+/// search's thread.
 using Observer = std::function<void(const nlohmann::json&)>;
 
 struct TuneEnvironment {
     Workbench* workbench = nullptr;
-    Store* store = nullptr;  ///< may be null
+    Store* store = nullptr; ///< may be null
     Machine machine;
     SchedulingRules rules;
-    Observer observer;                          ///< may be empty
-    const std::atomic<bool>* cancel = nullptr;  ///< looked at between any two steps
-    std::function<double()> clock_s;            ///< empty: the steady clock
+    Observer observer;                         ///< may be empty
+    const std::atomic<bool>* cancel = nullptr; ///< looked at between any two steps
+    std::function<double()> clock_s;           ///< empty: the steady clock
 };
 
 /// A schedule that was measured beside the best one on request (job.fixed_schedule).
@@ -47,30 +48,30 @@ struct FixedResult {
     Outcome outcome;
     double median_ns = 0;
     double best_ns = 0;
-    PairedRatio to_best;  ///< fixed / best
+    PairedRatio to_best; ///< fixed / best
 };
 
 struct TuneResult {
-    bool found = false;  ///< at least one schedule was measured and right
+    bool found = false; ///< at least one schedule was measured and right
     std::string schedule;
     std::string digest;
     double median_ns = 0;
-    double default_ns = 0;      ///< of the default schedule, 0 where it failed
-    PairedRatio to_default;     ///< best / default
-    double gbps = 0;            ///< arguments and results once
-    double limit_share = 0;     ///< of the measured limit; 0 where there is none for data so small
-    std::string reason;         ///< why it stopped
+    double default_ns = 0;  ///< of the default schedule, 0 where it failed
+    PairedRatio to_default; ///< best / default
+    double gbps = 0;        ///< arguments and results once
+    double limit_share = 0; ///< of the measured limit; 0 where there is none for data so small
+    std::string reason;     ///< why it stopped
     bool cancelled = false;
-    int trials = 0;             ///< of this session
-    int known = 0;              ///< of earlier sessions
-    std::map<std::string, int> outcomes;  ///< of this session, by name
+    int trials = 0;                      ///< of this session
+    int known = 0;                       ///< of earlier sessions
+    std::map<std::string, int> outcomes; ///< of this session, by name
     double elapsed_s = 0;
-    std::vector<std::string> notes;  ///< for people: variants that had to be left out, and why
+    std::vector<std::string> notes; ///< for people: variants that had to be left out, and why
     std::optional<FixedResult> fixed;
 };
 
-/// Throws ScheduleError for a space or a start that does not parse, DeviceError when no candidate can be run at all. A store that
-/// fails costs one warning event, never the search.
+/// Throws ScheduleError for a space or a start that does not parse, DeviceError when no candidate can be run at all. A
+/// store that fails costs one warning event, never the search.
 TuneResult tune(const Job& job, const TuneEnvironment& environment);
 
 nlohmann::json to_json(const TuneResult& result);

@@ -9,8 +9,8 @@
 
 namespace tilewright::autotune {
 
-/// All combinations where they are at most `most`; otherwise the default, every single change of it, then pairs of changes,
-/// up to `most`. The default comes first.
+/// All combinations where they are at most `most`; otherwise the default, every single change of it, then pairs of
+/// changes, up to `most`. The default comes first.
 std::vector<std::map<std::string, std::string>> variant_combinations(const std::vector<VariantOptions>& variants,
                                                                      std::size_t most = 12);
 

@@ -16,7 +16,7 @@ namespace tilewright::autotune {
 
 /// A candidate that was built: an opaque handle of the workbench.
 struct Built {
-    std::string id;        ///< schedule digest
+    std::string id; ///< schedule digest
     double build_s = 0;
 };
 
@@ -29,25 +29,24 @@ struct VariantOptions {
 /// Times of one run each, interleaved: candidate_ns[i] and incumbent_ns[i] were taken back to back.
 struct PairedTimes {
     std::vector<double> candidate_ns;
-    std::vector<double> incumbent_ns;  ///< empty when there was no incumbent
+    std::vector<double> incumbent_ns; ///< empty when there was no incumbent
 };
 
 struct MeasureRequest {
-    std::string candidate;              ///< Built::id
-    std::string incumbent;              ///< Built::id or empty
-    double budget_s = 1.0;              ///< stop early when it is used up
+    std::string candidate; ///< Built::id
+    std::string incumbent; ///< Built::id or empty
+    double budget_s = 1.0; ///< stop early when it is used up
     int min_runs = 5;
     int max_runs = 100;
-    /// Stop as soon as the candidate is this much slower than the incumbent on each of min_runs runs; a first run that is three
-    /// times slower is enough.
+    /// Stop as soon as the candidate is this much slower than the incumbent on each of min_runs runs; a first run that
+    /// is three times slower is enough.
     double give_up_ratio = 1.5;
 };
 
 /// Either a value or what became of the candidate instead.
-template <class T>
-struct OrOutcome {
+template <class T> struct OrOutcome {
     std::optional<T> value;
-    Outcome outcome;  ///< meaningful when value is empty
+    Outcome outcome; ///< meaningful when value is empty
 };
 
 class Workbench {
@@ -67,4 +66,4 @@ class Workbench {
     virtual OrOutcome<PairedTimes> measure(const MeasureRequest& request) = 0;
 };
 
-}  // namespace tilewright::autotune
+} // namespace tilewright::autotune

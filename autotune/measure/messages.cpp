@@ -39,7 +39,8 @@ json algorithm_info_to_json(const dsl::AlgorithmInfo& info) {
     json stages = json::array();
     for (const dsl::StageInfo& stage : info.stages) {
         json updates = json::array();
-        for (const dsl::DefinitionInfo& update : stage.updates) updates.push_back(definition_to_json(update));
+        for (const dsl::DefinitionInfo& update : stage.updates)
+            updates.push_back(definition_to_json(update));
         json reads = json::array();
         for (const dsl::ReadInfo& read : stage.reads)
             reads.push_back({{"from", read.from},
@@ -61,8 +62,12 @@ json algorithm_info_to_json(const dsl::AlgorithmInfo& info) {
                           {"part", stage.part}});
     }
     json sizes = json::array();
-    for (const dsl::SizeInfo& size : info.sizes) sizes.push_back({{"name", size.name}, {"here", size.here}});
-    return {{"function", info.function}, {"variant", info.variant}, {"stages", std::move(stages)}, {"sizes", std::move(sizes)}};
+    for (const dsl::SizeInfo& size : info.sizes)
+        sizes.push_back({{"name", size.name}, {"here", size.here}});
+    return {{"function", info.function},
+            {"variant", info.variant},
+            {"stages", std::move(stages)},
+            {"sizes", std::move(sizes)}};
 }
 
 dsl::AlgorithmInfo algorithm_info_from_json(const json& object) {
@@ -74,7 +79,8 @@ dsl::AlgorithmInfo algorithm_info_from_json(const json& object) {
         stage.name = one.at("name");
         stage.dtypes = one.at("dtypes").get<std::vector<std::string>>();
         stage.pure = definition_from_json(one.at("pure"));
-        for (const json& update : one.at("updates")) stage.updates.push_back(definition_from_json(update));
+        for (const json& update : one.at("updates"))
+            stage.updates.push_back(definition_from_json(update));
         for (const json& each : one.at("reads")) {
             dsl::ReadInfo read;
             read.from = each.at("from");
@@ -93,13 +99,15 @@ dsl::AlgorithmInfo algorithm_info_from_json(const json& object) {
         stage.part = one.at("part");
         info.stages.push_back(std::move(stage));
     }
-    for (const json& size : object.at("sizes")) info.sizes.push_back({size.at("name"), size.at("here")});
+    for (const json& size : object.at("sizes"))
+        info.sizes.push_back({size.at("name"), size.at("here")});
     return info;
 }
 
 json measure_request_to_json(const MeasureRequest& request) {
-    return {{"candidate", request.candidate}, {"incumbent", request.incumbent}, {"budget_s", request.budget_s},
-            {"min_runs", request.min_runs},   {"max_runs", request.max_runs},   {"give_up_ratio", request.give_up_ratio}};
+    return {{"candidate", request.candidate}, {"incumbent", request.incumbent},
+            {"budget_s", request.budget_s},   {"min_runs", request.min_runs},
+            {"max_runs", request.max_runs},   {"give_up_ratio", request.give_up_ratio}};
 }
 
 MeasureRequest measure_request_from_json(const json& object) {

@@ -2,8 +2,8 @@
 #include "autotune/measure/process_workbench.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,7 +20,7 @@ using nlohmann::json;
 namespace {
 
 constexpr double kDescribeLimitS = 60;
-constexpr double kFirstVerifyLimitS = 120;  ///< nothing is known yet of how long the function takes
+constexpr double kFirstVerifyLimitS = 120; ///< nothing is known yet of how long the function takes
 constexpr double kLeastRunLimitS = 3;
 constexpr double kVerifyLimitRatio = 10;
 
@@ -42,7 +42,8 @@ std::string write_job_file(const Job& job) {
     ::close(descriptor);
     if (done != text.size()) {
         ::unlink(path.c_str());
-        throw DeviceError("tuning job: " + path + " could not be written: no space left.", "Set TMPDIR to another folder.");
+        throw DeviceError("tuning job: " + path + " could not be written: no space left.",
+                          "Set TMPDIR to another folder.");
     }
     return path;
 }
@@ -77,8 +78,10 @@ struct ProcessWorkbench::Reply {
             std::snprintf(words, sizeof words, "no answer within %.1f s", limit_s);
             return {timed_out, words};
         }
-        case WorkerAnswer::Kind::cancelled: return {timed_out, "cancelled"};
-        default: return {crashed, answer.text};
+        case WorkerAnswer::Kind::cancelled:
+            return {timed_out, "cancelled"};
+        default:
+            return {crashed, answer.text};
         }
     }
 };
@@ -174,14 +177,15 @@ std::optional<Outcome> ProcessWorkbench::restore(const std::string& id) {
     const auto text = texts_.find(id);
     if (text == texts_.end()) throw InternalError("workbench: the schedule " + id + " was never built.");
     const Reply reply = ask({{"verb", "build"}, {"id", id}, {"schedule", text->second}}, job_.build_limit_s);
-    if (!reply.answered()) return reply.failure(OutcomeKind::build_failed, OutcomeKind::build_timed_out, job_.build_limit_s);
+    if (!reply.answered())
+        return reply.failure(OutcomeKind::build_failed, OutcomeKind::build_timed_out, job_.build_limit_s);
     if (const auto outcome = reply.outcome()) return outcome;
     in_worker_[id] = true;
     return std::nullopt;
 }
 
-/// The first check of a variant builds and runs its default schedule in the worker. Where that kills the worker, candidates are compared
-/// with plain loops instead: a bad default must not condemn the others.
+/// The first check of a variant builds and runs its default schedule in the worker. Where that kills the worker,
+/// candidates are compared with plain loops instead: a bad default must not condemn the others.
 std::optional<Outcome> ProcessWorkbench::prepare(const std::string& id) {
     const double limit_s = job_.build_limit_s + kFirstVerifyLimitS;
     const std::string variant = json(dsl::parse_schedule(texts_.at(id)).variant()).dump();
@@ -210,7 +214,8 @@ std::optional<Outcome> ProcessWorkbench::verify(const Built& built) {
     const Reply reply = ask({{"verb", "verify"}, {"id", built.id}}, limit_s);
     if (!reply.answered()) return reply.failure(OutcomeKind::run_crashed, OutcomeKind::run_timed_out, limit_s);
     if (const auto outcome = reply.outcome()) return outcome;
-    // Only what was right counts, and the first one most: later ones may be slow schedules, which must not raise the limit.
+    // Only what was right counts, and the first one most: later ones may be slow schedules, which must not raise the
+    // limit.
     const double took_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (verified_++ == 0) slowest_verify_s_ = took_s;
     return std::nullopt;

@@ -1,4 +1,5 @@
-// autotune/measure/process_workbench.h: the real workbench: candidates are built and run in tilewright-worker processes.
+// autotune/measure/process_workbench.h: the real workbench: candidates are built and run in tilewright-worker
+// processes.
 #pragma once
 
 #include <atomic>
@@ -49,10 +50,10 @@ class ProcessWorkbench : public Workbench {
     const std::atomic<bool>* cancel_;
     std::string job_file_;
     WorkerProcess worker_;
-    std::map<std::string, std::string> texts_;    ///< of every schedule that was built, by id
-    std::map<std::string, bool> in_worker_;       ///< what the present worker holds
+    std::map<std::string, std::string> texts_; ///< of every schedule that was built, by id
+    std::map<std::string, bool> in_worker_;    ///< what the present worker holds
     std::map<std::string, dsl::AlgorithmInfo> described_;
-    std::set<std::string> bare_references_;       ///< variants whose default schedule kills its worker
+    std::set<std::string> bare_references_; ///< variants whose default schedule kills its worker
     double slowest_verify_s_ = 0;
     int verified_ = 0;
 };

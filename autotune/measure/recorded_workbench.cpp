@@ -31,10 +31,14 @@ OrOutcome<Built> RecordedWorkbench::build(const dsl::Schedule& schedule) {
     const RecordedCandidate candidate = landscape_(schedule);
     now_s_ += candidate.build_s;
     switch (candidate.outcome.kind) {
-    case OutcomeKind::build_timed_out: now_s_ += 5; [[fallthrough]];
+    case OutcomeKind::build_timed_out:
+        now_s_ += 5;
+        [[fallthrough]];
     case OutcomeKind::illegal:
-    case OutcomeKind::build_failed: return {std::nullopt, candidate.outcome};
-    default: break;
+    case OutcomeKind::build_failed:
+        return {std::nullopt, candidate.outcome};
+    default:
+        break;
     }
     const std::string id = dsl::schedule_digest(schedule);
     built_[id] = candidate;

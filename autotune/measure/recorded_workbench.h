@@ -1,4 +1,5 @@
-// autotune/measure/recorded_workbench.h: a workbench without a device: times come from a table or a function, failures are chosen.
+// autotune/measure/recorded_workbench.h: a workbench without a device: times come from a table or a function, failures
+// are chosen.
 #pragma once
 
 #include <functional>
@@ -13,7 +14,7 @@ namespace tilewright::autotune {
 
 /// What a recorded schedule does when it is built, checked and timed.
 struct RecordedCandidate {
-    Outcome outcome;       ///< illegal and build_* appear in build(), wrong_answer and run_* in verify()
+    Outcome outcome; ///< illegal and build_* appear in build(), wrong_answer and run_* in verify()
     double median_ns = 0;
     double build_s = 0.1;
     /// It is right and fast at first, and crashes after so many timings. 0: never.
@@ -35,7 +36,9 @@ class RecordedWorkbench : public Workbench {
     OrOutcome<PairedTimes> measure(const MeasureRequest& request) override;
 
     void set_variants(std::vector<VariantOptions> variants) { variants_ = std::move(variants); }
-    void set_autoschedule(const std::string& name, dsl::Schedule schedule) { autoschedules_[name] = std::move(schedule); }
+    void set_autoschedule(const std::string& name, dsl::Schedule schedule) {
+        autoschedules_[name] = std::move(schedule);
+    }
     /// Called in each step; may set a cancel flag or damage the store.
     void set_hook(std::function<void()> hook) { hook_ = std::move(hook); }
 

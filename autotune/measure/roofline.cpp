@@ -1,4 +1,5 @@
-// autotune/measure/roofline.cpp: streams memory of several sizes and runs chains of arithmetic, on all usable cores at once.
+// autotune/measure/roofline.cpp: streams memory of several sizes and runs chains of arithmetic, on all usable cores at
+// once.
 #include "autotune/measure/roofline.h"
 
 #include <algorithm>
@@ -19,7 +20,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// Anonymous zeroed memory in huge pages where the system has them: the limit should not be one of page tables.
 class Memory {
@@ -40,8 +43,8 @@ class Memory {
     void* data_;
 };
 
-// The loops that candidates run too: vector loads and ordinary stores. Streaming stores would raise the limit beyond what
-// compiled kernels can reach (Halide has none), and "95 % of the limit" would never end a search.
+// The loops that candidates run too: vector loads and ordinary stores. Streaming stores would raise the limit beyond
+// what compiled kernels can reach (Halide has none), and "95 % of the limit" would never end a search.
 __attribute__((target("avx2"), noinline)) double read_avx2(const char* data, std::size_t bytes) {
     __m256d a = _mm256_setzero_pd(), b = a, c = a, d = a;
     const auto* p = reinterpret_cast<const double*>(data);
@@ -106,10 +109,10 @@ __attribute__((noinline)) void copy_sse2(char* to, const char* from, std::size_t
     }
 }
 
-constexpr int kChains = 12;  // enough independent chains to hide a latency of 4 at two operations a cycle
+constexpr int kChains = 12; // enough independent chains to hide a latency of 4 at two operations a cycle
 
-/// `steps` multiplies and as many adds in each of kChains vectors. One function per register width and type: intrinsics do not
-/// take a type parameter across target attributes.
+/// `steps` multiplies and as many adds in each of kChains vectors. One function per register width and type: intrinsics
+/// do not take a type parameter across target attributes.
 // clang-format off
 #define TW_FLOP_LOOP(name, target_words, vector, scalar, set1, mul, add, store)                                        \
     __attribute__((target(target_words), noinline)) double name(long steps) {                                          \
@@ -158,9 +161,11 @@ template <class Body> double best_seconds(int threads, int repeats, const Body& 
             if (thread == 0) best = std::min(best, seconds_since(start));
         }
     };
-    for (int thread = 1; thread < threads; ++thread) pool.emplace_back(work, thread);
+    for (int thread = 1; thread < threads; ++thread)
+        pool.emplace_back(work, thread);
     work(0);
-    for (std::thread& one : pool) one.join();
+    for (std::thread& one : pool)
+        one.join();
     return std::max(best, 1e-9);
 }
 
@@ -175,7 +180,8 @@ Roofline measure_roofline(const Machine& machine, std::int64_t largest_bytes) {
     Memory memory(total);
     // First touch by the thread that uses the part later.
     const std::size_t touch = total / static_cast<std::size_t>(threads) / 4096 * 4096;
-    best_seconds(threads, 1, [&](int thread) { std::memset(memory.data() + touch * static_cast<std::size_t>(thread), 1, touch); });
+    best_seconds(threads, 1,
+                 [&](int thread) { std::memset(memory.data() + touch * static_cast<std::size_t>(thread), 1, touch); });
     for (std::size_t bytes = std::size_t{1} << 22; bytes <= total; bytes *= 8) {
         const std::size_t part = bytes / static_cast<std::size_t>(threads) / 4096 * 4096;
         // Small sizes are streamed several times in one timing, so that the gate costs nothing.
@@ -184,7 +190,8 @@ Roofline measure_roofline(const Machine& machine, std::int64_t largest_bytes) {
         auto piece = [&](int thread) { return memory.data() + part * static_cast<std::size_t>(thread); };
         const double read_s = best_seconds(threads, repeats, [&](int thread) {
             double sum = 0;
-            for (int round = 0; round < rounds; ++round) sum += avx2 ? read_avx2(piece(thread), part) : read_sse2(piece(thread), part);
+            for (int round = 0; round < rounds; ++round)
+                sum += avx2 ? read_avx2(piece(thread), part) : read_sse2(piece(thread), part);
             sink.store(sum, std::memory_order_relaxed);
         });
         const double write_s = best_seconds(threads, repeats, [&](int thread) {
@@ -201,11 +208,18 @@ Roofline measure_roofline(const Machine& machine, std::int64_t largest_bytes) {
     }
     constexpr long kSteps = 200000;
     auto gflops = [&](double (*loop)(long), int lanes) {
-        const double seconds = best_seconds(threads, 3, [&](int) { sink.store(loop(kSteps), std::memory_order_relaxed); });
+        const double seconds =
+            best_seconds(threads, 3, [&](int) { sink.store(loop(kSteps), std::memory_order_relaxed); });
         return 2.0 * kSteps * kChains * lanes * threads / seconds / 1e9;
     };
-    roofline.float64_gflops = gflops(avx512 ? flops512_f64 : avx2 ? flops256_f64 : flops128_f64, machine.lanes("float64"));
-    roofline.float32_gflops = gflops(avx512 ? flops512_f32 : avx2 ? flops256_f32 : flops128_f32, machine.lanes("float32"));
+    roofline.float64_gflops = gflops(avx512 ? flops512_f64
+                                     : avx2 ? flops256_f64
+                                            : flops128_f64,
+                                     machine.lanes("float64"));
+    roofline.float32_gflops = gflops(avx512 ? flops512_f32
+                                     : avx2 ? flops256_f32
+                                            : flops128_f32,
+                                     machine.lanes("float32"));
     return roofline;
 }
 

@@ -1,4 +1,5 @@
-// autotune/measure/roofline.h: measures what this machine can do at most, with plain loads, stores, multiplies and adds.
+// autotune/measure/roofline.h: measures what this machine can do at most, with plain loads, stores, multiplies and
+// adds.
 #pragma once
 
 #include "autotune/machine.h"

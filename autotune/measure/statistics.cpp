@@ -25,15 +25,19 @@ const std::vector<double>& cumulative_signed_rank(int n) {
     std::vector<double> ways(static_cast<std::size_t>(largest) + 1, 0.0);
     ways[0] = 1;
     for (int rank = 1; rank <= n; ++rank)
-        for (int sum = largest; sum >= rank; --sum) ways[static_cast<std::size_t>(sum)] += ways[static_cast<std::size_t>(sum - rank)];
+        for (int sum = largest; sum >= rank; --sum)
+            ways[static_cast<std::size_t>(sum)] += ways[static_cast<std::size_t>(sum - rank)];
     double total = 0;
-    for (double& value : ways) value = (total += value);
-    for (double& value : ways) value /= total;
+    for (double& value : ways)
+        value = (total += value);
+    for (double& value : ways)
+        value /= total;
     table = std::move(ways);
     return table;
 }
 
-/// Inverse of the standard normal distribution function, by bisection: called once a measurement, so plain is good enough.
+/// Inverse of the standard normal distribution function, by bisection: called once a measurement, so plain is good
+/// enough.
 double normal_quantile(double probability) {
     double low = -10, high = 10;
     for (int step = 0; step < 80; ++step) {
@@ -50,7 +54,8 @@ int outside_each_end(int n, double confidence) {
         const std::vector<double>& table = cumulative_signed_rank(n);
         if (table.front() > tail) return -1;
         int w = 0;
-        while (table[static_cast<std::size_t>(w) + 1] <= tail) ++w;
+        while (table[static_cast<std::size_t>(w) + 1] <= tail)
+            ++w;
         return w;
     }
     const double mean = n * (n + 1) / 4.0;
@@ -83,13 +88,15 @@ PairedRatio paired_ratio(const std::vector<double>& candidate_ns, const std::vec
     std::vector<double> logs;
     logs.reserve(candidate_ns.size());
     for (std::size_t i = 0; i < candidate_ns.size(); ++i) {
-        if (!(candidate_ns[i] > 0) || !(incumbent_ns[i] > 0)) throw InternalError("paired_ratio: a time is not positive.");
+        if (!(candidate_ns[i] > 0) || !(incumbent_ns[i] > 0))
+            throw InternalError("paired_ratio: a time is not positive.");
         logs.push_back(std::log(candidate_ns[i] / incumbent_ns[i]));
     }
     std::vector<double> walsh;
     walsh.reserve(logs.size() * (logs.size() + 1) / 2);
     for (std::size_t i = 0; i < logs.size(); ++i)
-        for (std::size_t j = i; j < logs.size(); ++j) walsh.push_back((logs[i] + logs[j]) / 2);
+        for (std::size_t j = i; j < logs.size(); ++j)
+            walsh.push_back((logs[i] + logs[j]) / 2);
     std::sort(walsh.begin(), walsh.end());
     PairedRatio result;
     result.pairs = static_cast<int>(logs.size());
@@ -106,6 +113,8 @@ bool is_faster(const PairedRatio& ratio) {
     return ratio.interval && ratio.interval->high < 1 && ratio.ratio <= 1 - kLeastGain;
 }
 
-bool is_slower(const PairedRatio& ratio) { return ratio.interval && ratio.interval->low > 1; }
+bool is_slower(const PairedRatio& ratio) {
+    return ratio.interval && ratio.interval->low > 1;
+}
 
 } // namespace tilewright::autotune

@@ -17,14 +17,15 @@ struct Interval {
 
 /// candidate / incumbent, from pairs taken back to back.
 struct PairedRatio {
-    double ratio = 1;  ///< Hodges-Lehmann estimate: the median over all averages of two log ratios
+    double ratio = 1; ///< Hodges-Lehmann estimate: the median over all averages of two log ratios
     /// Of the ratio, at the asked confidence; empty where so few pairs cannot give one at all.
     std::optional<Interval> interval;
     int pairs = 0;
 };
 
-/// Wilcoxon's signed-rank interval on log ratios: exact up to 50 pairs, by the normal approximation beyond. It needs no normal
-/// times, only that a pair is disturbed either way alike; a single outlier moves it little. Requires equally many positive times, at least one.
+/// Wilcoxon's signed-rank interval on log ratios: exact up to 50 pairs, by the normal approximation beyond. It needs no
+/// normal times, only that a pair is disturbed either way alike; a single outlier moves it little. Requires equally
+/// many positive times, at least one.
 PairedRatio paired_ratio(const std::vector<double>& candidate_ns, const std::vector<double>& incumbent_ns,
                          double confidence = 0.99);
 

@@ -31,7 +31,8 @@ void close_one(int& descriptor) {
     descriptor = -1;
 }
 
-/// Writes everything; false when the reader is gone. No SIGPIPE: the caller's process decides about its signals, not we.
+/// Writes everything; false when the reader is gone. No SIGPIPE: the caller's process decides about its signals, not
+/// we.
 bool write_all(int descriptor, const std::string& text) {
     std::size_t done = 0;
     while (done < text.size()) {
@@ -47,20 +48,29 @@ bool write_all(int descriptor, const std::string& text) {
 
 std::string signal_words(int signal) {
     switch (signal) {
-    case SIGSEGV: return "SIGSEGV (wild memory access)";
-    case SIGBUS: return "SIGBUS (wild memory access)";
-    case SIGILL: return "SIGILL (an instruction that this machine does not have)";
-    case SIGABRT: return "SIGABRT (an assertion failed)";
-    case SIGFPE: return "SIGFPE (integer division by zero)";
-    case SIGKILL: return "SIGKILL (killed, perhaps out of memory)";
-    default: return "signal " + std::to_string(signal);
+    case SIGSEGV:
+        return "SIGSEGV (wild memory access)";
+    case SIGBUS:
+        return "SIGBUS (wild memory access)";
+    case SIGILL:
+        return "SIGILL (an instruction that this machine does not have)";
+    case SIGABRT:
+        return "SIGABRT (an assertion failed)";
+    case SIGFPE:
+        return "SIGFPE (integer division by zero)";
+    case SIGKILL:
+        return "SIGKILL (killed, perhaps out of memory)";
+    default:
+        return "signal " + std::to_string(signal);
     }
 }
 
 WorkerProcess::WorkerProcess(std::string program, std::string job_file)
     : program_(std::move(program)), job_file_(std::move(job_file)) {}
 
-WorkerProcess::~WorkerProcess() { kill(); }
+WorkerProcess::~WorkerProcess() {
+    kill();
+}
 
 void WorkerProcess::start() {
     if (running()) return;
@@ -115,7 +125,8 @@ void WorkerProcess::start() {
         ::posix_spawn(&pid, program_.c_str(), &actions, &attributes, const_cast<char* const*>(arguments), environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
-    for (int descriptor : moved) ::close(descriptor);
+    for (int descriptor : moved)
+        ::close(descriptor);
     ::close(pair[1]);
     ::close(answers[1]);
     if (code != 0) {
@@ -192,14 +203,15 @@ WorkerAnswer WorkerProcess::ended(WorkerAnswer::Kind kind) {
 }
 
 std::string WorkerProcess::end_of_stderr() const {
-    struct stat info{};
+    struct stat info {};
     if (stderr_ < 0 || ::fstat(stderr_, &info) != 0 || info.st_size <= 0) return "";
     constexpr off_t kMost = 600;
     const off_t from = std::max<off_t>(0, info.st_size - kMost);
     std::string text(static_cast<std::size_t>(info.st_size - from), '\0');
     const ssize_t count = ::pread(stderr_, text.data(), text.size(), from);
     text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
-    while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+    while (!text.empty() && (text.back() == '\n' || text.back() == ' '))
+        text.pop_back();
     return text;
 }
 

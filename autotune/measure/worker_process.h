@@ -12,10 +12,10 @@ namespace tilewright::autotune {
 
 struct WorkerAnswer {
     enum class Kind {
-        line,       ///< it answered
-        died,       ///< `text` says how, with the end of what it wrote to stderr
-        timed_out,  ///< it was killed after the limit
-        cancelled   ///< it was killed because the search was interrupted
+        line,      ///< it answered
+        died,      ///< `text` says how, with the end of what it wrote to stderr
+        timed_out, ///< it was killed after the limit
+        cancelled  ///< it was killed because the search was interrupted
     };
     Kind kind = Kind::line;
     std::string text;  ///< the line, or what happened

@@ -1,8 +1,9 @@
-// autotune/search/evolutionary.cpp: single steps around the best points, mutation and crossing of good ones, some random points.
+// autotune/search/evolutionary.cpp: single steps around the best points, mutation and crossing of good ones, some
+// random points.
 //
-// Schedules' spaces are small (5 to 20 decisions) and a candidate costs a tenth of a second, so a search sees a few hundred points:
-// systematic single steps from the best, tried in the order of what each option has cost on average so far, find the
-// bottom of a valley fast; mutation, crossing and random points find other valleys.
+// Schedules' spaces are small (5 to 20 decisions) and a candidate costs a tenth of a second, so a search sees a few
+// hundred points: systematic single steps from the best, tried in the order of what each option has cost on average so
+// far, find the bottom of a valley fast; mutation, crossing and random points find other valleys.
 #include "autotune/search/evolutionary.h"
 
 #include <algorithm>
@@ -14,29 +15,34 @@
 namespace tilewright::autotune {
 namespace {
 
-constexpr int kRandomPointsAtFirst = 10;    ///< of each space, as long as there are few spaces
+constexpr int kRandomPointsAtFirst = 10; ///< of each space, as long as there are few spaces
 constexpr int kRandomPointsAtFirstInAll = 24;
 constexpr std::size_t kElite = 12;
-constexpr std::size_t kHilltops = 3;        ///< points whose neighbours are tried
-constexpr double kHopelessRatio = 2.5;      ///< a space this much worse than the best gets next to no further points
-constexpr double kFailedCostFactor = 4;     ///< what a failed point counts in the averages of its options, in costs of the best
+constexpr std::size_t kHilltops = 3;   ///< points whose neighbours are tried
+constexpr double kHopelessRatio = 2.5; ///< a space this much worse than the best gets next to no further points
+constexpr double kFailedCostFactor =
+    4; ///< what a failed point counts in the averages of its options, in costs of the best
 
 class Evolutionary : public Strategy {
   public:
     Evolutionary(const std::vector<SearchSpace>& spaces, std::uint64_t seed)
         : spaces_(spaces), seen_(spaces), rng_(seed), best_of_space_(spaces.size()), effects_(spaces.size()) {
         const std::size_t count = std::max<std::size_t>(1, spaces.size());
-        random_left_.assign(spaces.size(),
-                            std::max(3, std::min<int>(kRandomPointsAtFirst, kRandomPointsAtFirstInAll / static_cast<int>(count))));
-        for (std::size_t i = 0; i < spaces.size(); ++i) first_left_.push_back(i);
+        random_left_.assign(
+            spaces.size(),
+            std::max(3, std::min<int>(kRandomPointsAtFirst, kRandomPointsAtFirstInAll / static_cast<int>(count))));
+        for (std::size_t i = 0; i < spaces.size(); ++i)
+            first_left_.push_back(i);
     }
 
     std::optional<Proposal> propose() override {
         if (spaces_.empty()) return std::nullopt;
         std::optional<Proposal> proposal = first_moves();
-        for (int attempt = 0; !proposal && attempt < 20; ++attempt) proposal = later_move(unit_(rng_));
+        for (int attempt = 0; !proposal && attempt < 20; ++attempt)
+            proposal = later_move(unit_(rng_));
         if (!proposal) proposal = neighbour(0, true);
-        for (std::size_t space = 0; !proposal && space < spaces_.size(); ++space) proposal = random_of(space);
+        for (std::size_t space = 0; !proposal && space < spaces_.size(); ++space)
+            proposal = random_of(space);
         if (!proposal) proposal = seen_.next_by_counting();
         if (proposal) seen_.add(proposal->space, proposal->point);
         return proposal;
@@ -55,7 +61,8 @@ class Evolutionary : public Strategy {
         }
         const double reference = population_.empty() ? 1 : population_.front().cost;
         const double log_cost = std::log(cost ? *cost : reference * kFailedCostFactor);
-        for (const auto& [id, option] : proposal.point) effects_[proposal.space][id][option].add(log_cost);
+        for (const auto& [id, option] : proposal.point)
+            effects_[proposal.space][id][option].add(log_cost);
     }
 
   private:
@@ -78,9 +85,10 @@ class Evolutionary : public Strategy {
 
     std::optional<Proposal> accept(std::size_t space, const std::optional<dsl::Point>& point, const char* origin) {
         if (!point) return std::nullopt;
-        dsl::Point whole =
-            completed(spaces_[space].space, *point, [&](const dsl::Decision& decision) { return likely_option(space, decision); });
-        if (seen_.contains(space, whole) || spaces_[space].space.violated(whole, spaces_[space].environment)) return std::nullopt;
+        dsl::Point whole = completed(spaces_[space].space, *point,
+                                     [&](const dsl::Decision& decision) { return likely_option(space, decision); });
+        if (seen_.contains(space, whole) || spaces_[space].space.violated(whole, spaces_[space].environment))
+            return std::nullopt;
         return Proposal{space, std::move(whole), origin};
     }
 
@@ -115,22 +123,24 @@ class Evolutionary : public Strategy {
         if (dice < 0.58) return coupled(population_[hilltop()]);
         if (dice < 0.76) {
             const Observed& parent = tournament();
-            return accept(parent.space, spaces_[parent.space].space.mutate(parent.point, rng_, spaces_[parent.space].environment),
+            return accept(parent.space,
+                          spaces_[parent.space].space.mutate(parent.point, rng_, spaces_[parent.space].environment),
                           "mutation");
         }
         if (dice < 0.94) {
             const Observed& mother = tournament();
             const Observed& father = tournament();
             if (mother.space != father.space) return transplant(mother, father.space);
-            return accept(mother.space,
-                          spaces_[mother.space].space.cross(mother.point, father.point, rng_, spaces_[mother.space].environment),
-                          "crossing");
+            return accept(
+                mother.space,
+                spaces_[mother.space].space.cross(mother.point, father.point, rng_, spaces_[mother.space].environment),
+                "crossing");
         }
         return transplant(population_.front(), any_space());
     }
 
-    /// The best unseen point one decision away. Every neighbour is scored by the mean log cost of the option it takes (what is
-    /// untried is assumed good), with some noise, so that repeated calls walk through all of them.
+    /// The best unseen point one decision away. Every neighbour is scored by the mean log cost of the option it takes
+    /// (what is untried is assumed good), with some noise, so that repeated calls walk through all of them.
     std::optional<Proposal> neighbour(std::size_t rank, bool of_any) {
         for (; rank < population_.size(); ++rank) {
             const Observed& hill = population_[rank];
@@ -147,7 +157,8 @@ class Evolutionary : public Strategy {
                     auto proposal = accept(hill.space, changed, "neighbour");
                     if (!proposal) continue;
                     const bool adjacent = std::abs(option - current->second) == 1;
-                    const double score = expected(hill.space, decision.id, option) - (adjacent ? 0.05 : 0) + 0.1 * unit_(rng_);
+                    const double score =
+                        expected(hill.space, decision.id, option) - (adjacent ? 0.05 : 0) + 0.1 * unit_(rng_);
                     if (best && score >= best_score) continue;
                     best = std::move(proposal);
                     best_score = score;
@@ -159,15 +170,16 @@ class Evolutionary : public Strategy {
         return std::nullopt;
     }
 
-    /// A step that several decisions take together: those with the same value now (vector widths of stages that feed each other)
-    /// often belong together, and no single step leads from one common value to the next.
+    /// A step that several decisions take together: those with the same value now (vector widths of stages that feed
+    /// each other) often belong together, and no single step leads from one common value to the next.
     std::optional<Proposal> coupled(const Observed& from) {
         const std::vector<dsl::Decision> decisions = spaces_[from.space].space.active(from.point);
         if (decisions.empty()) return std::nullopt;
         const auto text_of = [&](const dsl::Decision& decision) -> const std::string& {
             return decision.options[static_cast<std::size_t>(from.point.at(decision.id))];
         };
-        const dsl::Decision& leader = decisions[std::uniform_int_distribution<std::size_t>(0, decisions.size() - 1)(rng_)];
+        const dsl::Decision& leader =
+            decisions[std::uniform_int_distribution<std::size_t>(0, decisions.size() - 1)(rng_)];
         const int step = unit_(rng_) < 0.5 ? -1 : 1;
         const int option = from.point.at(leader.id) + step;
         if (option < 0 || option >= static_cast<int>(leader.options.size())) return std::nullopt;
@@ -188,7 +200,8 @@ class Evolutionary : public Strategy {
         std::map<std::string, std::string> answers;
         for (const dsl::Decision& decision : spaces_[from.space].space.active(from.point)) {
             const auto found = from.point.find(decision.id);
-            if (found != from.point.end()) answers[decision.id] = decision.options[static_cast<std::size_t>(found->second)];
+            if (found != from.point.end())
+                answers[decision.id] = decision.options[static_cast<std::size_t>(found->second)];
         }
         dsl::Point point = completed(target, {}, [&](const dsl::Decision& decision) {
             const auto answer = answers.find(decision.id);
@@ -205,7 +218,8 @@ class Evolutionary : public Strategy {
         const auto decision = effects_[space].find(id);
         if (decision != effects_[space].end()) {
             const auto found = decision->second.find(option);
-            // Half the mean, half the best seen: an option that is bad on average may be the one that a good point needs.
+            // Half the mean, half the best seen: an option that is bad on average may be the one that a good point
+            // needs.
             if (found != decision->second.end() && found->second.count > 0)
                 return (found->second.sum / found->second.count + found->second.best) / 2;
         }
@@ -249,7 +263,7 @@ class Evolutionary : public Strategy {
     SeenPoints seen_;
     std::mt19937_64 rng_;
     std::uniform_real_distribution<double> unit_{0, 1};
-    std::vector<Observed> population_;  ///< by rising cost
+    std::vector<Observed> population_; ///< by rising cost
     std::vector<double> best_of_space_;
     std::vector<Effects> effects_;
     std::vector<int> random_left_;

@@ -23,7 +23,9 @@ class Random : public Strategy {
         if (left) seen_.add(left->space, left->point);
         return left;
     }
-    void observe(const Proposal& proposal, std::optional<double>) override { seen_.add(proposal.space, proposal.point); }
+    void observe(const Proposal& proposal, std::optional<double>) override {
+        seen_.add(proposal.space, proposal.point);
+    }
 
   private:
     const std::vector<SearchSpace>& spaces_;

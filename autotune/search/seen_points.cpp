@@ -28,15 +28,15 @@ std::optional<dsl::Point> successor(const dsl::Space& space, const dsl::Point& p
 
 } // namespace
 
-dsl::Point completed(const dsl::Space& space, dsl::Point point,
-                     const std::function<int(const dsl::Decision&)>& fill) {
+dsl::Point completed(const dsl::Space& space, dsl::Point point, const std::function<int(const dsl::Decision&)>& fill) {
     // Answering one decision may open further ones: repeat until nothing is open.
     for (int round = 0; round < 1000; ++round) {
         dsl::Point next;
         bool open = false;
         for (const dsl::Decision& decision : space.active(point)) {
             const auto found = point.find(decision.id);
-            if (found != point.end() && found->second >= 0 && found->second < static_cast<int>(decision.options.size())) {
+            if (found != point.end() && found->second >= 0 &&
+                found->second < static_cast<int>(decision.options.size())) {
                 next[decision.id] = found->second;
                 continue;
             }
@@ -51,12 +51,17 @@ dsl::Point completed(const dsl::Space& space, dsl::Point point,
 
 std::string SeenPoints::key(std::size_t space, const dsl::Point& point) {
     std::string text = std::to_string(space);
-    for (const auto& [id, index] : point) text += ';' + id + '=' + std::to_string(index);
+    for (const auto& [id, index] : point)
+        text += ';' + id + '=' + std::to_string(index);
     return text;
 }
 
-bool SeenPoints::add(std::size_t space, const dsl::Point& point) { return keys_.insert(key(space, point)).second; }
-bool SeenPoints::contains(std::size_t space, const dsl::Point& point) const { return keys_.count(key(space, point)) > 0; }
+bool SeenPoints::add(std::size_t space, const dsl::Point& point) {
+    return keys_.insert(key(space, point)).second;
+}
+bool SeenPoints::contains(std::size_t space, const dsl::Point& point) const {
+    return keys_.count(key(space, point)) > 0;
+}
 
 std::optional<Proposal> SeenPoints::next_by_counting() {
     while (counting_space_ < spaces_.size() && counted_ < kMostCounted) {
@@ -68,7 +73,8 @@ std::optional<Proposal> SeenPoints::next_by_counting() {
             continue;
         }
         ++counted_;
-        if (contains(counting_space_, *counting_point_) || here.space.violated(*counting_point_, here.environment)) continue;
+        if (contains(counting_space_, *counting_point_) || here.space.violated(*counting_point_, here.environment))
+            continue;
         return Proposal{counting_space_, *counting_point_, "counting"};
     }
     return std::nullopt;

@@ -13,8 +13,7 @@
 namespace tilewright::autotune {
 
 /// `point` with exactly the decisions that exist in it: stale ones dropped, missing ones answered by `fill` (an index).
-dsl::Point completed(const dsl::Space& space, dsl::Point point,
-                     const std::function<int(const dsl::Decision&)>& fill);
+dsl::Point completed(const dsl::Space& space, dsl::Point point, const std::function<int(const dsl::Decision&)>& fill);
 
 class SeenPoints {
   public:

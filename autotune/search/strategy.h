@@ -13,7 +13,7 @@ namespace tilewright::autotune {
 
 /// The space of one variant, and the values that its conditions need there.
 struct SearchSpace {
-    std::string label;  ///< "norm=lanes1", for people
+    std::string label; ///< "norm=lanes1", for people
     dsl::Space space;
     dsl::Environment environment;
 };
@@ -21,7 +21,7 @@ struct SearchSpace {
 struct Proposal {
     std::size_t space = 0;
     dsl::Point point;
-    std::string origin;  ///< which move made it: random, neighbour, ...; kept with the trial
+    std::string origin; ///< which move made it: random, neighbour, ...; kept with the trial
 };
 
 /// Knows nothing of building, running or storing: it proposes points and is told what they cost.
@@ -30,7 +30,8 @@ class Strategy {
     virtual ~Strategy() = default;
     /// A point that was neither proposed nor observed before; nullopt when none is left to be found.
     virtual std::optional<Proposal> propose() = 0;
-    /// `cost`: nanoseconds in one common frame; nullopt where the candidate failed. Also called for points of earlier sessions.
+    /// `cost`: nanoseconds in one common frame; nullopt where the candidate failed. Also called for points of earlier
+    /// sessions.
     virtual void observe(const Proposal& proposal, std::optional<double> cost) = 0;
 };
 

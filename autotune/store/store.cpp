@@ -26,20 +26,28 @@ namespace {
 using nlohmann::json;
 
 std::int64_t now_s() {
-    return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+    return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
 }
 
 const char* advice(int code) {
     switch (code & 0xff) {
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: return "Another process holds it; wait for it, or give another file with --db.";
-    case SQLITE_READONLY: return "Make it writable, or give another file with --db.";
-    case SQLITE_FULL: return "Free some space on its disk, or give another file with --db.";
+    case SQLITE_LOCKED:
+        return "Another process holds it; wait for it, or give another file with --db.";
+    case SQLITE_READONLY:
+        return "Make it writable, or give another file with --db.";
+    case SQLITE_FULL:
+        return "Free some space on its disk, or give another file with --db.";
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB: return "Move it away; the next run starts a new one.";
-    case SQLITE_CANTOPEN: return "Check that its folder exists and may be written, or give another file with --db.";
-    case SQLITE_IOERR: return "Check its disk, or give another file with --db.";
-    default: return "Run `autotune db check`, or give another file with --db.";
+    case SQLITE_NOTADB:
+        return "Move it away; the next run starts a new one.";
+    case SQLITE_CANTOPEN:
+        return "Check that its folder exists and may be written, or give another file with --db.";
+    case SQLITE_IOERR:
+        return "Check its disk, or give another file with --db.";
+    default:
+        return "Run `autotune db check`, or give another file with --db.";
     }
 }
 
@@ -81,8 +89,9 @@ class Statement {
     }
     std::string text(int column) const {
         const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-        return bytes == nullptr ? std::string()
-                                : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+        return bytes == nullptr
+                   ? std::string()
+                   : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
     }
     std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
     double real(int column) const { return sqlite3_column_double(statement_, column); }
@@ -98,7 +107,7 @@ class Statement {
 };
 
 bool is_network_file_system(const std::string& path) {
-    struct statfs info{};
+    struct statfs info {};
     if (statfs(path.c_str(), &info) != 0) return false;
     switch (static_cast<unsigned long>(info.f_type) & 0xffffffffUL) {
     case 0x6969:     // NFS
@@ -111,13 +120,16 @@ bool is_network_file_system(const std::string& path) {
     case 0x00c36400: // Ceph
     case 0x01021997: // 9p
         return true;
-    default: return false;
+    default:
+        return false;
     }
 }
 
-constexpr const char* kTrialColumns = "workload, digest, schedule, outcome, outcome_text, median_ns, runs, origin, point, created_s";
-constexpr const char* kRecordColumns = "workload, digest, schedule, median_ns, default_ns, ratio, ratio_low, ratio_high, gbps, "
-                                       "limit_share, reason, trials, created_s";
+constexpr const char* kTrialColumns =
+    "workload, digest, schedule, outcome, outcome_text, median_ns, runs, origin, point, created_s";
+constexpr const char* kRecordColumns =
+    "workload, digest, schedule, median_ns, default_ns, ratio, ratio_low, ratio_high, gbps, "
+    "limit_share, reason, trials, created_s";
 
 StoredTrial trial_of(const Statement& row, const std::string& path) {
     StoredTrial trial;
@@ -161,7 +173,9 @@ StoredWorkload workload_of(const Statement& row) {
 
 } // namespace
 
-int store_version() { return static_cast<int>(store_migrations().size()); }
+int store_version() {
+    return static_cast<int>(store_migrations().size());
+}
 
 struct Store::Impl {
     std::string path;
@@ -169,7 +183,7 @@ struct Store::Impl {
     sqlite3* db = nullptr;
     bool read_only = false;
     pid_t owner = 0;
-    struct stat opened{};
+    struct stat opened {};
     std::vector<std::string> warnings;
     mutable std::recursive_mutex mutex;
 
@@ -198,7 +212,7 @@ struct Store::Impl {
             db = nullptr;
             open();
         }
-        struct stat now{};
+        struct stat now {};
         if (::stat(path.c_str(), &now) != 0 || now.st_ino != opened.st_ino || now.st_dev != opened.st_dev)
             throw StoreError("store " + path + ": it was deleted or replaced while it was open.",
                              "Start the command again; what was learnt since is not kept.");
@@ -241,7 +255,8 @@ void Store::Impl::open() {
         fs::permissions(parent, fs::perms::owner_all, error);
     }
     if (is_network_file_system(parent.string()))
-        warnings.push_back("store " + path + ": it lies on a network file system, where SQLite's locks may fail. "
+        warnings.push_back("store " + path +
+                           ": it lies on a network file system, where SQLite's locks may fail. "
                            "Give a local file with --db when several machines use it at once.");
     const int common = SQLITE_OPEN_FULLMUTEX;
     int code = sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | common, nullptr);
@@ -277,8 +292,8 @@ void Store::Impl::migrate() {
     auto refuse_foreign = [&] {
         const int application = pragma("PRAGMA application_id");
         const int version = pragma("PRAGMA user_version");
-        if (application != kStoreApplicationId && (application != 0 || version != 0 ||
-                                                   pragma("SELECT count(*) FROM sqlite_master") != 0))
+        if (application != kStoreApplicationId &&
+            (application != 0 || version != 0 || pragma("SELECT count(*) FROM sqlite_master") != 0))
             throw StoreError("store " + path + ": it is a SQLite file of another program.",
                              "Give another file with --db.");
         if (version > store_version())
@@ -302,7 +317,8 @@ void Store::Impl::migrate() {
             // Another process may have done it between the first look and the lock.
             const int from = refuse_foreign();
             for (int step = from; step < store_version(); ++step)
-                execute(store_migrations()[static_cast<std::size_t>(step)], "its layout could not be brought up to date");
+                execute(store_migrations()[static_cast<std::size_t>(step)],
+                        "its layout could not be brought up to date");
             execute(("PRAGMA application_id = " + std::to_string(kStoreApplicationId)).c_str());
             execute(("PRAGMA user_version = " + std::to_string(store_version())).c_str());
             execute("COMMIT", "it could not be written");
@@ -318,26 +334,38 @@ void Store::Impl::migrate() {
 
 void Store::Impl::insert_workload(const StoredWorkload& workload) {
     Statement insert(db, path, "INSERT INTO workloads VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING");
-    insert.bind(workload.key).bind(workload.family).bind(workload.function).bind(workload.summary).bind(workload.machine);
+    insert.bind(workload.key)
+        .bind(workload.family)
+        .bind(workload.function)
+        .bind(workload.summary)
+        .bind(workload.machine);
     insert.bind(workload.created_s != 0 ? workload.created_s : now_s()).step();
 }
 
 void Store::Impl::insert_trial(const StoredTrial& trial, bool keep_old) {
-    Statement insert(db, path,
-                     keep_old ? "INSERT INTO trials (workload, digest, schedule, outcome, outcome_text, median_ns, runs, origin, "
-                                "point, created_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-                              : "INSERT INTO trials (workload, digest, schedule, outcome, outcome_text, median_ns, runs, origin, "
-                                "point, created_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (workload, digest) DO UPDATE "
-                                "SET outcome = excluded.outcome, outcome_text = excluded.outcome_text, median_ns = "
-                                "excluded.median_ns, runs = excluded.runs, created_s = excluded.created_s");
-    insert.bind(trial.workload).bind(trial.digest).bind(trial.schedule).bind(std::string(outcome_name(trial.outcome.kind)));
+    Statement insert(
+        db, path,
+        keep_old ? "INSERT INTO trials (workload, digest, schedule, outcome, outcome_text, median_ns, runs, origin, "
+                   "point, created_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+                 : "INSERT INTO trials (workload, digest, schedule, outcome, outcome_text, median_ns, runs, origin, "
+                   "point, created_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (workload, digest) DO UPDATE "
+                   "SET outcome = excluded.outcome, outcome_text = excluded.outcome_text, median_ns = "
+                   "excluded.median_ns, runs = excluded.runs, created_s = excluded.created_s");
+    insert.bind(trial.workload)
+        .bind(trial.digest)
+        .bind(trial.schedule)
+        .bind(std::string(outcome_name(trial.outcome.kind)));
     insert.bind(trial.outcome.text).bind(trial.median_ns).bind(trial.runs).bind(trial.origin).bind(trial.point);
     insert.bind(trial.created_s != 0 ? trial.created_s : now_s()).step();
 }
 
 void Store::Impl::insert_record(const StoredRecord& record) {
     Statement insert(db, path, "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    insert.bind(record.workload).bind(record.digest).bind(record.schedule).bind(record.median_ns).bind(record.default_ns);
+    insert.bind(record.workload)
+        .bind(record.digest)
+        .bind(record.schedule)
+        .bind(record.median_ns)
+        .bind(record.default_ns);
     insert.bind(record.ratio).bind(record.ratio_low).bind(record.ratio_high).bind(record.gbps).bind(record.limit_share);
     insert.bind(record.reason).bind(record.trials).bind(record.created_s != 0 ? record.created_s : now_s()).step();
 }
@@ -350,9 +378,15 @@ Store::Store(const std::string& path, int busy_timeout_ms) : impl_(std::make_uni
 
 Store::~Store() = default;
 
-const std::string& Store::path() const { return impl_->path; }
-bool Store::read_only() const { return impl_->read_only; }
-std::vector<std::string> Store::warnings() const { return impl_->warnings; }
+const std::string& Store::path() const {
+    return impl_->path;
+}
+bool Store::read_only() const {
+    return impl_->read_only;
+}
+std::vector<std::string> Store::warnings() const {
+    return impl_->warnings;
+}
 
 void Store::put_workload(const StoredWorkload& workload) {
     impl_->transact([&] { impl_->insert_workload(workload); });
@@ -399,12 +433,14 @@ std::vector<StoredRecord> Store::family(const std::string& family, const std::st
                                         const std::string& except_workload) const {
     return impl_->reading([&] {
         std::vector<StoredRecord> records;
-        const std::string sql = std::string("SELECT ") + kRecordColumns +
-                                " FROM records WHERE workload IN (SELECT key FROM workloads WHERE family = ? AND machine "
-                                "= ? AND key <> ?) ORDER BY created_s DESC LIMIT 20";
+        const std::string sql =
+            std::string("SELECT ") + kRecordColumns +
+            " FROM records WHERE workload IN (SELECT key FROM workloads WHERE family = ? AND machine "
+            "= ? AND key <> ?) ORDER BY created_s DESC LIMIT 20";
         Statement query(impl_->db, impl_->path, sql.c_str());
         query.bind(family).bind(machine).bind(except_workload);
-        while (query.step()) records.push_back(record_of(query));
+        while (query.step())
+            records.push_back(record_of(query));
         return records;
     });
 }
@@ -415,7 +451,8 @@ std::vector<StoredTrial> Store::trials(const std::string& workload) const {
         const std::string sql = std::string("SELECT ") + kTrialColumns + " FROM trials WHERE workload = ? ORDER BY id";
         Statement query(impl_->db, impl_->path, sql.c_str());
         query.bind(workload);
-        while (query.step()) trials.push_back(trial_of(query, impl_->path));
+        while (query.step())
+            trials.push_back(trial_of(query, impl_->path));
         return trials;
     });
 }
@@ -465,10 +502,12 @@ std::vector<std::string> Store::check() const {
                 "('measured', 'illegal', 'build_failed', 'build_timed_out', 'run_crashed', 'run_timed_out', "
                 "'wrong_answer') LIMIT 20",
                 "rows: ");
-        collect("SELECT 'the record of ' || workload || ' has no measured trial' FROM records r WHERE NOT EXISTS (SELECT 1 FROM "
+        collect("SELECT 'the record of ' || workload || ' has no measured trial' FROM records r WHERE NOT EXISTS "
+                "(SELECT 1 FROM "
                 "trials t WHERE t.workload = r.workload AND t.digest = r.digest AND t.outcome = 'measured') LIMIT 20",
                 "rows: ");
-        collect("SELECT 'trial ' || id || ' was measured at ' || median_ns || ' ns' FROM trials WHERE outcome = 'measured' AND "
+        collect("SELECT 'trial ' || id || ' was measured at ' || median_ns || ' ns' FROM trials WHERE outcome = "
+                "'measured' AND "
                 "NOT median_ns > 0 LIMIT 20",
                 "rows: ");
         return problems;
@@ -477,9 +516,8 @@ std::vector<std::string> Store::check() const {
 
 std::string Store::export_json() const {
     return impl_->reading([&] {
-        json everything = {{"tilewright_store", store_version()},
-                           {"machines", json::array()},
-                           {"workloads", json::array()}};
+        json everything = {
+            {"tilewright_store", store_version()}, {"machines", json::array()}, {"workloads", json::array()}};
         {
             Statement query(impl_->db, impl_->path,
                             "SELECT fingerprint, cpu_model, isa, cores, roofline, created_s FROM machines ORDER BY 1");
@@ -493,18 +531,23 @@ std::string Store::export_json() const {
         }
         for (const StoredSummary& summary : list()) {
             const StoredWorkload& workload = summary.workload;
-            json one = {{"key", workload.key},         {"family", workload.family},
-                        {"function", workload.function}, {"summary", workload.summary},
-                        {"machine", workload.machine}, {"created_s", workload.created_s},
+            json one = {{"key", workload.key},         {"family", workload.family},   {"function", workload.function},
+                        {"summary", workload.summary}, {"machine", workload.machine}, {"created_s", workload.created_s},
                         {"record", nullptr},           {"trials", json::array()}};
             if (summary.record) {
                 const StoredRecord& record = *summary.record;
-                one["record"] = {{"digest", record.digest},         {"schedule", record.schedule},
-                                 {"median_ns", record.median_ns},   {"default_ns", record.default_ns},
-                                 {"ratio", record.ratio},           {"ratio_low", record.ratio_low},
-                                 {"ratio_high", record.ratio_high}, {"gbps", record.gbps},
-                                 {"limit_share", record.limit_share}, {"reason", record.reason},
-                                 {"trials", record.trials},         {"created_s", record.created_s}};
+                one["record"] = {{"digest", record.digest},
+                                 {"schedule", record.schedule},
+                                 {"median_ns", record.median_ns},
+                                 {"default_ns", record.default_ns},
+                                 {"ratio", record.ratio},
+                                 {"ratio_low", record.ratio_low},
+                                 {"ratio_high", record.ratio_high},
+                                 {"gbps", record.gbps},
+                                 {"limit_share", record.limit_share},
+                                 {"reason", record.reason},
+                                 {"trials", record.trials},
+                                 {"created_s", record.created_s}};
             }
             for (const StoredTrial& trial : trials(workload.key))
                 one["trials"].push_back({{"digest", trial.digest},
@@ -616,15 +659,17 @@ Store::Pruned Store::prune(const PruneOptions& options) {
     Pruned pruned;
     impl_->transact([&] {
         auto count = [&] {
-            Statement query(impl_->db, impl_->path, "SELECT (SELECT count(*) FROM workloads), (SELECT count(*) FROM trials)");
+            Statement query(impl_->db, impl_->path,
+                            "SELECT (SELECT count(*) FROM workloads), (SELECT count(*) FROM trials)");
             query.step();
             return std::pair<std::int64_t, std::int64_t>(query.integer(0), query.integer(1));
         };
         const auto before = count();
         if (options.older_than_days) {
-            Statement query(impl_->db, impl_->path,
-                            "DELETE FROM workloads WHERE coalesce((SELECT max(created_s) FROM trials WHERE workload = key), "
-                            "created_s) < ?");
+            Statement query(
+                impl_->db, impl_->path,
+                "DELETE FROM workloads WHERE coalesce((SELECT max(created_s) FROM trials WHERE workload = key), "
+                "created_s) < ?");
             query.bind(now_s() - static_cast<std::int64_t>(*options.older_than_days * 86400)).step();
         }
         if (options.foreign_to) {
@@ -632,10 +677,11 @@ Store::Pruned Store::prune(const PruneOptions& options) {
             query.bind(*options.foreign_to).step();
         }
         if (options.keep_trials) {
-            Statement query(impl_->db, impl_->path,
-                            "DELETE FROM trials WHERE id IN (SELECT id FROM (SELECT id, digest, workload, row_number() OVER "
-                            "(PARTITION BY workload ORDER BY id DESC) AS age FROM trials) t WHERE age > ? AND NOT EXISTS "
-                            "(SELECT 1 FROM records r WHERE r.workload = t.workload AND r.digest = t.digest))");
+            Statement query(
+                impl_->db, impl_->path,
+                "DELETE FROM trials WHERE id IN (SELECT id FROM (SELECT id, digest, workload, row_number() OVER "
+                "(PARTITION BY workload ORDER BY id DESC) AS age FROM trials) t WHERE age > ? AND NOT EXISTS "
+                "(SELECT 1 FROM records r WHERE r.workload = t.workload AND r.digest = t.digest))");
             query.bind(*options.keep_trials).step();
         }
         const auto after = count();

@@ -13,12 +13,12 @@
 namespace tilewright::autotune {
 
 struct StoredWorkload {
-    std::string key;          ///< exact match: the same program, dtypes, layouts, sizes, contract, threads, target
-    std::string family;       ///< the same program and dtypes at any size: a start for the search
+    std::string key;    ///< exact match: the same program, dtypes, layouts, sizes, contract, threads, target
+    std::string family; ///< the same program and dtypes at any size: a start for the search
     std::string function;
-    std::string summary;      ///< for people
-    std::string machine;      ///< fingerprint
-    std::int64_t created_s = 0;  ///< seconds since 1970
+    std::string summary;        ///< for people
+    std::string machine;        ///< fingerprint
+    std::int64_t created_s = 0; ///< seconds since 1970
 };
 
 struct StoredTrial {
@@ -26,10 +26,10 @@ struct StoredTrial {
     std::string digest;
     std::string schedule;
     Outcome outcome;
-    double median_ns = 0;  ///< 0 unless measured
+    double median_ns = 0; ///< 0 unless measured
     int runs = 0;
-    std::string origin;  ///< default, random, neighbour, Adams2019, file, ...
-    std::string point;   ///< JSON of the strategy's proposal, empty for starts
+    std::string origin; ///< default, random, neighbour, Adams2019, file, ...
+    std::string point;  ///< JSON of the strategy's proposal, empty for starts
     std::int64_t created_s = 0;
 };
 
@@ -39,13 +39,13 @@ struct StoredRecord {
     std::string digest;
     std::string schedule;
     double median_ns = 0;
-    double default_ns = 0;  ///< of the default schedule, in the same session
-    double ratio = 0;       ///< best / default, paired
-    double ratio_low = 0;   ///< its interval; 0 and 0: too few pairs
+    double default_ns = 0; ///< of the default schedule, in the same session
+    double ratio = 0;      ///< best / default, paired
+    double ratio_low = 0;  ///< its interval; 0 and 0: too few pairs
     double ratio_high = 0;
     double gbps = 0;
-    double limit_share = 0;  ///< of this machine's measured limit, 0 where it has none
-    std::string reason;      ///< why the search stopped; "running" until it did
+    double limit_share = 0; ///< of this machine's measured limit, 0 where it has none
+    std::string reason;     ///< why the search stopped; "running" until it did
     int trials = 0;
     std::int64_t created_s = 0;
 };
@@ -58,9 +58,9 @@ struct StoredSummary {
 };
 
 struct PruneOptions {
-    std::optional<double> older_than_days;       ///< workloads whose last trial is older
-    std::optional<std::string> foreign_to;       ///< workloads of machines other than this fingerprint
-    std::optional<int> keep_trials;              ///< of each workload, the newest so many (records stay)
+    std::optional<double> older_than_days; ///< workloads whose last trial is older
+    std::optional<std::string> foreign_to; ///< workloads of machines other than this fingerprint
+    std::optional<int> keep_trials;        ///< of each workload, the newest so many (records stay)
 };
 
 /// An open store. Every method throws StoreError with the path and what to do; the search turns that into one warning.

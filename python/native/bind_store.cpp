@@ -30,7 +30,8 @@ py::object record_dict(const std::optional<autotune::StoredRecord>& record) {
                       "limit_share"_a = record->limit_share, "reason"_a = record->reason, "trials"_a = record->trials,
                       "created_s"_a = record->created_s);
     py::dict dict("workload"_a = record->workload, "digest"_a = record->digest, "schedule"_a = record->schedule);
-    for (const auto& [name, value] : evidence) dict[name] = value;
+    for (const auto& [name, value] : evidence)
+        dict[name] = value;
     dict["evidence"] = evidence;
     return dict;
 }
@@ -76,43 +77,54 @@ void bind_store(py::module_& module) {
         .def_property_readonly("path", &Store::path)
         .def_property_readonly("read_only", &Store::read_only)
         .def("warnings", &Store::warnings, "A network file system, a file that may only be read.")
-        .def("list",
-             [](const Store& store) {
-                 py::list rows;
-                 for (const auto& summary : without_gil<std::vector<autotune::StoredSummary>>([&] { return store.list(); }))
-                     rows.append(py::dict("workload"_a = workload_dict(summary.workload), "record"_a = record_dict(summary.record),
-                                          "trials"_a = summary.trials));
-                 return rows;
-             },
-             "A dict for each workload: workload, record (or None), number of trials.")
-        .def("best", [](const Store& store, const std::string& key) { return record_dict(store.best(key)); }, "workload_key"_a,
-             "The record of a workload, or None.")
-        .def("family",
-             [](const Store& store, const std::string& family, std::string machine, const std::string& except) {
-                 if (machine.empty()) machine = autotune::this_machine().fingerprint;
-                 py::list rows;
-                 for (const auto& record : store.family(family, machine, except)) rows.append(record_dict(record));
-                 return rows;
-             },
-             "family"_a, "machine"_a = "", "except_workload"_a = "", "Records of the same function at other sizes on this machine, newest first.")
-        .def("trials",
-             [](const Store& store, const std::string& key) {
-                 py::list rows;
-                 for (const auto& trial : store.trials(key)) rows.append(trial_dict(trial));
-                 return rows;
-             },
-             "workload_key"_a)
-        .def("check", &Store::check, py::call_guard<py::gil_scoped_release>(), "Problems, one a line; empty when sound.")
+        .def(
+            "list",
+            [](const Store& store) {
+                py::list rows;
+                for (const auto& summary :
+                     without_gil<std::vector<autotune::StoredSummary>>([&] { return store.list(); }))
+                    rows.append(py::dict("workload"_a = workload_dict(summary.workload),
+                                         "record"_a = record_dict(summary.record), "trials"_a = summary.trials));
+                return rows;
+            },
+            "A dict for each workload: workload, record (or None), number of trials.")
+        .def(
+            "best", [](const Store& store, const std::string& key) { return record_dict(store.best(key)); },
+            "workload_key"_a, "The record of a workload, or None.")
+        .def(
+            "family",
+            [](const Store& store, const std::string& family, std::string machine, const std::string& except) {
+                if (machine.empty()) machine = autotune::this_machine().fingerprint;
+                py::list rows;
+                for (const auto& record : store.family(family, machine, except))
+                    rows.append(record_dict(record));
+                return rows;
+            },
+            "family"_a, "machine"_a = "", "except_workload"_a = "",
+            "Records of the same function at other sizes on this machine, newest first.")
+        .def(
+            "trials",
+            [](const Store& store, const std::string& key) {
+                py::list rows;
+                for (const auto& trial : store.trials(key))
+                    rows.append(trial_dict(trial));
+                return rows;
+            },
+            "workload_key"_a)
+        .def("check", &Store::check, py::call_guard<py::gil_scoped_release>(),
+             "Problems, one a line; empty when sound.")
         .def("export_json", &Store::export_json, py::call_guard<py::gil_scoped_release>())
         .def("export_store", &Store::export_store, "path"_a, py::call_guard<py::gil_scoped_release>())
-        .def("merge", &Store::merge, "path"_a, py::call_guard<py::gil_scoped_release>(), "Returns the number of new trials.")
-        .def("prune",
-             [](Store& store, const py::dict& given) {
-                 const auto options = prune_options(given);
-                 const auto gone = without_gil<Store::Pruned>([&] { return store.prune(options); });
-                 return py::dict("workloads"_a = gone.workloads, "trials"_a = gone.trials);
-             },
-             "options"_a, "Options: older_than_days, foreign_to (a fingerprint), keep_trials.");
+        .def("merge", &Store::merge, "path"_a, py::call_guard<py::gil_scoped_release>(),
+             "Returns the number of new trials.")
+        .def(
+            "prune",
+            [](Store& store, const py::dict& given) {
+                const auto options = prune_options(given);
+                const auto gone = without_gil<Store::Pruned>([&] { return store.prune(options); });
+                return py::dict("workloads"_a = gone.workloads, "trials"_a = gone.trials);
+            },
+            "options"_a, "Options: older_than_days, foreign_to (a fingerprint), keep_trials.");
 }
 
 } // namespace tilewright::native

@@ -70,7 +70,8 @@ py::object tune(const std::string& job, const py::object& on_event) {
 
 void cancel() {
     const std::lock_guard<std::mutex> lock(running_mutex);
-    for (std::atomic<bool>* flag : running) *flag = true;
+    for (std::atomic<bool>* flag : running)
+        *flag = true;
 }
 
 py::object machine(const std::optional<std::string>& db) {
@@ -85,8 +86,9 @@ py::object machine(const std::optional<std::string>& db) {
 } // namespace
 
 void bind_tune(py::module_& module) {
-    module.def("tune", &tune, "job_json"_a, "on_event"_a = py::none(),
-               "Search for the fastest schedule of a job. `on_event` is called with a dict for every event, on this thread.");
+    module.def(
+        "tune", &tune, "job_json"_a, "on_event"_a = py::none(),
+        "Search for the fastest schedule of a job. `on_event` is called with a dict for every event, on this thread.");
     module.def("cancel", &cancel, "End all searches that run now; each returns its best so far.");
     module.def("machine", &machine, "db"_a = py::none(),
                "Facts of this machine. With a store's path also its measured limits, kept in that store.");

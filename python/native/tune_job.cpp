@@ -56,7 +56,8 @@ json tune_job(const std::string& job_text, const autotune::Observer& observer, c
             store = std::make_unique<autotune::Store>(job.db);
         } catch (const StoreError& error) {
             if (observer)
-                observer({{"event", "warning"}, {"text", std::string(error.what()) + " The search goes on; nothing is stored."}});
+                observer({{"event", "warning"},
+                          {"text", std::string(error.what()) + " The search goes on; nothing is stored."}});
         }
     }
     environment.store = store.get();
@@ -65,7 +66,9 @@ json tune_job(const std::string& job_text, const autotune::Observer& observer, c
     environment.rules.default_schedule = autotune::default_schedule;
     environment.rules.default_space = autotune::default_space;
     environment.rules.check = dsl::check;
-    environment.rules.measure_roofline = [](const autotune::Machine&) { return autotune::measure_roofline(autotune::this_machine()); };
+    environment.rules.measure_roofline = [](const autotune::Machine&) {
+        return autotune::measure_roofline(autotune::this_machine());
+    };
 
     autotune::ProcessWorkbench workbench(job, cancel);
     environment.workbench = &workbench;
@@ -86,9 +89,15 @@ autotune::Machine machine_with_limits(const std::optional<std::string>& db) {
 }
 
 json machine_to_json(const autotune::Machine& machine) {
-    json object = {{"isa", machine.isa},           {"cpu_model", machine.cpu_model},     {"cores", machine.cores},
-                   {"l1_bytes", machine.l1_bytes}, {"l2_bytes", machine.l2_bytes},       {"l3_bytes", machine.l3_bytes},
-                   {"fingerprint", machine.fingerprint}, {"vector_bytes", machine.vector_bytes()}, {"roofline", nullptr}};
+    json object = {{"isa", machine.isa},
+                   {"cpu_model", machine.cpu_model},
+                   {"cores", machine.cores},
+                   {"l1_bytes", machine.l1_bytes},
+                   {"l2_bytes", machine.l2_bytes},
+                   {"l3_bytes", machine.l3_bytes},
+                   {"fingerprint", machine.fingerprint},
+                   {"vector_bytes", machine.vector_bytes()},
+                   {"roofline", nullptr}};
     if (machine.roofline.measured()) {
         json levels = json::array();
         for (const autotune::BandwidthLevel& level : machine.roofline.levels)

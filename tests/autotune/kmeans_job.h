@@ -97,7 +97,8 @@ inline Job kmeans_job(const std::string& folder, std::int64_t n) {
     job.workload_key = "kmeans-" + std::to_string(n);
     job.family_key = "kmeans";
     job.summary = "get_labels(X float64[" + std::to_string(n) + ", 2], means float64[2, 2])";
-    job.datasets = {kmeans_data(folder, "recorded", n, false), kmeans_data(folder, "special", n > 4097 ? 4097 : n, true)};
+    job.datasets = {kmeans_data(folder, "recorded", n, false),
+                    kmeans_data(folder, "special", n > 4097 ? 4097 : n, true)};
     return job;
 }
 

@@ -48,7 +48,8 @@ inline double number_after(const std::string& text, const std::string& words, do
     return at == std::string::npos ? otherwise : std::atof(text.c_str() + at + words.size());
 }
 
-/// Nanoseconds: a wide valley with interactions, a cliff, and one branch that is far better with the right factors only.
+/// Nanoseconds: a wide valley with interactions, a cliff, and one branch that is far better with the right factors
+/// only.
 inline double time_of(const std::string& text) {
     const double tile = number_after(text, "split(i, io, ii, ", 4096);
     const double lanes = number_after(text, "vectorize(ii, ", 8);
@@ -70,9 +71,9 @@ inline double time_of(const std::string& text) {
     return time;
 }
 
-
 inline SearchSpace open_space(const char* text = kSpaceText) {
-    return {"the only variant", dsl::Space(dsl::parse_schedule(text, "<test>")), make_environment(example_info(), example_machine())};
+    return {"the only variant", dsl::Space(dsl::parse_schedule(text, "<test>")),
+            make_environment(example_info(), example_machine())};
 }
 
 } // namespace tilewright::autotune::testing

@@ -23,7 +23,8 @@ TEST(Machine, RefusesAnUnknownTarget) {
         this_machine("x86-64-v9");
         FAIL();
     } catch (const DeviceError& error) {
-        EXPECT_STREQ(error.what(), "target x86-64-v9: not a known instruction set. Use host, x86-64, x86-64-v3 or x86-64-v4.");
+        EXPECT_STREQ(error.what(),
+                     "target x86-64-v9: not a known instruction set. Use host, x86-64, x86-64-v3 or x86-64-v4.");
     }
 }
 

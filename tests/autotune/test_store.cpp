@@ -120,8 +120,10 @@ TEST_F(StoreTest, FamilyGivesOtherSizesOnThisMachineOnly) {
     StoredWorkload other = workload("w2"), foreign = workload("w3"), stranger = workload("w4");
     foreign.machine = "machine2";
     stranger.family = "another";
-    for (const auto& w : {workload(), other, foreign, stranger}) store.put_workload(w);
-    for (const char* key : {"w1", "w2", "w3", "w4"}) store.put_trial_and_record(trial("d", 1, key), record("d", 1, key));
+    for (const auto& w : {workload(), other, foreign, stranger})
+        store.put_workload(w);
+    for (const char* key : {"w1", "w2", "w3", "w4"})
+        store.put_trial_and_record(trial("d", 1, key), record("d", 1, key));
     const auto records = store.family("family", "machine1", "w1");
     ASSERT_EQ(records.size(), 1u);
     EXPECT_EQ(records[0].workload, "w2");
@@ -144,8 +146,9 @@ TEST_F(StoreTest, ALockedStoreIsAnErrorAfterTheTimeout) {
     ASSERT_EQ(sqlite3_open(path.c_str(), &other), SQLITE_OK);
     ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
     const std::string error = error_of([&] { store.put_trial(trial("d1")); });
-    EXPECT_EQ(error, "store " + path + ": it could not be locked for writing: database is locked. Another process holds it; wait for "
-                     "it, or give another file with --db.");
+    EXPECT_EQ(error, "store " + path +
+                         ": it could not be locked for writing: database is locked. Another process holds it; wait for "
+                         "it, or give another file with --db.");
     EXPECT_TRUE(store.trials("w1").empty()) << "reading goes on beside a writer";
     sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr);
     sqlite3_close(other);
@@ -163,7 +166,8 @@ TEST_F(StoreTest, TwoProcessesCreateAndWriteAtOnce) {
             try {
                 Store store(path, 20000);
                 store.put_workload(workload());
-                for (int i = 0; i < 50; ++i) store.put_trial(trial("d" + std::to_string(child) + "." + std::to_string(i)));
+                for (int i = 0; i < 50; ++i)
+                    store.put_trial(trial("d" + std::to_string(child) + "." + std::to_string(i)));
             } catch (const std::exception& error) {
                 std::fprintf(stderr, "child %d: %s\n", child, error.what());
                 failed = 1;
@@ -206,7 +210,8 @@ TEST_F(StoreTest, AKilledWriterLosesNothingThatWasPut) {
     if (pid == 0) {
         Store store(path);
         store.put_workload(workload());
-        for (int i = 0; i < 20; ++i) store.put_trial(trial("d" + std::to_string(i)));
+        for (int i = 0; i < 20; ++i)
+            store.put_trial(trial("d" + std::to_string(i)));
         kill(getpid(), SIGKILL);
     }
     int status = 0;
@@ -283,16 +288,18 @@ TEST_F(StoreTest, AStoreDeletedWhileOpenIsNoticed) {
     store.put_workload(workload());
     fs::remove(path);
     const std::string error = error_of([&] { store.put_trial(trial("d1")); });
-    EXPECT_EQ(error, "store " + path + ": it was deleted or replaced while it was open. Start the command again; what was learnt since is "
-                     "not kept.");
+    EXPECT_EQ(error,
+              "store " + path +
+                  ": it was deleted or replaced while it was open. Start the command again; what was learnt since is "
+                  "not kept.");
 }
 
 TEST_F(StoreTest, ANewerStoreIsRefusedUntouched) {
     { Store store(path); }
     execute(path, "PRAGMA user_version = 99");
-    EXPECT_EQ(error_of([&] { Store store(path); }),
-              "store " + path + ": it has layout 99, this release knows up to " + std::to_string(store_version()) +
-                  ". Use the newer release, or give another file with --db.");
+    EXPECT_EQ(error_of([&] { Store store(path); }), "store " + path + ": it has layout 99, this release knows up to " +
+                                                        std::to_string(store_version()) +
+                                                        ". Use the newer release, or give another file with --db.");
 }
 
 TEST_F(StoreTest, AnotherProgramsDatabaseIsRefusedUntouched) {
@@ -306,7 +313,8 @@ TEST_F(StoreTest, DamageIsAnErrorWhateverBytesAreHit) {
     {
         Store store(path);
         store.put_workload(workload());
-        for (int i = 0; i < 100; ++i) store.put_trial(trial("d" + std::to_string(i)));
+        for (int i = 0; i < 100; ++i)
+            store.put_trial(trial("d" + std::to_string(i)));
         // Closing folds the log into the file.
     }
     std::ifstream in(path, std::ios::binary);
@@ -320,14 +328,16 @@ TEST_F(StoreTest, DamageIsAnErrorWhateverBytesAreHit) {
         else if (round == 1)
             bad.resize(bad.size() / 2);
         else
-            for (int i = 0; i < 200; ++i) bad[static_cast<std::size_t>(std::rand()) % bad.size()] = static_cast<char>(std::rand());
+            for (int i = 0; i < 200; ++i)
+                bad[static_cast<std::size_t>(std::rand()) % bad.size()] = static_cast<char>(std::rand());
         const std::string file = folder + "/bad" + std::to_string(round) + ".db";
         std::ofstream(file, std::ios::binary) << bad;
         // Whatever it does, it must be StoreError or work, and never crash.
         try {
             Store store(file);
             store.put_workload(workload("w9"));
-            for (const StoredSummary& summary : store.list()) store.trials(summary.workload.key);
+            for (const StoredSummary& summary : store.list())
+                store.trials(summary.workload.key);
             store.check();
             store.export_json();
         } catch (const StoreError& error) {
@@ -371,7 +381,8 @@ TEST_F(StoreTest, ExportsAndMergesBothWays) {
     }
     EXPECT_EQ(store.merge(path), 0);
     std::ofstream(folder + "/nonsense") << "{\"a\": 1}";
-    EXPECT_NE(error_of([&] { store.merge(folder + "/nonsense"); }).find("neither a store nor an exported one"), std::string::npos);
+    EXPECT_NE(error_of([&] { store.merge(folder + "/nonsense"); }).find("neither a store nor an exported one"),
+              std::string::npos);
     std::ofstream(folder + "/partial") << R"({"tilewright_store": 1, "machines": [], "workloads": [{"key": "w7"}]})";
     EXPECT_NE(error_of([&] { store.merge(folder + "/partial"); }).find("a field is missing"), std::string::npos);
     EXPECT_FALSE(store.workload("w7"));
@@ -383,8 +394,10 @@ TEST_F(StoreTest, PrunesByMachineAgeAndCount) {
     StoredWorkload foreign = workload("w2"), old = workload("w3");
     foreign.machine = "machine2";
     old.created_s = 1000;
-    for (const auto& w : {workload(), foreign, old}) store.put_workload(w);
-    for (int i = 0; i < 10; ++i) store.put_trial(trial("d" + std::to_string(i)));
+    for (const auto& w : {workload(), foreign, old})
+        store.put_workload(w);
+    for (int i = 0; i < 10; ++i)
+        store.put_trial(trial("d" + std::to_string(i)));
     store.put_record(record("d0"));
     store.put_trial(trial("f", 1, "w2"));
     StoredTrial ancient = trial("o", 1, "w3");

@@ -14,7 +14,9 @@ namespace {
 using testing::open_space;
 using testing::time_of;
 
-double cost_of(const SearchSpace& space, const dsl::Point& point) { return time_of(dsl::print_schedule(space.space.at(point))); }
+double cost_of(const SearchSpace& space, const dsl::Point& point) {
+    return time_of(dsl::print_schedule(space.space.at(point)));
+}
 
 /// The best of the whole space, by counting through it.
 double true_best(const std::vector<SearchSpace>& spaces) {
@@ -37,15 +39,17 @@ TEST_P(EveryStrategy, NeverProposesTwiceNorWhatAWhereForbids) {
         EXPECT_FALSE(spaces[0].space.violated(proposal->point, spaces[0].environment));
         EXPECT_TRUE(seen.insert(dsl::print_schedule(spaces[0].space.at(proposal->point))).second) << i;
         EXPECT_FALSE(proposal->origin.empty());
-        strategy->observe(*proposal, i % 7 == 0 ? std::nullopt : std::optional<double>(cost_of(spaces[0], proposal->point)));
+        strategy->observe(*proposal,
+                          i % 7 == 0 ? std::nullopt : std::optional<double>(cost_of(spaces[0], proposal->point)));
     }
 }
 
 TEST_P(EveryStrategy, UsesUpASmallSpaceAndStops) {
-    const std::vector<SearchSpace> spaces = {open_space("tilewright-space 1\nspace get_labels for x86-64-v4\n"
-                                                        "labels.split(i, io, ii, ?tile{8, 12, 16}).vectorize(ii, ?lanes{4, 8})\n"
-                                                        "choose { norm.inline() | norm.compute_root().vectorize(i, ?w{2, 4}) }\n"
-                                                        "where ?tile % ?lanes == 0\n")};
+    const std::vector<SearchSpace> spaces = {
+        open_space("tilewright-space 1\nspace get_labels for x86-64-v4\n"
+                   "labels.split(i, io, ii, ?tile{8, 12, 16}).vectorize(ii, ?lanes{4, 8})\n"
+                   "choose { norm.inline() | norm.compute_root().vectorize(i, ?w{2, 4}) }\n"
+                   "where ?tile % ?lanes == 0\n")};
     const auto strategy = make_strategy(GetParam(), spaces, 5);
     int proposals = 0;
     while (const auto proposal = strategy->propose()) {
@@ -57,7 +61,8 @@ TEST_P(EveryStrategy, UsesUpASmallSpaceAndStops) {
 }
 
 TEST_P(EveryStrategy, CopesWithASpaceOfOnePointAndWithNone) {
-    const std::vector<SearchSpace> one = {open_space("tilewright-space 1\nspace get_labels for x86-64-v4\nlabels.vectorize(i, 8)\n")};
+    const std::vector<SearchSpace> one = {
+        open_space("tilewright-space 1\nspace get_labels for x86-64-v4\nlabels.vectorize(i, 8)\n")};
     const auto strategy = make_strategy(GetParam(), one, 5);
     EXPECT_TRUE(strategy->propose());
     EXPECT_FALSE(strategy->propose());
@@ -69,13 +74,16 @@ TEST_P(EveryStrategy, DoesNotProposeWhatEarlierSessionsTold) {
     const std::vector<SearchSpace> spaces = {open_space()};
     const auto first = make_strategy(GetParam(), spaces, 9);
     std::vector<Proposal> told;
-    for (int i = 0; i < 50; ++i) told.push_back(*first->propose());
+    for (int i = 0; i < 50; ++i)
+        told.push_back(*first->propose());
     const auto second = make_strategy(GetParam(), spaces, 9);
-    for (const Proposal& proposal : told) second->observe(proposal, cost_of(spaces[0], proposal.point));
+    for (const Proposal& proposal : told)
+        second->observe(proposal, cost_of(spaces[0], proposal.point));
     for (int i = 0; i < 50; ++i) {
         const auto proposal = second->propose();
         ASSERT_TRUE(proposal);
-        for (const Proposal& old : told) EXPECT_NE(proposal->point, old.point);
+        for (const Proposal& old : told)
+            EXPECT_NE(proposal->point, old.point);
         second->observe(*proposal, cost_of(spaces[0], proposal->point));
     }
 }
@@ -103,7 +111,8 @@ TEST_P(EveryStrategy, SurvivesWhereEverythingFails) {
 
 INSTANTIATE_TEST_SUITE_P(List, EveryStrategy, ::testing::ValuesIn([] {
                              std::vector<const char*> names;
-                             for (const StrategyRow& row : strategies()) names.push_back(row.name);
+                             for (const StrategyRow& row : strategies())
+                                 names.push_back(row.name);
                              return names;
                          }()),
                          [](const auto& one) { return std::string(one.param); });
@@ -129,7 +138,8 @@ TEST(Evolutionary, ComesWithinFivePercentOnMostSeeds) {
     const double best = true_best(spaces);
     auto sorted_regrets = [&](int trials) {
         std::vector<double> regrets;
-        for (unsigned seed = 0; seed < 15; ++seed) regrets.push_back(regret("evolutionary", spaces, best, trials, seed));
+        for (unsigned seed = 0; seed < 15; ++seed)
+            regrets.push_back(regret("evolutionary", spaces, best, trials, seed));
         std::sort(regrets.begin(), regrets.end());
         return regrets;
     };
@@ -171,7 +181,8 @@ TEST(Strategies, AnUnknownOneIsNamedWithThoseThatExist) {
         make_strategy("annealing", spaces, 0);
         FAIL();
     } catch (const ScheduleError& error) {
-        EXPECT_STREQ(error.what(), "search strategy annealing: there is none of that name. Use one of: evolutionary, random.");
+        EXPECT_STREQ(error.what(),
+                     "search strategy annealing: there is none of that name. Use one of: evolutionary, random.");
     }
 }
 

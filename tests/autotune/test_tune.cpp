@@ -44,7 +44,9 @@ class TuneTest : public ::testing::Test {
             }
             return schedule;
         };
-        environment.rules.default_space = [](const dsl::AlgorithmInfo&, const Machine&) { return dsl::parse_schedule(kSpaceText, "<space>"); };
+        environment.rules.default_space = [](const dsl::AlgorithmInfo&, const Machine&) {
+            return dsl::parse_schedule(kSpaceText, "<space>");
+        };
         environment.rules.check = [this](const dsl::AlgorithmInfo&, const dsl::Schedule& schedule) {
             std::vector<dsl::Violation> violations;
             if (illegal && illegal(dsl::print_schedule(schedule))) {
@@ -60,7 +62,9 @@ class TuneTest : public ::testing::Test {
     void TearDown() override { fs::remove_all(folder); }
 
     RecordedWorkbench make_bench(std::uint64_t seed = 1) {
-        return RecordedWorkbench(testing::example_info(), [this](const dsl::Schedule& s) { return landscape(dsl::print_schedule(s)); }, seed);
+        return RecordedWorkbench(
+            testing::example_info(), [this](const dsl::Schedule& s) { return landscape(dsl::print_schedule(s)); },
+            seed);
     }
     TuneResult run(RecordedWorkbench& bench) {
         environment.workbench = &bench;
@@ -84,7 +88,8 @@ class TuneTest : public ::testing::Test {
     }
     int count(const std::string& event) const {
         int found = 0;
-        for (const auto& one : events) found += one["event"] == event;
+        for (const auto& one : events)
+            found += one["event"] == event;
         return found;
     }
 
@@ -135,8 +140,9 @@ TEST_F(TuneTest, EveryKindOfFailureCostsOneCandidateAndNotTheBest) {
         RecordedCandidate candidate{{}, time_of(text), 0.05, 0};
         if (text == dsl::print_schedule(dsl::parse_schedule(kDefaultText, ""))) return candidate;
         const std::size_t hash = std::hash<std::string>{}(text) % 12;
-        static const OutcomeKind kinds[] = {OutcomeKind::build_failed,  OutcomeKind::build_timed_out, OutcomeKind::run_crashed,
-                                            OutcomeKind::run_timed_out, OutcomeKind::wrong_answer};
+        static const OutcomeKind kinds[] = {OutcomeKind::build_failed, OutcomeKind::build_timed_out,
+                                            OutcomeKind::run_crashed, OutcomeKind::run_timed_out,
+                                            OutcomeKind::wrong_answer};
         if (hash < 5) {
             candidate.outcome = {kinds[hash], "injected"};
             candidate.median_ns /= 2;
@@ -148,7 +154,8 @@ TEST_F(TuneTest, EveryKindOfFailureCostsOneCandidateAndNotTheBest) {
     job.max_trials = 250;
     const TuneResult result = run();
     ASSERT_TRUE(result.found);
-    for (const char* name : {"illegal", "build_failed", "build_timed_out", "run_crashed", "run_timed_out", "wrong_answer", "measured"})
+    for (const char* name :
+         {"illegal", "build_failed", "build_timed_out", "run_crashed", "run_timed_out", "wrong_answer", "measured"})
         EXPECT_GT(result.outcomes.at(name), 0) << name;
     EXPECT_FALSE(illegal(result.schedule));
     EXPECT_EQ(landscape(result.schedule).outcome.kind, OutcomeKind::measured);
@@ -202,7 +209,8 @@ TEST_F(TuneTest, GoesOnWhereItStopped) {
     EXPECT_EQ(two.known, 40);
     // Only the default and the best are built again.
     int again = 0;
-    for (const std::string& id : second.built_ids()) again += static_cast<int>(first.built_ids().count(id));
+    for (const std::string& id : second.built_ids())
+        again += static_cast<int>(first.built_ids().count(id));
     EXPECT_LE(again, 2);
     EXPECT_GE(store.trials("w1").size(), 76u);
     EXPECT_LE(time_of(two.schedule), time_of(one.schedule) * 1.001);
@@ -300,7 +308,8 @@ TEST_F(TuneTest, ALimitTakenOnABusyMachineIsRaisedAndTheSearchGoesOn) {
 }
 
 TEST_F(TuneTest, StopsWhenTheSpaceIsUsedUp) {
-    job.space = "tilewright-space 1\nspace get_labels for x86-64-v4\nlabels.split(i, io, ii, ?tile{1024, 4096, 16384}).parallel(io).vectorize(ii, 16)\n";
+    job.space = "tilewright-space 1\nspace get_labels for x86-64-v4\nlabels.split(i, io, ii, ?tile{1024, 4096, "
+                "16384}).parallel(io).vectorize(ii, 16)\n";
     const TuneResult result = run();
     EXPECT_EQ(result.reason, "every point of the space was tried");
     EXPECT_EQ(result.trials, 4);
@@ -311,8 +320,8 @@ TEST_F(TuneTest, TriesStartsOfAutoschedulersFilesAndFamily) {
     Store store(folder + "/store.db");
     environment.store = &store;
     auto schedule = [](int tile, int lanes) {
-        return "tilewright-schedule 1\nschedule get_labels for x86-64-v4\nlabels.split(i, io, ii, " + std::to_string(tile) +
-               ").parallel(io).vectorize(ii, " + std::to_string(lanes) + ")\n";
+        return "tilewright-schedule 1\nschedule get_labels for x86-64-v4\nlabels.split(i, io, ii, " +
+               std::to_string(tile) + ").parallel(io).vectorize(ii, " + std::to_string(lanes) + ")\n";
     };
     store.put_workload({"w0", "family", "get_labels", "", environment.machine.fingerprint, 0});
     StoredRecord family;
@@ -325,8 +334,10 @@ TEST_F(TuneTest, TriesStartsOfAutoschedulersFilesAndFamily) {
     bench.set_autoschedule("Adams2019", dsl::parse_schedule(schedule(32768, 16), ""));
     run(bench);
     std::set<std::string> origins;
-    for (const StoredTrial& trial : store.trials("w1")) origins.insert(trial.origin);
-    for (const char* origin : {"default", "file", "family", "Adams2019"}) EXPECT_TRUE(origins.count(origin)) << origin;
+    for (const StoredTrial& trial : store.trials("w1"))
+        origins.insert(trial.origin);
+    for (const char* origin : {"default", "file", "family", "Adams2019"})
+        EXPECT_TRUE(origins.count(origin)) << origin;
 }
 
 TEST_F(TuneTest, AVariantWhoseDefaultIsWrongIsLeftOut) {
@@ -347,13 +358,15 @@ TEST_F(TuneTest, AVariantWhoseDefaultIsWrongIsLeftOut) {
     EXPECT_NE(result.schedule.find("variant norm = serial"), std::string::npos);
     EXPECT_EQ(result.outcomes.at("wrong_answer"), 1) << "one default is enough to condemn the variant";
     ASSERT_FALSE(result.notes.empty());
-    EXPECT_NE(result.notes.back().find("variant norm = lanes1 is left out: labels[3] is 1, NumPy gives 0"), std::string::npos);
+    EXPECT_NE(result.notes.back().find("variant norm = lanes1 is left out: labels[3] is 1, NumPy gives 0"),
+              std::string::npos);
 }
 
 TEST_F(TuneTest, TheBetterVariantWins) {
     job.space.reset();
     landscape = [](const std::string& text) {
-        return RecordedCandidate{{}, time_of(text) * (text.find("variant norm = lanes1") != std::string::npos ? 0.6 : 1), 0.05, 0};
+        return RecordedCandidate{
+            {}, time_of(text) * (text.find("variant norm = lanes1") != std::string::npos ? 0.6 : 1), 0.05, 0};
     };
     RecordedWorkbench bench = make_bench(1);
     bench.set_variants({{"norm", {"serial", "lanes1"}}});
@@ -364,7 +377,8 @@ TEST_F(TuneTest, TheBetterVariantWins) {
 TEST_F(TuneTest, ADefaultThatFailsDoesNotEndTheSearch) {
     landscape = [](const std::string& text) {
         RecordedCandidate candidate{{}, time_of(text), 0.05, 0};
-        if (text == dsl::print_schedule(dsl::parse_schedule(kDefaultText, ""))) candidate.outcome = {OutcomeKind::run_crashed, "injected"};
+        if (text == dsl::print_schedule(dsl::parse_schedule(kDefaultText, "")))
+            candidate.outcome = {OutcomeKind::run_crashed, "injected"};
         return candidate;
     };
     job.max_trials = 60;
@@ -374,7 +388,9 @@ TEST_F(TuneTest, ADefaultThatFailsDoesNotEndTheSearch) {
 }
 
 TEST_F(TuneTest, NothingThatRunsIsAResultAndNotACrash) {
-    landscape = [](const std::string&) { return RecordedCandidate{{OutcomeKind::build_failed, "injected"}, 1, 0.05, 0}; };
+    landscape = [](const std::string&) {
+        return RecordedCandidate{{OutcomeKind::build_failed, "injected"}, 1, 0.05, 0};
+    };
     job.max_trials = 30;
     const TuneResult result = run();
     EXPECT_FALSE(result.found);
@@ -404,7 +420,8 @@ TEST_F(TuneTest, AGivenScheduleIsMeasuredBesideTheStoredBest) {
     // A wrong one is an outcome.
     landscape = [](const std::string& text) {
         RecordedCandidate candidate{{}, time_of(text), 0.1, 0};
-        if (text.find("30001") != std::string::npos) candidate.outcome = {OutcomeKind::wrong_answer, "labels[0] is 1, NumPy gives 0"};
+        if (text.find("30001") != std::string::npos)
+            candidate.outcome = {OutcomeKind::wrong_answer, "labels[0] is 1, NumPy gives 0"};
         return candidate;
     };
     job.fixed_schedule = "tilewright-schedule 1\nschedule get_labels for host\nlabels.split(i, io, ii, 30001)\n";
@@ -422,7 +439,8 @@ TEST_F(TuneTest, AFailingStoreCostsOneWarningAndNotTheResult) {
          [](const std::string& path) {
              for (const char* suffix : {"", "-wal"}) {
                  std::fstream file(path + suffix, std::ios::in | std::ios::out | std::ios::binary);
-                 for (int i = 0; i < 200000; ++i) file.put('\x55');
+                 for (int i = 0; i < 200000; ++i)
+                     file.put('\x55');
              }
          }},
         {"replaced",
@@ -448,7 +466,8 @@ TEST_F(TuneTest, AFailingStoreCostsOneWarningAndNotTheResult) {
         const TuneResult result = run(bench);
         EXPECT_TRUE(result.found) << name;
         EXPECT_EQ(result.trials, 50) << name;
-        // Bytes changed behind SQLite's back may only be seen when the file is opened next; what is gone is seen at once.
+        // Bytes changed behind SQLite's back may only be seen when the file is opened next; what is gone is seen at
+        // once.
         if (name != "corrupt") {
             EXPECT_EQ(count("warning"), 1) << name;
         } else {

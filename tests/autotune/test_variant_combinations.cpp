@@ -24,7 +24,8 @@ TEST(VariantCombinations, ListsAllOfFewWithTheDefaultFirst) {
 
 TEST(VariantCombinations, StopsAtTheCap) {
     std::vector<VariantOptions> many;
-    for (int i = 0; i < 12; ++i) many.push_back({"v" + std::to_string(i), {"a", "b", "c"}});
+    for (int i = 0; i < 12; ++i)
+        many.push_back({"v" + std::to_string(i), {"a", "b", "c"}});
     const auto some = variant_combinations(many, 10);
     EXPECT_EQ(some.size(), 10u);
     EXPECT_EQ(std::set<Variant>(some.begin(), some.end()).size(), 10u);

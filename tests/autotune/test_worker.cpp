@@ -56,7 +56,8 @@ TEST_F(WorkerTest, DescribesBuildsVerifiesAndTimes) {
     const dsl::AlgorithmInfo info = bench.describe({});
     EXPECT_EQ(info.function, "get_labels");
     bool has_norm = false;
-    for (const dsl::StageInfo& stage : info.stages) has_norm = has_norm || stage.name == "norm";
+    for (const dsl::StageInfo& stage : info.stages)
+        has_norm = has_norm || stage.name == "norm";
     EXPECT_TRUE(has_norm);
     const dsl::Schedule schedule = default_of(bench), bare = bare_of(schedule);
     const auto built = bench.build(schedule), other = bench.build(bare);
@@ -75,7 +76,8 @@ TEST_F(WorkerTest, DescribesBuildsVerifiesAndTimes) {
     ASSERT_TRUE(times.value) << times.outcome.text;
     ASSERT_GE(times.value->candidate_ns.size(), 8u);
     ASSERT_EQ(times.value->candidate_ns.size(), times.value->incumbent_ns.size());
-    EXPECT_LT(paired_ratio(times.value->candidate_ns, times.value->incumbent_ns).ratio, 1) << "the default beats plain loops";
+    EXPECT_LT(paired_ratio(times.value->candidate_ns, times.value->incumbent_ns).ratio, 1)
+        << "the default beats plain loops";
     const auto listing = bench.lowered(schedule);
     ASSERT_TRUE(listing.value) << listing.outcome.text;
     EXPECT_NE(listing.value->assembly.find("ret"), std::string::npos);
@@ -162,7 +164,8 @@ TEST_F(WorkerTest, EveryFaultCostsOneCandidateAndSaysWhatHappened) {
         else
             outcome = bench.verify(*built.value);
         ASSERT_TRUE(outcome) << one.fault << " went unnoticed";
-        EXPECT_EQ(outcome_name(outcome->kind), std::string(outcome_name(one.kind))) << one.fault << ": " << outcome->text;
+        EXPECT_EQ(outcome_name(outcome->kind), std::string(outcome_name(one.kind)))
+            << one.fault << ": " << outcome->text;
         EXPECT_NE(outcome->text.find(one.words), std::string::npos) << one.fault << ": " << outcome->text;
         // And the next request is served as if nothing had been.
         EXPECT_FALSE(bench.verify(*good.value)) << one.fault;
@@ -211,8 +214,8 @@ TEST_F(WorkerTest, ADefaultScheduleThatIsWrongAgainstNumPyIsNamed) {
     const auto wrong = bench.verify(*built.value);
     ASSERT_TRUE(wrong);
     EXPECT_EQ(wrong->kind, OutcomeKind::wrong_answer);
-    EXPECT_EQ(wrong->text, "argmin[70001] is " + std::to_string(labels[70001] ^ 1) + ", NumPy gives " + std::to_string(labels[70001]) +
-                               " (data set recorded; 1 of 100003 elements differ)");
+    EXPECT_EQ(wrong->text, "argmin[70001] is " + std::to_string(labels[70001] ^ 1) + ", NumPy gives " +
+                               std::to_string(labels[70001]) + " (data set recorded; 1 of 100003 elements differ)");
 }
 
 TEST_F(WorkerTest, DamagedJobsAreErrorsWithWords) {
@@ -234,9 +237,9 @@ TEST_F(WorkerTest, DamagedJobsAreErrorsWithWords) {
 
 TEST_F(WorkerTest, AWholeSearchEndsWithARightBestWhateverItsCandidatesDo) {
     // Half of all candidates go wrong, by the first digit of their digest; defaults are spared by their whole digest.
-    std::map<std::string, std::string> faults = {{"0", "crash"},         {"1", "abort_build"},  {"2", "write_behind"},
-                                                 {"3", "wrong_element"}, {"4", "wrong_tail"},   {"5", "wrong_special"},
-                                                 {"6", "memory"},        {"7", "crash_when_timed"}};
+    std::map<std::string, std::string> faults = {
+        {"0", "crash"},      {"1", "abort_build"},   {"2", "write_behind"}, {"3", "wrong_element"},
+        {"4", "wrong_tail"}, {"5", "wrong_special"}, {"6", "memory"},       {"7", "crash_when_timed"}};
     {
         ProcessWorkbench bench(job);
         faults[dsl::schedule_digest(default_of(bench))] = "none";
@@ -267,9 +270,12 @@ TEST_F(WorkerTest, ASearchInterruptedDuringABuildEndsAtOnce) {
     job.budget_s = 60;
     int events = 0;
     const auto start = std::chrono::steady_clock::now();
-    const nlohmann::json result = native::tune_job(print_job(job), [&](const nlohmann::json& event) {
-        if (event["event"] == "trial" && ++events == 3) cancel = true;
-    }, &cancel);
+    const nlohmann::json result = native::tune_job(
+        print_job(job),
+        [&](const nlohmann::json& event) {
+            if (event["event"] == "trial" && ++events == 3) cancel = true;
+        },
+        &cancel);
     EXPECT_TRUE(result["cancelled"].get<bool>());
     EXPECT_TRUE(result["found"].get<bool>());
     EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 40);

@@ -14,12 +14,15 @@ namespace {
 using runtime::DType;
 
 TEST(GuardedMemoryDeathTest, KillsOnAnyTouchOutside) {
-    for (const std::size_t bytes : {std::size_t{8}, std::size_t{4096}, std::size_t{100003}, (std::size_t{5} << 20) + 8}) {
+    for (const std::size_t bytes :
+         {std::size_t{8}, std::size_t{4096}, std::size_t{100003}, (std::size_t{5} << 20) + 8}) {
         GuardedMemory memory(bytes);
         std::memset(memory.behind_guard(), 1, bytes);
         std::memset(memory.before_guard(8), 2, bytes);
-        EXPECT_EQ(memory.before_guard(64) - memory.behind_guard(), (memory.before_guard(8) - memory.behind_guard()) / 64 * 64);
-        EXPECT_EXIT(static_cast<volatile char*>(memory.before_guard(8))[(bytes + 7) / 8 * 8] = 1, ::testing::KilledBySignal(SIGSEGV), "");
+        EXPECT_EQ(memory.before_guard(64) - memory.behind_guard(),
+                  (memory.before_guard(8) - memory.behind_guard()) / 64 * 64);
+        EXPECT_EXIT(static_cast<volatile char*>(memory.before_guard(8))[(bytes + 7) / 8 * 8] = 1,
+                    ::testing::KilledBySignal(SIGSEGV), "");
         EXPECT_EXIT(static_cast<volatile char*>(memory.behind_guard())[-1] = 1, ::testing::KilledBySignal(SIGSEGV), "");
         memory.make_read_only();
         EXPECT_EQ(memory.before_guard(8)[0], 2);

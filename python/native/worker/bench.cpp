@@ -19,12 +19,15 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr std::size_t kMostReferences = 3;   ///< variants whose results are kept at once
-constexpr double kLeastSampleNs = 50000;     ///< shorter calls are timed several at a time: the clock itself costs some 30 ns
+constexpr std::size_t kMostReferences = 3; ///< variants whose results are kept at once
+constexpr double kLeastSampleNs =
+    50000; ///< shorter calls are timed several at a time: the clock itself costs some 30 ns
 constexpr int kMostRepeats = 10000;
-constexpr unsigned char kPoison = 0xa5;      ///< an element that nobody wrote is no result
+constexpr unsigned char kPoison = 0xa5; ///< an element that nobody wrote is no result
 
-double ns_since(Clock::time_point start) { return std::chrono::duration<double, std::nano>(Clock::now() - start).count(); }
+double ns_since(Clock::time_point start) {
+    return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
 
 void fill_in_parallel(char* data, std::size_t bytes) {
     constexpr std::size_t kBlock = std::size_t{1} << 20;
@@ -80,8 +83,8 @@ Bench::Call Bench::make_ready(const Candidate& candidate, DataSet& set, Place pl
         throw InternalError("tuning job: argument " + plan.arguments[static_cast<std::size_t>(argument)].name +
                             " has 2^31 elements or more.");
     if (const int guard = executable.failed_guard(call.frame); guard >= 0)
-        throw InternalError("tuning job: data set " + set.description->kind + " breaks a guard: " +
-                            plan.guards[static_cast<std::size_t>(guard)].message + ".");
+        throw InternalError("tuning job: data set " + set.description->kind +
+                            " breaks a guard: " + plan.guards[static_cast<std::size_t>(guard)].message + ".");
     call.version = executable.select(call.frame);
     if (call.version < 0) return call;
     if (!executable.size_results(call.frame))
@@ -91,9 +94,10 @@ Bench::Call Bench::make_ready(const Candidate& candidate, DataSet& set, Place pl
         const std::size_t bytes = static_cast<std::size_t>(call.frame.results[i].elements) * item;
         if (set.results.size() <= i) set.results.emplace_back(bytes);
         if (set.results[i].bytes() != bytes)
-            throw InternalError("worker: result " + plan.results[i].name + " has " + std::to_string(bytes) + " bytes, with another schedule " +
-                                std::to_string(set.results[i].bytes()) + ".");
-        call.frame.results[i].data = place == Place::before_guard ? set.results[i].before_guard(item) : set.results[i].behind_guard();
+            throw InternalError("worker: result " + plan.results[i].name + " has " + std::to_string(bytes) +
+                                " bytes, with another schedule " + std::to_string(set.results[i].bytes()) + ".");
+        call.frame.results[i].data =
+            place == Place::before_guard ? set.results[i].before_guard(item) : set.results[i].behind_guard();
     }
     return call;
 }
@@ -102,7 +106,8 @@ void Bench::poison(DataSet& set, const Candidate& candidate, Place place) {
     const runtime::Plan& plan = candidate.executable->plan();
     for (std::size_t i = 0; i < set.results.size(); ++i) {
         const auto item = static_cast<std::size_t>(runtime::info(plan.results[i].dtype).bytes);
-        fill_in_parallel(place == Place::before_guard ? set.results[i].before_guard(item) : set.results[i].behind_guard(),
+        fill_in_parallel(place == Place::before_guard ? set.results[i].before_guard(item)
+                                                      : set.results[i].behind_guard(),
                          set.results[i].bytes());
     }
 }
@@ -112,10 +117,12 @@ std::optional<Outcome> Bench::run(const Candidate& candidate, const Call& call, 
     if (!candidate.fault.empty() && !set.results.empty()) {
         const auto item = static_cast<std::size_t>(runtime::info(candidate.executable->plan().results[0].dtype).bytes);
         const FaultyResult result{static_cast<char*>(call.frame.results[0].data), set.results[0].bytes(), item};
-        if (!act_while_running(candidate.fault, result, set.recorded, timed)) status = runtime::RunStatus::out_of_memory;
+        if (!act_while_running(candidate.fault, result, set.recorded, timed))
+            status = runtime::RunStatus::out_of_memory;
     }
     switch (status) {
-    case runtime::RunStatus::done: return std::nullopt;
+    case runtime::RunStatus::done:
+        return std::nullopt;
     case runtime::RunStatus::out_of_memory:
         return Outcome{OutcomeKind::run_crashed, "out of memory on the data set " + set.description->kind};
     case runtime::RunStatus::failed:
@@ -135,17 +142,17 @@ std::optional<Outcome> Bench::compare_with_numpy(const Candidate& candidate, con
             const autotune::JobExpected& expected = set.description->expected[r];
             const std::vector<std::int64_t> shape = shape_of(*candidate.executable, result, i);
             if (expected.shape != shape || expected.dtype != runtime::info(plan.results[i].dtype).name)
-                throw InternalError("tuning job: data set " + set.description->kind + ": NumPy's " + plan.results[i].name +
-                                    " has another shape or dtype than the program's.");
-            const auto difference =
-                tolerance_difference(plan.results[i].dtype, result.data, set.expected[r].data(), result.elements, job_.tolerance);
+                throw InternalError("tuning job: data set " + set.description->kind + ": NumPy's " +
+                                    plan.results[i].name + " has another shape or dtype than the program's.");
+            const auto difference = tolerance_difference(plan.results[i].dtype, result.data, set.expected[r].data(),
+                                                         result.elements, job_.tolerance);
             if (!difference) continue;
             return Outcome{OutcomeKind::wrong_answer,
                            place_text(plan.results[i].name, shape, difference->first) + " is " +
                                element_text(plan.results[i].dtype, result.data, difference->first) + ", NumPy gives " +
                                element_text(plan.results[i].dtype, set.expected[r].data(), difference->first) +
-                               " (data set " + set.description->kind + "; " + std::to_string(difference->count) + " of " +
-                               std::to_string(result.elements) + " elements differ)"};
+                               " (data set " + set.description->kind + "; " + std::to_string(difference->count) +
+                               " of " + std::to_string(result.elements) + " elements differ)"};
         }
     return std::nullopt;
 }
@@ -185,15 +192,18 @@ std::optional<Outcome> Bench::prepare(const std::string& id, bool bare) {
     if (!bare) {
         try {
             const dsl::Algorithm algorithm = candidates_.translate(variant);
-            standard = &candidates_.build("default-" + key, autotune::default_schedule(algorithm.info(), candidates_.machine()));
+            standard = &candidates_.build("default-" + key,
+                                          autotune::default_schedule(algorithm.info(), candidates_.machine()));
             if (!recorded_fits(*standard)) standard = nullptr;
         } catch (const Error&) {
             standard = nullptr;
         }
     }
-    // A default that cannot be had is a defect that its own trial reports; candidates are then compared with plain loops.
+    // A default that cannot be had is a defect that its own trial reports; candidates are then compared with plain
+    // loops.
     if (standard == nullptr) standard = &candidates_.build("bare-" + key, unscheduled);
-    if (!recorded_fits(*standard)) return Outcome{OutcomeKind::illegal, "its variant does not serve the sizes of the recorded call"};
+    if (!recorded_fits(*standard))
+        return Outcome{OutcomeKind::illegal, "its variant does not serve the sizes of the recorded call"};
 
     Reference reference;
     reference.last_use = ++uses_;
@@ -215,7 +225,8 @@ std::optional<Outcome> Bench::prepare(const std::string& id, bool bare) {
             bool as_numpy = false;
             for (std::size_t r = 0; r < plan.returns.size() && r < set.expected.size(); ++r)
                 if (plan.returns[r] == plan.results[i].name)
-                    as_numpy = !first_bit_difference(plan.results[i].dtype, result.data, set.expected[r].data(), result.elements);
+                    as_numpy = !first_bit_difference(plan.results[i].dtype, result.data, set.expected[r].data(),
+                                                     result.elements);
             GuardedMemory copy;
             if (!as_numpy) {
                 copy = GuardedMemory(set.results[i].bytes());
@@ -234,7 +245,8 @@ std::optional<Outcome> Bench::prepare(const std::string& id, bool bare) {
 std::optional<Outcome> Bench::verify(const std::string& id) {
     const Candidate& candidate = candidates_.get(id);
     const auto found = references_.find(candidate.variant);
-    if (found == references_.end()) throw InternalError("worker: " + id + " is checked before its variant was prepared.");
+    if (found == references_.end())
+        throw InternalError("worker: " + id + " is checked before its variant was prepared.");
     const Reference& reference = found->second;
     if (!reference.wrong.empty()) return Outcome{OutcomeKind::wrong_answer, reference.wrong};
     say("verify", id);
@@ -263,12 +275,14 @@ std::optional<Outcome> Bench::verify(const std::string& id) {
             const auto difference = first_bit_difference(plan.results[i].dtype, result.data, theirs, result.elements);
             if (!difference) continue;
             return Outcome{OutcomeKind::wrong_answer,
-                           place_text(plan.results[i].name, shape_of(*candidate.executable, result, i), *difference) + " is " +
-                               element_text(plan.results[i].dtype, result.data, *difference) +
-                               ", the default schedule gives " + element_text(plan.results[i].dtype, theirs, *difference) +
-                               " (data set " + set.description->kind + ")"};
+                           place_text(plan.results[i].name, shape_of(*candidate.executable, result, i), *difference) +
+                               " is " + element_text(plan.results[i].dtype, result.data, *difference) +
+                               ", the default schedule gives " +
+                               element_text(plan.results[i].dtype, theirs, *difference) + " (data set " +
+                               set.description->kind + ")"};
         }
-        // Writing before the first element is only seen where the guard lies in front: the timed runs do that for the recorded call.
+        // Writing before the first element is only seen where the guard lies in front: the timed runs do that for the
+        // recorded call.
         if (set.recorded) continue;
         const Call again = make_ready(candidate, set, Place::behind_guard);
         if (auto failed = run(candidate, again, set, false)) return failed;
@@ -304,12 +318,14 @@ autotune::OrOutcome<autotune::PairedTimes> Bench::measure(const autotune::Measur
     };
     const auto start = Clock::now();
     // Warm: pages, caches and threads as in the second call of a user's program.
-    const auto first_incumbent = incumbent != nullptr ? timed_run(*incumbent, incumbent_call, 1) : std::optional<double>(0);
+    const auto first_incumbent =
+        incumbent != nullptr ? timed_run(*incumbent, incumbent_call, 1) : std::optional<double>(0);
     if (!first_incumbent) return answer;
     const auto first_candidate = timed_run(candidate, candidate_call, 1);
     if (!first_candidate) return answer;
     const double shortest = incumbent != nullptr ? std::min(*first_candidate, *first_incumbent) : *first_candidate;
-    const int repeats = static_cast<int>(std::clamp(kLeastSampleNs / std::max(shortest, 1.0), 1.0, double{kMostRepeats}));
+    const int repeats =
+        static_cast<int>(std::clamp(kLeastSampleNs / std::max(shortest, 1.0), 1.0, double{kMostRepeats}));
 
     autotune::PairedTimes times;
     for (int i = 0; i < request.max_runs; ++i) {
@@ -323,7 +339,8 @@ autotune::OrOutcome<autotune::PairedTimes> Bench::measure(const autotune::Measur
         times.candidate_ns.push_back(*of_candidate);
         if (incumbent == nullptr) continue;
         times.incumbent_ns.push_back(*of_incumbent);
-        bool hopeless = i + 1 >= request.min_runs || (*of_candidate > 3 * *of_incumbent && *first_candidate > 2 * *of_incumbent);
+        bool hopeless =
+            i + 1 >= request.min_runs || (*of_candidate > 3 * *of_incumbent && *first_candidate > 2 * *of_incumbent);
         for (std::size_t pair = 0; hopeless && pair < times.candidate_ns.size(); ++pair)
             hopeless = times.candidate_ns[pair] > request.give_up_ratio * times.incumbent_ns[pair];
         if (hopeless) break;

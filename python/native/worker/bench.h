@@ -22,8 +22,8 @@ class Bench {
     /// `status` may be null.
     Bench(const autotune::Job& job, Candidates& candidates, autotune::WorkerStatus* status);
 
-    /// Loads the data and, once a variant, computes what its candidates are compared with: the results of the default schedule
-    /// (or of no schedule at all where `bare`), themselves checked against NumPy. An outcome when that fails.
+    /// Loads the data and, once a variant, computes what its candidates are compared with: the results of the default
+    /// schedule (or of no schedule at all where `bare`), themselves checked against NumPy. An outcome when that fails.
     std::optional<autotune::Outcome> prepare(const std::string& id, bool bare);
     /// Requires prepare(). nullopt when every data set gives the same bits as the reference.
     std::optional<autotune::Outcome> verify(const std::string& id);
@@ -35,12 +35,12 @@ class Bench {
     struct Call {
         std::vector<unsigned char> frame_memory;
         runtime::Executable::Frame frame{};
-        int version = -1;  ///< -1: the schedule does not serve these sizes
+        int version = -1; ///< -1: the schedule does not serve these sizes
     };
     struct Reference {
-        std::string wrong;  ///< the variant disagrees with NumPy: what all its candidates are told
-        /// By data set and result: the reference's bits, empty where the schedule does not serve the data set or NumPy's answer
-        /// has the very same bits.
+        std::string wrong; ///< the variant disagrees with NumPy: what all its candidates are told
+        /// By data set and result: the reference's bits, empty where the schedule does not serve the data set or
+        /// NumPy's answer has the very same bits.
         std::vector<std::vector<GuardedMemory>> results;
         std::vector<bool> served;
         unsigned last_use = 0;
@@ -51,7 +51,8 @@ class Bench {
     Call make_ready(const Candidate& candidate, DataSet& set, Place place);
     void poison(DataSet& set, const Candidate& candidate, Place place);
     std::optional<autotune::Outcome> run(const Candidate& candidate, const Call& call, const DataSet& set, bool timed);
-    std::optional<autotune::Outcome> compare_with_numpy(const Candidate& candidate, const Call& call, const DataSet& set);
+    std::optional<autotune::Outcome> compare_with_numpy(const Candidate& candidate, const Call& call,
+                                                        const DataSet& set);
     const void* reference_data(const Reference& reference, std::size_t set, std::size_t result) const;
     bool recorded_fits(const Candidate& candidate);
     void forget_old_references();

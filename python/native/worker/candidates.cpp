@@ -28,7 +28,8 @@ translator::TranslateOptions Candidates::options(const Variant& variant) const {
     options.variant = variant;
     options.sizes_here = job_.sizes;
     options.contract = job_.contract;
-    for (const auto& [name, layout] : job_.layouts) options.layouts[name] = layout_of(layout);
+    for (const auto& [name, layout] : job_.layouts)
+        options.layouts[name] = layout_of(layout);
     return options;
 }
 

@@ -21,7 +21,7 @@ using Variant = std::map<std::string, std::string>;
 struct Candidate {
     std::string id;
     Variant variant;
-    std::string fault;  ///< injected by a test, else ""
+    std::string fault; ///< injected by a test, else ""
     std::shared_ptr<const runtime::Executable> executable;
 };
 

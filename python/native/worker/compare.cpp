@@ -28,15 +28,21 @@ template <class T> bool same_float(T a, T b) {
 }
 
 /// Complex elements are two of these.
-bool is_float32(DType dtype) { return dtype == DType::float32 || dtype == DType::complex64; }
-bool is_float64(DType dtype) { return dtype == DType::float64 || dtype == DType::complex128; }
-int parts(DType dtype) { return dtype == DType::complex64 || dtype == DType::complex128 ? 2 : 1; }
+bool is_float32(DType dtype) {
+    return dtype == DType::float32 || dtype == DType::complex64;
+}
+bool is_float64(DType dtype) {
+    return dtype == DType::float64 || dtype == DType::complex128;
+}
+int parts(DType dtype) {
+    return dtype == DType::complex64 || dtype == DType::complex128 ? 2 : 1;
+}
 
 bool same_element(DType dtype, const void* ours, const void* theirs, std::int64_t index) {
     const int bytes = runtime::info(dtype).bytes;
     if (!is_float32(dtype) && !is_float64(dtype))
-        return std::memcmp(static_cast<const char*>(ours) + index * bytes, static_cast<const char*>(theirs) + index * bytes,
-                           static_cast<std::size_t>(bytes)) == 0;
+        return std::memcmp(static_cast<const char*>(ours) + index * bytes,
+                           static_cast<const char*>(theirs) + index * bytes, static_cast<std::size_t>(bytes)) == 0;
     for (int part = 0; part < parts(dtype); ++part) {
         const std::int64_t at = index * parts(dtype) + part;
         if (is_float32(dtype) ? !same_float(load<float>(ours, at), load<float>(theirs, at))
@@ -73,7 +79,8 @@ void for_unequal_blocks(DType dtype, const void* ours, const void* theirs, std::
     const std::int64_t blocks = (elements + per_block - 1) / per_block;
     runtime::parallel_for(static_cast<int>(blocks), [&](int block) {
         const std::int64_t begin = block * per_block, end = std::min(elements, begin + per_block);
-        if (std::memcmp(static_cast<const char*>(ours) + begin * bytes, static_cast<const char*>(theirs) + begin * bytes,
+        if (std::memcmp(static_cast<const char*>(ours) + begin * bytes,
+                        static_cast<const char*>(theirs) + begin * bytes,
                         static_cast<std::size_t>((end - begin) * bytes)) != 0)
             body(begin, end);
     });
@@ -107,7 +114,8 @@ std::optional<std::int64_t> first_bit_difference(DType dtype, const void* ours, 
 }
 
 std::optional<ToleranceDifference> tolerance_difference(DType dtype, const void* ours, const void* numpy,
-                                                        std::int64_t elements, const autotune::JobTolerance& tolerance) {
+                                                        std::int64_t elements,
+                                                        const autotune::JobTolerance& tolerance) {
     std::atomic<std::int64_t> first{kNone}, count{0};
     for_unequal_blocks(dtype, ours, numpy, elements, [&](std::int64_t begin, std::int64_t end) {
         std::int64_t here = 0;
@@ -126,22 +134,34 @@ std::optional<ToleranceDifference> tolerance_difference(DType dtype, const void*
 
 std::string element_text(DType dtype, const void* data, std::int64_t index) {
     switch (dtype) {
-    case DType::boolean: return load<std::uint8_t>(data, index) != 0 ? "True" : "False";
-    case DType::int8: return std::to_string(load<std::int8_t>(data, index));
-    case DType::int16: return std::to_string(load<std::int16_t>(data, index));
-    case DType::int32: return std::to_string(load<std::int32_t>(data, index));
-    case DType::int64: return std::to_string(load<std::int64_t>(data, index));
-    case DType::uint8: return std::to_string(load<std::uint8_t>(data, index));
-    case DType::uint16: return std::to_string(load<std::uint16_t>(data, index));
-    case DType::uint32: return std::to_string(load<std::uint32_t>(data, index));
-    case DType::uint64: return std::to_string(load<std::uint64_t>(data, index));
-    case DType::float32: return real_text(static_cast<double>(load<float>(data, index)), 9);
-    case DType::float64: return real_text(load<double>(data, index), 17);
+    case DType::boolean:
+        return load<std::uint8_t>(data, index) != 0 ? "True" : "False";
+    case DType::int8:
+        return std::to_string(load<std::int8_t>(data, index));
+    case DType::int16:
+        return std::to_string(load<std::int16_t>(data, index));
+    case DType::int32:
+        return std::to_string(load<std::int32_t>(data, index));
+    case DType::int64:
+        return std::to_string(load<std::int64_t>(data, index));
+    case DType::uint8:
+        return std::to_string(load<std::uint8_t>(data, index));
+    case DType::uint16:
+        return std::to_string(load<std::uint16_t>(data, index));
+    case DType::uint32:
+        return std::to_string(load<std::uint32_t>(data, index));
+    case DType::uint64:
+        return std::to_string(load<std::uint64_t>(data, index));
+    case DType::float32:
+        return real_text(static_cast<double>(load<float>(data, index)), 9);
+    case DType::float64:
+        return real_text(load<double>(data, index), 17);
     case DType::complex64:
         return "(" + real_text(static_cast<double>(load<float>(data, 2 * index)), 9) + ", " +
                real_text(static_cast<double>(load<float>(data, 2 * index + 1)), 9) + "j)";
     case DType::complex128:
-        return "(" + real_text(load<double>(data, 2 * index), 17) + ", " + real_text(load<double>(data, 2 * index + 1), 17) + "j)";
+        return "(" + real_text(load<double>(data, 2 * index), 17) + ", " +
+               real_text(load<double>(data, 2 * index + 1), 17) + "j)";
     }
     return "?";
 }

@@ -11,7 +11,8 @@
 
 namespace tilewright::native {
 
-/// Index of the first element that differs. Any NaN equals any NaN: payloads are nobody's business. -0.0 and 0.0 differ.
+/// Index of the first element that differs. Any NaN equals any NaN: payloads are nobody's business. -0.0 and 0.0
+/// differ.
 std::optional<std::int64_t> first_bit_difference(runtime::DType dtype, const void* ours, const void* theirs,
                                                  std::int64_t elements);
 
@@ -19,8 +20,8 @@ struct ToleranceDifference {
     std::int64_t first = 0;
     std::int64_t count = 0;
 };
-/// Elements that are further from `numpy` than the tolerance allows; nullopt when all are near enough (or, of integers and booleans, so few are
-/// different that ties explain them).
+/// Elements that are further from `numpy` than the tolerance allows; nullopt when all are near enough (or, of integers
+/// and booleans, so few are different that ties explain them).
 std::optional<ToleranceDifference> tolerance_difference(runtime::DType dtype, const void* ours, const void* numpy,
                                                         std::int64_t elements, const autotune::JobTolerance& tolerance);
 

@@ -18,21 +18,34 @@ namespace {
 using autotune::JobArgument;
 using runtime::DType;
 
-template <class T> void put(unsigned char* slot, T value) { std::memcpy(slot, &value, sizeof value); }
+template <class T> void put(unsigned char* slot, T value) {
+    std::memcpy(slot, &value, sizeof value);
+}
 
 void put_scalar(const JobArgument& argument, DType dtype, unsigned char* slot) {
     switch (dtype) {
-    case DType::boolean: return put<std::uint8_t>(slot, argument.integer != 0);
-    case DType::int8: return put(slot, static_cast<std::int8_t>(argument.integer));
-    case DType::int16: return put(slot, static_cast<std::int16_t>(argument.integer));
-    case DType::int32: return put(slot, static_cast<std::int32_t>(argument.integer));
-    case DType::int64: return put(slot, argument.integer);
-    case DType::uint8: return put(slot, static_cast<std::uint8_t>(argument.integer));
-    case DType::uint16: return put(slot, static_cast<std::uint16_t>(argument.integer));
-    case DType::uint32: return put(slot, static_cast<std::uint32_t>(argument.integer));
-    case DType::uint64: return put(slot, static_cast<std::uint64_t>(argument.integer));
-    case DType::float32: return put(slot, static_cast<float>(argument.real));
-    case DType::float64: return put(slot, argument.real);
+    case DType::boolean:
+        return put<std::uint8_t>(slot, argument.integer != 0);
+    case DType::int8:
+        return put(slot, static_cast<std::int8_t>(argument.integer));
+    case DType::int16:
+        return put(slot, static_cast<std::int16_t>(argument.integer));
+    case DType::int32:
+        return put(slot, static_cast<std::int32_t>(argument.integer));
+    case DType::int64:
+        return put(slot, argument.integer);
+    case DType::uint8:
+        return put(slot, static_cast<std::uint8_t>(argument.integer));
+    case DType::uint16:
+        return put(slot, static_cast<std::uint16_t>(argument.integer));
+    case DType::uint32:
+        return put(slot, static_cast<std::uint32_t>(argument.integer));
+    case DType::uint64:
+        return put(slot, static_cast<std::uint64_t>(argument.integer));
+    case DType::float32:
+        return put(slot, static_cast<float>(argument.real));
+    case DType::float64:
+        return put(slot, argument.real);
     case DType::complex64:
         put(slot, static_cast<float>(argument.real));
         return put(slot + 4, static_cast<float>(argument.imaginary));
@@ -58,7 +71,8 @@ void load_array(const JobArgument& argument, DType dtype, DataSet& set, runtime:
         (reach < 0 ? low : high) += reach;
     }
     if (empty) low = high = argument.offset_bytes;
-    if (low < 0 || high < low) throw InternalError("tuning job: argument " + argument.name + " begins before its file.");
+    if (low < 0 || high < low)
+        throw InternalError("tuning job: argument " + argument.name + " begins before its file.");
     const auto bytes = static_cast<std::size_t>(high - low);
     GuardedMemory memory(bytes);
     // The end lies at the guard, so that reading too far is seen; the alignment is NumPy's.
@@ -76,7 +90,7 @@ void load_array(const JobArgument& argument, DType dtype, DataSet& set, runtime:
 
 MappedFile::MappedFile(const std::string& path, std::size_t least_bytes) {
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat info{};
+    struct stat info {};
     if (descriptor < 0 || ::fstat(descriptor, &info) != 0) {
         const std::string why = std::strerror(errno);
         if (descriptor >= 0) ::close(descriptor);
@@ -120,7 +134,8 @@ std::vector<DataSet> load_data_sets(const autotune::Job& job) {
         }
         for (const autotune::JobExpected& expected : description.expected) {
             auto bytes = static_cast<std::size_t>(runtime::info(dtype_of(expected.dtype)).bytes);
-            for (std::int64_t extent : expected.shape) bytes *= static_cast<std::size_t>(extent);
+            for (std::int64_t extent : expected.shape)
+                bytes *= static_cast<std::size_t>(extent);
             set.expected.emplace_back(expected.file, bytes);
         }
         sets.push_back(std::move(set));

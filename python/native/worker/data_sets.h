@@ -1,4 +1,5 @@
-// python/native/worker/data_sets.h: the calls that candidates are checked on: arguments, room for results, NumPy's answers.
+// python/native/worker/data_sets.h: the calls that candidates are checked on: arguments, room for results, NumPy's
+// answers.
 #pragma once
 
 #include <cstddef>
@@ -31,10 +32,10 @@ class MappedFile {
 struct DataSet {
     const autotune::JobDataSet* description = nullptr;
     bool recorded = false;
-    std::vector<GuardedMemory> memory;           ///< of array arguments, read-only
+    std::vector<GuardedMemory> memory;            ///< of array arguments, read-only
     std::vector<runtime::CallArgument> arguments; ///< in the job's order
-    std::vector<GuardedMemory> results;          ///< made when the first candidate says how large they are
-    std::vector<MappedFile> expected;            ///< NumPy's answers; may be empty
+    std::vector<GuardedMemory> results;           ///< made when the first candidate says how large they are
+    std::vector<MappedFile> expected;             ///< NumPy's answers; may be empty
 };
 
 /// Copies every argument into guarded memory. Throws InternalError for a job that contradicts its files.

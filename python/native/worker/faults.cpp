@@ -20,7 +20,8 @@ void eat_memory() {
     for (;;) {
         constexpr std::size_t kBite = std::size_t{64} << 20;
         eaten.push_back(std::make_unique_for_overwrite<char[]>(kBite));
-        for (std::size_t i = 0; i < kBite; i += 4096) eaten.back()[i] = 1;
+        for (std::size_t i = 0; i < kBite; i += 4096)
+            eaten.back()[i] = 1;
     }
 }
 
@@ -47,7 +48,8 @@ std::string Faults::of(const std::string& digest) const {
 void act_while_building(const std::string& fault) {
     if (fault == "abort_build") std::abort();
     if (fault == "memory_build") eat_memory();
-    while (fault == "hang_build") ::usleep(100000);
+    while (fault == "hang_build")
+        ::usleep(100000);
 }
 
 bool act_while_running(const std::string& fault, const FaultyResult& result, bool recorded, bool timed) {
@@ -56,7 +58,8 @@ bool act_while_running(const std::string& fault, const FaultyResult& result, boo
         volatile int* nowhere = nullptr;
         *nowhere = 1;
     }
-    while (fault == "hang") ::usleep(100000);
+    while (fault == "hang")
+        ::usleep(100000);
     if (fault == "memory") {
         try {
             eat_memory();

@@ -1,4 +1,5 @@
-// python/native/worker/faults.h: failures that tests inject. Off unless the environment variable TILEWRIGHT_WORKER_FAULTS is set.
+// python/native/worker/faults.h: failures that tests inject. Off unless the environment variable
+// TILEWRIGHT_WORKER_FAULTS is set.
 #pragma once
 
 #include <map>
@@ -7,8 +8,9 @@
 namespace tilewright::native {
 
 /// TILEWRIGHT_WORKER_FAULTS is a JSON object: the first digits of a schedule's digest -> the name of a fault.
-/// While it builds: abort_build, hang_build, memory_build. While it runs: crash, hang, memory, write_behind, write_before,
-/// wrong_element, wrong_tail, wrong_special (on data sets other than the recorded call), crash_when_timed.
+/// While it builds: abort_build, hang_build, memory_build. While it runs: crash, hang, memory, write_behind,
+/// write_before, wrong_element, wrong_tail, wrong_special (on data sets other than the recorded call),
+/// crash_when_timed.
 class Faults {
   public:
     Faults();

@@ -13,7 +13,9 @@ constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kHugeFrom = std::size_t{4} << 20; ///< the size from which NumPy asks for huge pages
 
-std::size_t rounded_up(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
+std::size_t rounded_up(std::size_t value, std::size_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
 
 } // namespace
 
@@ -38,7 +40,9 @@ GuardedMemory::~GuardedMemory() {
     if (mapping_ != nullptr) munmap(mapping_, mapped_);
 }
 
-GuardedMemory::GuardedMemory(GuardedMemory&& other) noexcept { *this = std::move(other); }
+GuardedMemory::GuardedMemory(GuardedMemory&& other) noexcept {
+    *this = std::move(other);
+}
 
 GuardedMemory& GuardedMemory::operator=(GuardedMemory&& other) noexcept {
     std::swap(mapping_, other.mapping_);

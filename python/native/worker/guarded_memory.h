@@ -5,8 +5,8 @@
 
 namespace tilewright::native {
 
-/// A wild access next to it ends the process at once. Large blocks use huge pages, as NumPy's arrays do, so that times are those
-/// of real calls.
+/// A wild access next to it ends the process at once. Large blocks use huge pages, as NumPy's arrays do, so that times
+/// are those of real calls.
 class GuardedMemory {
   public:
     GuardedMemory() = default;
@@ -21,8 +21,8 @@ class GuardedMemory {
     std::size_t bytes() const { return bytes_; }
     /// The first byte directly behind the guard page in front; aligned to a page.
     char* behind_guard() const { return first_; }
-    /// The same block placed so that its last byte lies directly before the guard page behind; `alignment` (a power of two, at most a page)
-    /// of the first byte is kept, which may leave up to alignment - 1 bytes before the guard.
+    /// The same block placed so that its last byte lies directly before the guard page behind; `alignment` (a power of
+    /// two, at most a page) of the first byte is kept, which may leave up to alignment - 1 bytes before the guard.
     char* before_guard(std::size_t alignment) const;
     /// From now on the block may only be read.
     void make_read_only();
@@ -31,7 +31,7 @@ class GuardedMemory {
     void* mapping_ = nullptr;
     std::size_t mapped_ = 0;
     char* first_ = nullptr;
-    std::size_t usable_ = 0;  ///< whole pages
+    std::size_t usable_ = 0; ///< whole pages
     std::size_t bytes_ = 0;
 };
 

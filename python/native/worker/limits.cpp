@@ -42,7 +42,8 @@ void limit_memory(const autotune::Job& job) {
         // Data, results, references of some variants, stages that are computed whole; and a compiler.
         const double wanted = 24 * (job.argument_bytes() + job.result_bytes()) + 4e9;
         const std::int64_t available = kib_field("/proc/meminfo", "MemAvailable");
-        limit = static_cast<std::int64_t>(available > 0 ? std::min(wanted, 0.8 * static_cast<double>(available)) : wanted);
+        limit =
+            static_cast<std::int64_t>(available > 0 ? std::min(wanted, 0.8 * static_cast<double>(available)) : wanted);
     }
     const std::int64_t used = kib_field("/proc/self/status", "VmSize");
     const auto bytes = static_cast<rlim_t>(used + limit);

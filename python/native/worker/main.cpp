@@ -1,4 +1,5 @@
-// python/native/worker/main.cpp: tilewright-worker: builds, checks and times candidates for a search, one JSON line a request.
+// python/native/worker/main.cpp: tilewright-worker: builds, checks and times candidates for a search, one JSON line a
+// request.
 //
 // A crash, a hang or a wild write of a candidate ends this process and nothing else: the search starts another one.
 #include <cerrno>
@@ -58,7 +59,9 @@ class Worker {
     }
 
   private:
-    static json outcome_or_ok(const std::optional<Outcome>& outcome) { return outcome ? answer_of(*outcome) : json{{"ok", true}}; }
+    static json outcome_or_ok(const std::optional<Outcome>& outcome) {
+        return outcome ? answer_of(*outcome) : json{{"ok", true}};
+    }
 
     /// What a schedule does to compilation is an outcome, never an error of the worker.
     template <class Body> json or_build_failed(Body&& body) {
@@ -88,7 +91,8 @@ class Worker {
         return or_build_failed([&]() -> json {
             const std::string name = request.at("name");
             return {{"ok", true},
-                    {"schedule", dsl::print_schedule(candidates_.autoschedule(name, request.at("variant").get<Variant>()))}};
+                    {"schedule",
+                     dsl::print_schedule(candidates_.autoschedule(name, request.at("variant").get<Variant>()))}};
         });
     }
     json build(const json& request) {
@@ -111,7 +115,8 @@ class Worker {
     }
     json lowered(const json& request) {
         return or_build_failed([&]() -> json {
-            const auto listing = candidates_.lowered(dsl::parse_schedule(request.at("schedule").get<std::string>(), "<schedule>"));
+            const auto listing =
+                candidates_.lowered(dsl::parse_schedule(request.at("schedule").get<std::string>(), "<schedule>"));
             return {{"ok", true}, {"lowered", listing.lowered}, {"assembly", listing.assembly}};
         });
     }
@@ -121,7 +126,9 @@ class Worker {
     Bench bench_;
 };
 
-json error_of(const char* name, const std::string& text) { return {{"error", name}, {"text", text}}; }
+json error_of(const char* name, const std::string& text) {
+    return {{"error", name}, {"text", text}};
+}
 
 /// Every error has its class's name beside it, so that the search can throw it again as what it was.
 template <class Body> json answer_or_error(Body&& body) {
@@ -195,7 +202,8 @@ int work(const std::string& job_file, pid_t parent) {
 
 int main(int count, char** arguments) {
     if (count != 2 && !(count == 4 && std::strcmp(arguments[2], "--parent") == 0)) {
-        std::fprintf(stderr, "usage: tilewright-worker JOBFILE [--parent PID]\nStarted by the search; not for people.\n");
+        std::fprintf(stderr,
+                     "usage: tilewright-worker JOBFILE [--parent PID]\nStarted by the search; not for people.\n");
         return 2;
     }
     const int code = tilewright::native::work(arguments[1], count == 4 ? std::atoi(arguments[3]) : 0);
