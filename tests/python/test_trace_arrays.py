@@ -191,6 +191,19 @@ def test_creation_with_run_time_sizes(number: int) -> None:
     check(CREATORS[number], x, 5, others=[(x, 3), (x, 8), (x[:4], 2), (x[:3], 1), (x, 0), (x, -2)])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "bool"])
+def test_lists_of_traced_values_have_no_weak_numbers(dtype: str) -> None:
+    def f(x):
+        return (
+            np.array([x[0], x[1], 2]),
+            np.array([x.max(), 1.5]),
+            np.array([[x[0], x[1]], [x[1], x[0]]]),
+            np.asarray([x, x]),
+        )
+
+    check(f, np.array([1, 0, 1]).astype(dtype))
+
+
 def test_sizes_stay_symbolic() -> None:
     def f(x, n):
         half = x.shape[0] // 2

@@ -143,9 +143,8 @@ def array_of_items(tracer: Tracer, items: Any) -> SymArray:
 
 def join(tracer: Tracer, parts: list[Any], axis: int = 0) -> SymArray:
     """Operands of one shape along a new axis."""
-    dtype = common_dtype(*parts)
-    if all(weak_type(part) is not None for part in parts):
-        dtype = FLOAT64 if any(weak_type(part) is float for part in parts) else INT64
+    # np.array takes Python numbers for int64 and float64: nothing is weak in a list.
+    dtype = np.result_type(*(dtype_of(part) for part in parts))
     shape = shape_of(parts[0])
     for part in parts[1:]:
         mine = shape_of(part)
