@@ -31,6 +31,8 @@ CONTRACTS = ("numpy", "reproducible", "fast")
 _TRIALS = 5  # of each side, when a small call is compared with NumPy
 _WORTH_NS = 300  # a version must not lose more than this against NumPy
 
+_MAX_STAYS = 1024
+
 _active = threading.local()
 _warned_lines: set[tuple[str, int]] = set()
 
@@ -65,6 +67,7 @@ class JitFunction(_face.Dispatcher):
         self._only_stored = only_stored
         self._specializations: list[Specialization] = []
         self._refused: dict[tuple[Any, ...], Error] = {}
+        self._stays: set[tuple[Any, ...]] = set()  # calls that NumPy is known to serve best, or alone
         self._lock = threading.RLock()
         self._has_own_out = "out" in inspect.signature(function).parameters
 
@@ -180,6 +183,8 @@ class JitFunction(_face.Dispatcher):
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if recording.recorder is not None:
             return recording.recorder.call(self.__wrapped__, self.__name__, args, kwargs, jitted=self)
+        if self._stays and not kwargs and _shape_key(args) in self._stays:
+            return self.__wrapped__(*args)
         out = None
         if "out" in kwargs and not self._has_own_out:
             kwargs = dict(kwargs)
@@ -189,6 +194,7 @@ class JitFunction(_face.Dispatcher):
         try:
             specialization, bound = self._specialize(args, kwargs)
             if specialization.numpy_reason(bound) is not None:
+                self._stay(args)
                 return self._in_numpy(args, kwargs, out)
             is_new = not specialization.fits(bound)
             if is_new:
@@ -199,6 +205,7 @@ class JitFunction(_face.Dispatcher):
             if self._strict:
                 raise
             self._fall_back(error)
+            self._stay(args)
             return self._in_numpy(args, kwargs, out)
         except InternalError as error:
             if self._strict:
@@ -297,6 +304,7 @@ class JitFunction(_face.Dispatcher):
 
     def _publish(self, specialization: Specialization) -> None:
         """Hand the plan to the runtime."""
+        self._stays.clear()
         if not specialization.versions:
             specialization.runner = None
             if specialization.plan_index is not None:
@@ -342,6 +350,11 @@ class JitFunction(_face.Dispatcher):
             return
         _warned_lines.add((file, line))
         warnings.warn_explicit(f"runs in NumPy: {error}", FallbackWarning, file, line, module=self.__module__)
+
+    def _stay(self, args: tuple[Any, ...]) -> None:
+        """Let NumPy serve such calls without another look. That is always right, if not always fastest."""
+        if len(self._stays) < _MAX_STAYS:
+            self._stays.add(_shape_key(args))
 
     def _the_only(self, what: str) -> Specialization:
         if len(self._specializations) == 1:
@@ -410,6 +423,10 @@ def _face_parameters(function: Callable[..., Any]) -> list[tuple[str, str, Any]]
 
 def _numpy_raises() -> bool:
     return "raise" in np.geterr().values()
+
+
+def _shape_key(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple((a.shape, a.dtype) if type(a) is np.ndarray else type(a) for a in args)
 
 
 def _call_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

@@ -128,7 +128,6 @@ def tune_call(
     numpy_ns: float | None = None,
 ) -> TuneResult:
     """Search for the fastest schedule of a call. KeyboardInterrupt ends the search and keeps the best so far."""
-    start = time.perf_counter()
     traced, program = specialization.traced, specialization.program
     bound = bind(traced, program, args, kwargs)
     workload = workload_of(specialization, bound, options.db)
@@ -176,7 +175,7 @@ def tune_call(
                 options.db.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         found = run_search(json.dumps(job), notify)
     moved = float(needed)
-    return _result(found, job, workload, measured_ns, moved, time.perf_counter() - start)
+    return _result(found, job, workload, measured_ns, moved)
 
 
 def workload_of(specialization: Specialization, bound: Bound, db: Path | None) -> Workload:
@@ -311,7 +310,7 @@ def _nudge(value: Any) -> Any:
 
 
 def _result(
-    found: dict[str, Any], job: dict[str, Any], workload: Workload, numpy_ns: float, moved: float, elapsed_s: float
+    found: dict[str, Any], job: dict[str, Any], workload: Workload, numpy_ns: float, moved: float
 ) -> TuneResult:
     return TuneResult(
         function=job["function"],
@@ -323,7 +322,7 @@ def _result(
         default_ns=float(found["default_ns"]),
         trials=int(found["trials"]),
         known=int(found["known"]),
-        elapsed_s=elapsed_s,
+        elapsed_s=float(found["elapsed_s"]),
         reason=found["reason"],
         bytes_moved=moved,
         limit_share=float(found["limit_share"]) or None,

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
+import timeit
 import warnings
 
 import numpy as np
@@ -386,6 +388,35 @@ def test_disable(monkeypatch):
     monkeypatch.setenv("TILEWRIGHT_DISABLE", "1")
     same(f(X, means), labels(X, means))
     assert f.specializations == []
+
+
+def test_a_tiny_call_costs_little_more_than_numpy():
+    @tilewright.jit
+    def add(x, y):
+        return x + y
+
+    def best_us(function, *args):
+        return min(timeit.repeat(lambda: function(*args), number=2000, repeat=7)) / 2000 * 1e6
+
+    x = np.ones(4)
+    add(x, x), add(x, x)
+    assert best_us(add, x, x) < best_us(add.__wrapped__, x, x) + 5
+
+
+def test_a_refused_call_costs_little_more_than_numpy():
+    @tilewright.jit
+    def looped(x):
+        while x.sum() > 1:
+            x = x / 2
+        return x
+
+    x = np.zeros(4)
+    with pytest.warns(tilewright.FallbackWarning):
+        looped(x)
+    start = time.perf_counter()
+    for _ in range(1000):
+        looped(x)
+    assert time.perf_counter() - start < 0.1
 
 
 def test_one_blas_call_stays_with_numpy(caplog):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -64,6 +65,13 @@ class Candidate:
         return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else self.name
 
 
+class _Nesting(threading.local):
+    """Per thread: the time of candidates that were called inside, a number per nesting level."""
+
+    def __init__(self) -> None:
+        self.inside_ns = [0]
+
+
 class Recorder:
     """Collects the calls of one run of a script."""
 
@@ -75,7 +83,8 @@ class Recorder:
         self._first_only = first_only
         self._run_all = run_all
         self._started_ns = 0
-        self._inside: list[int] = [0]  # time of candidates called inside, per nesting level
+        self._nesting = _Nesting()
+        self.script_ns = 0  # from the script's first line to its end
         self._sequence = 0
 
     def wrap(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -97,25 +106,27 @@ class Recorder:
             return function(*args, **kwargs)
         candidate = self._candidate(function, name, jitted)
         recorded = self._recorded(candidate, args, kwargs)
-        self._inside.append(0)
+        inside_of = self._nesting.inside_ns
+        inside_of.append(0)
         start = time.perf_counter_ns()
         if not self._started_ns:
             self._started_ns = start
         try:
             result = function(*args, **kwargs)
         except BaseException:
-            self._inside.pop()
+            inside_of.pop()
             raise
         spent = time.perf_counter_ns() - start
-        inside = self._inside.pop()
-        self._inside[-1] += spent
+        inside = inside_of.pop()
+        inside_of[-1] += spent
         candidate.total_ns += spent
         candidate.own_ns += spent - inside
         if recorded is not None:
             recorded.count += 1
             recorded.total_ns += spent
             recorded.best_ns = min(recorded.best_ns or spent, spent)
-        if not self._run_all and len(self._inside) == 1 and self._nothing_more_to_learn():
+        is_main = threading.current_thread() is threading.main_thread()
+        if not self._run_all and is_main and len(inside_of) == 1 and self._nothing_more_to_learn():
             self.done = True
             raise RecordingDone
         return result
@@ -145,7 +156,7 @@ class Recorder:
             return True
         if time.perf_counter_ns() - self._started_ns > _STOP_AFTER_S * 1e9:
             return True
-        total = self._inside[0]
+        total = self._nesting.inside_ns[0]
         if total < _SETTLED_AFTER_S * 1e9:
             return False
         # What was seen only once or twice may still be growing, unless it hardly counts.

@@ -8,7 +8,7 @@ from typing import Any
 
 from .capture import Candidate, RecordedCall, Recorder
 
-_MINOR_SHARE = 0.02  # of the time in NumPy functions: below it a function is not worth naming
+_MINOR_SHARE = 0.02  # of the hottest one's time: below it a function is not worth naming
 
 
 class NothingToTune(Exception):
@@ -41,7 +41,7 @@ def choose(
     candidates = [c for c in candidates if c.calls]
     if not candidates:
         raise NothingToTune(_why_none(recorder, script, function))
-    total = sum(c.own_ns for c in candidates) or 1
+    total = max(recorder.script_ns, 1)
     refusals: list[str] = []
     marked = [c for c in candidates if c.marked]
     if function is not None or marked:
@@ -59,7 +59,7 @@ def choose(
             raise NothingToTune("\n".join(refusals))
         return choices, refusals
     for candidate in candidates:
-        if candidate.total_ns < _MINOR_SHARE * total:
+        if candidate.total_ns < _MINOR_SHARE * candidates[0].total_ns:
             break
         calls = _calls(candidate, workload)
         traced_calls = []

@@ -6,6 +6,7 @@ import builtins
 import io
 import os
 import sys
+import time
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -58,6 +59,7 @@ def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
     root = Path(folder).resolve()
     observed = _Observed(main.__dict__, recorder, root)
     with _as_main(main, [file, *script.arguments], folder), _jit_reports_to(recorder):
+        start = time.perf_counter_ns()
         try:
             exec(code, main.__dict__, observed)
         except RecordingDone:
@@ -72,6 +74,7 @@ def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
             _print_own_traceback(error)
             raise ScriptRaised(f"{script.name}: raised {type(error).__name__}.") from None
         finally:
+            recorder.script_ns = time.perf_counter_ns() - start
             observed.restore()
     return main
 
