@@ -154,9 +154,13 @@ def test_any_view_gives_numpys_result(axpy, data):
     np.testing.assert_array_equal(axpy(x, Y=y), 2.0 * x + y)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "int64", "uint64", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint16", "int32", "int64", "uint64", "float32", "float64", "complex64", "complex128"]
+)
 def test_library_products_are_numpys(dtype):
-    product = _face.load(MATMUL.format(dtype=dtype), {}, name="product", parameters=parameters("A", "B"), module_name="m")
+    product = _face.load(
+        MATMUL.format(dtype=dtype), {}, name="product", parameters=parameters("A", "B"), module_name="m"
+    )
     for m, k, n in [(1, 1, 1), (3, 4, 5), (65, 33, 20), (0, 3, 2), (3, 0, 2), (200, 100, 50)]:
         a = RNG.integers(0, 5, (m, k)).astype(dtype)
         b = RNG.integers(0, 5, (k, n)).astype(dtype)
@@ -212,7 +216,9 @@ def odd_strides(array):
     return record["value"]
 
 
-@pytest.mark.parametrize("make", [np.asfortranarray, lambda a: np.repeat(a, 2, axis=0)[::2], lambda a: a[::-1][::-1], unaligned, odd_strides])
+@pytest.mark.parametrize(
+    "make", [np.asfortranarray, lambda a: np.repeat(a, 2, axis=0)[::2], lambda a: a[::-1][::-1], unaligned, odd_strides]
+)
 def test_layouts_that_no_version_takes_are_copied(labels, axpy, make):
     x = make(X)
     np.testing.assert_array_equal(labels(x, make(MEANS)), numpy_labels(X, MEANS))
@@ -228,15 +234,47 @@ def test_read_only_arguments_are_read(labels):
 @pytest.mark.parametrize(
     ("x", "error", "text"),
     [
-        (X[:100].astype(np.float32), TypeError, "get_labels: X is float32[100, 2], but this module takes float64[:, :]. Convert it: X.astype('float64')."),
-        (X[:3].astype(object), TypeError, "get_labels: X is object[3, 2], but this module takes float64[:, :]. Convert it: X.astype('float64')."),
-        (X[:3].astype(">f8"), TypeError, "get_labels: X is byte-swapped float64[3, 2], but this module takes float64[:, :]. Convert it: X.astype('float64')."),
-        ([[1, 2]], TypeError, "get_labels: X is int64[1, 2], but this module takes float64[:, :]. Convert it: X.astype('float64')."),
-        (X[0], TypeError, "get_labels: X is float64[2], but this module takes float64[:, :]. Pass an array of 2 dimensions."),
-        (np.asmatrix(X), TypeError, "get_labels: X is a numpy.matrix, whose operators mean something else. Pass an array, such as numpy.asarray of X."),
-        (np.ma.array(X), TypeError, "get_labels: X is a masked array, and masks are not known here. Pass an array, such as the filled() of X."),
+        (
+            X[:100].astype(np.float32),
+            TypeError,
+            "get_labels: X is float32[100, 2], but this module takes float64[:, :]. Convert it: X.astype('float64').",
+        ),
+        (
+            X[:3].astype(object),
+            TypeError,
+            "get_labels: X is object[3, 2], but this module takes float64[:, :]. Convert it: X.astype('float64').",
+        ),
+        (
+            X[:3].astype(">f8"),
+            TypeError,
+            "get_labels: X is byte-swapped float64[3, 2], but this module takes float64[:, :]. Convert it: X.astype('float64').",
+        ),
+        (
+            [[1, 2]],
+            TypeError,
+            "get_labels: X is int64[1, 2], but this module takes float64[:, :]. Convert it: X.astype('float64').",
+        ),
+        (
+            X[0],
+            TypeError,
+            "get_labels: X is float64[2], but this module takes float64[:, :]. Pass an array of 2 dimensions.",
+        ),
+        (
+            np.asmatrix(X),
+            TypeError,
+            "get_labels: X is a numpy.matrix, whose operators mean something else. Pass an array, such as numpy.asarray of X.",
+        ),
+        (
+            np.ma.array(X),
+            TypeError,
+            "get_labels: X is a masked array, and masks are not known here. Pass an array, such as the filled() of X.",
+        ),
         (X[:, :1], ValueError, "means.shape[1] must equal X.shape[1]"),
-        (np.lib.stride_tricks.as_strided(X, (2**31, 2), (0, 8)), ValueError, "get_labels: X is float64[2147483648, 2]; kernels index with 32 bits, so an array has fewer than 2**31 elements, and its strides reach no further. Work on it in parts."),
+        (
+            np.lib.stride_tricks.as_strided(X, (2**31, 2), (0, 8)),
+            ValueError,
+            "get_labels: X is float64[2147483648, 2]; kernels index with 32 bits, so an array has fewer than 2**31 elements, and its strides reach no further. Work on it in parts.",
+        ),
     ],
 )
 def test_what_is_refused_and_how(labels, x, error, text):
@@ -248,7 +286,9 @@ def test_what_is_refused_and_how(labels, x, error, text):
 def test_pandas_objects_are_refused_by_name(labels):
     module = types.ModuleType("pandas.core.frame")
     exec("class DataFrame:\n    def __array__(self, *a, **k): raise AssertionError", module.__dict__)
-    with pytest.raises(TypeError, match=r"get_labels: X is a pandas object\. Pass an array, such as the to_numpy\(\) of X\."):
+    with pytest.raises(
+        TypeError, match=r"get_labels: X is a pandas object\. Pass an array, such as the to_numpy\(\) of X\."
+    ):
         labels(module.DataFrame(), MEANS)
 
 
@@ -279,7 +319,9 @@ def test_scalars_that_are_taken(axpy, a):
 
 @pytest.mark.parametrize("a", [True, "2", None, 2j, np.float32(2), np.int64(2), np.array(2.0), [2.0], 10**400])
 def test_scalars_that_are_not(axpy, a):
-    with pytest.raises(TypeError, match=r"^axpy: a is .* but this module takes a number that is float64 without a cast\. Convert it\.$"):
+    with pytest.raises(
+        TypeError, match=r"^axpy: a is .* but this module takes a number that is float64 without a cast\. Convert it\.$"
+    ):
         axpy(X, X, a)
 
 
@@ -322,7 +364,9 @@ def test_fixed_parameters_and_hidden_constants(objects):
 
 def test_several_plans_and_the_nearest_speaks(objects):
     other = MATMUL.format(dtype="float32").replace("function product", "function f").replace("A", "X").replace("B", "Y")
-    f = _face.load([other, AXPY], objects, name="f", parameters=parameters("X", "Y"), module_name="m", constants={"a": 1.0})
+    f = _face.load(
+        [other, AXPY], objects, name="f", parameters=parameters("X", "Y"), module_name="m", constants={"a": 1.0}
+    )
     np.testing.assert_array_equal(f(X, X), 2 * X)
     square = np.eye(3, dtype=np.float32) * 2
     np.testing.assert_array_equal(f(square, square), square @ square)
@@ -341,7 +385,10 @@ def test_out_is_filled_and_returned(labels):
     assert labels(X, MEANS, out=None) is not out
 
 
-@pytest.mark.parametrize("make", [lambda: np.zeros((2000, 4))[::2, 1:3], lambda: np.zeros((2, 1000)).T, lambda: unaligned(np.zeros((1000, 2)))])
+@pytest.mark.parametrize(
+    "make",
+    [lambda: np.zeros((2000, 4))[::2, 1:3], lambda: np.zeros((2, 1000)).T, lambda: unaligned(np.zeros((1000, 2)))],
+)
 def test_out_of_any_layout(axpy, make):
     out = make()
     assert axpy(X, X, out=out) is out
@@ -360,8 +407,16 @@ def test_out_that_overlaps_an_argument_is_as_if_it_did_not(axpy):
 @pytest.mark.parametrize(
     ("out", "error", "text"),
     [
-        (np.empty(999, np.int64), ValueError, "get_labels: out is int64[999], but the result is int64[1000]. Pass numpy.empty of that."),
-        (np.empty(1000), TypeError, "get_labels: out is float64[1000], but the result is int64[1000]. Pass numpy.empty of that."),
+        (
+            np.empty(999, np.int64),
+            ValueError,
+            "get_labels: out is int64[999], but the result is int64[1000]. Pass numpy.empty of that.",
+        ),
+        (
+            np.empty(1000),
+            TypeError,
+            "get_labels: out is float64[1000], but the result is int64[1000]. Pass numpy.empty of that.",
+        ),
         ([0], TypeError, "get_labels: out is list, but the result is int64[1000]. Pass numpy.empty of that."),
         ((None, None), ValueError, "get_labels: out must have an array for each of the 1 results, or None."),
     ],
@@ -391,7 +446,9 @@ def test_it_looks_like_a_function(labels):
 
 def test_it_is_pickled_by_its_name(objects, monkeypatch):
     module = types.ModuleType("a_tuned_module")
-    module.get_labels = _face.load(KMEANS, objects, name="get_labels", parameters=parameters("X", "means"), module_name="a_tuned_module")
+    module.get_labels = _face.load(
+        KMEANS, objects, name="get_labels", parameters=parameters("X", "means"), module_name="a_tuned_module"
+    )
     monkeypatch.setitem(sys.modules, "a_tuned_module", module)
     assert pickle.loads(pickle.dumps(module.get_labels)) is module.get_labels
 
@@ -399,7 +456,7 @@ def test_it_is_pickled_by_its_name(objects, monkeypatch):
 def test_it_frees_what_it_holds(objects):
     array = np.ones(5)
     weak = weakref.ref(array)
-    plan = "tilewright-plan 1\nfunction f\narg x float64 1\nresult y float64 [x.0]\nreturn y\nversion \"v\"\ncall math in \"math\" (x, y)\nend\n"
+    plan = 'tilewright-plan 1\nfunction f\narg x float64 1\nresult y float64 [x.0]\nreturn y\nversion "v"\ncall math in "math" (x, y)\nend\n'
     f = _face.load(plan, objects, name="f", parameters=[], module_name="m", constants={"x": array})
     assert f().shape == (5,)
     del f, array
@@ -408,23 +465,27 @@ def test_it_frees_what_it_holds(objects):
 
 
 def test_a_damaged_module_is_an_import_error(objects):
-    def load(plan=AXPY, given=objects, **more):
-        return _face.load(plan, given, name="axpy", parameters=parameters("a", "X", "Y"), module_name="m", **more)
+    def load(plan=AXPY, found=objects, **more):
+        return _face.load(plan, found, name="axpy", parameters=parameters("a", "X", "Y"), module_name="m", **more)
 
-    for plan, given, text in [
-        (AXPY[: AXPY.index("return")], objects, "plan of axpy, line 9: there is no 'return' line; the file is truncated. Export or tune the function again."),
+    for plan, found, text in [
+        (
+            AXPY[: AXPY.index("return")],
+            objects,
+            "plan of axpy, line 9: there is no 'return' line; the file is truncated. Export or tune the function again.",
+        ),
         (AXPY, {}, "plan of axpy: it calls axpy.o, which is not here. The module is incomplete; export it again."),
         (AXPY, {"axpy": b"MZ"}, "axpy.o: it is no ELF file. The file is damaged or not ours; export or tune again."),
         (AXPY, {"axpy": objects["axpy"][:500]}, None),
     ]:
         with pytest.raises(_face.PlanError) as info:
-            load(plan, given)
+            load(plan, found)
         assert isinstance(info.value, ImportError)
         assert text is None or str(info.value) == text
     with pytest.raises(TypeError, match="a plan is a str"):
         load(b"tilewright-plan 1")
     with pytest.raises(TypeError):
-        load(given={"axpy": "text"})
+        load(found={"axpy": "text"})
     with pytest.raises(_face.PlanError, match="it reads a, which is neither a parameter nor a constant"):
         _face.load(AXPY, objects, name="axpy", parameters=parameters("X", "Y"), module_name="m")
 
@@ -505,7 +566,11 @@ def check(saved, code="", **environment):
 
 
 def test_the_pool_can_be_turned_off(saved):
-    check(saved, "assert _face.pool_info()['live_bytes'] == _face.pool_info()['pooled_bytes'] == 0", TILEWRIGHT_POOL_MB="0")
+    check(
+        saved,
+        "assert _face.pool_info()['live_bytes'] == _face.pool_info()['pooled_bytes'] == 0",
+        TILEWRIGHT_POOL_MB="0",
+    )
 
 
 @pytest.mark.parametrize("pool", ["own", "openmp", ""])
@@ -552,7 +617,10 @@ def test_threads_is_a_limit_for_the_block(labels):
 def test_lower_isa_levels(saved):
     done = run_python(saved, TILEWRIGHT_ISA="x86-64")
     assert done.returncode == 1
-    assert "RuntimeError: f: this module has no code for this machine's CPU. Export it with --target x86-64 as well." in done.stderr
+    assert (
+        "RuntimeError: f: this module has no code for this machine's CPU. Export it with --target x86-64 as well."
+        in done.stderr
+    )
 
 
 IN_SUBINTERPRETER = """
@@ -639,9 +707,7 @@ def test_plans_are_tried_in_order_and_the_rest_misses(objects, jit):
 def test_hidden_arguments_conditions_and_exact_types(objects):
     space = {"Y": X, "mode": 1}
     jit = Jit("axpy", parameters("X", "a"))
-    jit.add(
-        AXPY, objects, hidden={"Y": (space, "Y")}, conditions=[(space, "mode", 1)], scalar_types={"a": np.float64}
-    )
+    jit.add(AXPY, objects, hidden={"Y": (space, "Y")}, conditions=[(space, "mode", 1)], scalar_types={"a": np.float64})
     np.testing.assert_array_equal(jit(X, np.float64(2)), 3 * X)
     assert jit(X, 2.0)[0] == "miss"
     space["Y"] = X * 2

@@ -29,7 +29,8 @@ class CLibrary : public testing::Test {
         runtime_ = tests::read_file(TW_C_RUNTIME);
     }
     void TearDown() override {
-        if (!folder_.empty()) EXPECT_EQ(std::system(("rm -r " + folder_).c_str()), 0);
+        if (folder_.empty()) return;
+        EXPECT_EQ(std::system(("rm -r " + folder_).c_str()), 0);
     }
     void write(const std::string& name, const std::string& text) {
         std::ofstream(folder_ + "/" + name) << text;
