@@ -117,7 +117,7 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "endless": (
         "trace_refused.py",
         "endless",
-        "loops: more than 20000 operations were traced; a program that is unrolled this far does not compile "
+        "loops: more than 2000 operations were traced; a program that is unrolled this far does not compile "
         "in useful time. Write the loop with array operations, or leave it out of the compiled function.",
     ),
     "write_argument": (

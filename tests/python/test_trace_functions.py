@@ -510,11 +510,12 @@ def test_kmeans_is_traced_within_20_ms() -> None:
 
     x, m = np.ones((1000, 2)), np.ones((2, 2))
     trace(kmeans, (x, m))
+    # CPU time: other work on the machine does not count.
     times = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         trace(kmeans, (x, m))
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     assert min(times) < 0.02
 
 

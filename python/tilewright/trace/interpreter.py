@@ -24,9 +24,10 @@ from .expressions import Expressions
 from .graph import PLAIN_OPERATIONS
 from .scalars import SymInt, SymScalar
 from .source import FunctionNode
-from .tracer import MAX_UNROLLED_TRIPS, MAX_VALUES, Tracer
+from .tracer import MAX_UNROLLED_TRIPS, Tracer
 
 MAX_DEPTH = 32
+MAX_STATEMENTS = 200_000
 
 
 class _Break(Exception):
@@ -235,7 +236,7 @@ class Interpreter(Expressions, Calls):
 
     def execute(self, node: ast.stmt) -> None:
         self.steps += 1
-        if self.steps > MAX_VALUES * 10:
+        if self.steps > MAX_STATEMENTS:
             raise self.error(node, "loops: more than 200,000 statements were interpreted",
                              "a loop that is unrolled this far does not compile in useful time",
                              "Write it with array operations, or leave it out of the compiled function.")  # fmt: skip

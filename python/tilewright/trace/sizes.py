@@ -6,6 +6,7 @@ A `Size` is immutable and normal: two expressions that are equal as polynomials 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TypeAlias
 
 Atom: TypeAlias = "str | tuple[str, Size, Size]"
@@ -33,16 +34,16 @@ class Size:
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
         kept = {monomial: coefficient for monomial, coefficient in terms.items() if coefficient}
-        self.terms: dict[Monomial, int] = dict(
-            sorted(kept.items(), key=lambda term: (-len(term[0]), [_atom_text(a) for a in term[0]]))
-        )
+        if len(kept) > 1:
+            kept = dict(sorted(kept.items(), key=lambda term: (-len(term[0]), [_atom_text(a) for a in term[0]])))
+        self.terms: dict[Monomial, int] = kept
         self._text: str | None = None
 
     # -- making ---------------------------------------------------------------------------------
 
     @staticmethod
     def constant(value: int) -> Size:
-        return Size({(): int(value)})
+        return _constant(int(value))
 
     @staticmethod
     def symbol(name: str) -> Size:
@@ -133,6 +134,10 @@ class Size:
 
     def __add__(self, other: Size | int) -> Size:
         other = Size.of(other)
+        if not other.terms:
+            return self
+        if self.is_constant and other.is_constant:
+            return _constant(self.constant_part + other.constant_part)
         terms = dict(self.terms)
         for monomial, coefficient in other.terms.items():
             terms[monomial] = terms.get(monomial, 0) + coefficient
@@ -227,6 +232,11 @@ class Size:
                 product = product * _substitute_atom(atom, mapping)
             total = total + product
         return total
+
+
+@lru_cache(maxsize=4096)
+def _constant(value: int) -> Size:
+    return Size({(): value})
 
 
 def _evaluate_atom(atom: Atom, environment: Mapping[str, int]) -> int:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,10 @@ from ..errors import TraceError
 from .graph import Value
 from .sizes import Atom, Size
 
+_COMPARE = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
 _NUMPY_FOLDER = os.path.dirname(np.__file__) + os.sep
-MAX_VALUES = 20_000
+# Beyond this, compiling takes minutes: loops that are unrolled too far.
+MAX_VALUES = 2_000
 MAX_UNROLLED_TRIPS = 64
 
 
@@ -88,6 +91,9 @@ class Tracer:
         self.composites: list[str] = []
         # (file, function, line) of each user frame being interpreted; empty when traced by the protocols alone.
         self.frames: list[list[Any]] = []
+        self._bounds: dict[Any, int] = {}
+        self._bounds_guards = 0
+        self._bounds_substitutions = 0
         self.last_frame: list[Any] = [file, function_name, 0]
         self.cache: dict[Any, Any] = {}
 
@@ -218,12 +224,8 @@ class Tracer:
                 return True
             if negative is not None and negative > 0:
                 return False
-            for guard in self.guards:
-                if guard.operator == ">=":
-                    margin = difference - self.resolve(guard.left - guard.right)
-                    if margin.is_constant and margin.constant_part >= 0:
-                        return True
-            return None
+            guarded = self._guarded_bounds().get(_without_constant(difference))
+            return True if guarded is not None and difference.constant_part >= guarded else None
         if (bound is not None and bound > 0) or (negative is not None and negative > 0):
             return operator == "!="
         for guard in self.guards:
@@ -232,6 +234,19 @@ class Tracer:
                 if known in (difference, -difference):
                     return operator == "!="
         return None
+
+    def _guarded_bounds(self) -> dict[Any, int]:
+        """For each `terms + constant >= 0` of the guards: terms -> the least constant. Rebuilt where symbols changed."""
+        if self._bounds_substitutions != len(self.substitutions):
+            self._bounds, self._bounds_guards = {}, 0
+            self._bounds_substitutions = len(self.substitutions)
+        for guard in self.guards[self._bounds_guards :]:
+            if guard.operator == ">=":
+                size = self.resolve(guard.left - guard.right)
+                terms, constant = _without_constant(size), size.constant_part
+                self._bounds[terms] = min(constant, self._bounds.get(terms, constant))
+        self._bounds_guards = len(self.guards)
+        return self._bounds
 
     def _record(self, operator: str, difference: Size, message: str) -> None:
         left = Size({m: c for m, c in difference.terms.items() if c > 0 and m})
@@ -252,6 +267,8 @@ class Tracer:
     def decide(self, operator: str, left: Size | int, right: Size | int, message: str = "") -> bool:
         """Whether `left operator right` in the recorded call; a guard is kept, so that it is so in every call."""
         a, b = self.resolve(Size.of(left)), self.resolve(Size.of(right))
+        if a.is_constant and b.is_constant:
+            return bool(_COMPARE[operator](a.constant_part, b.constant_part))
         if operator in ("<", "<=", ">", ">="):
             difference = {"<": b - a - 1, "<=": b - a, ">": a - b - 1, ">=": a - b}[operator]
             known = self._known(">=", difference)
@@ -335,3 +352,7 @@ class Tracer:
 
     def same_extent(self, left: Size, right: Size, message: str = "") -> bool:
         return self.decide("==", left, right, message)
+
+
+def _without_constant(size: Size) -> frozenset[Any]:
+    return frozenset((monomial, coefficient) for monomial, coefficient in size.terms.items() if monomial)
