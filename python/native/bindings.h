@@ -7,6 +7,7 @@ namespace tilewright::native {
 
 void bind_errors(pybind11::module_& module);
 void bind_compile(pybind11::module_& module);
+void bind_library(pybind11::module_& module);
 void bind_tune(pybind11::module_& module);
 void bind_store(pybind11::module_& module);
 

@@ -7,6 +7,7 @@ PYBIND11_MODULE(_native, module) {
     module.doc() = "Translation, schedules, code generation, search and store. Importing it loads Halide.";
     tilewright::native::bind_errors(module);
     tilewright::native::bind_compile(module);
+    tilewright::native::bind_library(module);
     tilewright::native::bind_tune(module);
     tilewright::native::bind_store(module);
 }

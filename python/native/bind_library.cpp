@@ -1,0 +1,49 @@
+// python/native/bind_library.cpp: the C library of an exported module.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "dsl/base/error.h"
+#include "dsl/runtime/static_library.h"
+#include "python/native/bindings.h"
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace tilewright::native {
+namespace {
+
+std::string read_file(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) throw ExportError(path + ": cannot be read. It is part of the installation: install tilewright again.");
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// The prebuilt runtime that C programs link lies beside this module.
+std::string runtime_archive_path() {
+    py::object file = py::module_::import("tilewright._native").attr("__file__");
+    const std::string path = file.cast<std::string>();
+    return path.substr(0, path.rfind('/') + 1) + "lib/libtilewright_c_runtime.a";
+}
+
+void write_static_library(const std::string& folder, const std::string& name, const std::string& plan_text,
+                          const std::map<std::string, py::bytes>& objects) {
+    std::map<std::string, std::string_view> views;
+    for (const auto& [object, bytes] : objects) views[object] = static_cast<std::string_view>(bytes);
+    const std::vector<runtime::CFunction> functions{{name, plan_text}};
+    runtime::write_static_library(folder + "/libkernels.a", read_file(runtime_archive_path()), functions, views);
+    std::ofstream header(folder + "/kernels.h", std::ios::binary);
+    header << runtime::c_header(functions);
+    if (!header.flush()) throw ExportError(folder + "/kernels.h: cannot be written. Is the disk full?");
+}
+
+} // namespace
+
+void bind_library(py::module_& module) {
+    module.def("write_static_library", &write_static_library, "folder"_a, "name"_a, "plan_text"_a, "objects"_a,
+               "Writes kernels.h and libkernels.a, which C programs link with -lpthread -ldl -lm. Raises ExportError.");
+}
+
+} // namespace tilewright::native
