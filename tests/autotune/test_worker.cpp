@@ -131,10 +131,10 @@ TEST_F(WorkerTest, EveryFaultCostsOneCandidateAndSaysWhatHappened) {
     };
     const Case cases[] = {
         {"abort_build", OutcomeKind::build_failed, "SIGABRT"},
-        {"hang_build", OutcomeKind::build_timed_out, "no answer within 3.0 s"},
+        {"hang_build", OutcomeKind::build_timed_out, "no answer within 6.0 s"},
         {"memory_build", OutcomeKind::build_failed, "memory"},
         {"crash", OutcomeKind::run_crashed, "SIGSEGV"},
-        {"hang", OutcomeKind::run_timed_out, "no answer within 2.0 s"},
+        {"hang", OutcomeKind::run_timed_out, "no answer within 4.0 s"},
         {"memory", OutcomeKind::run_crashed, "out of memory"},
         {"write_behind", OutcomeKind::run_crashed, "SIGSEGV (wild memory access)"},
         {"write_before", OutcomeKind::run_crashed, "SIGSEGV (wild memory access)"},
@@ -142,9 +142,9 @@ TEST_F(WorkerTest, EveryFaultCostsOneCandidateAndSaysWhatHappened) {
         {"wrong_tail", OutcomeKind::wrong_answer, "argmin[4096] is "},
         {"wrong_special", OutcomeKind::wrong_answer, "(data set special)"},
     };
-    job.build_limit_s = 3;
-    job.run_limit_s = 2;
-    job.memory_limit_bytes = std::int64_t{3} << 30;
+    job.build_limit_s = 6;
+    job.run_limit_s = 4;
+    job.memory_limit_bytes = std::int64_t{1} << 30;
     dsl::Schedule healthy;
     {
         ProcessWorkbench bench(job);
@@ -247,7 +247,7 @@ TEST_F(WorkerTest, AWholeSearchEndsWithARightBestWhateverItsCandidatesDo) {
     set_faults(faults);
     job.db = folder + "/store.db";
     job.budget_s = 20;
-    job.memory_limit_bytes = std::int64_t{3} << 30;
+    job.memory_limit_bytes = std::int64_t{1} << 30;
     const nlohmann::json result = native::tune_job(print_job(job), {}, nullptr);
     ASSERT_TRUE(result["found"].get<bool>()) << result.dump(1);
     const std::string digest = result["digest"];

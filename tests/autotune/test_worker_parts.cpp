@@ -1,12 +1,17 @@
 // tests/autotune/test_worker_parts.cpp: guard pages that kill, comparisons that see one element of twenty million.
 #include <cmath>
+#include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
 #include <vector>
 
+#include "kmeans_job.h"
 #include "python/native/worker/compare.h"
+#include "python/native/worker/data_sets.h"
 #include "python/native/worker/guarded_memory.h"
+#include "python/native/worker/planted_specials.h"
 
 namespace tilewright::native {
 namespace {
@@ -30,6 +35,46 @@ TEST(GuardedMemoryDeathTest, KillsOnAnyTouchOutside) {
     }
     GuardedMemory empty(0);
     EXPECT_EQ(empty.bytes(), 0u);
+}
+
+TEST(PlantedSpecials, ShowThemselvesAndLeaveNoTrace) {
+    std::vector<double> values(1000);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<double>(i);
+    std::string file = ::testing::TempDir() + "tw-planted";
+    autotune::testing::write_file(file, values);
+    autotune::Job job;
+    autotune::JobDataSet set;
+    autotune::JobArgument x;
+    x.name = "X";
+    x.dtype = "float64";
+    x.shape = {20, 50};
+    x.strides_bytes = {-400, 8};
+    x.offset_bytes = 19 * 400;
+    x.file = file;
+    set.arguments = {x};
+    job.datasets = {set};
+    std::vector<DataSet> sets = load_data_sets(job);
+    const char* first = static_cast<const char*>(sets[0].arguments[0].array.data) - 19 * 400;
+    EXPECT_EQ(std::memcmp(first, values.data(), 8000), 0);
+    {
+        const PlantedSpecials specials(sets[0]);
+        EXPECT_TRUE(specials.any());
+        std::vector<double> now(1000);
+        std::memcpy(now.data(), first, 8000);
+        EXPECT_TRUE(std::isnan(now[19 * 50])) << "index 0 of a reversed axis is the last row";
+        int nans = 0, infinite = 0, same = 0;
+        for (std::size_t i = 0; i < now.size(); ++i) {
+            nans += std::isnan(now[i]);
+            infinite += std::isinf(now[i]);
+            same += now[i] == values[i];
+        }
+        EXPECT_GT(nans, 5);
+        EXPECT_GT(infinite, 5);
+        EXPECT_GT(same, 700);
+    }
+    EXPECT_EQ(std::memcmp(first, values.data(), 8000), 0);
+    std::remove(file.c_str());
 }
 
 TEST(Compare, SeesOneElementOfTwentyMillion) {

@@ -43,6 +43,8 @@ class Bench {
         /// NumPy's answer has the very same bits.
         std::vector<std::vector<GuardedMemory>> results;
         std::vector<bool> served;
+        /// Of the recorded call with special values planted in it; empty where nothing can be planted.
+        std::vector<GuardedMemory> planted;
         unsigned last_use = 0;
     };
 
@@ -55,12 +57,14 @@ class Bench {
                                                         const DataSet& set);
     const void* reference_data(const Reference& reference, std::size_t set, std::size_t result) const;
     bool recorded_fits(const Candidate& candidate);
+    std::optional<autotune::Outcome> verify_planted(const Candidate& candidate, const Reference& reference);
     void forget_old_references();
 
     const autotune::Job& job_;
     Candidates& candidates_;
     autotune::WorkerStatus* status_;
     bool loaded_ = false;
+    bool planted_ = false; ///< the recorded call holds special values right now
     std::vector<DataSet> sets_;
     std::map<Variant, Reference> references_;
     unsigned uses_ = 0;

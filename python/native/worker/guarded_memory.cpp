@@ -61,4 +61,8 @@ void GuardedMemory::make_read_only() {
     if (mapping_ != nullptr) mprotect(first_, usable_, PROT_READ);
 }
 
+void GuardedMemory::make_writable() {
+    if (mapping_ != nullptr) mprotect(first_, usable_, PROT_READ | PROT_WRITE);
+}
+
 } // namespace tilewright::native

@@ -26,6 +26,7 @@ class GuardedMemory {
     char* before_guard(std::size_t alignment) const;
     /// From now on the block may only be read.
     void make_read_only();
+    void make_writable();
 
   private:
     void* mapping_ = nullptr;
