@@ -281,6 +281,9 @@ std::optional<Outcome> Bench::verify(const std::string& id) {
             return Outcome{OutcomeKind::illegal, "it does not serve the recorded call: it needs " +
                                                      candidate.executable->requirements_text()};
         }
+        // Some 500 of its elements are special then; all others are the recorded ones, so one run shows both.
+        if (set.recorded && unserved && !reference.planted.empty() && job_.contract != "fast")
+            return verify_planted(candidate, reference);
         poison(set, candidate, Place::before_guard);
         if (auto failed = run(candidate, call, set, false)) return failed;
         if (!reference.served[s] || job_.contract == "fast") {
@@ -308,15 +311,15 @@ std::optional<Outcome> Bench::verify(const std::string& id) {
         const Call again = make_ready(candidate, set, Place::behind_guard);
         if (auto failed = run(candidate, again, set, false)) return failed;
     }
-    return unserved && job_.contract != "fast" ? verify_planted(candidate, reference) : std::nullopt;
+    return std::nullopt;
 }
 
 std::optional<Outcome> Bench::verify_planted(const Candidate& candidate, const Reference& reference) {
-    if (reference.planted.empty()) return std::nullopt;
     DataSet& set = sets_.front();
     const PlantedSpecials specials(set);
     planted_ = true;
     const Call call = make_ready(candidate, set, Place::before_guard);
+    poison(set, candidate, Place::before_guard);
     const auto failed = run(candidate, call, set, false);
     planted_ = false;
     if (failed) return failed;
