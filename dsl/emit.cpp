@@ -17,9 +17,7 @@
 #include "dsl/halide_target.h"
 #include "dsl/isa.h"
 #include "dsl/object_symbols.h"
-#include "dsl/passes/rare_path.h"
-#include "dsl/passes/scalar_predicates.h"
-#include "dsl/passes/unaligned_outputs.h"
+#include "dsl/passes/passes.h"
 
 namespace tilewright::dsl {
 
@@ -153,9 +151,7 @@ std::string with_our_names(std::string message, const AlgorithmImpl& algorithm) 
 EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, const EmitOptions& options) {
     const Target target = halide_target(options.isa, options.contract != "fast");
     Halide::Pipeline pipeline(kernel.outputs);
-    add_scalar_predicates_pass(pipeline);
-    add_rare_path_pass(pipeline);
-    add_unaligned_outputs_pass(pipeline);
+    add_passes(pipeline);
     verify_claims(pipeline, kernel, schedule, target);
     const Halide::Module module =
         pipeline.compile_to_module(kernel.arguments, kernel.name, target, Halide::LinkageType::ExternalPlusArgv);

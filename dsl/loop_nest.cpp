@@ -197,13 +197,6 @@ std::string LoopNest::extent_text(int loop) const {
     return "";
 }
 
-bool LoopNest::covered_by_shift(int loop) const {
-    for (int at = loop; at >= 0 && loops[at].origin == Loop::Origin::outer; at = loops[at].parent) {
-        if (loops[loops[at].parent].tail == Tail::shift_inwards) return true;
-    }
-    return false;
-}
-
 bool LoopNest::from_inner(int loop) const {
     const Loop& node = loops[loop];
     if (node.origin == Loop::Origin::base) return false;

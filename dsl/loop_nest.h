@@ -77,8 +77,6 @@ class LoopNest {
                                      const std::function<std::optional<std::int64_t>(const Loop&)>& base) const;
     /// The size expression of a loop's extent; empty where a base has none.
     std::string extent_text(int loop) const;
-    /// Whether rounding up an outer loop is harmless because a split with shift_inwards below it clamps the index.
-    bool covered_by_shift(int loop) const;
     /// Whether `loop` comes from the inner part of a split.
     bool from_inner(int loop) const;
     bool from_predicated(int loop) const;

@@ -19,7 +19,7 @@ Tail choose_tail(const CheckContext& context, int loop, std::int64_t factor) {
     }
     const auto extent = nest.extent(loop);
     if (extent && (*extent % factor == 0 || *extent < factor)) return Tail::guard_with_if;
-    return nest.covered_by_shift(loop) ? Tail::round_up : Tail::shift_inwards;
+    return Tail::shift_inwards;
 }
 
 bool blends(Tail tail) { return tail == Tail::shift_inwards_and_blend || tail == Tail::round_up_and_blend; }
@@ -59,7 +59,6 @@ bool tail_is_safe(CheckContext& context, int loop, std::int64_t factor, Tail tai
             }
         }
     }
-    if (tail == Tail::round_up && nest.covered_by_shift(loop)) return true;
     const std::string extent = nest.extent_text(loop);
     // A constant extent of a stage inside the kernel only bounds the region that is computed, but inner parts are exact.
     const bool exact = context.stage.output || inner;

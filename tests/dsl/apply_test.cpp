@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <limits>
 
 #include "algorithms.h"
 #include "dsl/base/error.h"
@@ -87,6 +88,42 @@ std::vector<unsigned char> run(const Case& test, const LoadedKernel& kernel, con
     return {out.begin(), out.begin() + out.byte_count()};
 }
 
+/// What each algorithm means, in plain loops; the same arithmetic in the same order, so the same bits.
+std::vector<unsigned char> plain(const Case& test, const Sizes& sizes) {
+    const int rows = sizes[0];
+    const int columns = sizes[1];
+    auto value = [&](int i, int j) { return static_cast<int>((static_cast<std::size_t>(i) * columns + j) * 7919 + 13) % 1009 - 500; };
+    std::vector<unsigned char> bytes;
+    auto put = [&](auto number) {
+        const auto* begin = reinterpret_cast<const unsigned char*>(&number);
+        bytes.insert(bytes.end(), begin, begin + sizeof(number));
+    };
+    const std::string name = test.name;
+    for (int i = 0; i < rows; ++i) {
+        float sum = 0;
+        std::int32_t total = 0;
+        float best = std::numeric_limits<float>::infinity();
+        std::int64_t first = 0;
+        for (int j = 0; j < columns; ++j) {
+            const float single = static_cast<float>(value(i, j)) / 7.0F;
+            const double twice = value(i, j) / 7.0 + 1;
+            if (name == "pointwise") put(single * 2.0F + static_cast<float>(j) * 0.3F * 2.0F);
+            if (name == "chain") put(twice * twice - twice);
+            sum += single;
+            total += value(i, j);
+            if (single < best) {
+                best = single;
+                first = j;
+            }
+        }
+        if (name == "row_sums") put(sum * 2.0F);
+        if (name == "row_sums_int") put(total * 2);
+        if (name == "row_argmin") put(first);
+        if (name == "output_update") put(total);
+    }
+    return bytes;
+}
+
 bool allowed(const EmittedKernel& kernel, const Sizes& sizes) {
     for (const std::string& condition : kernel.requires_) {
         const auto holds = evaluate(parse_size_text(condition), [&](const Expression& part) -> std::optional<std::int64_t> {
@@ -129,6 +166,21 @@ int schedules_per_case() {
     const char* text = std::getenv("TW_RANDOM_SCHEDULES");
     return text ? std::atoi(text) : 40;
 }
+
+class UnscheduledCode : public ::testing::TestWithParam<int> {};
+
+TEST_P(UnscheduledCode, MeansWhatThePlainLoopsMean) {
+    const Case& test = cases()[GetParam()];
+    for (bool guards : {false, true}) {
+        const LoadedKernel kernel(build(test, schedule(""), guards));
+        for (const Sizes& sizes : all_sizes()) {
+            EXPECT_EQ(run(test, kernel, sizes), plain(test, sizes)) << sizes[0] << " x " << sizes[1];
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, UnscheduledCode, ::testing::Range(0, static_cast<int>(6)),
+                         [](const auto& info) { return cases()[info.param].name; });
 
 class RandomSchedules : public ::testing::TestWithParam<int> {};
 
@@ -182,7 +234,8 @@ TEST(Apply, OutputTailsLeaveConditionsAndGuardedVersionsNone) {
     auto conditions = [&](const std::string& body) { return build(test, schedule(body), false).requires_; };
     EXPECT_EQ(conditions(""), Texts{});
     EXPECT_EQ(conditions("out.split(i, io, ii, 65536)\n"), Texts{"X.0 >= 65536"});
-    EXPECT_EQ(conditions("out.split(i, io, ii, 4).split(io, ioo, ioi, 3)\n"), Texts{"X.0 >= 4"});
+    EXPECT_EQ(conditions("out.split(i, io, ii, 4).split(io, ioo, ioi, 3)\n"),
+              (Texts{"(X.0 + 3) // 4 >= 3", "X.0 >= 4"}));
     EXPECT_EQ(conditions("out.split(i, io, ii, 4, guard_with_if).split(io, ioo, ioi, 3, shift_inwards)\n"),
               Texts{"(X.0 + 3) // 4 >= 3"});
     EXPECT_EQ(conditions("out.split(i, io, ii, 64).vectorize(ii, 8)\n"), Texts{"X.0 >= 64"});

@@ -44,7 +44,7 @@ class Draw {
         case 12:
         case 13:
         case 14: return name + "." + place(model) + "(" + place_loop(model, name) + ")";
-        case 15: return target + ".partition(" + loop + ", " + any(std::vector<std::string>{"always", "never", "auto"}) + ")";
+        case 15: return target + ".partition(" + loop + ", " + any(std::vector<std::string>{"never", "auto"}) + ")";
         case 16: return specialization(target, loop);
         case 17: return which == 0 ? line(so_far)
                                    : target + ".split(" + loop + ", " + fresh() + ", f" + std::to_string(++fresh_) +
