@@ -38,7 +38,7 @@ Halide::Buffer<> buffer_of(Buffers& buffers, const std::string& name, Halide::Ty
         stride *= array.shape[static_cast<std::size_t>(axis)];
     }
     char* data = array.bytes.data();
-    if (lies != Layout::c && array.count() > 0 && rank > 0) {
+    if (lies != Layout::c && rank > 0) {
         std::vector<std::int64_t> other(array.shape.size());
         std::int64_t step = lies == Layout::any ? 3 : 1;
         for (int axis = 0; axis < rank; ++axis) {
@@ -51,7 +51,7 @@ Halide::Buffer<> buffer_of(Buffers& buffers, const std::string& name, Halide::Ty
         std::int64_t origin = 0;
         if (lies == Layout::any) {
             other[0] = -other[0];
-            origin = -other[0] * (array.shape[0] - 1);
+            origin = array.count() > 0 ? -other[0] * (array.shape[0] - 1) : 0;
         }
         for (std::int64_t k = 0; k < array.count(); ++k) {
             std::int64_t rest = k;
@@ -101,7 +101,8 @@ void vectorize_all(dsl::Algorithm& algorithm) {
         dsl::StageImpl& stage = impl.stages.at(info.name);
         if (!info.output) stage.func.compute_root();
         std::vector<Halide::Var> arguments = stage.func.args();
-        if (arguments.empty()) continue;
+        // The tree over the lanes is one large expression, which takes seconds to compile as a vector of blocks.
+        if (arguments.empty() || info.part == "block") continue;
         stage.func.vectorize(arguments[0], 8, Halide::TailStrategy::GuardWithIf);
         for (int k = 0; k < stage.func.num_update_definitions(); ++k)
             stage.func.update(k).vectorize(arguments[0], 4, Halide::TailStrategy::GuardWithIf);
@@ -120,7 +121,14 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
     }
     if (filled.translate.sizes_here.empty()) filled.translate.sizes_here = sizes;
     dsl::Algorithm algorithm = translate(program, filled.translate);
-    if (options.schedule) options.schedule(algorithm);  // one schedule a process, besides none
+    if (options.schedule) {
+        options.schedule(algorithm);  // one schedule a process, besides the plain one
+    } else {
+        // Unscheduled reductions would be computed again for each element that reads them.
+        for (const dsl::StageInfo& info : algorithm.info().stages) {
+            if (!info.inlinable && !info.output) algorithm.impl().stages.at(info.name).func.compute_root();
+        }
+    }
     dsl::AlgorithmImpl& impl = algorithm.impl();
     Halide::Target target = Halide::get_jit_target_from_environment().with_feature(Halide::Target::StrictFloat);
 

@@ -37,7 +37,7 @@ template <class T> Array array_of(const std::string& dtype, std::vector<std::int
 
 struct RunOptions {
     TranslateOptions translate;
-    /// Schedules the Funcs before compilation; none is Halide's default (all inline or at root).
+    /// Schedules the Funcs before compilation; none: reductions at root, all else inline.
     std::function<void(dsl::Algorithm&)> schedule;
 };
 
