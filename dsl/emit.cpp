@@ -148,13 +148,38 @@ std::string with_our_names(std::string message, const AlgorithmImpl& algorithm) 
     return message;
 }
 
+/// Bodies of parallel loops are functions named after Funcs, with numbers that count names in the process; the same
+/// input has to give the same bytes.
+void number_loop_functions(Halide::Module& module, const std::string& kernel) {
+    class Rename : public Halide::Internal::IRMutator {
+      public:
+        std::map<std::string, std::string> names;
+
+      private:
+        using Halide::Internal::IRMutator::visit;
+        Halide::Expr visit(const Halide::Internal::Variable* op) override {
+            const auto found = names.find(op->name);
+            return found == names.end() ? Halide::Expr(op) : Halide::Internal::Variable::make(op->type, found->second);
+        }
+    } rename;
+    int count = 0;
+    for (auto& function : module.functions()) {
+        if (function.linkage != Halide::LinkageType::Internal) continue;
+        const std::string name = kernel + "_loop" + std::to_string(count++);
+        rename.names["::" + function.name] = "::" + name;
+        function.name = name;
+    }
+    for (auto& function : module.functions()) function.body = rename.mutate(function.body);
+}
+
 EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, const EmitOptions& options) {
     const Target target = halide_target(options.isa, options.contract != "fast");
     Halide::Pipeline pipeline(kernel.outputs);
     add_passes(pipeline);
     verify_claims(pipeline, kernel, schedule, target);
-    const Halide::Module module =
+    Halide::Module module =
         pipeline.compile_to_module(kernel.arguments, kernel.name, target, Halide::LinkageType::ExternalPlusArgv);
+    number_loop_functions(module, kernel.name);
     for (const auto& function : module.functions()) {
         FindAllocations allocations;
         function.body.accept(&allocations);

@@ -4,16 +4,14 @@
 #include "Halide.h"
 #include "dsl/passes/rare_path.h"
 #include "dsl/passes/scalar_predicates.h"
-#include "dsl/passes/tuple_updates.h"
 #include "dsl/passes/unaligned_outputs.h"
 
 namespace tilewright::dsl {
 
 /// For emit() and for code that runs stages through Halide's JIT: call it once, after all directives were applied.
 inline void add_passes(Halide::Pipeline& pipeline) {
-    protect_tuple_updates(pipeline);
     add_scalar_predicates_pass(pipeline);
-    add_rare_path_pass(pipeline);
+    add_rare_path_pass(pipeline);  // and protect_tuple_updates
     add_unaligned_outputs_pass(pipeline);
 }
 

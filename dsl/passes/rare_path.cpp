@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "dsl/passes/tuple_updates.h"
+
 namespace tilewright::dsl {
 namespace {
 
@@ -307,6 +309,7 @@ Stmt lower_rare_paths(const Stmt& statement) {
 }
 
 void add_rare_path_pass(Pipeline& pipeline) {
+    protect_tuple_updates(pipeline);
     auto* pass = new RarePathPass;
     pipeline.add_custom_lowering_pass(pass, [pass] { delete pass; });
 }

@@ -22,8 +22,9 @@ inline Halide::Expr rare(Halide::Expr condition, Halide::Expr slow, Halide::Expr
 /// a plain select where no branch can stand (loop bounds, atomics).
 Halide::Internal::Stmt lower_rare_paths(const Halide::Internal::Stmt& statement);
 
-/// Makes a pipeline run lower_rare_paths at the end of its lowering. emit() does so for every kernel; code that uses
-/// Halide's JIT on stages with markers has to call it itself.
+/// Makes a pipeline run lower_rare_paths at the end of its lowering, and keeps its Tuple updates simultaneous
+/// (passes/tuple_updates.h), which code that uses Halide's JIT under strict_float needs as well. emit() uses
+/// add_passes() of passes/passes.h, which includes this.
 void add_rare_path_pass(Halide::Pipeline& pipeline);
 
 }  // namespace tilewright::dsl

@@ -105,7 +105,7 @@ std::string message(const std::function<Algorithm()>& make, const std::string& b
 
 TEST(Emit, RefusesStacksThatWouldOverflow) {
     const std::string body = "a.compute_at(c, i).store_in(stack).bound(j, 0, 65536)\n";
-    EXPECT_EQ(message(chain, body), "chain_k0: a: 524288 bytes on the stack, more than 262144. Use store_in(heap).");
+    EXPECT_EQ(message(chain, body), "a: 524288 bytes on the stack, more than 262144. Use store_in(heap).");
     const Emitted heap = build(chain(), "a.compute_at(c, i).bound(j, 0, 65536)\n");
     EXPECT_TRUE(undefined_symbols(heap.kernels[0].object).count("halide_malloc"));
 }
