@@ -194,6 +194,7 @@ struct Store::Impl {
 
     void open();
     void migrate();
+    void use_write_ahead_log() const;
     int pragma(const char* sql) const {
         Statement query(db, path, sql);
         return query.step() ? static_cast<int>(query.integer(0)) : 0;
@@ -288,6 +289,19 @@ void Store::Impl::open() {
         throw StoreError("store " + path + ": " + std::strerror(errno) + ".", advice(SQLITE_CANTOPEN));
 }
 
+/// The change of journal needs the file alone for a moment and does not wait for it by itself.
+void Store::Impl::use_write_ahead_log() const {
+    const auto start = std::chrono::steady_clock::now();
+    for (;;) {
+        const int code = sqlite3_exec(db, "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr);
+        if (code == SQLITE_OK) return;
+        const bool busy = (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
+        if (!busy || std::chrono::steady_clock::now() - start > std::chrono::milliseconds(busy_timeout_ms))
+            fail(path, code, "it could not be made", sqlite3_errmsg(db));
+        ::usleep(2000);
+    }
+}
+
 void Store::Impl::migrate() {
     auto refuse_foreign = [&] {
         const int application = pragma("PRAGMA application_id");
@@ -302,7 +316,16 @@ void Store::Impl::migrate() {
                              "Use the newer release, or give another file with --db.");
         return version;
     };
-    const int version = refuse_foreign();
+    // One snapshot: another process may be making the store right now, between one look and the next.
+    execute("BEGIN", "it could not be read");
+    int version = 0;
+    try {
+        version = refuse_foreign();
+        execute("COMMIT", "it could not be read");
+    } catch (...) {
+        sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr);
+        throw;
+    }
     if (read_only) {
         if (version < store_version())
             throw StoreError("store " + path + ": it has the old layout " + std::to_string(version) +
@@ -311,7 +334,7 @@ void Store::Impl::migrate() {
         return;
     }
     if (version < store_version()) {
-        execute("PRAGMA journal_mode = WAL", "it could not be made");
+        use_write_ahead_log();
         execute("BEGIN IMMEDIATE", "it could not be locked for writing");
         try {
             // Another process may have done it between the first look and the lock.
