@@ -1,5 +1,6 @@
-// autotune/space/default_space.cpp: the search's whole choice for an algorithm. The rules run in the order of this file:
-// stages from the results backwards: inline, inside a reader's reduction, inside the root's loops, or a nest of its own.
+// autotune/space/default_space.cpp: the search's whole choice for an algorithm. The rules run in the order of this
+// file: stages from the results backwards: inline, inside a reader's reduction, inside the root's loops, or a nest of
+// its own.
 #include "autotune/space/default_space.h"
 
 #include <algorithm>
@@ -19,13 +20,17 @@ constexpr std::int64_t kUnrollExtent = 8;
 
 class SpaceBuilder {
   public:
-    SpaceBuilder(const dsl::AlgorithmInfo& info, const Machine& machine) : info_(info), machine_(machine), graph_(info) {}
+    SpaceBuilder(const dsl::AlgorithmInfo& info, const Machine& machine)
+        : info_(info), machine_(machine), graph_(info) {}
 
     dsl::Schedule build() {
-        for (auto stage = info_.stages.rbegin(); stage != info_.stages.rend(); ++stage) place(*stage);
+        for (auto stage = info_.stages.rbegin(); stage != info_.stages.rend(); ++stage)
+            place(*stage);
         std::string text = "tilewright-space 1\nspace " + info_.function + " for " + machine_.isa + "\n";
-        for (const auto& [name, option] : info_.variant) text += "variant " + name + " = " + option + "\n";
-        for (const std::string& line : lines_) text += line + "\n";
+        for (const auto& [name, option] : info_.variant)
+            text += "variant " + name + " = " + option + "\n";
+        for (const std::string& line : lines_)
+            text += line + "\n";
         return dsl::parse_schedule(text, "<default space>");
     }
 
@@ -41,7 +46,8 @@ class SpaceBuilder {
             plans_[stage.name] = plan;
             return offer_storage(stage, plan);
         }
-        if (reducer && plan.root && plans_.at(reducer->name).placement == Placement::attached && vector_granular(*reducer)) {
+        if (reducer && plan.root && plans_.at(reducer->name).placement == Placement::attached &&
+            vector_granular(*reducer)) {
             plan.placement = Placement::attached;
             plan.attach_stage = reducer->name;
             plan.attach_loop = reducing_loop;
@@ -66,7 +72,9 @@ class SpaceBuilder {
         plan.attach_stage = plan.root->name;
         plan.attach_loop = loop;
         plans_[stage.name] = plan;
-        emit_attached(stage, plan, stage.inlinable ? std::vector<std::string>{stage.name + ".inline()"} : std::vector<std::string>{});
+        emit_attached(stage, plan,
+                      stage.inlinable ? std::vector<std::string>{stage.name + ".inline()"}
+                                      : std::vector<std::string>{});
     }
 
     bool inline_by_default(const dsl::StageInfo& stage) const {
@@ -78,7 +86,8 @@ class SpaceBuilder {
         return uses.size() == 1;
     }
 
-    /// Whether `use` reads one element of `stage` more than once: its reader runs over a loop that does not move the read.
+    /// Whether `use` reads one element of `stage` more than once: its reader runs over a loop that does not move the
+    /// read.
     static bool repeats(const dsl::StageInfo&, const Use& use) { return use.read->broadcast; }
 
     /// How many of the root's axes, from the outside, are fixed where this stage may be computed.
@@ -87,10 +96,12 @@ class SpaceBuilder {
         std::size_t depth = 0;
         for (; depth < root.axes.size(); ++depth) {
             bool followed = false;
-            for (const auto& [own, loop] : plan.to_root) followed = followed || loop == root.axes[depth];
+            for (const auto& [own, loop] : plan.to_root)
+                followed = followed || loop == root.axes[depth];
             if (!followed) break;
         }
-        while (depth > 0 && root.attach_at[depth].empty()) --depth;
+        while (depth > 0 && root.attach_at[depth].empty())
+            --depth;
         return depth;
     }
 
@@ -99,7 +110,8 @@ class SpaceBuilder {
         const StagePlan& plan = plans_.at(stage.name);
         if (!plan.root) return false;
         const RootLoops& root = roots_.at(plan.root->name);
-        return !root.vector_axis.empty() && plan.attach_stage == plan.root->name && plan.attach_loop == root.attach_at.back();
+        return !root.vector_axis.empty() && plan.attach_stage == plan.root->name &&
+               plan.attach_loop == root.attach_at.back();
     }
 
     /// The innermost loop of a placed stage, where something may be computed inside it.
@@ -115,23 +127,28 @@ class SpaceBuilder {
         plans_[stage.name] = plan;
         RootLoops loops = root_rule(stage, graph_, machine_, work_per_element(stage));
         if (internal) lines_.push_back(stage.name + ".compute_root()");
-        for (const std::string& line : loops.lines) lines_.push_back(line);
+        for (const std::string& line : loops.lines)
+            lines_.push_back(line);
         roots_[stage.name] = loops;
-        for (std::size_t update = 0; update < stage.updates.size(); ++update) emit_root_update(stage, loops, update);
+        for (std::size_t update = 0; update < stage.updates.size(); ++update)
+            emit_root_update(stage, loops, update);
     }
 
     /// Operations for one element of a root with all that feeds it: what decides whether threads pay.
     double work_per_element(const dsl::StageInfo& root) const {
         double elements = 1;
-        for (const dsl::LoopInfo& loop : root.pure.loops) elements *= static_cast<double>(extent_of(loop, 1024));
+        for (const dsl::LoopInfo& loop : root.pure.loops)
+            elements *= static_cast<double>(extent_of(loop, 1024));
         double total = 0;
         for (const dsl::StageInfo& stage : info_.stages) {
             if (stage.kernel != root.kernel) continue;
             double own = 1;
-            for (const dsl::LoopInfo& loop : stage.pure.loops) own *= static_cast<double>(extent_of(loop, 1024));
+            for (const dsl::LoopInfo& loop : stage.pure.loops)
+                own *= static_cast<double>(extent_of(loop, 1024));
             for (const auto& update : stage.updates) {
                 double all = 1;
-                for (const dsl::LoopInfo& loop : update.loops) all *= static_cast<double>(extent_of(loop, 1024));
+                for (const dsl::LoopInfo& loop : update.loops)
+                    all *= static_cast<double>(extent_of(loop, 1024));
                 own = std::max(own, all);
             }
             total += own * (1 + stage.operations);
@@ -144,15 +161,18 @@ class SpaceBuilder {
         std::string vector_loop;
         std::vector<std::string> reduced;
         for (const dsl::LoopInfo& loop : loops) {
-            if (loop.reduced) reduced.push_back(loop.name);
-            else if (loop.name == root.vector_axis) vector_loop = loop.name;
+            if (loop.reduced)
+                reduced.push_back(loop.name);
+            else if (loop.name == root.vector_axis)
+                vector_loop = loop.name;
         }
         std::string line = stage.name + ".update(" + std::to_string(update) + ")";
         const std::string head = line;
         const bool share = machine_.cores > 1 && loops.size() > reduced.size() && !vector_loop.empty();
         std::string inner = vector_loop;
         if (share && loops.front().name != vector_loop && !loops.front().reduced) {
-            line += ".reorder(" + vector_loop + join(reduced) + ").vectorize(" + vector_loop + ", " + root.vector_factor + ")";
+            line += ".reorder(" + vector_loop + join(reduced) + ").vectorize(" + vector_loop + ", " +
+                    root.vector_factor + ")";
             line += ".parallel(" + loops.front().name + ")";
         } else if (share) {
             const std::string outer = vector_loop + "o";
@@ -160,10 +180,15 @@ class SpaceBuilder {
             const std::int64_t extent = extent_of(loops.front(), 1 << 20);
             const std::int64_t tile = std::max<std::int64_t>(root.vector_lanes * 4, 256);
             if (extent >= tile * 2) {
-                line += ".split(" + vector_loop + ", " + outer + ", " + middle + ", " + hole(stage.name + "_part" + std::to_string(update), tile, {tile / 2, tile * 4, tile * 16}, root.vector_lanes, extent) + ")";
-                line += ".reorder(" + middle + join(reduced) + ", " + outer + ").vectorize(" + middle + ", " + root.vector_factor + ").parallel(" + outer + ")";
+                line += ".split(" + vector_loop + ", " + outer + ", " + middle + ", " +
+                        hole(stage.name + "_part" + std::to_string(update), tile, {tile / 2, tile * 4, tile * 16},
+                             root.vector_lanes, extent) +
+                        ")";
+                line += ".reorder(" + middle + join(reduced) + ", " + outer + ").vectorize(" + middle + ", " +
+                        root.vector_factor + ").parallel(" + outer + ")";
             } else {
-                line += ".reorder(" + vector_loop + join(reduced) + ").vectorize(" + vector_loop + ", " + root.vector_factor + ")";
+                line += ".reorder(" + vector_loop + join(reduced) + ").vectorize(" + vector_loop + ", " +
+                        root.vector_factor + ")";
             }
         }
         if (line != head) lines_.push_back(line);
@@ -172,7 +197,8 @@ class SpaceBuilder {
     static std::string join(const std::vector<std::string>& loops) {
         // Loops are listed outermost first; reorder() wants the innermost first.
         std::string text;
-        for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) text += ", " + *loop;
+        for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop)
+            text += ", " + *loop;
         return text;
     }
 
@@ -180,10 +206,12 @@ class SpaceBuilder {
     std::pair<std::string, std::string> vector_loop_of(const dsl::StageInfo& stage, const StagePlan& plan) const {
         if (stage.part == "block" || stage.pure.loops.empty()) return {"", ""};
         // All lanes as one vector: they stay in registers while the reduced loop is unrolled.
-        if (stage.part == "lanes") return {stage.pure.loops.back().name, std::to_string(extent_of(stage.pure.loops.back(), 16))};
+        if (stage.part == "lanes")
+            return {stage.pure.loops.back().name, std::to_string(extent_of(stage.pure.loops.back(), 16))};
         const RootLoops& root = roots_.at(plan.root->name);
-        const bool at_vector = plan.attach_stage != plan.root->name ? vector_granular(*graph_.find(plan.attach_stage))
-                                                                     : plan.attach_loop == root.attach_at.back() && !root.vector_axis.empty();
+        const bool at_vector = plan.attach_stage != plan.root->name
+                                   ? vector_granular(*graph_.find(plan.attach_stage))
+                                   : plan.attach_loop == root.attach_at.back() && !root.vector_axis.empty();
         if (at_vector) {
             for (const auto& [own, loop] : plan.to_root)
                 if (loop == root.vector_axis) return {own, root.vector_factor};
@@ -199,11 +227,13 @@ class SpaceBuilder {
     static bool is_fixed(const std::string& axis, const RootLoops& root, const std::string& attach_loop) {
         for (std::size_t depth = 0; depth < root.attach_at.size(); ++depth)
             if (root.attach_at[depth] == attach_loop)
-                return std::find(root.axes.begin(), root.axes.begin() + static_cast<std::ptrdiff_t>(depth), axis) != root.axes.begin() + static_cast<std::ptrdiff_t>(depth);
+                return std::find(root.axes.begin(), root.axes.begin() + static_cast<std::ptrdiff_t>(depth), axis) !=
+                       root.axes.begin() + static_cast<std::ptrdiff_t>(depth);
         return false;
     }
 
-    void emit_attached(const dsl::StageInfo& stage, const StagePlan& plan, const std::vector<std::string>& alternatives) {
+    void emit_attached(const dsl::StageInfo& stage, const StagePlan& plan,
+                       const std::vector<std::string>& alternatives) {
         auto [loop, factor] = vector_loop_of(stage, plan);
         std::string use_factor = factor;
         if (!factor.empty() && factor == "?" + stage.name + "_vec") {
@@ -214,14 +244,18 @@ class SpaceBuilder {
         std::string line = stage.name + ".compute_at(" + plan.attach_stage + ", " + plan.attach_loop + ")";
         if (!loop.empty()) line += ".vectorize(" + loop + ", " + factor + ")";
         body.push_back(line);
-        for (std::size_t update = 0; update < stage.updates.size(); ++update) emit_attached_update(stage, update, loop, use_factor, &body);
+        for (std::size_t update = 0; update < stage.updates.size(); ++update)
+            emit_attached_update(stage, update, loop, use_factor, &body);
         if (alternatives.empty()) {
-            for (const std::string& text : body) lines_.push_back(text);
+            for (const std::string& text : body)
+                lines_.push_back(text);
             return;
         }
         std::string choice = "choose { " + body.front();
-        for (std::size_t k = 1; k < body.size(); ++k) choice += " ; " + body[k];
-        for (const std::string& other : alternatives) choice += " | " + other;
+        for (std::size_t k = 1; k < body.size(); ++k)
+            choice += " ; " + body[k];
+        for (const std::string& other : alternatives)
+            choice += " | " + other;
         lines_.push_back(choice + " }");
     }
 
@@ -243,12 +277,15 @@ class SpaceBuilder {
         if (has_vector_loop && !reduced.empty()) line += ".reorder(" + vector_loop + join(reduced) + ")";
         if (has_vector_loop) line += ".vectorize(" + vector_loop + ", " + factor + ")";
         const bool constant = last_reduced && is_number(last_reduced->extent);
-        if (stage.part == "lanes" && constant && extent_of(*last_reduced, 1000) <= 16) line += ".unroll(" + last_reduced->name + ")";
+        if (stage.part == "lanes" && constant && extent_of(*last_reduced, 1000) <= 16)
+            line += ".unroll(" + last_reduced->name + ")";
         if (line != head) body->push_back(line);
         if (last_reduced && !constant && stage.part.empty()) {
             const std::int64_t extent = last_reduced->extent_here;
             if (extent > 1 && extent <= kUnrollExtent) {
-                const std::string special = head + ".specialize(extent(" + last_reduced->name + ") == " + std::to_string(extent) + ") { unroll(" + last_reduced->name + ") }";
+                const std::string special = head + ".specialize(extent(" + last_reduced->name +
+                                            ") == " + std::to_string(extent) + ") { unroll(" + last_reduced->name +
+                                            ") }";
                 body->push_back("choose { " + special + " | }");
             }
         }
@@ -270,7 +307,8 @@ class SpaceBuilder {
         kept.attach_loop = loop;
         auto [vector_loop, factor] = vector_loop_of(stage, kept);
         std::string line = stage.name + ".compute_at(" + kept.attach_stage + ", " + kept.attach_loop + ")";
-        if (!vector_loop.empty() && factor == "?" + stage.name + "_vec") factor = std::to_string(default_lanes(stage, graph_, machine_));
+        if (!vector_loop.empty() && factor == "?" + stage.name + "_vec")
+            factor = std::to_string(default_lanes(stage, graph_, machine_));
         if (!vector_loop.empty()) line += ".vectorize(" + vector_loop + ", " + factor + ")";
         lines_.push_back("choose { " + stage.name + ".inline() | " + line + " }");
     }
@@ -285,7 +323,9 @@ class SpaceBuilder {
 
 } // namespace
 
-dsl::Schedule default_space(const dsl::AlgorithmInfo& info, const Machine& machine) { return SpaceBuilder(info, machine).build(); }
+dsl::Schedule default_space(const dsl::AlgorithmInfo& info, const Machine& machine) {
+    return SpaceBuilder(info, machine).build();
+}
 
 dsl::Schedule default_schedule(const dsl::AlgorithmInfo& info, const Machine& machine) {
     dsl::Space space(default_space(info, machine));

@@ -1,4 +1,5 @@
-// autotune/space/default_space.h: the search's whole choice for an algorithm, and the schedule that runs without a search.
+// autotune/space/default_space.h: the search's whole choice for an algorithm, and the schedule that runs without a
+// search.
 #pragma once
 
 #include "autotune/machine.h"
@@ -7,8 +8,8 @@
 
 namespace tilewright::autotune {
 
-/// Every schedule worth trying for the stages of one variant, as a space whose text a person can read, narrow and hand back.
-/// The first option of each decision is the default. Rules, in the order in which they run: default_space.cpp.
+/// Every schedule worth trying for the stages of one variant, as a space whose text a person can read, narrow and hand
+/// back. The first option of each decision is the default. Rules, in the order in which they run: default_space.cpp.
 dsl::Schedule default_space(const dsl::AlgorithmInfo& info, const Machine& machine);
 
 /// The first point of default_space(): what a call without tuning runs.

@@ -33,7 +33,8 @@ std::string hole(const std::string& name, std::int64_t first, std::vector<std::i
     for (std::int64_t value : values)
         if (value != first && value >= lowest && value <= highest) others.insert(value);
     std::string text = "?" + name + "{" + std::to_string(first);
-    for (std::int64_t value : others) text += ", " + std::to_string(value);
+    for (std::int64_t value : others)
+        text += ", " + std::to_string(value);
     return text + "}";
 }
 
@@ -42,7 +43,8 @@ int default_lanes(const dsl::StageInfo& stage, const StageGraph& graph, const Ma
     auto take = [&](const std::vector<std::string>& dtypes) {
         for (const std::string& dtype : dtypes) {
             // Narrower values ride along: a bool beside float64 must not make vectors of 64.
-            if (dtype == "bool" || dtype == "int8" || dtype == "uint8" || dtype == "int16" || dtype == "uint16") continue;
+            if (dtype == "bool" || dtype == "int8" || dtype == "uint8" || dtype == "int16" || dtype == "uint16")
+                continue;
             lanes = std::max(lanes, machine.lanes(dtype));
         }
     };
@@ -60,7 +62,8 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         return result;
     }
     double elements = 1;
-    for (const dsl::LoopInfo& loop : loops) elements *= static_cast<double>(extent_of(loop, 1024));
+    for (const dsl::LoopInfo& loop : loops)
+        elements *= static_cast<double>(extent_of(loop, 1024));
     const double work = elements * std::max(1.0, element_ops);
     const bool parallel = machine.cores > 1 && work > kParallelOps;
     const std::string& name = root.name;
@@ -71,7 +74,8 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
     const int lanes = default_lanes(root, graph, machine);
     std::string line = name;
 
-    for (const dsl::LoopInfo& loop : loops) result.axes.push_back(loop.name);
+    for (const dsl::LoopInfo& loop : loops)
+        result.axes.push_back(loop.name);
     result.attach_at.assign(loops.size() + 1, "");
 
     auto vector_split = [&](const std::string& loop, const std::string& outer, const std::string& tag) {
@@ -79,18 +83,20 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         result.vector_lanes = lanes;
         result.vector_factor = "?" + name + "_vec";
         line += ".split(" + loop + ", " + outer + ", " + tag + ", " +
-                hole(name + "_vec", lanes, {lanes / 2, lanes * 2, lanes * 4, lanes * 8}, 2, std::max<std::int64_t>(inner_extent, lanes)) +
+                hole(name + "_vec", lanes, {lanes / 2, lanes * 2, lanes * 4, lanes * 8}, 2,
+                     std::max<std::int64_t>(inner_extent, lanes)) +
                 ").vectorize(" + tag + ")";
     };
 
     if (loops.size() == 1) {
         std::string tile_loop = inner;
         if (parallel) {
-            std::int64_t tile = std::max<std::int64_t>(task_elements(elements, element_ops, machine), vectorize ? lanes : 1);
+            std::int64_t tile =
+                std::max<std::int64_t>(task_elements(elements, element_ops, machine), vectorize ? lanes : 1);
             tile = std::min<std::int64_t>(tile, power_of_two_below(elements));
             line += ".split(" + inner + ", " + inner + "o, " + inner + "i, " +
-                    hole(name + "_tile", tile, {tile / 16, tile / 4, tile / 2, tile * 2, tile * 4, tile * 16}, vectorize ? lanes : 1,
-                         power_of_two_below(elements / machine.cores)) +
+                    hole(name + "_tile", tile, {tile / 16, tile / 4, tile / 2, tile * 2, tile * 4, tile * 16},
+                         vectorize ? lanes : 1, power_of_two_below(elements / machine.cores)) +
                     ").parallel(" + inner + "o)";
             tile_loop = inner + "i";
         }
@@ -116,14 +122,19 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         std::string row_loop = rows;
         if (parallel && row_count >= 2) {
             const double row_elements = elements / static_cast<double>(std::max<std::int64_t>(1, row_count));
-            std::int64_t tile = task_elements(elements, element_ops, machine) / std::max<std::int64_t>(1, static_cast<std::int64_t>(row_elements));
-            tile = std::max<std::int64_t>(1, std::min<std::int64_t>(power_of_two_below(static_cast<double>(tile)), power_of_two_below(static_cast<double>(row_count) / machine.cores)));
+            std::int64_t tile = task_elements(elements, element_ops, machine) /
+                                std::max<std::int64_t>(1, static_cast<std::int64_t>(row_elements));
+            tile = std::max<std::int64_t>(
+                1, std::min<std::int64_t>(power_of_two_below(static_cast<double>(tile)),
+                                          power_of_two_below(static_cast<double>(row_count) / machine.cores)));
             line += ".split(" + rows + ", " + rows + "o, " + rows + "i, " +
-                    hole(name + "_rows", tile, {1, tile / 4, tile / 2, tile * 2, tile * 4, tile * 16}, 1, power_of_two_below(static_cast<double>(row_count) / machine.cores)) +
+                    hole(name + "_rows", tile, {1, tile / 4, tile / 2, tile * 2, tile * 4, tile * 16}, 1,
+                         power_of_two_below(static_cast<double>(row_count) / machine.cores)) +
                     ").parallel(" + rows + "o)";
             row_loop = rows + "i";
         }
-        for (std::size_t axis = fused; axis < loops.size(); ++axis) result.attach_at[axis] = axis == fused ? row_loop : loops[axis - 1].name;
+        for (std::size_t axis = fused; axis < loops.size(); ++axis)
+            result.attach_at[axis] = axis == fused ? row_loop : loops[axis - 1].name;
         if (vectorize) {
             vector_split(inner, inner + "v", inner + "x");
             result.attach_at[loops.size()] = inner + "v";

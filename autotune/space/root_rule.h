@@ -11,12 +11,13 @@ namespace tilewright::autotune {
 
 /// A root's loops after its directives, and where other stages may be computed in them.
 struct RootLoops {
-    std::vector<std::string> axes;      ///< the pure loops in nest order, outermost first
-    std::vector<std::string> attach_at; ///< attach_at[k]: the innermost loop in which the first k axes are fixed; "" for none
-    std::string vector_axis;            ///< the pure loop that is vectorized, or ""
-    std::string vector_factor;          ///< its factor as text, a hole: "?argmin_vec"
-    int vector_lanes = 1;               ///< the default value of that factor
-    std::vector<std::string> lines;     ///< directives, as text of a space
+    std::vector<std::string> axes; ///< the pure loops in nest order, outermost first
+    std::vector<std::string>
+        attach_at;             ///< attach_at[k]: the innermost loop in which the first k axes are fixed; "" for none
+    std::string vector_axis;   ///< the pure loop that is vectorized, or ""
+    std::string vector_factor; ///< its factor as text, a hole: "?argmin_vec"
+    int vector_lanes = 1;      ///< the default value of that factor
+    std::vector<std::string> lines; ///< directives, as text of a space
 };
 
 /// Loops for stage `root`: rows or tiles in parallel, the contiguous axis in vectors.

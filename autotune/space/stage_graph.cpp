@@ -8,7 +8,8 @@ std::int64_t extent_of(const dsl::LoopInfo& loop, std::int64_t otherwise) {
 }
 
 StageGraph::StageGraph(const dsl::AlgorithmInfo& info) : info_(info) {
-    for (const dsl::StageInfo& stage : info_.stages) by_name_[stage.name] = &stage;
+    for (const dsl::StageInfo& stage : info_.stages)
+        by_name_[stage.name] = &stage;
     for (const dsl::StageInfo& stage : info_.stages)
         for (const dsl::ReadInfo& read : stage.reads)
             if (by_name_.count(read.from) && read.from != stage.name) uses_[read.from].push_back({&stage, &read});
@@ -63,7 +64,8 @@ const dsl::StageInfo* StageGraph::reducing_reader(const dsl::StageInfo& stage,
     }
     if (!only) return nullptr;
     const Use& use = readers.front();
-    if (readers.size() == 1 && plans.at(only->name).placement == Placement::inlined) return reducing_reader(*only, plans, loop);
+    if (readers.size() == 1 && plans.at(only->name).placement == Placement::inlined)
+        return reducing_reader(*only, plans, loop);
     if (readers.size() != 1 || use.read->definition < 0) return nullptr;
     const auto& loops = only->updates.at(static_cast<std::size_t>(use.read->definition)).loops;
     for (const std::string& axis : use.read->axes)

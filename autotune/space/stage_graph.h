@@ -25,9 +25,10 @@ enum class Placement {
 /// What the rules decided for a stage, so far.
 struct StagePlan {
     Placement placement = Placement::root;
-    const dsl::StageInfo* root = nullptr;      ///< the stage whose loop nest it runs in (itself when root)
-    std::map<std::string, std::string> to_root; ///< own pure loop -> the loop of `root` that it follows; absent: runs over all
-    std::string attach_stage;                  ///< attached: compute_at(attach_stage, attach_loop)
+    const dsl::StageInfo* root = nullptr; ///< the stage whose loop nest it runs in (itself when root)
+    std::map<std::string, std::string>
+        to_root;              ///< own pure loop -> the loop of `root` that it follows; absent: runs over all
+    std::string attach_stage; ///< attached: compute_at(attach_stage, attach_loop)
     std::string attach_loop;
 };
 
@@ -39,12 +40,12 @@ class StageGraph {
     const std::vector<Use>& uses(const std::string& stage) const;
     const dsl::StageInfo* find(const std::string& stage) const;
 
-    /// Which loop of the one root that all readers run in each loop of `stage` follows. `root` is null where the readers run in
-    /// different roots. Requires a plan for every reader.
+    /// Which loop of the one root that all readers run in each loop of `stage` follows. `root` is null where the
+    /// readers run in different roots. Requires a plan for every reader.
     StagePlan follow(const dsl::StageInfo& stage, const std::map<std::string, StagePlan>& plans) const;
 
-    /// The single reader whose update runs over an axis of `stage` with a reduced loop: (reader, that loop); nullptr where
-    /// there are several readers or none is such. Looks through inlined readers.
+    /// The single reader whose update runs over an axis of `stage` with a reduced loop: (reader, that loop); nullptr
+    /// where there are several readers or none is such. Looks through inlined readers.
     const dsl::StageInfo* reducing_reader(const dsl::StageInfo& stage, const std::map<std::string, StagePlan>& plans,
                                           std::string* loop) const;
 

@@ -40,7 +40,8 @@ translator::TranslateOptions options_of(const py::dict& given) {
 
 /// The variant lines of a schedule decide over those of the options.
 void take_variant(const dsl::Schedule& schedule, translator::TranslateOptions* options) {
-    for (const auto& [name, option] : schedule.variant()) options->variant[name] = option;
+    for (const auto& [name, option] : schedule.variant())
+        options->variant[name] = option;
 }
 
 py::dict loop_dict(const dsl::LoopInfo& loop) {
@@ -50,13 +51,15 @@ py::dict loop_dict(const dsl::LoopInfo& loop) {
 
 py::list loops_list(const dsl::DefinitionInfo& definition) {
     py::list loops;
-    for (const dsl::LoopInfo& loop : definition.loops) loops.append(loop_dict(loop));
+    for (const dsl::LoopInfo& loop : definition.loops)
+        loops.append(loop_dict(loop));
     return loops;
 }
 
 py::dict stage_dict(const dsl::StageInfo& stage) {
     py::list updates;
-    for (const dsl::DefinitionInfo& update : stage.updates) updates.append(loops_list(update));
+    for (const dsl::DefinitionInfo& update : stage.updates)
+        updates.append(loops_list(update));
     py::list reads;
     for (const dsl::ReadInfo& read : stage.reads)
         reads.append(py::dict("from"_a = read.from, "innermost"_a = read.innermost, "broadcast"_a = read.broadcast,
@@ -71,9 +74,11 @@ py::dict describe(const std::string& program_text, const py::dict& given) {
     dsl::Algorithm algorithm = translator::translate(translator::read_program(program_text), options_of(given));
     const dsl::AlgorithmInfo& info = algorithm.info();
     py::list stages;
-    for (const dsl::StageInfo& stage : info.stages) stages.append(stage_dict(stage));
+    for (const dsl::StageInfo& stage : info.stages)
+        stages.append(stage_dict(stage));
     py::dict sizes;
-    for (const dsl::SizeInfo& size : info.sizes) sizes[py::str(size.name)] = size.here;
+    for (const dsl::SizeInfo& size : info.sizes)
+        sizes[py::str(size.name)] = size.here;
     return py::dict("function"_a = info.function, "variant"_a = info.variant, "stages"_a = stages, "sizes"_a = sizes);
 }
 
@@ -90,7 +95,8 @@ autotune::Machine machine_for(const std::string& isa, int cores) {
     return machine;
 }
 
-std::string default_schedule(const std::string& program_text, const py::dict& given, const std::string& isa, int cores) {
+std::string default_schedule(const std::string& program_text, const py::dict& given, const std::string& isa,
+                             int cores) {
     dsl::Algorithm algorithm = translator::translate(translator::read_program(program_text), options_of(given));
     return dsl::print_schedule(autotune::default_schedule(algorithm.info(), machine_for(isa, cores)));
 }
@@ -111,9 +117,10 @@ py::list check_schedule(const std::string& program_text, const py::dict& given, 
     dsl::Algorithm algorithm = translator::translate(translator::read_program(program_text), options);
     py::list result;
     for (const dsl::Violation& violation : dsl::check(algorithm.info(), schedule))
-        result.append(py::dict("line"_a = violation.at.line, "column"_a = violation.at.column, "stage"_a = violation.stage,
-                               "directive"_a = violation.directive, "message"_a = violation.message,
-                               "hint"_a = violation.hint, "text"_a = violation.text(file)));
+        result.append(py::dict("line"_a = violation.at.line, "column"_a = violation.at.column,
+                               "stage"_a = violation.stage, "directive"_a = violation.directive,
+                               "message"_a = violation.message, "hint"_a = violation.hint,
+                               "text"_a = violation.text(file)));
     return result;
 }
 
@@ -131,6 +138,8 @@ py::dict build(const std::string& program_text, const py::dict& given, const std
         emit_options.isa = isa;
         emit_options.guard_tails = guard_tails;
         emit_options.assembly = assembly;
+        emit_options.contract = options.contract;
+        dsl::apply(algorithm, schedule, guard_tails);
         emitted = dsl::emit(std::move(algorithm), schedule, emit_options);
     }
     py::list kernels;
@@ -154,27 +163,40 @@ std::string compose_plan(const std::string& header, const py::list& given) {
 } // namespace
 
 void bind_compile(py::module_& module) {
-    module.def("variants", &list_variants, "program"_a, "options"_a, "The open structural choices of a program, defaults first.");
-    module.def("describe", &describe, "program"_a, "options"_a, "The stages of one translation, their loops and reads.");
+    module.def("variants", &list_variants, "program"_a, "options"_a,
+               "The open structural choices of a program, defaults first.");
+    module.def("describe", &describe, "program"_a, "options"_a,
+               "The stages of one translation, their loops and reads.");
     module.def("default_schedule", &default_schedule, "program"_a, "options"_a, "isa"_a, "cores"_a,
                "The schedule that runs without a search, as text.");
     module.def("default_space", &default_space, "program"_a, "options"_a, "isa"_a, "cores"_a,
                "Every schedule worth trying for one variant, as the text of a space.");
     module.def("check_schedule", &check_schedule, "program"_a, "options"_a, "schedule"_a, "file"_a = "<schedule>",
                "Violations of a schedule, each with position, message and hint; empty when legal.");
-    module.def("canonical_schedule", [](const std::string& text, const std::string& file) { return dsl::print_schedule(dsl::parse_schedule(text, file)); },
-               "text"_a, "file"_a = "<schedule>", "The canonical text of a schedule or space. Raises ScheduleError.");
-    module.def("schedule_digest", [](const std::string& text) { return dsl::schedule_digest(dsl::parse_schedule(text)); }, "text"_a,
-               "32 hexadecimal digits; comments do not count.");
-    module.def("build", &build, "program"_a, "options"_a, "schedule"_a, "isa"_a, "guard_tails"_a = false, "assembly"_a = false,
-               "Object code and the plan's text. Raises ScheduleError or TranslateError.");
-    module.def("compose_plan", &compose_plan, "header"_a, "versions"_a, "A plan's whole text from its header and versions.");
-    module.def("canonical_program", [](const std::string& text) { return translator::print_program(translator::read_program(text)); }, "program"_a,
-               "The canonical text of a program. Raises TranslateError.");
-    module.def("verify_program", [](const std::string& text) { translator::verify_program(translator::read_program(text)); }, "program"_a,
-               "Raises InternalError where a program breaks the rules of program_text.md.");
-    module.def("program_digest", [](const std::string& text) { return translator::program_digest(translator::read_program(text)); }, "program"_a,
-               "32 hexadecimal digits; file names and line numbers do not count.");
+    module.def(
+        "canonical_schedule",
+        [](const std::string& text, const std::string& file) {
+            return dsl::print_schedule(dsl::parse_schedule(text, file));
+        },
+        "text"_a, "file"_a = "<schedule>", "The canonical text of a schedule or space. Raises ScheduleError.");
+    module.def(
+        "schedule_digest", [](const std::string& text) { return dsl::schedule_digest(dsl::parse_schedule(text)); },
+        "text"_a, "32 hexadecimal digits; comments do not count.");
+    module.def("build", &build, "program"_a, "options"_a, "schedule"_a, "isa"_a, "guard_tails"_a = false,
+               "assembly"_a = false, "Object code and the plan's text. Raises ScheduleError or TranslateError.");
+    module.def("compose_plan", &compose_plan, "header"_a, "versions"_a,
+               "A plan's whole text from its header and versions.");
+    module.def(
+        "canonical_program",
+        [](const std::string& text) { return translator::print_program(translator::read_program(text)); }, "program"_a,
+        "The canonical text of a program. Raises TranslateError.");
+    module.def(
+        "verify_program", [](const std::string& text) { translator::verify_program(translator::read_program(text)); },
+        "program"_a, "Raises InternalError where a program breaks the rules of program_text.md.");
+    module.def(
+        "program_digest",
+        [](const std::string& text) { return translator::program_digest(translator::read_program(text)); }, "program"_a,
+        "32 hexadecimal digits; file names and line numbers do not count.");
     module.def("host_isa", &dsl::host_isa, "x86-64-v4, x86-64-v3 or x86-64: the best that this CPU runs.");
 }
 
