@@ -28,7 +28,8 @@ from .specialization import Specialization, is_one_library_call, is_small
 
 CONTRACTS = ("numpy", "reproducible", "fast")
 
-_TRIALS = 5  # of each side, when a small call is compared with NumPy
+_SHORT_NS = 2_000_000  # calls up to this long are compared with NumPy when their version is new
+_LEAST_TRIALS, _MOST_TRIALS, _TRIALS_NS = 5, 100, 3_000_000  # of each side
 _WORTH_NS = 300  # a version must not lose more than this against NumPy
 
 _MAX_STAYS = 1024
@@ -199,7 +200,8 @@ class JitFunction(_face.Dispatcher):
             is_new = not specialization.fits(bound)
             if is_new:
                 self._add_version(specialization, bound)
-            if is_new and is_small(specialization.program, bound) and self._loses(specialization, bound, args, kwargs):
+            if is_new and self._loses(specialization, bound, args, kwargs):
+                self._stay(args)
                 return self._in_numpy(args, kwargs, out)
         except (TraceError, TranslateError) as error:
             if self._strict:
@@ -272,11 +274,12 @@ class JitFunction(_face.Dispatcher):
         )
         specialization.example = bound.without_data()
         if is_one_library_call(program) and not is_small(program, bound):
-            specialization.run_in_numpy(bound, "it is one call of BLAS, which NumPy makes itself")
+            specialization.run_in_numpy(bound, "it is one call of BLAS, which NumPy makes itself", at_any_size=True)
         if self._only_stored or (path := settings.store_path(self._db)) is not None and path.exists():
             self._use_stored(specialization, bound)
         specialization.changed = lambda: self._publish(specialization)  # type: ignore[method-assign]
         self._specializations.append(specialization)
+        self._publish(specialization)  # with the stored schedule, where there is one
         logs.guards.debug("%s: traced in %.1f ms", specialization.signature, 1e3 * (time.perf_counter() - start))
         for guard in program.guards:
             logs.guards.debug("%s: guard %s", specialization.signature, guard.condition)
@@ -288,7 +291,7 @@ class JitFunction(_face.Dispatcher):
         found = stored_schedule(specialization, bound, settings.store_path(self._db))
         if found is None:
             if self._only_stored:
-                specialization.run_in_numpy(bound, "it was never tuned")
+                specialization.run_in_numpy(bound, "it was never tuned", at_any_size=True)
             return
         try:
             specialization.set_schedule(found.schedule, bound, file="store", label="tuned")
@@ -332,11 +335,16 @@ class JitFunction(_face.Dispatcher):
     def _loses(
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> bool:
-        """Whether NumPy is faster at a small call; then calls of this kind stay with NumPy."""
+        """Whether NumPy is faster at a short call; then calls of this size stay with NumPy.
+
+        Long calls are not compared: NumPy's run would make the first call slower by more than the compiler does.
+        """
         with np.errstate(all="ignore"):
-            compiled = _best_ns(lambda: self._in_plan(specialization, bound, args, kwargs, None))
-            numpy = _best_ns(lambda: self.__wrapped__(*args, **kwargs))
-        if compiled <= numpy + _WORTH_NS:
+            compiled = _best_ns(lambda: self._in_plan(specialization, bound, args, kwargs, None), _SHORT_NS)
+            if compiled > _SHORT_NS and not is_small(specialization.program, bound):
+                return False
+            numpy = _best_ns(lambda: self.__wrapped__(*args, **kwargs), 20 * _SHORT_NS)
+        if compiled <= numpy * 1.05 + _WORTH_NS:
             return False
         specialization.run_in_numpy(bound, f"NumPy takes {numpy / 1e3:.1f} us, compiled code {compiled / 1e3:.1f} us")
         self._publish(specialization)
@@ -442,12 +450,19 @@ def _value_key(name: str, value: Any) -> tuple[Any, ...]:
     return (name, type(value))
 
 
-def _best_ns(call: Callable[[], Any]) -> int:
+def _best_ns(call: Callable[[], Any], limit_ns: int) -> int:
+    """The shortest of some runs; one run where that one takes longer than the limit."""
     best = 1 << 62
-    for _ in range(_TRIALS):
+    spent = runs = 0
+    while runs < _LEAST_TRIALS or (spent < _TRIALS_NS and runs < _MOST_TRIALS):
         start = time.perf_counter_ns()
         call()
-        best = min(best, time.perf_counter_ns() - start)
+        took = time.perf_counter_ns() - start
+        best = min(best, took)
+        spent += took
+        runs += 1
+        if runs > 1 and best > limit_ns:
+            break
     return best
 
 

@@ -91,6 +91,8 @@ def _versions(specialization: Specialization) -> list[str]:
     for kind, reason in specialization.why_numpy.items():
         size = "small" if kind.small else "large"
         lines.append(f"  NumPy for {size} calls: {reason}")
+    if specialization.large_reason:
+        lines.append(f"  NumPy for work below {specialization.large_from}: {specialization.large_reason}")
     return lines
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import logs, plan
@@ -48,6 +48,8 @@ class Specialization:
         self.plan_index: int | None = None
         self.runner: Callable[[Mapping[str, Any], Any], Any] | None = None
         self.why_numpy: dict[_Kind, str] = {}
+        self.large_from = SMALL_WORK  # large calls below this much work lose against NumPy
+        self.large_reason = ""
         self._lead: plan.Version | None = None  # the tuned or hand-written one
         self._lock = threading.RLock()
 
@@ -85,15 +87,28 @@ class Specialization:
 
     def numpy_reason(self, bound: Bound) -> str | None:
         """Why calls of this kind run in NumPy, where they do."""
-        return self.why_numpy.get(self._kind(bound)) if self.why_numpy else None
+        if not self.why_numpy and not self.large_reason:
+            return None
+        kind = self._kind(bound)
+        if not kind.small and evaluate(self.program.work, bound.sizes) < self.large_from:
+            return self.large_reason
+        return self.why_numpy.get(kind)
 
-    def run_in_numpy(self, bound: Bound, reason: str) -> None:
-        """Calls of this kind lose against NumPy: their version is withdrawn."""
+    def run_in_numpy(self, bound: Bound, reason: str, *, at_any_size: bool = False) -> None:
+        """Calls like this one lose against NumPy: their version is withdrawn, or left to larger calls."""
         with self._lock:
             kind = self._kind(bound)
-            self.why_numpy[kind] = reason
-            label = self._label(kind, "")
-            self.versions = [v for v in self.versions if not v.label.startswith(label)]
+            if kind.small or at_any_size:
+                self.why_numpy[kind] = reason
+                prefix = self._label(kind, "")
+                self.versions = [v for v in self.versions if not v.label.startswith(prefix)]
+            else:
+                self.large_from = 1 << evaluate(self.program.work, bound.sizes).bit_length()
+                self.large_reason = reason
+                conditions = (self._work_condition(small=False),)
+                self.versions = [
+                    replace(v, conditions=conditions) if v.label.startswith("large ") else v for v in self.versions
+                ]
         logs.logger.info("%s: runs in NumPy: %s", self.signature, reason)
 
     def add_version(self, bound: Bound) -> plan.Version:
@@ -105,7 +120,7 @@ class Specialization:
             request = self.request(bound, layouts=layouts)
             guarded = crowded
             made = build(self.request(bound, layouts=layouts, guard_tails=True) if guarded else request)
-            conditions = () if crowded else (work_condition(self.program, kind.small),)
+            conditions = () if crowded else (self._work_condition(kind.small),)
             version = self._version(self._label(kind, "any size" if guarded else "default"), made, layouts, conditions)
             if not version_fits(version, bound):
                 made = build(self.request(bound, layouts=layouts, guard_tails=True))
@@ -144,6 +159,9 @@ class Specialization:
 
     def _kind(self, bound: Bound) -> _Kind:
         return _Kind(tuple(sorted(bound.layouts.items())), is_small(self.program, bound))
+
+    def _work_condition(self, small: bool) -> str:
+        return work_condition(self.program, small, SMALL_WORK if small else self.large_from)
 
     def _version(
         self, label: str, made: plan.Build, layouts: dict[str, str], conditions: tuple[str, ...]
@@ -244,9 +262,9 @@ def is_small(program: Program, bound: Bound) -> bool:
     return evaluate(program.work, bound.sizes) < SMALL_WORK
 
 
-def work_condition(program: Program, small: bool) -> str:
+def work_condition(program: Program, small: bool, limit: int = SMALL_WORK) -> str:
     """The requirement of a version that was built for small calls, or for large ones."""
-    return f"{program.work} {'<' if small else '>='} {SMALL_WORK}"
+    return f"{program.work} {'<' if small else '>='} {limit}"
 
 
 def is_one_library_call(program: Program) -> bool:

@@ -278,6 +278,9 @@ def test_tune_from_python(tmp_path, monkeypatch):
     again = tilewright.jit(work, strict=True)
     again(x)
     assert again.schedule == result.schedule
+    misses = again.misses
+    assert np.array_equal(again(x), work(x))
+    assert again.misses == misses == 1
     smaller = tilewright.jit(work, strict=True)
     smaller(x[:300_001])
     assert smaller.schedule == result.schedule

@@ -279,3 +279,31 @@ def test_what_cannot_be_exported(tmp_path, monkeypatch):
         looped(np.arange(10.0))
     with pytest.raises(tilewright.ExportError):
         looped.export(tmp_path / "looped_tuned")
+
+
+# ---- C ----------------------------------------------------------------------------------------------------------------
+
+C_PROGRAM = """
+#include <stdio.h>
+#include "kernels.h"
+int main(void) {
+    double points[] = {0.1, 0.2, 9.0, 9.5, 0.0, 1.0, 8.0, 7.0}, centers[] = {0.0, 0.0, 9.0, 9.0};
+    int64_t labels_of[4];
+    struct tw_array X = tw_contiguous(points, TW_FLOAT64, 2, (int64_t[]){4, 2});
+    struct tw_array means = tw_contiguous(centers, TW_FLOAT64, 2, (int64_t[]){2, 2});
+    struct tw_array out = tw_contiguous(labels_of, TW_INT64, 1, (int64_t[]){4});
+    if (labels(&X, &means, &out) != TW_OK) { puts(tw_last_error()); return 1; }
+    printf("%d%d%d%d\\n", (int)labels_of[0], (int)labels_of[1], (int)labels_of[2], (int)labels_of[3]);
+}
+"""
+
+
+def test_a_c_program_calls_the_exported_function(tmp_path):
+    f = tilewright.jit(labels, strict=True)
+    f(points(50_000), points(2))
+    folder = f.export(tmp_path / "labels_tuned")
+    (tmp_path / "main.c").write_text(C_PROGRAM)
+    command = ["gcc", "-o", "main", "main.c", f"-I{folder}", f"-L{folder}", "-lkernels", "-lpthread", "-ldl", "-lm"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout == "0101\n"

@@ -10,9 +10,11 @@ from ..native import compiler
 
 def write_static_library(folder: Path, name: str, plan_text: str, objects: dict[str, bytes]) -> list[str]:
     """The files written; none where this build has no writer."""
-    write = getattr(compiler(), "write_static_library", None)
-    if write is None:
-        logger.info("%s: this build of tilewright writes no C library", name)
+    native = compiler()
+    write = getattr(native, "write_static_library", None)
+    runtime = Path(native.__file__).parent / "lib" / "libtilewright_c_runtime.a"
+    if write is None or not runtime.exists():
+        logger.warning("%s: no C library is written: %s is not there. Install tilewright again.", name, runtime)
         return []
     write(str(folder), name, plan_text, objects)
     return [file for file in ("kernels.h", "libkernels.a") if (folder / file).exists()]
