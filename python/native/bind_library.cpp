@@ -31,7 +31,8 @@ std::string runtime_archive_path() {
 void write_static_library(const std::string& folder, const std::string& name, const std::string& plan_text,
                           const std::map<std::string, py::bytes>& objects) {
     std::map<std::string, std::string_view> views;
-    for (const auto& [object, bytes] : objects) views[object] = static_cast<std::string_view>(bytes);
+    for (const auto& [object, bytes] : objects)
+        views[object] = static_cast<std::string_view>(bytes);
     const std::vector<runtime::CFunction> functions{{name, plan_text}};
     runtime::write_static_library(folder + "/libkernels.a", read_file(runtime_archive_path()), functions, views);
     std::ofstream header(folder + "/kernels.h", std::ios::binary);
