@@ -21,9 +21,11 @@ using Halide::Internal::Variable;
 /// Halide's names of a definition's loops -> ours.
 std::map<std::string, std::string> loop_names(const StageImpl& stage, int update) {
     std::map<std::string, std::string> names;
-    for (const auto& [ours, var] : stage.pure_loops) names[var.name()] = ours;
+    for (const auto& [ours, var] : stage.pure_loops)
+        names[var.name()] = ours;
     if (update >= 0 && update < static_cast<int>(stage.update_loops.size())) {
-        for (const auto& [ours, rvar] : stage.update_loops[update]) names[rvar.name()] = ours;
+        for (const auto& [ours, rvar] : stage.update_loops[update])
+            names[rvar.name()] = ours;
     }
     return names;
 }
@@ -59,12 +61,14 @@ class FindCalls : public Halide::Internal::IRGraphVisitor {
         const auto stage = stage_of_.find(op->name);
         if (stage != stage_of_.end()) {
             CallInfo info{stage->second, {}};
-            for (auto it = op->args.rbegin(); it != op->args.rend(); ++it) info.axes.push_back(axis(*it));
+            for (auto it = op->args.rbegin(); it != op->args.rend(); ++it)
+                info.axes.push_back(axis(*it));
             calls.push_back(std::move(info));
         } else if (op->func.defined() && helpers_.insert(op->name).second) {
             const bool outer = std::exchange(in_helper_, true);
             const Function helper(op->func);
-            for (const Halide::Expr& value : helper.values()) value.accept(this);
+            for (const Halide::Expr& value : helper.values())
+                value.accept(this);
             in_helper_ = outer;
         }
     }
@@ -108,15 +112,18 @@ void complete(DefinitionInfo& info, const StageImpl& stage, const std::string& n
     }
 
     FindCalls find(stage_of, names, function.name());
-    for (const Halide::Expr& value : definition.values()) value.accept(&find);
-    for (const Halide::Expr& argument : definition.args()) argument.accept(&find);
+    for (const Halide::Expr& value : definition.values())
+        value.accept(&find);
+    for (const Halide::Expr& argument : definition.args())
+        argument.accept(&find);
     if (definition.predicate().defined()) definition.predicate().accept(&find);
     info.calls = std::move(find.calls);
 }
 
 void complete(AlgorithmInfo& info, const AlgorithmImpl& impl) {
     std::map<std::string, std::string> stage_of;
-    for (const auto& [name, stage] : impl.stages) stage_of[stage.func.name()] = name;
+    for (const auto& [name, stage] : impl.stages)
+        stage_of[stage.func.name()] = name;
     for (StageInfo& stage : info.stages) {
         const auto found = impl.stages.find(stage.name);
         if (found == impl.stages.end()) throw InternalError("stage " + stage.name + " has no Func.");
@@ -126,12 +133,13 @@ void complete(AlgorithmInfo& info, const AlgorithmImpl& impl) {
                                 std::to_string(stage.updates.size()) + " are described.");
         }
         complete(stage.pure, found->second, stage.name, -1, stage_of);
-        for (int k = 0; k < updates; ++k) complete(stage.updates[k], found->second, stage.name, k, stage_of);
+        for (int k = 0; k < updates; ++k)
+            complete(stage.updates[k], found->second, stage.name, k, stage_of);
         stage.inlinable = updates == 0 && !stage.output;
     }
 }
 
-}  // namespace
+} // namespace
 
 Algorithm::Algorithm() = default;
 Algorithm::Algorithm(std::unique_ptr<AlgorithmImpl> impl, AlgorithmInfo info)
@@ -142,4 +150,4 @@ Algorithm::~Algorithm() = default;
 Algorithm::Algorithm(Algorithm&&) noexcept = default;
 Algorithm& Algorithm::operator=(Algorithm&&) noexcept = default;
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -15,12 +15,12 @@ namespace tilewright::dsl {
 
 /// A loop of a definition as a schedule may name it before any directive.
 struct LoopInfo {
-    std::string name;    ///< i, j, k, l in NumPy's axis order (i is the first axis); r, r1, ... reduced
+    std::string name; ///< i, j, k, l in NumPy's axis order (i is the first axis); r, r1, ... reduced
     bool reduced = false;
-    bool ordered = false;  ///< reduced, and its iterations may not be reordered or run in parallel
-    std::string extent;  ///< a size expression over program sizes: "X.0", "(X.0 + 1023) // 1024"
-    std::int64_t extent_here = -1;  ///< its value at the sizes translated for, -1 where unknown
-    bool racing = false;  ///< iterations may touch the same element; set by Algorithm's constructor
+    bool ordered = false;          ///< reduced, and its iterations may not be reordered or run in parallel
+    std::string extent;            ///< a size expression over program sizes: "X.0", "(X.0 + 1023) // 1024"
+    std::int64_t extent_here = -1; ///< its value at the sizes translated for, -1 where unknown
+    bool racing = false;           ///< iterations may touch the same element; set by Algorithm's constructor
 };
 
 /// A read of another stage, exactly as the Funcs have it. Set by Algorithm's constructor.
@@ -32,51 +32,52 @@ struct CallInfo {
 
 /// The pure definition (index -1 in schedules) or one update of a stage.
 struct DefinitionInfo {
-    std::vector<LoopInfo> loops;  ///< outermost first, as an unscheduled definition runs them
-    bool associative = false;     ///< an update that may run in any order and in parts; set by Algorithm's constructor
-    std::vector<CallInfo> calls;  ///< set by Algorithm's constructor
+    std::vector<LoopInfo> loops; ///< outermost first, as an unscheduled definition runs them
+    bool associative = false;    ///< an update that may run in any order and in parts; set by Algorithm's constructor
+    std::vector<CallInfo> calls; ///< set by Algorithm's constructor
 };
 
 /// How a definition reads another stage or an argument.
 struct ReadInfo {
-    std::string from;         ///< stage or argument
-    std::string innermost;    ///< the loop of the reader that moves along the contiguous axis, or ""
-    bool broadcast = false;   ///< some loop of the reader does not move the read at all
-    int definition = -1;      ///< of the reader: -1 the pure one, k update(k)
-    /// Per axis of `from` (NumPy order): the loop of the reader that alone indexes it (with stride one), "" where none or several do.
+    std::string from;       ///< stage or argument
+    std::string innermost;  ///< the loop of the reader that moves along the contiguous axis, or ""
+    bool broadcast = false; ///< some loop of the reader does not move the read at all
+    int definition = -1;    ///< of the reader: -1 the pure one, k update(k)
+    /// Per axis of `from` (NumPy order): the loop of the reader that alone indexes it (with stride one), "" where none
+    /// or several do.
     std::vector<std::string> axes;
 };
 
 struct StageInfo {
     std::string name;
-    std::vector<std::string> dtypes;  ///< one, or one per Tuple element
+    std::vector<std::string> dtypes; ///< one, or one per Tuple element
     DefinitionInfo pure;
     std::vector<DefinitionInfo> updates;
     std::vector<ReadInfo> reads;
     bool output = false;
-    bool inlinable = true;  ///< has only a pure definition and is no output
-    int operations = 0;     ///< arithmetic operations per element, transcendental ones counted as 20
-    int line = 0;           ///< of the user's source, 0 where unknown
-    std::string source;     ///< the NumPy call it comes from, for people
-    int kernel = 0;         ///< which kernel of the plan it belongs to
+    bool inlinable = true; ///< has only a pure definition and is no output
+    int operations = 0;    ///< arithmetic operations per element, transcendental ones counted as 20
+    int line = 0;          ///< of the user's source, 0 where unknown
+    std::string source;    ///< the NumPy call it comes from, for people
+    int kernel = 0;        ///< which kernel of the plan it belongs to
     /// Of a blocked reduction: "lanes" (partial results side by side), "block" (the tree over them), else "".
     std::string part;
 };
 
 /// A program size and its value at the sizes that this algorithm is translated for.
 struct SizeInfo {
-    std::string name;  ///< "X.0", or the name of an integer scalar argument
+    std::string name; ///< "X.0", or the name of an integer scalar argument
     std::int64_t here = -1;
 };
 
 struct AlgorithmInfo {
     std::string function;
     std::map<std::string, std::string> variant;
-    std::vector<StageInfo> stages;  ///< in an order in which each stage comes after what it reads
+    std::vector<StageInfo> stages; ///< in an order in which each stage comes after what it reads
     std::vector<SizeInfo> sizes;
 };
 
-struct AlgorithmImpl;  // Halide's part: dsl/algorithm_impl.h
+struct AlgorithmImpl; // Halide's part: dsl/algorithm_impl.h
 
 /// Stages of one translation. Movable, not copyable: apply() uses it up.
 class Algorithm {
@@ -98,4 +99,4 @@ class Algorithm {
     AlgorithmInfo info_;
 };
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -25,4 +25,4 @@ void apply(Algorithm& algorithm, const Schedule& schedule, bool guard_tails) {
     }
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

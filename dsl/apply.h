@@ -12,4 +12,4 @@ namespace tilewright::dsl {
 /// The conditions under which a legal schedule's kernels stay inside their arrays, by the kernel's number.
 std::map<int, Preconditions> preconditions(const AlgorithmInfo& algorithm, const Schedule& schedule);
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

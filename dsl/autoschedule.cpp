@@ -29,7 +29,8 @@ using Halide::Internal::Definition;
 using Halide::Internal::Dim;
 using Halide::Internal::Split;
 
-// ---- running ---------------------------------------------------------------------------------------------------------
+// ---- running
+// ---------------------------------------------------------------------------------------------------------
 
 const std::vector<std::string>& autoscheduler_names() {
     static const std::vector<std::string> names = {"Adams2019", "Mullapudi2016", "Li2018"};
@@ -62,7 +63,8 @@ void set_estimates(AlgorithmImpl& impl, const AlgorithmInfo& info) {
         const auto param = impl.sizes.find(size.name);
         if (param == impl.sizes.end()) continue;
         if (size.here < 0) {
-            throw ScheduleError("autoscheduler: the size " + size.name + " is not known.", "Give sizes to translate for.");
+            throw ScheduleError("autoscheduler: the size " + size.name + " is not known.",
+                                "Give sizes to translate for.");
         }
         param->second.set_estimate(static_cast<int>(size.here));
         values[param->second.name()] = static_cast<int>(size.here);
@@ -98,7 +100,8 @@ void set_estimates(AlgorithmImpl& impl, const AlgorithmInfo& info) {
     }
 }
 
-// ---- reading back ----------------------------------------------------------------------------------------------------
+// ---- reading back
+// ----------------------------------------------------------------------------------------------------
 
 Argument named(std::string name) {
     Argument argument;
@@ -118,32 +121,43 @@ Directive directive(std::string verb, std::vector<Argument> arguments) {
     return result;
 }
 
-std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+std::string last_part(const std::string& path) {
+    return path.substr(path.rfind('.') + 1);
+}
 
 /// One definition: directives, and Halide's names of the final loops under ours.
 struct ReadDefinition {
     std::vector<Directive> chain;
-    std::map<std::string, std::string> loops;  ///< Halide's full name -> ours
-    std::vector<std::string> order;            ///< ours, outermost first
+    std::map<std::string, std::string> loops; ///< Halide's full name -> ours
+    std::vector<std::string> order;           ///< ours, outermost first
 };
 
 class Reader {
   public:
     Reader(const StageImpl& stage, const DefinitionInfo& info, const Definition& definition, int update)
         : definition_(definition) {
-        for (const auto& [ours, var] : stage.pure_loops) result_.loops[var.name()] = ours;
+        for (const auto& [ours, var] : stage.pure_loops)
+            result_.loops[var.name()] = ours;
         if (update >= 0) {
-            for (const auto& [ours, rvar] : stage.update_loops.at(update)) result_.loops[rvar.name()] = ours;
+            for (const auto& [ours, rvar] : stage.update_loops.at(update))
+                result_.loops[rvar.name()] = ours;
         }
-        for (const LoopInfo& loop : info.loops) result_.order.push_back(loop.name);
+        for (const LoopInfo& loop : info.loops)
+            result_.order.push_back(loop.name);
     }
 
     ReadDefinition read() {
         for (const Split& split : definition_.schedule().splits()) {
             switch (split.split_type) {
-            case Split::SplitVar: read_split(split); break;
-            case Split::FuseVars: read_fuse(split); break;
-            case Split::RenameVar: result_.loops[split.outer] = ours(split.old_var); break;
+            case Split::SplitVar:
+                read_split(split);
+                break;
+            case Split::FuseVars:
+                read_fuse(split);
+                break;
+            case Split::RenameVar:
+                result_.loops[split.outer] = ours(split.old_var);
+                break;
             }
         }
         std::vector<Dim> dims = definition_.schedule().dims();
@@ -153,7 +167,7 @@ class Reader {
             const char* verb = dim.for_type == Halide::Internal::ForType::Parallel     ? "parallel"
                                : dim.for_type == Halide::Internal::ForType::Vectorized ? "vectorize"
                                : dim.for_type == Halide::Internal::ForType::Unrolled   ? "unroll"
-                                                                             : nullptr;
+                                                                                       : nullptr;
             if (verb) result_.chain.push_back(directive(verb, {named(ours(dim.var))}));
         }
         return std::move(result_);
@@ -181,7 +195,8 @@ class Reader {
                                                                          candidate) != result_.order.end());
         };
         std::string unique = name;
-        for (int k = 2; used(unique); ++k) unique = name + std::to_string(k);
+        for (int k = 2; used(unique); ++k)
+            unique = name + std::to_string(k);
         return unique;
     }
 
@@ -211,11 +226,13 @@ class Reader {
 
     void read_order(const std::vector<Dim>& dims) {
         std::vector<std::string> wanted;
-        for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) wanted.push_back(ours(dim->var));
+        for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim)
+            wanted.push_back(ours(dim->var));
         if (wanted == result_.order) return;
         if (wanted.size() != result_.order.size()) throw ScheduleError("autoscheduler: loops are missing.");
         std::vector<Argument> arguments;
-        for (auto name = wanted.rbegin(); name != wanted.rend(); ++name) arguments.push_back(named(*name));
+        for (auto name = wanted.rbegin(); name != wanted.rend(); ++name)
+            arguments.push_back(named(*name));
         result_.order = wanted;
         result_.chain.push_back(directive("reorder", std::move(arguments)));
     }
@@ -226,7 +243,8 @@ class ReadBack {
     ReadBack(const Algorithm& algorithm, const AlgorithmInfo& info) : impl_(algorithm.impl()), info_(info) {}
 
     std::vector<Statement> statements() {
-        for (const StageInfo& stage : info_.stages) read_definitions(stage);
+        for (const StageInfo& stage : info_.stages)
+            read_definitions(stage);
         std::vector<Statement> result;
         // Readers first, as a person writes: the loops that a place names are then known to who reads the text.
         for (auto stage = info_.stages.rbegin(); stage != info_.stages.rend(); ++stage) {
@@ -259,8 +277,8 @@ class ReadBack {
             // Updates first: reductions are where stages are placed inside.
             for (auto definition = list.rbegin(); definition != list.rend(); ++definition) {
                 for (const auto& [path, ours] : definition->loops) {
-                    const bool live = std::find(definition->order.begin(), definition->order.end(), ours) !=
-                                      definition->order.end();
+                    const bool live =
+                        std::find(definition->order.begin(), definition->order.end(), ours) != definition->order.end();
                     if (live && (path == name || last_part(path) == name)) return std::pair(stage.name, ours);
                 }
             }
@@ -357,11 +375,12 @@ void drop_refused(const AlgorithmInfo& info, Schedule& schedule) {
 void forget_positions(Schedule& schedule) {
     for (Statement& statement : schedule.statements) {
         statement.at = {};
-        for (Directive& step : statement.chain) step.at = {};
+        for (Directive& step : statement.chain)
+            step.at = {};
     }
 }
 
-}  // namespace
+} // namespace
 
 Schedule autoschedule(Algorithm algorithm, const std::string& name, const std::string& isa, int cores) {
     const auto& names = autoscheduler_names();
@@ -377,7 +396,8 @@ Schedule autoschedule(Algorithm algorithm, const std::string& name, const std::s
         set_estimates(impl, info);
         const Halide::Target target = halide_target(isa, true);
         Halide::AutoschedulerParams params(name, {{"parallelism", std::to_string(std::max(cores, 1))}});
-        for (KernelImpl& kernel : impl.kernels) Halide::Pipeline(kernel.outputs).apply_autoscheduler(target, params);
+        for (KernelImpl& kernel : impl.kernels)
+            Halide::Pipeline(kernel.outputs).apply_autoscheduler(target, params);
         Schedule schedule;
         schedule.function = info.function;
         schedule.target = resolve_isa(isa);
@@ -395,4 +415,4 @@ Schedule autoschedule(Algorithm algorithm, const std::string& name, const std::s
     });
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

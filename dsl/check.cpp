@@ -11,8 +11,8 @@ std::vector<Violation> check(const AlgorithmInfo& algorithm, const Schedule& sch
         const auto have = algorithm.variant.find(choice.name);
         if (choice.options.size() == 1 && have != algorithm.variant.end() && have->second != choice.options[0]) {
             model.refuse(choice.at, "", "variant",
-                         "variant " + choice.name + " = " + choice.options[0] + ": this translation has " + choice.name +
-                             " = " + have->second + ".",
+                         "variant " + choice.name + " = " + choice.options[0] + ": this translation has " +
+                             choice.name + " = " + have->second + ".",
                          "Translate with that option.");
         }
     }
@@ -20,4 +20,4 @@ std::vector<Violation> check(const AlgorithmInfo& algorithm, const Schedule& sch
     return std::move(model.violations);
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

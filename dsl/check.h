@@ -12,4 +12,4 @@ namespace tilewright::dsl {
 /// lowering can find is left to emit().
 std::vector<Violation> check(const AlgorithmInfo& algorithm, const Schedule& schedule);
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -77,8 +77,8 @@ class FindAllocations : public Halide::Internal::IRVisitor {
     using Halide::Internal::IRVisitor::visit;
     std::int64_t largest_bytes_ = 0;
     void visit(const Halide::Internal::Allocate* op) override {
-        const bool stack = op->memory_type == Halide::MemoryType::Stack ||
-                           op->memory_type == Halide::MemoryType::Register;
+        const bool stack =
+            op->memory_type == Halide::MemoryType::Stack || op->memory_type == Halide::MemoryType::Register;
         if (stack) {
             const std::int64_t bytes = std::int64_t{op->constant_allocation_size()} * op->type.bytes();
             stack_bytes += bytes;
@@ -121,27 +121,29 @@ void verify_claims(Halide::Pipeline& pipeline, const KernelImpl& kernel, const S
     target.set_feature(Target::NoAsserts, false);
     const Halide::Module module = pipeline.compile_to_module(kernel.arguments, kernel.name, target);
     for (const auto& function : module.functions()) {
-        FindCallNames find({"halide_error_bad_fold", "halide_error_fold_factor_too_small",
-                            "halide_error_storage_bound_too_small"});
+        FindCallNames find(
+            {"halide_error_bad_fold", "halide_error_fold_factor_too_small", "halide_error_storage_bound_too_small"});
         function.body.accept(&find);
         if (find.found.empty()) continue;
         const bool fold = find.found != "halide_error_storage_bound_too_small";
-        throw ScheduleError(kernel.name + ": " + (fold ? "fold_storage" : "bound_storage") +
-                                ": it cannot be proved that so little storage is enough.",
-                            fold ? "Use store_at with compute_at further in; storage is then folded where that is proved."
-                                 : "Take it away.");
+        throw ScheduleError(
+            kernel.name + ": " + (fold ? "fold_storage" : "bound_storage") +
+                ": it cannot be proved that so little storage is enough.",
+            fold ? "Use store_at with compute_at further in; storage is then folded where that is proved."
+                 : "Take it away.");
     }
 }
 
 /// Our names for Halide's, which carry numbers when a name repeats in the process.
 std::string with_our_names(std::string message, const AlgorithmImpl& algorithm) {
     std::vector<std::pair<std::string, std::string>> names;
-    for (const auto& [ours, stage] : algorithm.stages) names.emplace_back(stage.func.name(), ours);
-    std::sort(names.begin(), names.end(),
-              [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+    for (const auto& [ours, stage] : algorithm.stages)
+        names.emplace_back(stage.func.name(), ours);
+    std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
     for (const auto& [theirs, ours] : names) {
         if (theirs == ours) continue;
-        for (std::size_t at = message.find(theirs); at != std::string::npos; at = message.find(theirs, at + ours.size())) {
+        for (std::size_t at = message.find(theirs); at != std::string::npos;
+             at = message.find(theirs, at + ours.size())) {
             message.replace(at, theirs.size(), ours);
         }
     }
@@ -169,7 +171,8 @@ void number_loop_functions(Halide::Module& module, const std::string& kernel) {
         rename.names["::" + function.name] = "::" + name;
         function.name = name;
     }
-    for (auto& function : module.functions()) function.body = rename.mutate(function.body);
+    for (auto& function : module.functions())
+        function.body = rename.mutate(function.body);
 }
 
 EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, const EmitOptions& options) {
@@ -215,12 +218,12 @@ EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, co
     return result;
 }
 
-}  // namespace
+} // namespace
 
 Emitted emit(Algorithm algorithm, const Schedule& schedule, const EmitOptions& options) {
     // The schedule was applied already; its conditions follow from the text, so the model alone gives them.
-    const auto conditions = options.guard_tails ? std::map<int, Preconditions>()
-                                                : preconditions(algorithm.info(), schedule);
+    const auto conditions =
+        options.guard_tails ? std::map<int, Preconditions>() : preconditions(algorithm.info(), schedule);
     const AlgorithmImpl& impl = algorithm.impl();
     Emitted result;
     result.plan_header = impl.plan_header;
@@ -238,4 +241,4 @@ Emitted emit(Algorithm algorithm, const Schedule& schedule, const EmitOptions& o
     return result;
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

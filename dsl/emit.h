@@ -10,23 +10,23 @@
 namespace tilewright::dsl {
 
 struct EmitOptions {
-    std::string isa = "host";  ///< x86-64, x86-64-v3, x86-64-v4 or host
-    bool guard_tails = false;  ///< every tail GuardWithIf: code that needs no precondition
-    bool assembly = false;     ///< also fill assembly and lowered
-    std::string contract = "numpy";  ///< all but "fast": strict floating point, no contraction, no reassociation
+    std::string isa = "host";       ///< x86-64, x86-64-v3, x86-64-v4 or host
+    bool guard_tails = false;       ///< every tail GuardWithIf: code that needs no precondition
+    bool assembly = false;          ///< also fill assembly and lowered
+    std::string contract = "numpy"; ///< all but "fast": strict floating point, no contraction, no reassociation
 };
 
 struct EmittedKernel {
-    std::string name;    ///< C symbol; the object defines NAME and NAME_argv
-    std::string object;  ///< ELF x86-64 relocatable, no Halide runtime inside
-    std::vector<std::string> requires_;  ///< conditions of plan_text.md: "X.0 >= 65536"
+    std::string name;                   ///< C symbol; the object defines NAME and NAME_argv
+    std::string object;                 ///< ELF x86-64 relocatable, no Halide runtime inside
+    std::vector<std::string> requires_; ///< conditions of plan_text.md: "X.0 >= 65536"
     std::string assembly;
-    std::string lowered;  ///< Halide's final statement, as text
+    std::string lowered; ///< Halide's final statement, as text
 };
 
 struct Emitted {
     std::vector<EmittedKernel> kernels;
-    std::string plan_header;  ///< from the Algorithm, see AlgorithmImpl
+    std::string plan_header; ///< from the Algorithm, see AlgorithmImpl
     std::string plan_body;
 };
 
@@ -44,4 +44,4 @@ Schedule autoschedule(Algorithm algorithm, const std::string& name, const std::s
 /// x86-64-v4 for this machine where it has AVX-512, and so on down.
 std::string host_isa();
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -10,4 +10,4 @@ namespace tilewright::dsl {
 /// Kernels have no runtime, no asserts and no bounds queries: the plan's runtime checks arguments and preconditions.
 Halide::Target halide_target(const std::string& isa, bool strict);
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

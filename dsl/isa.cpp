@@ -48,4 +48,4 @@ int vector_lanes(const std::string& isa, const std::string& dtype) {
     return bytes == 0 ? 1 : vector_bytes(isa) / bytes;
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

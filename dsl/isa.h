@@ -18,4 +18,4 @@ int vector_bytes(const std::string& isa);
 /// How many values of a dtype a vector register holds; 1 for unknown dtypes.
 int vector_lanes(const std::string& isa, const std::string& dtype);
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

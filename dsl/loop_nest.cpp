@@ -33,7 +33,7 @@ std::string parenthesized(const std::string& text) {
     return atom ? text : "(" + text + ")";
 }
 
-}  // namespace
+} // namespace
 
 std::string tail_name(Tail tail) {
     for (const auto& [value, name] : kTails) {
@@ -58,7 +58,8 @@ int LoopNest::find(const std::string& name) const {
 
 std::vector<std::string> LoopNest::names() const {
     std::vector<std::string> result;
-    for (int loop : order) result.push_back(loops[loop].name);
+    for (int loop : order)
+        result.push_back(loops[loop].name);
     return result;
 }
 
@@ -133,8 +134,8 @@ std::set<int> LoopNest::roots(int loop) const {
     return result;
 }
 
-std::optional<std::int64_t> LoopNest::extent(
-    int loop, const std::function<std::optional<std::int64_t>(const Loop&)>& base) const {
+std::optional<std::int64_t>
+LoopNest::extent(int loop, const std::function<std::optional<std::int64_t>(const Loop&)>& base) const {
     const Loop& node = loops[loop];
     switch (node.origin) {
     case Loop::Origin::base:
@@ -154,9 +155,8 @@ std::optional<std::int64_t> LoopNest::extent(
     return std::nullopt;
 }
 
-std::optional<std::int64_t> LoopNest::span(
-    int loop, const std::function<bool(int)>& fixed,
-    const std::function<std::optional<std::int64_t>(const Loop&)>& base) const {
+std::optional<std::int64_t> LoopNest::span(int loop, const std::function<bool(int)>& fixed,
+                                           const std::function<std::optional<std::int64_t>(const Loop&)>& base) const {
     const Loop& node = loops[loop];
     if (node.outer >= 0) {
         const auto outer = span(node.outer, fixed, base);
@@ -211,4 +211,4 @@ bool LoopNest::from_predicated(int loop) const {
     return tail == Tail::predicate_loads || tail == Tail::predicate_stores;
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -34,22 +34,22 @@ enum class Run { serial, parallel, vectorized, unrolled };
 struct Loop {
     enum class Origin { base, outer, inner, fused };
     std::string name;
-    std::string axis;  ///< base: the name before any rename, as calls and conditions know it
+    std::string axis; ///< base: the name before any rename, as calls and conditions know it
     Origin origin = Origin::base;
-    int parent = -1;         ///< outer, inner: what was split; fused: the inner one
-    int second_parent = -1;  ///< fused: the outer one
-    int outer = -1;          ///< the parts that a split made of it
+    int parent = -1;        ///< outer, inner: what was split; fused: the inner one
+    int second_parent = -1; ///< fused: the outer one
+    int outer = -1;         ///< the parts that a split made of it
     int inner = -1;
     int fused = -1;          ///< what it was fused into
-    std::int64_t factor = 0;  ///< of the split that it was divided by
+    std::int64_t factor = 0; ///< of the split that it was divided by
     Tail tail = Tail::automatic;
     bool reduced = false;
     bool ordered = false;
     bool racing = false;
     Run run = Run::serial;
     Position run_at;
-    std::string extent;                     ///< base: size expression, empty where the stage's region decides
-    std::optional<std::int64_t> constant;  ///< base: known constant extent
+    std::string extent;                   ///< base: size expression, empty where the stage's region decides
+    std::optional<std::int64_t> constant; ///< base: known constant extent
 };
 
 /// Loops as a list of nodes (they keep their numbers) and the live ones in order, outermost first.
@@ -61,7 +61,7 @@ class LoopNest {
     /// The live loop of that name, or -1.
     int find(const std::string& name) const;
     std::vector<std::string> names() const;
-    int place(int loop) const;  ///< index into order, -1 for a loop that is not live
+    int place(int loop) const; ///< index into order, -1 for a loop that is not live
 
     void add(const LoopInfo& info, bool full_region);
     void split(int loop, const std::string& outer, const std::string& inner, std::int64_t factor, Tail tail);
@@ -82,4 +82,4 @@ class LoopNest {
     bool from_predicated(int loop) const;
 };
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

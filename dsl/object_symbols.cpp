@@ -19,7 +19,7 @@ template <class T> T read_at(std::string_view bytes, std::uint64_t offset) {
     return value;
 }
 
-}  // namespace
+} // namespace
 
 std::set<std::string> undefined_symbols(std::string_view object) {
     const auto header = read_at<Elf64_Ehdr>(object, 0);
@@ -46,14 +46,14 @@ std::set<std::string> undefined_symbols(std::string_view object) {
 }
 
 bool runtime_has(const std::string& symbol) {
-    static const std::set<std::string> known = {"halide_do_par_for", "halide_malloc", "halide_free", "memcpy",
+    static const std::set<std::string> known = {"halide_do_par_for", "halide_malloc", "halide_free",          "memcpy",
                                                 "memmove",           "memset",        "_GLOBAL_OFFSET_TABLE_"};
     static const std::set<std::string> math = {
-        "acos", "acosh", "asin",  "asinh", "atan",  "atan2", "atanh",     "cbrt", "ceil", "cos",   "cosh", "exp",
-        "exp2", "expm1", "fabs",  "floor", "fma",   "fmax",  "fmin",      "fmod", "hypot", "log",  "log10", "log1p",
-        "log2", "nearbyint", "pow", "rint", "round", "roundeven", "sin", "sinh", "sqrt", "tan",    "tanh", "trunc"};
+        "acos", "acosh",     "asin", "asinh", "atan",  "atan2",     "atanh", "cbrt", "ceil",  "cos", "cosh",  "exp",
+        "exp2", "expm1",     "fabs", "floor", "fma",   "fmax",      "fmin",  "fmod", "hypot", "log", "log10", "log1p",
+        "log2", "nearbyint", "pow",  "rint",  "round", "roundeven", "sin",   "sinh", "sqrt",  "tan", "tanh",  "trunc"};
     if (known.count(symbol) || math.count(symbol)) return true;
     return !symbol.empty() && symbol.back() == 'f' && math.count(symbol.substr(0, symbol.size() - 1));
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -14,4 +14,4 @@ std::set<std::string> undefined_symbols(std::string_view object);
 /// calls by itself.
 bool runtime_has(const std::string& symbol);
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

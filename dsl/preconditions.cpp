@@ -37,7 +37,8 @@ bool Preconditions::equal(const std::string& extent, std::int64_t value) {
 
 std::vector<std::string> Preconditions::text() const {
     std::vector<std::string> result;
-    for (const auto& [extent, least] : least_) result.push_back(extent + " >= " + std::to_string(least));
+    for (const auto& [extent, least] : least_)
+        result.push_back(extent + " >= " + std::to_string(least));
     for (const auto& [extent, factor] : factor_) {
         const std::string whole = extent.find(' ') == std::string::npos ? extent : "(" + extent + ")";
         result.push_back(whole + " % " + std::to_string(factor) + " == 0");
@@ -46,4 +47,4 @@ std::vector<std::string> Preconditions::text() const {
     return result;
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -1,7 +1,8 @@
 // dsl/preconditions.h: the conditions under which a schedule's code stays inside its arrays.
 //
-// Kernels carry no bounds checks of their own. So each split of an output's loop that may visit elements beyond the extent (shift_inwards,
-// round_up, bound) leaves a condition over program sizes here; a plan's version asks for them all.
+// Kernels carry no bounds checks of their own. So each split of an output's loop that may visit elements beyond the
+// extent (shift_inwards, round_up, bound) leaves a condition over program sizes here; a plan's version asks for them
+// all.
 #pragma once
 
 #include <cstdint>
@@ -29,4 +30,4 @@ class Preconditions {
     std::set<std::string> others_;
 };
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -26,7 +26,8 @@ class Walk {
     }
 
     void run(const Schedule& schedule) {
-        for (const Statement& statement : schedule.statements) run(statement);
+        for (const Statement& statement : schedule.statements)
+            run(statement);
         model_.finish();
         if (algorithm_ && model_.violations.empty()) finish();
     }
@@ -48,21 +49,20 @@ class Walk {
         }
         const int updates = static_cast<int>(stage->second.definitions.size()) - 1;
         if (statement.update < -1 || statement.update >= updates) {
-            return model_.refuse(statement.at, statement.stage, "update",
-                                 stage->second.where(statement.update) + ": it has " +
-                                     (updates == 0 ? "no updates" : std::to_string(updates) + " update" +
-                                                                        (updates == 1 ? "" : "s")) +
-                                     ".",
-                                 updates == 0 ? "Leave .update(...) out."
-                                              : "Updates count from 0: update(" + std::to_string(updates - 1) +
-                                                    ") is the last.");
+            return model_.refuse(
+                statement.at, statement.stage, "update",
+                stage->second.where(statement.update) + ": it has " +
+                    (updates == 0 ? "no updates" : std::to_string(updates) + " update" + (updates == 1 ? "" : "s")) +
+                    ".",
+                updates == 0 ? "Leave .update(...) out."
+                             : "Updates count from 0: update(" + std::to_string(updates - 1) + ") is the last.");
         }
         if (statement.chain.empty()) {
             return model_.refuse(statement.at, statement.stage, "", statement.stage + ": no directive.", "");
         }
         for (const Directive& directive : statement.chain) {
             if (!run(statement, directive, stage->second, stage->second.definitions[statement.update + 1], false)) {
-                return;  // what follows in the chain would only repeat the complaint
+                return; // what follows in the chain would only repeat the complaint
             }
         }
     }
@@ -80,9 +80,8 @@ class Walk {
         }
         if (!directive.has_block) return true;
         DefinitionModel& branch = *definition.branches.back();
-        return std::all_of(directive.block.begin(), directive.block.end(), [&](const Directive& inner) {
-            return run(statement, inner, stage, branch, true);
-        });
+        return std::all_of(directive.block.begin(), directive.block.end(),
+                           [&](const Directive& inner) { return run(statement, inner, stage, branch, true); });
     }
 
     static Halide::LoopLevel loop_level(const AlgorithmImpl& algorithm, const HalideDefinitions& definitions,
@@ -110,12 +109,15 @@ class Walk {
                         at_loop(loop_level(*algorithm_, definitions_, model_, level));
                     }
                 };
-                place(stage.compute, [&] { func.compute_root(); },
-                      [&](const Halide::LoopLevel& level) { func.compute_at(level); });
-                place(stage.store, [&] { func.store_root(); },
-                      [&](const Halide::LoopLevel& level) { func.store_at(level); });
-                place(stage.hoist, [&] { func.hoist_storage_root(); },
-                      [&](const Halide::LoopLevel& level) { func.hoist_storage(level); });
+                place(
+                    stage.compute, [&] { func.compute_root(); },
+                    [&](const Halide::LoopLevel& level) { func.compute_at(level); });
+                place(
+                    stage.store, [&] { func.store_root(); },
+                    [&](const Halide::LoopLevel& level) { func.store_at(level); });
+                place(
+                    stage.hoist, [&] { func.hoist_storage_root(); },
+                    [&](const Halide::LoopLevel& level) { func.hoist_storage(level); });
             });
         }
         for (const auto& [definition, loop] : model_.demoted) {
@@ -131,10 +133,10 @@ class Walk {
     }
 };
 
-}  // namespace
+} // namespace
 
 void run_schedule(ScheduleModel& model, const Schedule& schedule, AlgorithmImpl* algorithm) {
     Walk(model, algorithm).run(schedule);
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -12,4 +12,4 @@ struct AlgorithmImpl;
 /// model; with an algorithm there must be none, and what Halide refuses on its own is thrown as ScheduleError.
 void run_schedule(ScheduleModel& model, const Schedule& schedule, AlgorithmImpl* algorithm);
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

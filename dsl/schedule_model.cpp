@@ -22,18 +22,20 @@ DefinitionModel make_definition(const DefinitionInfo& info, int update, bool out
     definition.update = update;
     definition.associative = info.associative;
     definition.calls = info.calls;
-    for (const LoopInfo& loop : info.loops) definition.nest.add(loop, output);
+    for (const LoopInfo& loop : info.loops)
+        definition.nest.add(loop, output);
     return definition;
 }
 
-}  // namespace
+} // namespace
 
 ScheduleModel::ScheduleModel(const AlgorithmInfo& algorithm, std::string wanted_target, bool guards)
     : target(std::move(wanted_target)), guard_tails(guards), algorithm_(algorithm) {
     for (const StageInfo& info : algorithm.stages) {
         StageModel stage;
         stage.name = info.name;
-        for (const LoopInfo& loop : info.pure.loops) stage.axes.push_back(loop.name);
+        for (const LoopInfo& loop : info.pure.loops)
+            stage.axes.push_back(loop.name);
         stage.definitions.push_back(make_definition(info.pure, -1, info.output));
         for (std::size_t k = 0; k < info.updates.size(); ++k) {
             stage.definitions.push_back(make_definition(info.updates[k], static_cast<int>(k), info.output));
@@ -44,7 +46,8 @@ ScheduleModel::ScheduleModel(const AlgorithmInfo& algorithm, std::string wanted_
         for (const std::string& dtype : info.dtypes) {
             stage.element_bytes = std::max(stage.element_bytes, bytes_of(dtype));
         }
-        for (const ReadInfo& read : info.reads) stage.arguments.insert(read.from);
+        for (const ReadInfo& read : info.reads)
+            stage.arguments.insert(read.from);
         order.push_back(info.name);
         stages.emplace(info.name, std::move(stage));
     }
@@ -58,7 +61,8 @@ void ScheduleModel::refuse(Position at, const std::string& stage, const std::str
 std::string ScheduleModel::stage_hint(const std::string& name) const {
     if (const auto near = near_name(name, order)) return "Did you mean " + *near + "?";
     std::string list;
-    for (std::size_t k = 0; k < order.size() && k < 12; ++k) list += (k ? ", " : "") + order[k];
+    for (std::size_t k = 0; k < order.size() && k < 12; ++k)
+        list += (k ? ", " : "") + order[k];
     return "The stages are: " + list + (order.size() > 12 ? ", ..." : "") + ".";
 }
 
@@ -106,8 +110,7 @@ std::vector<Site> ScheduleModel::path_of(const std::string& stage, const Definit
     std::vector<Site> path = sites_of(stage);
     for (int loop : definition.nest.order) {
         const Loop& node = definition.nest.loops[loop];
-        path.push_back({stage, definition.update, node.name,
-                        node.run == Run::parallel || node.run == Run::vectorized});
+        path.push_back({stage, definition.update, node.name, node.run == Run::parallel || node.run == Run::vectorized});
     }
     return path;
 }
@@ -137,14 +140,16 @@ void ScheduleModel::uses_in(const std::string& reader, const DefinitionModel& de
             result.push_back(std::move(through));
         }
     }
-    for (const auto& branch : definition.branches) uses_in(reader, *branch, stage, result);
+    for (const auto& branch : definition.branches)
+        uses_in(reader, *branch, stage, result);
 }
 
 std::vector<ScheduleModel::Use> ScheduleModel::uses(const std::string& stage) const {
     std::vector<Use> result;
     for (const auto& [name, reader] : stages) {
         if (name == stage) continue;
-        for (const DefinitionModel& definition : reader.definitions) uses_in(name, definition, stage, result);
+        for (const DefinitionModel& definition : reader.definitions)
+            uses_in(name, definition, stage, result);
     }
     return result;
 }
@@ -175,7 +180,7 @@ std::vector<Site> ScheduleModel::sites_of(const std::string& stage) const {
     if (model.output || model.compute.kind == Level::Kind::root) return {};
     auto sites = legal_sites(stage);
     if (!sites) return {};
-    if (model.compute.kind != Level::Kind::at) return *sites;  // Halide computes what it cannot inline innermost
+    if (model.compute.kind != Level::Kind::at) return *sites; // Halide computes what it cannot inline innermost
     const auto place = resolve(*sites, model.compute);
     sites->resize(place ? *place + 1 : 0);
     return *sites;
@@ -264,9 +269,10 @@ bool ScheduleModel::depends_on(const std::string& reader, const std::string& sta
 }
 
 void ScheduleModel::finish() {
-    if (!violations.empty()) return;  // what follows would only repeat them in other words
+    if (!violations.empty()) return; // what follows would only repeat them in other words
     // Readers first: where a stage may be computed depends on where they are.
-    for (auto name = order.rbegin(); name != order.rend(); ++name) finish_stage(stages.at(*name));
+    for (auto name = order.rbegin(); name != order.rend(); ++name)
+        finish_stage(stages.at(*name));
     std::stable_sort(violations.begin(), violations.end(), [](const Violation& a, const Violation& b) {
         return std::pair(a.at.line, a.at.column) < std::pair(b.at.line, b.at.column);
     });
@@ -294,7 +300,7 @@ void ScheduleModel::finish_stage(StageModel& stage) {
     }
     const std::size_t before = violations.size();
     if (!stage.output) finish_place(stage);
-    if (violations.size() != before) return;  // extents depend on the place
+    if (violations.size() != before) return; // extents depend on the place
     for (const DefinitionModel& definition : stage.definitions) {
         finish_definition(stage, definition);
         if (definition.with) finish_compute_with(stage, definition);
@@ -314,7 +320,8 @@ void ScheduleModel::finish_place(StageModel& stage) {
         std::string text = "compute_root()";
         for (const Site& site : *legal) {
             // Loops that vectorize(i, 8) made have no name for people.
-            if (site.loop.find("__") == std::string::npos) text += ", compute_at(" + site.stage + ", " + site.loop + ")";
+            if (site.loop.find("__") == std::string::npos)
+                text += ", compute_at(" + site.stage + ", " + site.loop + ")";
         }
         return text;
     };
@@ -328,7 +335,8 @@ void ScheduleModel::finish_place(StageModel& stage) {
         if (!found) {
             const bool exists = stages.count(level.stage);
             refuse(level.at, stage.name, verb,
-                   stage.name + ": " + verb + "(" + level.stage + ", " + level.loop + ") is not around every use of it" +
+                   stage.name + ": " + verb + "(" + level.stage + ", " + level.loop +
+                       ") is not around every use of it" +
                        (exists && stages.at(level.stage).inlined() ? ", since " + level.stage + " is computed inline"
                                                                    : "") +
                        ".",
@@ -338,8 +346,8 @@ void ScheduleModel::finish_place(StageModel& stage) {
         level.definition = (*legal)[*found].definition;
         return found;
     };
-    if (stage.compute.kind == Level::Kind::unset && (stage.store.kind != Level::Kind::unset ||
-                                                     stage.hoist.kind != Level::Kind::unset)) {
+    if (stage.compute.kind == Level::Kind::unset &&
+        (stage.store.kind != Level::Kind::unset || stage.hoist.kind != Level::Kind::unset)) {
         const Level& level = stage.store.kind != Level::Kind::unset ? stage.store : stage.hoist;
         refuse(level.at, stage.name, "store_at", stage.name + ": its storage is placed, but not its computation.",
                "Add one of " + list() + ".");
@@ -403,7 +411,8 @@ void ScheduleModel::finish_definition(const StageModel& stage, const DefinitionM
         if (vector && (*count.extent & (*count.extent - 1)) != 0) {
             // LLVM ends in an assertion when it masks the last value of, say, five.
             std::int64_t below = 1;
-            while (below * 2 < *count.extent) below *= 2;
+            while (below * 2 < *count.extent)
+                below *= 2;
             refuse(loop.run_at, stage.name, verb,
                    stage.where(definition.update) + "." + loop.name + ": vectors of " + std::to_string(*count.extent) +
                        " values, which is no power of two.",
@@ -426,7 +435,8 @@ void ScheduleModel::finish_definition(const StageModel& stage, const DefinitionM
                    std::to_string(kMaxVectorBytes / stage.element_bytes) + ".",
                "Use smaller factors.");
     }
-    for (const auto& branch : definition.branches) finish_definition(stage, *branch);
+    for (const auto& branch : definition.branches)
+        finish_definition(stage, *branch);
 }
 
 void ScheduleModel::finish_compute_with(const StageModel& stage, const DefinitionModel& definition) {
@@ -467,4 +477,4 @@ void ScheduleModel::finish_compute_with(const StageModel& stage, const Definitio
     }
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -37,10 +37,10 @@ struct DefinitionModel {
     std::vector<CallInfo> calls;
     bool associative = false;
     bool atomic = false;
-    Expression condition;                   ///< of a specialized copy
-    std::vector<std::shared_ptr<DefinitionModel>> branches;  ///< specialized copies, in order; addresses stay
+    Expression condition;                                   ///< of a specialized copy
+    std::vector<std::shared_ptr<DefinitionModel>> branches; ///< specialized copies, in order; addresses stay
     std::optional<FuseWith> with;
-    Position first_at;  ///< of the first directive that needs a loop nest
+    Position first_at; ///< of the first directive that needs a loop nest
     std::string first_verb;
     Position specialize_at;
 };
@@ -52,30 +52,28 @@ struct Level {
     std::string stage;
     std::string loop;
     Position at;
-    int definition = -2;  ///< resolved by finish(): which definition of `stage` the loop is in
+    int definition = -2; ///< resolved by finish(): which definition of `stage` the loop is in
 };
 
 struct StageModel {
     std::string name;
-    std::vector<std::string> axes;  ///< its pure loops in NumPy's axis order
-    std::vector<DefinitionModel> definitions;  ///< [0] pure, [k + 1] update k
+    std::vector<std::string> axes;            ///< its pure loops in NumPy's axis order
+    std::vector<DefinitionModel> definitions; ///< [0] pure, [k + 1] update k
     bool output = false;
     int kernel = 0;
     int element_bytes = 8;
-    std::set<std::string> arguments;  ///< program arguments that it reads
+    std::set<std::string> arguments; ///< program arguments that it reads
     Level compute;
     Level store;
     Level hoist;
-    std::optional<Position> storage_at;  ///< a directive that needs storage of its own
+    std::optional<Position> storage_at; ///< a directive that needs storage of its own
     std::string storage_verb;
 
     bool pure() const { return definitions.size() == 1; }
     bool inlined() const {
         return !output && pure() && (compute.kind == Level::Kind::unset || compute.kind == Level::Kind::inlined);
     }
-    std::string where(int update) const {
-        return update < 0 ? name : name + ".update(" + std::to_string(update) + ")";
-    }
+    std::string where(int update) const { return update < 0 ? name : name + ".update(" + std::to_string(update) + ")"; }
 };
 
 /// A loop that encloses a use of a stage.
@@ -83,7 +81,7 @@ struct Site {
     std::string stage;
     int definition = -1;
     std::string loop;
-    bool parallel = false;  ///< or vectorized
+    bool parallel = false; ///< or vectorized
     bool operator==(const Site& other) const { return stage == other.stage && loop == other.loop; }
 };
 
@@ -92,9 +90,9 @@ class ScheduleModel {
     ScheduleModel(const AlgorithmInfo& algorithm, std::string target, bool guard_tails);
 
     std::map<std::string, StageModel> stages;
-    std::vector<std::string> order;  ///< names, each after what it reads
+    std::vector<std::string> order; ///< names, each after what it reads
     std::vector<Violation> violations;
-    std::map<int, Preconditions> preconditions;  ///< by kernel
+    std::map<int, Preconditions> preconditions; ///< by kernel
     std::string target;
     bool guard_tails = false;
     /// Under guard_tails a bound(...) is not relied on: loops that are constant only by it run serially instead.
@@ -121,9 +119,9 @@ class ScheduleModel {
 
     struct Use {
         std::vector<Site> path;
-        std::string reader;                 ///< not inlined
+        std::string reader; ///< not inlined
         const DefinitionModel* definition = nullptr;
-        std::vector<std::string> axes;      ///< loops of the reader, as CallInfo::axes
+        std::vector<std::string> axes; ///< loops of the reader, as CallInfo::axes
     };
     std::vector<Use> uses(const std::string& stage) const;
     void uses_in(const std::string& reader, const DefinitionModel& definition, const std::string& stage,
@@ -133,7 +131,7 @@ class ScheduleModel {
 
     struct Region {
         std::optional<std::int64_t> extent;
-        bool decided = true;  ///< false: depends on indices that the model does not follow
+        bool decided = true; ///< false: depends on indices that the model does not follow
     };
     Region region(const std::string& stage, const std::string& axis) const;
     Region base_extent(const StageModel& stage, const Loop& loop) const;
@@ -146,4 +144,4 @@ class ScheduleModel {
     bool depends_on(const std::string& reader, const std::string& stage) const;
 };
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -32,14 +32,16 @@ class Parser {
     }
     static bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
     void advance() {
-        while (next_ < text_.size() && text_[next_] == ' ') ++next_;
+        while (next_ < text_.size() && text_[next_] == ' ')
+            ++next_;
         const std::size_t begin = next_;
         if (next_ == text_.size()) {
             token_.clear();
             return;
         }
         if (is_name(text_[next_])) {
-            while (next_ < text_.size() && is_name(text_[next_])) ++next_;
+            while (next_ < text_.size() && is_name(text_[next_]))
+                ++next_;
         } else {
             const std::string_view two = text_.substr(next_, 2);
             next_ += two == "//" || two == "==" || two == "!=" || two == "<=" || two == ">=" ? 2 : 1;
@@ -92,13 +94,15 @@ class Parser {
     }
 };
 
-}  // namespace
+} // namespace
 
-Expression parse_size_text(std::string_view text) { return Parser(text).whole(); }
+Expression parse_size_text(std::string_view text) {
+    return Parser(text).whole();
+}
 
 std::optional<std::int64_t> constant_size(const std::string& text) {
     if (text.empty()) return std::nullopt;
     return evaluate(parse_size_text(text), no_environment);
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

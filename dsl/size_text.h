@@ -17,4 +17,4 @@ Expression parse_size_text(std::string_view text);
 /// The value of a size expression without symbols ("64", "16 * 4"); nullopt for all else.
 std::optional<std::int64_t> constant_size(const std::string& text);
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

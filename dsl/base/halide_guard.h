@@ -26,7 +26,8 @@ inline std::string halide_message(const Halide::Error& error) {
             line += ' ';
         }
     }
-    while (!line.empty() && (line.back() == ' ' || line.back() == '.')) line.pop_back();
+    while (!line.empty() && (line.back() == ' ' || line.back() == '.'))
+        line.pop_back();
     return line;
 }
 
@@ -45,4 +46,4 @@ template <class Body> auto guarded(Body&& body) -> decltype(body()) {
     return guarded<ScheduleError>(std::string(), std::forward<Body>(body));
 }
 
-}  // namespace tilewright
+} // namespace tilewright

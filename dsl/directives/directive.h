@@ -23,12 +23,12 @@ struct CheckContext {
     DefinitionModel& definition;
     const Statement& statement;
     const Directive& directive;
-    bool in_block = false;  ///< inside specialize
+    bool in_block = false; ///< inside specialize
 
     /// What apply needs to know of what check decided.
-    std::vector<Tail> tails = {};                ///< one for each split, in order
-    std::vector<std::string> made_loops = {};    ///< names given to loops that the text leaves unnamed
-    std::vector<std::int64_t> numbers = {};      ///< expressions, evaluated, in order
+    std::vector<Tail> tails = {};             ///< one for each split, in order
+    std::vector<std::string> made_loops = {}; ///< names given to loops that the text leaves unnamed
+    std::vector<std::int64_t> numbers = {};   ///< expressions, evaluated, in order
     bool refused = false;
 
     std::string where() const { return stage.where(statement.update); }
@@ -88,10 +88,10 @@ using ApplyFunction = void (*)(ApplyContext&);
 /// A directive. How it is written stands in dsl/directive_signature.h under the same verb.
 struct DirectiveRow {
     std::string_view verb;
-    std::string_view family;  ///< split, order, placement, storage, refused
-    std::string_view doc;     ///< before -> after
+    std::string_view family; ///< split, order, placement, storage, refused
+    std::string_view doc;    ///< before -> after
     CheckFunction check;
-    ApplyFunction apply;  ///< null where check refuses always, or where apply() works on the finished model
+    ApplyFunction apply; ///< null where check refuses always, or where apply() works on the finished model
 };
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

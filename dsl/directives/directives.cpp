@@ -16,7 +16,8 @@ const std::vector<DirectiveRow>& directive_rows() {
     static const std::vector<DirectiveRow> rows = [] {
         std::vector<DirectiveRow> result;
         for (auto family : {split_rows, order_rows, placement_rows, stage_rows, storage_rows, refused_rows}) {
-            for (const DirectiveRow& row : family()) result.push_back(row);
+            for (const DirectiveRow& row : family())
+                result.push_back(row);
         }
         return result;
     }();
@@ -34,7 +35,9 @@ const DirectiveRow* find_directive(std::string_view verb) {
 
 namespace {
 
-bool is_expression_role(char role) { return role == static_cast<char>(ArgumentRole::expression); }
+bool is_expression_role(char role) {
+    return role == static_cast<char>(ArgumentRole::expression);
+}
 
 bool fits(const DirectiveSignature& signature, const Directive& directive) {
     std::string roles;
@@ -102,7 +105,7 @@ bool check_signature(CheckContext& context) {
     return false;
 }
 
-}  // namespace
+} // namespace
 
 void check_directive(CheckContext& context) {
     const DirectiveRow* row = find_directive(context.directive.verb);
@@ -121,8 +124,8 @@ void CheckContext::refuse(const std::string& message, const std::string& hint) {
 
 void CheckContext::refuse_at(std::size_t argument, const std::string& message, const std::string& hint) {
     refused = true;
-    const Position at = has(argument) && directive.arguments[argument].at.line > 0 ? directive.arguments[argument].at
-                                                                                  : directive.at;
+    const Position at =
+        has(argument) && directive.arguments[argument].at.line > 0 ? directive.arguments[argument].at : directive.at;
     model.refuse(at, stage.name, directive.verb, message, hint);
 }
 
@@ -132,12 +135,13 @@ std::optional<int> CheckContext::loop(std::size_t argument) {
     const auto names = definition.nest.names();
     const auto near = near_name(name(argument), names);
     std::string list;
-    for (const std::string& candidate : names) list += (list.empty() ? "" : ", ") + candidate;
+    for (const std::string& candidate : names)
+        list += (list.empty() ? "" : ", ") + candidate;
     const bool gone = std::any_of(definition.nest.loops.begin(), definition.nest.loops.end(),
                                   [&](const Loop& candidate) { return candidate.name == name(argument); });
     refuse_at(argument,
-              where() + ": there is no loop " + name(argument) + (gone ? " any more (it was split, fused or renamed)" : "") +
-                  ".",
+              where() + ": there is no loop " + name(argument) +
+                  (gone ? " any more (it was split, fused or renamed)" : "") + ".",
               near && !gone ? "Did you mean " + *near + "?"
                             : (list.empty() ? "It has no loops." : "Its loops are: " + list + "."));
     return std::nullopt;
@@ -213,7 +217,8 @@ void CheckContext::touch() {
 bool CheckContext::internal_storage() {
     if (!whole_stage()) return false;
     if (stage.output) {
-        refuse(stage.name + ": " + directive.verb + " is for stages inside a kernel; this is an output, whose memory is the caller's.",
+        refuse(stage.name + ": " + directive.verb +
+                   " is for stages inside a kernel; this is an output, whose memory is the caller's.",
                "Take the directive away.");
         return false;
     }
@@ -242,7 +247,8 @@ Halide::VarOrRVar ApplyContext::make_loop(const std::string& loop_name, const Ha
         }
         if (again) name += "_";
     }
-    Halide::VarOrRVar variable = like.is_rvar ? Halide::VarOrRVar(Halide::RVar(name)) : Halide::VarOrRVar(Halide::Var(name));
+    Halide::VarOrRVar variable =
+        like.is_rvar ? Halide::VarOrRVar(Halide::RVar(name)) : Halide::VarOrRVar(Halide::Var(name));
     definition.loops.insert_or_assign(loop_name, variable);
     return variable;
 }
@@ -251,19 +257,29 @@ Halide::TailStrategy ApplyContext::tail(std::size_t k) const {
     using Halide::TailStrategy;
     switch (check.tails.at(k)) {
     case Tail::automatic:
-    case Tail::guard_with_if: return TailStrategy::GuardWithIf;
-    case Tail::predicate: return TailStrategy::Predicate;
-    case Tail::predicate_loads: return TailStrategy::PredicateLoads;
-    case Tail::predicate_stores: return TailStrategy::PredicateStores;
-    case Tail::round_up: return TailStrategy::RoundUp;
-    case Tail::round_up_and_blend: return TailStrategy::RoundUpAndBlend;
-    case Tail::shift_inwards: return TailStrategy::ShiftInwards;
-    case Tail::shift_inwards_and_blend: return TailStrategy::ShiftInwardsAndBlend;
+    case Tail::guard_with_if:
+        return TailStrategy::GuardWithIf;
+    case Tail::predicate:
+        return TailStrategy::Predicate;
+    case Tail::predicate_loads:
+        return TailStrategy::PredicateLoads;
+    case Tail::predicate_stores:
+        return TailStrategy::PredicateStores;
+    case Tail::round_up:
+        return TailStrategy::RoundUp;
+    case Tail::round_up_and_blend:
+        return TailStrategy::RoundUpAndBlend;
+    case Tail::shift_inwards:
+        return TailStrategy::ShiftInwards;
+    case Tail::shift_inwards_and_blend:
+        return TailStrategy::ShiftInwardsAndBlend;
     }
     return TailStrategy::GuardWithIf;
 }
 
-Halide::Var ApplyContext::pure_var(std::size_t argument) const { return stage.pure_loops.at(name(argument)); }
+Halide::Var ApplyContext::pure_var(std::size_t argument) const {
+    return stage.pure_loops.at(name(argument));
+}
 
 HalideDefinition ApplyContext::read_definition(Halide::Func func, const DefinitionModel& model) {
     using Halide::Internal::Dim;
@@ -287,4 +303,4 @@ HalideDefinition ApplyContext::read_definition(Halide::Func func, const Definiti
     return result;
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -38,4 +38,4 @@ bool check_run(CheckContext& context, int loop, Run run);
 Halide::Expr condition_expr(const Expression& condition, const AlgorithmImpl& algorithm, const AlgorithmInfo& info,
                             const std::string& stage, int update);
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -9,12 +9,13 @@ bool check_reorder(CheckContext& context, const std::vector<int>& innermost_firs
     LoopNest& nest = context.definition.nest;
     // As in Halide: the loops named exchange places among themselves, the others stay.
     std::vector<int> places;
-    for (int loop : innermost_first) places.push_back(nest.place(loop));
+    for (int loop : innermost_first)
+        places.push_back(nest.place(loop));
     for (std::size_t a = 0; a < places.size(); ++a) {
         for (std::size_t b = a + 1; b < places.size(); ++b) {
             const Loop& inner = nest.loops[innermost_first[a]];
             const Loop& outer = nest.loops[innermost_first[b]];
-            if (places[a] > places[b]) continue;  // they keep their order
+            if (places[a] > places[b]) continue; // they keep their order
             const bool races = inner.racing && outer.racing && !context.definition.associative;
             if (!(inner.ordered && outer.ordered) && !races) continue;
             context.refuse(context.where() + ": " + inner.name + " and " + outer.name +
@@ -25,7 +26,8 @@ bool check_reorder(CheckContext& context, const std::vector<int>& innermost_firs
     }
     std::vector<int> sorted = places;
     std::sort(sorted.rbegin(), sorted.rend());
-    for (std::size_t k = 0; k < innermost_first.size(); ++k) nest.order[sorted[k]] = innermost_first[k];
+    for (std::size_t k = 0; k < innermost_first.size(); ++k)
+        nest.order[sorted[k]] = innermost_first[k];
     context.touch();
     return true;
 }
@@ -86,7 +88,8 @@ void check_reorder_directive(CheckContext& context) {
 
 void apply_reorder(ApplyContext& context) {
     std::vector<Halide::VarOrRVar> loops;
-    for (const Argument& argument : context.check.directive.arguments) loops.push_back(context.loop(argument.name));
+    for (const Argument& argument : context.check.directive.arguments)
+        loops.push_back(context.loop(argument.name));
     context.definition.stage.reorder(loops);
 }
 
@@ -95,7 +98,8 @@ void apply_reorder(ApplyContext& context) {
 /// A name for the inner loop that vectorize(i, 8) makes: never one that a person writes by accident.
 std::string unnamed(const LoopNest& nest, const std::string& loop, const char* suffix) {
     std::string name = loop + suffix;
-    while (nest.find(name) >= 0) name += "_";
+    while (nest.find(name) >= 0)
+        name += "_";
     return name;
 }
 
@@ -122,9 +126,15 @@ void check_run_directive(CheckContext& context, Run run, const char* suffix) {
     context.made_loops.push_back(inner);
     check_run(context, context.definition.nest.find(run == Run::parallel ? context.name(0) : inner), run);
 }
-void check_parallel(CheckContext& context) { check_run_directive(context, Run::parallel, "__t"); }
-void check_vectorize(CheckContext& context) { check_run_directive(context, Run::vectorized, "__v"); }
-void check_unroll(CheckContext& context) { check_run_directive(context, Run::unrolled, "__u"); }
+void check_parallel(CheckContext& context) {
+    check_run_directive(context, Run::parallel, "__t");
+}
+void check_vectorize(CheckContext& context) {
+    check_run_directive(context, Run::vectorized, "__v");
+}
+void check_unroll(CheckContext& context) {
+    check_run_directive(context, Run::unrolled, "__u");
+}
 
 /// Splits where the directive has a factor; gives the loop that the directive is about.
 Halide::VarOrRVar split_first(ApplyContext& context, bool inner) {
@@ -137,10 +147,18 @@ Halide::VarOrRVar split_first(ApplyContext& context, bool inner) {
     return inner ? inner_part : outer_part;
 }
 
-void apply_serial(ApplyContext& context) { context.definition.stage.serial(context.loop(context.name(0))); }
-void apply_parallel(ApplyContext& context) { context.definition.stage.parallel(split_first(context, false)); }
-void apply_vectorize(ApplyContext& context) { context.definition.stage.vectorize(split_first(context, true)); }
-void apply_unroll(ApplyContext& context) { context.definition.stage.unroll(split_first(context, true)); }
+void apply_serial(ApplyContext& context) {
+    context.definition.stage.serial(context.loop(context.name(0)));
+}
+void apply_parallel(ApplyContext& context) {
+    context.definition.stage.parallel(split_first(context, false));
+}
+void apply_vectorize(ApplyContext& context) {
+    context.definition.stage.vectorize(split_first(context, true));
+}
+void apply_unroll(ApplyContext& context) {
+    context.definition.stage.unroll(split_first(context, true));
+}
 
 // ---- races ----------------------------------------------------------------------------------------------------------
 
@@ -156,16 +174,23 @@ void check_atomic(CheckContext& context) {
                               "Use a variant whose sum is written in blocks, and run the blocks in parallel.");
     }
     if (!context.definition.associative) {
-        return context.refuse(context.where() + ": atomic() needs an update that is associative, and this one is not known to be.",
+        return context.refuse(context.where() +
+                                  ": atomic() needs an update that is associative, and this one is not known to be.",
                               "Take it away.");
     }
     context.definition.atomic = true;
     context.touch();
 }
-void apply_atomic(ApplyContext& context) { context.definition.stage.atomic(false); }
+void apply_atomic(ApplyContext& context) {
+    context.definition.stage.atomic(false);
+}
 
-void check_allow_race_conditions(CheckContext& context) { context.touch(); }
-void apply_allow_race_conditions(ApplyContext& context) { context.definition.stage.allow_race_conditions(); }
+void check_allow_race_conditions(CheckContext& context) {
+    context.touch();
+}
+void apply_allow_race_conditions(ApplyContext& context) {
+    context.definition.stage.allow_race_conditions();
+}
 
 // ---- loop partitioning ----------------------------------------------------------------------------------------------
 
@@ -175,7 +200,9 @@ void check_partition_loops(CheckContext& context, std::size_t count) {
     }
     context.touch();
 }
-void check_partition(CheckContext& context) { check_partition_loops(context, 1); }
+void check_partition(CheckContext& context) {
+    check_partition_loops(context, 1);
+}
 void check_partition_list(CheckContext& context) {
     check_partition_loops(context, context.directive.arguments.size());
 }
@@ -191,12 +218,20 @@ void partition_list(ApplyContext& context, Halide::Partition policy) {
         context.definition.stage.partition(context.loop(argument.name), policy);
     }
 }
-void apply_always_partition(ApplyContext& context) { partition_list(context, Halide::Partition::Always); }
-void apply_never_partition(ApplyContext& context) { partition_list(context, Halide::Partition::Never); }
-void apply_always_partition_all(ApplyContext& context) { context.definition.stage.always_partition_all(); }
-void apply_never_partition_all(ApplyContext& context) { context.definition.stage.never_partition_all(); }
+void apply_always_partition(ApplyContext& context) {
+    partition_list(context, Halide::Partition::Always);
+}
+void apply_never_partition(ApplyContext& context) {
+    partition_list(context, Halide::Partition::Never);
+}
+void apply_always_partition_all(ApplyContext& context) {
+    context.definition.stage.always_partition_all();
+}
+void apply_never_partition_all(ApplyContext& context) {
+    context.definition.stage.never_partition_all();
+}
 
-}  // namespace
+} // namespace
 
 std::vector<DirectiveRow> order_rows() {
     return {
@@ -204,7 +239,8 @@ std::vector<DirectiveRow> order_rows() {
          check_reorder_directive, apply_reorder},
         {"serial", "order", "parallel for i: s   ->   for i: s     (serial(i))", check_serial, apply_serial},
         {"parallel", "order",
-         "for i: s   ->   parallel for i: s     (parallel(i));  for i in 0..n: s   ->   parallel for i in 0..n/8: for 0..8: s"
+         "for i: s   ->   parallel for i: s     (parallel(i));  for i in 0..n: s   ->   parallel for i in 0..n/8: for "
+         "0..8: s"
          "     (parallel(i, 8))",
          check_parallel, apply_parallel},
         {"vectorize", "order",
@@ -234,4 +270,4 @@ std::vector<DirectiveRow> order_rows() {
     };
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

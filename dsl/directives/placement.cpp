@@ -1,7 +1,7 @@
 // dsl/directives/placement.cpp: where a stage is computed and where its storage is.
 //
-// Checks write places into the model; whether a place is around every use is known only at the end (ScheduleModel::finish),
-// and apply() then places all stages at once.
+// Checks write places into the model; whether a place is around every use is known only at the end
+// (ScheduleModel::finish), and apply() then places all stages at once.
 #include "dsl/base/error.h"
 #include "dsl/directives/directives.h"
 
@@ -109,9 +109,9 @@ void apply_compute_with(ApplyContext& context) {
     context.definition.stage.compute_with(partner.stage, loop->second, align);
 }
 
-void on_finished_model(ApplyContext&) {}  // apply() places stages when every loop has its final name
+void on_finished_model(ApplyContext&) {} // apply() places stages when every loop has its final name
 
-}  // namespace
+} // namespace
 
 std::vector<DirectiveRow> placement_rows() {
     return {
@@ -127,7 +127,8 @@ std::vector<DirectiveRow> placement_rows() {
         {"store_root", "placement", "storage of a at its compute_at   ->   storage for all of a", check_store_root,
          on_finished_model},
         {"store_at", "placement",
-         "storage at the loop of compute_at   ->   storage one loop further out, so that values are kept (a.store_at(b, io))",
+         "storage at the loop of compute_at   ->   storage one loop further out, so that values are kept "
+         "(a.store_at(b, io))",
          check_store_at, on_finished_model},
         {"hoist_storage", "placement", "memory taken in each iteration   ->   once, outside the loop",
          check_hoist_storage, on_finished_model},
@@ -136,4 +137,4 @@ std::vector<DirectiveRow> placement_rows() {
     };
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

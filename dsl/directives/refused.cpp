@@ -23,7 +23,7 @@ void no_gpu(CheckContext& context) {
                    "Use parallel and vectorize.");
 }
 
-}  // namespace
+} // namespace
 
 std::vector<DirectiveRow> refused_rows() {
     return {
@@ -40,4 +40,4 @@ std::vector<DirectiveRow> refused_rows() {
     };
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -22,8 +22,12 @@ Tail choose_tail(const CheckContext& context, int loop, std::int64_t factor) {
     return Tail::shift_inwards;
 }
 
-bool blends(Tail tail) { return tail == Tail::shift_inwards_and_blend || tail == Tail::round_up_and_blend; }
-bool shifts(Tail tail) { return tail == Tail::shift_inwards || tail == Tail::shift_inwards_and_blend; }
+bool blends(Tail tail) {
+    return tail == Tail::shift_inwards_and_blend || tail == Tail::round_up_and_blend;
+}
+bool shifts(Tail tail) {
+    return tail == Tail::shift_inwards || tail == Tail::shift_inwards_and_blend;
+}
 
 /// Refuses a tail that would change results or leave the arrays, and records the condition it needs.
 bool tail_is_safe(CheckContext& context, int loop, std::int64_t factor, Tail tail, std::size_t argument) {
@@ -52,15 +56,17 @@ bool tail_is_safe(CheckContext& context, int loop, std::int64_t factor, Tail tai
             if (nest.loops[other].run != Run::parallel) continue;
             for (int root : nest.roots(other)) {
                 if (!roots.count(root)) continue;
-                context.refuse_at(argument, what + " reads and writes elements of other iterations of the parallel loop " +
-                                                nest.loops[other].name + ".",
+                context.refuse_at(argument,
+                                  what + " reads and writes elements of other iterations of the parallel loop " +
+                                      nest.loops[other].name + ".",
                                   "Use guard_with_if.");
                 return false;
             }
         }
     }
     const std::string extent = nest.extent_text(loop);
-    // A constant extent of a stage inside the kernel only bounds the region that is computed, but inner parts are exact.
+    // A constant extent of a stage inside the kernel only bounds the region that is computed, but inner parts are
+    // exact.
     const bool exact = context.stage.output || inner;
     if (const auto constant = exact ? nest.extent(loop) : std::nullopt) {
         if (*constant % factor == 0 && *constant > 0) return true;
@@ -73,8 +79,9 @@ bool tail_is_safe(CheckContext& context, int loop, std::int64_t factor, Tail tai
     }
     if (!context.stage.output || extent.empty()) {
         context.refuse_at(argument,
-                          what + " would grow the region that a stage inside the kernel computes, and so read its inputs "
-                                 "out of bounds.",
+                          what +
+                              " would grow the region that a stage inside the kernel computes, and so read its inputs "
+                              "out of bounds.",
                           "Use guard_with_if or predicate.");
         return false;
     }
@@ -82,7 +89,7 @@ bool tail_is_safe(CheckContext& context, int loop, std::int64_t factor, Tail tai
     return shifts(tail) ? conditions.at_least(extent, factor) : conditions.divisible(extent, factor);
 }
 
-}  // namespace
+} // namespace
 
 Tail tail_argument(const CheckContext& context, std::size_t argument) {
     if (!context.has(argument)) return Tail::automatic;
@@ -124,8 +131,8 @@ void check_split_directive(CheckContext& context) {
     check_split(context, *loop, context.name(1), context.name(2), *factor, tail_argument(context, 4), 4);
 }
 
-void split_in_halide(ApplyContext& context, const std::string& loop, const std::string& outer,
-                     const std::string& inner, std::int64_t factor, std::size_t tail) {
+void split_in_halide(ApplyContext& context, const std::string& loop, const std::string& outer, const std::string& inner,
+                     std::int64_t factor, std::size_t tail) {
     const Halide::VarOrRVar old = context.loop(loop);
     context.definition.loops.erase(loop);
     const Halide::VarOrRVar outer_variable = context.make_loop(outer, old);
@@ -165,7 +172,8 @@ void check_tile(CheckContext& context) {
     for (int k = 0; k < 4; ++k) {
         const int taken = context.definition.nest.find(all[k]);
         if ((taken >= 0 && taken != *x && taken != *y) || std::count(std::begin(all), std::end(all), all[k]) > 1) {
-            return context.refuse(context.where() + ": there already is a loop " + all[k] + ".", "Choose another name.");
+            return context.refuse(context.where() + ": there already is a loop " + all[k] + ".",
+                                  "Choose another name.");
         }
     }
     const Tail tail = tail_argument(context, names.factor + 2);
@@ -253,7 +261,7 @@ void apply_rename(ApplyContext& context) {
     context.definition.stage.rename(old, context.make_loop(context.name(1), old));
 }
 
-}  // namespace
+} // namespace
 
 std::vector<DirectiveRow> split_rows() {
     return {
@@ -261,7 +269,8 @@ std::vector<DirectiveRow> split_rows() {
          "for i in 0..n: s(i)   ->   for io in 0..n/8: for ii in 0..8: s(8*io + ii)     (split(i, io, ii, 8))",
          check_split_directive, apply_split_directive},
         {"tile", "split",
-         "for i: for j: s   ->   for io: for jo: for ii in 0..4: for ji in 0..8: s     (tile(j, i, jo, io, ji, ii, 8, 4))",
+         "for i: for j: s   ->   for io: for jo: for ii in 0..4: for ji in 0..8: s     (tile(j, i, jo, io, ji, ii, 8, "
+         "4))",
          check_tile, apply_tile},
         {"fuse", "split", "for i in 0..m: for j in 0..n: s   ->   for f in 0..m*n: s     (fuse(j, i, f))", check_fuse,
          apply_fuse},
@@ -269,4 +278,4 @@ std::vector<DirectiveRow> split_rows() {
     };
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

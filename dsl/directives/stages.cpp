@@ -18,8 +18,9 @@ bool free_stage_name(CheckContext& context) {
     const bool taken = context.model.stages.count(made) ||
                        std::any_of(context.model.stages.begin(), context.model.stages.end(),
                                    [&](const auto& stage) { return stage.second.arguments.count(made) > 0; });
-    if (taken) context.refuse(context.where() + ": there already is a stage or an argument " + made + ".",
-                              "Choose another name.");
+    if (taken)
+        context.refuse(context.where() + ": there already is a stage or an argument " + made + ".",
+                       "Choose another name.");
     return !taken;
 }
 
@@ -60,7 +61,8 @@ bool may_rfactor(CheckContext& context) {
         if (!loop) return false;
         const Loop& node = nest.loops[*loop];
         if (!node.reduced) {
-            context.refuse_at(k, context.where(node.name) + ": is no loop of a reduction.", "Name a reduced loop such as r.");
+            context.refuse_at(k, context.where(node.name) + ": is no loop of a reduction.",
+                              "Name a reduced loop such as r.");
             return false;
         }
         if (std::find(named.begin(), named.end(), *loop) != named.end()) {
@@ -84,12 +86,14 @@ bool may_rfactor(CheckContext& context) {
     }
     std::size_t reduced = 0;
     std::size_t pure_roots = 0;
-    for (const Loop& loop : nest.loops) pure_roots += loop.origin == Loop::Origin::base && !loop.reduced;
+    for (const Loop& loop : nest.loops)
+        pure_roots += loop.origin == Loop::Origin::base && !loop.reduced;
     for (int loop : nest.order) {
         const Loop& node = nest.loops[loop];
         reduced += node.reduced;
         if (node.ordered) {
-            context.refuse(context.where(node.name) + ": rfactor would add up in another order, which changes the rounding.",
+            context.refuse(context.where(node.name) +
+                               ": rfactor would add up in another order, which changes the rounding.",
                            "Use a variant whose sum is written in blocks; its blocks are stages of their own.");
             return false;
         }
@@ -102,7 +106,8 @@ bool may_rfactor(CheckContext& context) {
         }
     }
     if (!context.definition.associative) {
-        context.refuse(context.where() + ": rfactor needs an update that is associative, and this one is not known to be.",
+        context.refuse(context.where() +
+                           ": rfactor needs an update that is associative, and this one is not known to be.",
                        "Take it away.");
         return false;
     }
@@ -161,7 +166,8 @@ void check_rfactor(CheckContext& context) {
         loop.name = axis;
         pure.nest.add(loop, false);
     }
-    for (Loop& loop : pure.nest.loops) loop.run = Run::serial;
+    for (Loop& loop : pure.nest.loops)
+        loop.run = Run::serial;
 
     DefinitionModel update = context.definition;
     update.update = 0;
@@ -193,7 +199,8 @@ void check_rfactor(CheckContext& context) {
     }
     rest.nest.order = std::move(order);
     CallInfo call{made, {}};
-    for (auto p = preserved.rbegin(); p != preserved.rend(); ++p) call.axes.push_back(before.loops[p->loop].name);
+    for (auto p = preserved.rbegin(); p != preserved.rend(); ++p)
+        call.axes.push_back(before.loops[p->loop].name);
     call.axes.insert(call.axes.end(), context.stage.axes.begin(), context.stage.axes.end());
     rest.calls = {call};
     context.touch();
@@ -211,7 +218,8 @@ void apply_rfactor(ApplyContext& context) {
     StageImpl made;
     made.func = context.definition.stage.rfactor(preserved);
     made.pure_loops = context.stage.pure_loops;
-    for (const auto& [rvar, var] : preserved) made.pure_loops.insert_or_assign(var.name(), var);
+    for (const auto& [rvar, var] : preserved)
+        made.pure_loops.insert_or_assign(var.name(), var);
     made.update_loops.emplace_back();
     const StageModel& model = context.check.model.stages.at(context.check.statement.made_stage);
     for (const DefinitionModel& definition : model.definitions) {
@@ -227,8 +235,8 @@ void check_in(CheckContext& context) {
     if (!context.whole_stage() || !free_stage_name(context)) return;
     std::set<std::string> consumers;
     for (const auto& [name, stage] : context.model.stages) {
-        const bool reads = std::any_of(
-            stage.definitions.begin(), stage.definitions.end(), [&](const DefinitionModel& definition) {
+        const bool reads =
+            std::any_of(stage.definitions.begin(), stage.definitions.end(), [&](const DefinitionModel& definition) {
                 return std::any_of(definition.calls.begin(), definition.calls.end(),
                                    [&](const CallInfo& call) { return call.stage == context.stage.name; });
             });
@@ -243,7 +251,8 @@ void check_in(CheckContext& context) {
             }
             if (!consumers.count(context.name(k))) {
                 std::string list;
-                for (const std::string& name : consumers) list += (list.empty() ? "" : ", ") + name;
+                for (const std::string& name : consumers)
+                    list += (list.empty() ? "" : ", ") + name;
                 return context.refuse_at(k, context.name(k) + ": does not read " + context.stage.name + ".",
                                          list.empty() ? "Nothing reads it." : "It is read by: " + list + ".");
             }
@@ -251,7 +260,8 @@ void check_in(CheckContext& context) {
         }
         consumers = std::move(named);
     }
-    if (consumers.empty()) return context.refuse(context.stage.name + ": nothing reads it, so there is no copy to make.");
+    if (consumers.empty())
+        return context.refuse(context.stage.name + ": nothing reads it, so there is no copy to make.");
     context.model.add_wrapper(context.stage.name, context.statement.made_stage, consumers);
 }
 
@@ -290,7 +300,8 @@ std::optional<std::string> extent_of(const AlgorithmInfo& info, std::string stag
         std::vector<const DefinitionInfo*> places;
         if (update >= 0 && update < static_cast<int>(stage.updates.size())) places.push_back(&stage.updates[update]);
         places.push_back(&stage.pure);
-        for (const DefinitionInfo& other : stage.updates) places.push_back(&other);
+        for (const DefinitionInfo& other : stage.updates)
+            places.push_back(&other);
         for (const DefinitionInfo* place : places) {
             for (const LoopInfo& candidate : place->loops) {
                 if (candidate.name == loop && !candidate.extent.empty()) return candidate.extent;
@@ -302,8 +313,9 @@ std::optional<std::string> extent_of(const AlgorithmInfo& info, std::string stag
 
 bool check_condition(CheckContext& context, const Expression& e) {
     auto bad = [&](const std::string& message, const std::string& hint) {
-        context.refuse_at(0, context.where() + ": specialize(" + print_expression(context.directive.arguments[0].expression) +
-                                 "): " + message,
+        context.refuse_at(0,
+                          context.where() + ": specialize(" +
+                              print_expression(context.directive.arguments[0].expression) + "): " + message,
                           hint);
         return false;
     };
@@ -316,7 +328,8 @@ bool check_condition(CheckContext& context, const Expression& e) {
         return bad("a hole is left.", "Choose a value for ?" + e.name + ".");
     case Expression::Kind::symbol: {
         std::vector<std::string> names;
-        for (const SizeInfo& size : info.sizes) names.push_back(size.name);
+        for (const SizeInfo& size : info.sizes)
+            names.push_back(size.name);
         if (std::find(names.begin(), names.end(), e.name) != names.end()) return true;
         const auto near = near_name(e.name, names);
         return bad("there is no size " + e.name + ".",
@@ -327,7 +340,8 @@ bool check_condition(CheckContext& context, const Expression& e) {
         const std::string first = e.operands.empty() ? "" : e.operands[0].name;
         if (e.name == "lanes") return true;
         if (e.name == "extent") {
-            if (e.operands.size() == 1 && extent_of(info, context.stage.name, context.statement.update, first)) return true;
+            if (e.operands.size() == 1 && extent_of(info, context.stage.name, context.statement.update, first))
+                return true;
             return bad("there is no loop " + first + " with an extent known from sizes.",
                        "Name a loop of the unscheduled " + context.where() + ".");
         }
@@ -352,7 +366,8 @@ bool check_condition(CheckContext& context, const Expression& e) {
     const bool wants_truth = e.name == "and" || e.name == "or" || e.name == "not";
     for (const Expression& operand : e.operands) {
         if (wants_truth != is_truth(operand)) {
-            return bad(e.name + (wants_truth ? " joins comparisons." : " works on numbers."), "Write a == b and c < d.");
+            return bad(e.name + (wants_truth ? " joins comparisons." : " works on numbers."),
+                       "Write a == b and c < d.");
         }
         if (!check_condition(context, operand)) return false;
     }
@@ -363,7 +378,8 @@ bool check_condition(CheckContext& context, const Expression& e) {
 void collect_facts(const CheckContext& context, const Expression& e, std::map<std::string, std::int64_t>& facts) {
     if (e.kind != Expression::Kind::binary) return;
     if (e.name == "and") {
-        for (const Expression& operand : e.operands) collect_facts(context, operand, facts);
+        for (const Expression& operand : e.operands)
+            collect_facts(context, operand, facts);
         return;
     }
     if (e.name != "==") return;
@@ -391,17 +407,16 @@ void check_specialize(CheckContext& context) {
                               "Take compute_with away.");
     }
     if (!is_truth(condition)) {
-        return context.refuse_at(0, context.where() + ": specialize(" + print_expression(condition) +
-                                        ") is no comparison.",
-                                 "Write something like extent(" +
-                                     context.other_loop([](const Loop&) { return true; }) + ") == 2.");
+        return context.refuse_at(
+            0, context.where() + ": specialize(" + print_expression(condition) + ") is no comparison.",
+            "Write something like extent(" + context.other_loop([](const Loop&) { return true; }) + ") == 2.");
     }
     if (!check_condition(context, condition)) return;
     for (const auto& other : context.definition.branches) {
         if (other->condition == condition) {
-            return context.refuse_at(0, context.where() + ": is already specialized for " + print_expression(condition) +
-                                            ".",
-                                     "Write its directives in one block.");
+            return context.refuse_at(
+                0, context.where() + ": is already specialized for " + print_expression(condition) + ".",
+                "Write its directives in one block.");
         }
     }
     auto branch = std::make_shared<DefinitionModel>(context.definition);
@@ -428,7 +443,7 @@ void apply_specialize(ApplyContext& context) {
     context.definitions.insert_or_assign(context.check.definition.branches.back().get(), std::move(branch));
 }
 
-}  // namespace
+} // namespace
 
 Halide::Expr condition_expr(const Expression& e, const AlgorithmImpl& algorithm, const AlgorithmInfo& info,
                             const std::string& stage, int update) {
@@ -479,7 +494,7 @@ Halide::Expr condition_expr(const Expression& e, const AlgorithmImpl& algorithm,
         if (e.name == "+") return a + b;
         if (e.name == "-") return a - b;
         if (e.name == "*") return a * b;
-        if (e.name == "//") return a / b;  // Halide's division of integers rounds down for positive divisors
+        if (e.name == "//") return a / b; // Halide's division of integers rounds down for positive divisors
         if (e.name == "%") return a % b;
         if (e.name == "==") return a == b;
         if (e.name == "!=") return a != b;
@@ -501,13 +516,15 @@ Halide::Expr condition_expr(const Expression& e, const AlgorithmImpl& algorithm,
 std::vector<DirectiveRow> stage_rows() {
     return {
         {"rfactor", "stages",
-         "for r: s += x[r]   ->   for ri: for u: p[u] += x[64*u + ri]; for ro: s += p[ro]     (split(r, ro, ri, 64).rfactor(ro, u) as p)",
+         "for r: s += x[r]   ->   for ri: for u: p[u] += x[64*u + ri]; for ro: s += p[ro]     (split(r, ro, ri, "
+         "64).rfactor(ro, u) as p)",
          check_rfactor, apply_rfactor},
         {"in", "stages", "b = g(a)   ->   c = a; b = g(c)     (a.in(b) as c)", check_in, apply_in},
         {"specialize", "stages",
-         "for k in 0..n: s   ->   if n == 2 {s; s} else {for k in 0..n: s}     (specialize(extent(k) == 2) { unroll(k) })",
+         "for k in 0..n: s   ->   if n == 2 {s; s} else {for k in 0..n: s}     (specialize(extent(k) == 2) { unroll(k) "
+         "})",
          check_specialize, apply_specialize},
     };
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

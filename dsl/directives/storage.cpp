@@ -12,7 +12,8 @@ bool check_axis(CheckContext& context, std::size_t argument) {
     const auto& axes = context.stage.axes;
     if (std::find(axes.begin(), axes.end(), context.name(argument)) != axes.end()) return true;
     std::string list;
-    for (const std::string& axis : axes) list += (list.empty() ? "" : ", ") + axis;
+    for (const std::string& axis : axes)
+        list += (list.empty() ? "" : ", ") + axis;
     context.refuse_at(argument, context.stage.name + ": there is no axis " + context.name(argument) + ".",
                       axes.empty() ? "It has no axes." : "Its axes are: " + list + ".");
     return false;
@@ -20,7 +21,9 @@ bool check_axis(CheckContext& context, std::size_t argument) {
 
 // ---- storage --------------------------------------------------------------------------------------------------------
 
-void check_store_in(CheckContext& context) { context.internal_storage(); }
+void check_store_in(CheckContext& context) {
+    context.internal_storage();
+}
 void apply_store_in(ApplyContext& context) {
     const std::string& memory = context.name(0);
     context.stage.func.store_in(memory == "heap"       ? Halide::MemoryType::Heap
@@ -54,7 +57,8 @@ void check_reorder_storage(CheckContext& context) {
 }
 void apply_reorder_storage(ApplyContext& context) {
     std::vector<Halide::Var> axes;
-    for (std::size_t k = 0; k < context.check.directive.arguments.size(); ++k) axes.push_back(context.pure_var(k));
+    for (std::size_t k = 0; k < context.check.directive.arguments.size(); ++k)
+        axes.push_back(context.pure_var(k));
     context.stage.func.reorder_storage(axes);
 }
 
@@ -120,11 +124,12 @@ void check_bound(CheckContext& context) {
     const auto extent = least ? context.factor(2, "the extent") : std::nullopt;
     if (!least || !extent) return;
     if (*least != 0) {
-        return context.refuse_at(1, context.where(context.name(0)) + ": bound with a minimum of " +
-                                        std::to_string(*least) + ": axes begin at 0.",
+        return context.refuse_at(1,
+                                 context.where(context.name(0)) + ": bound with a minimum of " +
+                                     std::to_string(*least) + ": axes begin at 0.",
                                  "Write bound(" + context.name(0) + ", 0, " + std::to_string(*extent) + ").");
     }
-    if (context.model.guard_tails) return;  // the version without conditions must not rely on it
+    if (context.model.guard_tails) return; // the version without conditions must not rely on it
     require_equal(context, 0, *extent);
 }
 void apply_bound(ApplyContext& context) {
@@ -137,9 +142,10 @@ void check_bound_extent(CheckContext& context) {
     const auto extent = context.factor(1, "the extent");
     if (!extent || context.model.guard_tails) return;
     if (!context.stage.output) {
-        return context.refuse(context.where(context.name(0)) +
-                                  ": bound_extent could reach beyond the axis, since this stage may be computed in parts.",
-                              "Write bound(" + context.name(0) + ", 0, " + std::to_string(*extent) + ").");
+        return context.refuse(
+            context.where(context.name(0)) +
+                ": bound_extent could reach beyond the axis, since this stage may be computed in parts.",
+            "Write bound(" + context.name(0) + ", 0, " + std::to_string(*extent) + ").");
     }
     require_equal(context, 0, *extent);
 }
@@ -151,11 +157,13 @@ void apply_bound_extent(ApplyContext& context) {
 void check_align_bounds(CheckContext& context) {
     if (!context.whole_stage() || !check_axis(context, 0)) return;
     const auto modulus = context.factor(1, "the modulus");
-    const auto remainder = modulus && context.has(2) ? context.number(2, "the remainder") : std::optional<std::int64_t>(0);
+    const auto remainder =
+        modulus && context.has(2) ? context.number(2, "the remainder") : std::optional<std::int64_t>(0);
     if (!modulus || !remainder || context.model.guard_tails) return;
     if (*remainder != 0) {
-        return context.refuse_at(2, context.where(context.name(0)) + ": align_bounds with remainder " +
-                                        std::to_string(*remainder) + " would leave the array: axes begin at 0.",
+        return context.refuse_at(2,
+                                 context.where(context.name(0)) + ": align_bounds with remainder " +
+                                     std::to_string(*remainder) + " would leave the array: axes begin at 0.",
                                  "Write align_bounds(" + context.name(0) + ", " + std::to_string(*modulus) + ").");
     }
     const std::string extent = full_extent(context, context.name(0));
@@ -187,8 +195,9 @@ void check_prefetch(CheckContext& context) {
     const auto base = at ? context.loop(2) : std::nullopt;
     if (!at || !base) return;
     if (context.definition.nest.place(*base) > context.definition.nest.place(*at)) {
-        return context.refuse_at(2, context.where() + ": prefetch counts in loop " + context.name(2) +
-                                        ", which lies inside " + context.name(1) + ", where it stands.",
+        return context.refuse_at(2,
+                                 context.where() + ": prefetch counts in loop " + context.name(2) +
+                                     ", which lies inside " + context.name(1) + ", where it stands.",
                                  "Name " + context.name(1) + " or a loop outside it.");
     }
     if (context.has(3)) {
@@ -220,7 +229,7 @@ void apply_prefetch(ApplyContext& context) {
     context.definition.stage.prefetch(input->second.parameter(), at, from, offset, bounds);
 }
 
-}  // namespace
+} // namespace
 
 std::vector<DirectiveRow> storage_rows() {
     return {
@@ -241,10 +250,9 @@ std::vector<DirectiveRow> storage_rows() {
         {"align_bounds", "storage",
          "for i in 0..n   ->   for i in 0..8*m; the kernel then requires n % 8 == 0     (align_bounds(i, 8))",
          check_align_bounds, apply_align_bounds},
-        {"prefetch", "storage",
-         "for i: s(x[i])   ->   for i: prefetch x[i + 2]; s(x[i])     (prefetch(x, i, i, 2))", check_prefetch,
-         apply_prefetch},
+        {"prefetch", "storage", "for i: s(x[i])   ->   for i: prefetch x[i + 2]; s(x[i])     (prefetch(x, i, i, 2))",
+         check_prefetch, apply_prefetch},
     };
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -11,8 +11,8 @@ namespace tilewright::dsl {
 /// For emit() and for code that runs stages through Halide's JIT: call it once, after all directives were applied.
 inline void add_passes(Halide::Pipeline& pipeline) {
     add_scalar_predicates_pass(pipeline);
-    add_rare_path_pass(pipeline);  // and protect_tuple_updates
+    add_rare_path_pass(pipeline); // and protect_tuple_updates
     add_unaligned_outputs_pass(pipeline);
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -15,7 +15,9 @@ namespace {
 using namespace Halide;
 using namespace Halide::Internal;
 
-bool is_marker(const Call* call) { return call->call_type == Call::PureIntrinsic && call->name == kRareMarker; }
+bool is_marker(const Call* call) {
+    return call->call_type == Call::PureIntrinsic && call->name == kRareMarker;
+}
 
 /// What a piece of code holds that matters here.
 class Contents : public IRVisitor {
@@ -48,7 +50,9 @@ template <class Node> Contents contents_of(const Node& node) {
     return contents;
 }
 
-template <class Node> bool has_marker(const Node& node) { return node.defined() && contents_of(node).marker; }
+template <class Node> bool has_marker(const Node& node) {
+    return node.defined() && contents_of(node).marker;
+}
 
 /// The variables that a piece of code reads; those bound inside are counted too, which only keeps more lets alive.
 class VariablesUsed : public IRVisitor {
@@ -104,7 +108,8 @@ class SinkSlowLets : public IRMutator {
         if (value.extern_call) {
             const Contents inside = contents_of(body);
             bool overwritten = false;
-            for (const std::string& buffer : value.loads) overwritten = overwritten || inside.stores.count(buffer);
+            for (const std::string& buffer : value.loads)
+                overwritten = overwritten || inside.stores.count(buffer);
             if (inside.marker && !overwritten && variables_in(body).count(op->name) &&
                 !variables_in(body, true).count(op->name)) {
                 return MoveIntoSlow(op->name, mutate(op->value)).mutate(body);
@@ -159,7 +164,9 @@ class Strip : public IRMutator {
     Stmt visit(const LetStmt* op) override { return strip_lets<LetStmt, Stmt>(op); }
 };
 
-template <class Node> Node strip(const Node& node, Form form) { return Strip(form).mutate(node); }
+template <class Node> Node strip(const Node& node, Form form) {
+    return Strip(form).mutate(node);
+}
 
 /// Finds the conditions of a piece of straight-line code, in evaluation order, with the lets that they need.
 ///
@@ -194,7 +201,7 @@ class CollectConditions : public IRMutator {
 
   private:
     using IRMutator::visit;
-    std::vector<std::pair<std::string, Expr>> lets_;  // under names of their own, so that scopes may be joined
+    std::vector<std::pair<std::string, Expr>> lets_; // under names of their own, so that scopes may be joined
     std::vector<Expr> conditions_;
     std::map<std::string, std::vector<Expr>> renamed_;
     std::set<std::string> stored_;
@@ -301,7 +308,7 @@ class RarePathPass : public IRMutator {
     Stmt mutate(const Stmt& statement) override { return lower_rare_paths(statement); }
 };
 
-}  // namespace
+} // namespace
 
 Stmt lower_rare_paths(const Stmt& statement) {
     if (!has_marker(statement)) return statement;
@@ -314,4 +321,4 @@ void add_rare_path_pass(Pipeline& pipeline) {
     pipeline.add_custom_lowering_pass(pass, [pass] { delete pass; });
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

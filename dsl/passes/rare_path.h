@@ -27,4 +27,4 @@ Halide::Internal::Stmt lower_rare_paths(const Halide::Internal::Stmt& statement)
 /// add_passes() of passes/passes.h, which includes this.
 void add_rare_path_pass(Halide::Pipeline& pipeline);
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

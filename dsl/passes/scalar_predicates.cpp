@@ -17,8 +17,8 @@ class ScalarPredicates : public IRMutator {
         Halide::Expr mutated = IRMutator::visit(op);
         const Load* load = mutated.as<Load>();
         if (!load || !needs_branch(load->predicate)) return mutated;
-        Halide::Expr plain = Load::make(load->type, load->name, load->index, load->image, load->param, const_true(),
-                                        load->alignment);
+        Halide::Expr plain =
+            Load::make(load->type, load->name, load->index, load->image, load->param, const_true(), load->alignment);
         return Call::make(load->type, Call::if_then_else, {load->predicate, plain, make_zero(load->type)},
                           Call::PureIntrinsic);
     }
@@ -32,11 +32,11 @@ class ScalarPredicates : public IRMutator {
     }
 };
 
-}  // namespace
+} // namespace
 
 void add_scalar_predicates_pass(Halide::Pipeline& pipeline) {
     auto* pass = new ScalarPredicates;
     pipeline.add_custom_lowering_pass(pass, [pass] { delete pass; });
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -5,11 +5,11 @@
 
 namespace tilewright::dsl {
 
-/// Tails such as predicate and shift_inwards_and_blend put predicates on loads and stores. Halide's code generation knows
-/// them for vectors alone: a loop that is not vectorized, or the scalar tail of one that is, ends in an LLVM assertion.
-/// This makes a pipeline turn
+/// Tails such as predicate and shift_inwards_and_blend put predicates on loads and stores. Halide's code generation
+/// knows them for vectors alone: a loop that is not vectorized, or the scalar tail of one that is, ends in an LLVM
+/// assertion. This makes a pipeline turn
 ///   predicate(c) out[i] = x[i]   ->   if (c) out[i] = x[i]
 ///   predicate(c) x[i]            ->   c ? x[i] : 0
 void add_scalar_predicates_pass(Halide::Pipeline& pipeline);
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

@@ -39,18 +39,20 @@ void protect(Definition definition, const std::string& name) {
     auto& values = definition.values();
     if (values.size() > 1) {
         for (Expr& value : values) {
-            // The check runs after comparisons have become calls, so all that is inside one counts as hidden: strictness is
-            // put on first.
+            // The check runs after comparisons have become calls, so all that is inside one counts as hidden:
+            // strictness is put on first.
             const auto visible = reads(strict_float(value), name, false);
             for (const auto& [element, call] : reads(value, name, true)) {
                 if (visible.count(element)) continue;
                 const Expr never = Call::make(Halide::Bool(), kNever, {}, Call::PureIntrinsic);
-                // Elements of 64-bit and smaller numbers and truth values all convert; what they convert to does not matter.
+                // Elements of 64-bit and smaller numbers and truth values all convert; what they convert to does not
+                // matter.
                 value = Select::make(never, Halide::cast(value.type(), call), value);
             }
         }
     }
-    for (const Specialization& specialization : definition.specializations()) protect(specialization.definition, name);
+    for (const Specialization& specialization : definition.specializations())
+        protect(specialization.definition, name);
 }
 
 class NeverIsFalse : public IRMutator {
@@ -60,7 +62,7 @@ class NeverIsFalse : public IRMutator {
     }
 };
 
-}  // namespace
+} // namespace
 
 void protect_tuple_updates(Halide::Pipeline& pipeline) {
     for (const Halide::Func& output : pipeline.outputs()) {
@@ -74,4 +76,4 @@ void protect_tuple_updates(Halide::Pipeline& pipeline) {
     pipeline.add_custom_lowering_pass(pass, [pass] { delete pass; });
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

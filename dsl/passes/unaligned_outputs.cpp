@@ -27,7 +27,7 @@ class UnalignedOutputs : public IRMutator {
     }
 };
 
-}  // namespace
+} // namespace
 
 void add_unaligned_outputs_pass(Halide::Pipeline& pipeline) {
     std::set<std::string> names;
@@ -41,4 +41,4 @@ void add_unaligned_outputs_pass(Halide::Pipeline& pipeline) {
     pipeline.add_custom_lowering_pass(pass, [pass] { delete pass; });
 }
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

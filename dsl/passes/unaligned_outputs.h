@@ -10,4 +10,4 @@ namespace tilewright::dsl {
 /// This makes a pipeline forget what it knows about the alignment of such loads.
 void add_unaligned_outputs_pass(Halide::Pipeline& pipeline);
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

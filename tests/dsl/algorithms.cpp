@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "dsl/size_text.h"
 #include "dsl/expression.h"
+#include "dsl/size_text.h"
 
 namespace tilewright::dsl::test {
 
@@ -22,7 +22,9 @@ Builder::Builder(const std::string& function) {
     impl_->plan_header = "tilewright-plan 1\nfunction " + function + "\n";
 }
 
-Var Builder::var(const std::string& loop) { return Var(loop); }
+Var Builder::var(const std::string& loop) {
+    return Var(loop);
+}
 
 Expr Builder::size(const std::string& name) {
     if (!impl_->sizes.count(name)) {
@@ -79,7 +81,8 @@ void Builder::stage(const std::string& name, Func func, std::vector<std::pair<st
         Expr stride = 1;
         for (int d = 0; d < func.dimensions(); ++d) {
             const Expression extent = parse_size_text(loops[loops.size() - 1 - d].second);
-            Expr value = extent.kind == Expression::Kind::integer ? Expr(static_cast<int>(extent.value)) : size(extent.name);
+            Expr value =
+                extent.kind == Expression::Kind::integer ? Expr(static_cast<int>(extent.value)) : size(extent.name);
             for (Halide::OutputImageParam& buffer : func.output_buffers()) {
                 buffer.dim(d).set_min(0);
                 buffer.dim(d).set_extent(value);
@@ -145,7 +148,8 @@ Algorithm Builder::build() {
             }
         };
         fill(stage.pure);
-        for (DefinitionInfo& definition : stage.updates) fill(definition);
+        for (DefinitionInfo& definition : stage.updates)
+            fill(definition);
     }
     return Algorithm(std::move(impl_), std::move(info_));
 }
@@ -189,8 +193,8 @@ Algorithm row_argmin() {
     best(i) = Tuple(Halide::Float(32).max(), Halide::cast<int64_t>(0));
     const Expr value = x(r, i);
     const Expr less = value < best(i)[0];
-    best(i) = Tuple(Halide::select(less, value, best(i)[0]),
-                    Halide::select(less, Halide::cast<int64_t>(r.x), best(i)[1]));
+    best(i) =
+        Tuple(Halide::select(less, value, best(i)[0]), Halide::select(less, Halide::cast<int64_t>(r.x), best(i)[1]));
     out(i) = best(i)[1];
     b.stage("best", best, {{"i", "X.0"}}, {"float32", "int64"});
     b.update("best", {"i"}, {{"r", r.x, "X.1", true}});
@@ -296,4 +300,4 @@ Algorithm output_update() {
     return b.build();
 }
 
-}  // namespace tilewright::dsl::test
+} // namespace tilewright::dsl::test

@@ -62,4 +62,4 @@ Algorithm kmeans();
 /// out = X, filled by an update over the output itself: an output with an update.
 Algorithm output_update();
 
-}  // namespace tilewright::dsl::test
+} // namespace tilewright::dsl::test

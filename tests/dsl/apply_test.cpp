@@ -20,7 +20,7 @@
 namespace tilewright::dsl::test {
 namespace {
 
-using Sizes = std::vector<int>;  // rows, columns
+using Sizes = std::vector<int>; // rows, columns
 
 /// An algorithm with one kernel over X[rows, columns] and how to call it.
 struct Case {
@@ -28,8 +28,8 @@ struct Case {
     std::function<Algorithm()> make;
     halide_type_t input;
     halide_type_t output;
-    bool second_input;  // y[columns]
-    bool flat_output;   // [rows] instead of [rows, columns]
+    bool second_input; // y[columns]
+    bool flat_output;  // [rows] instead of [rows, columns]
 };
 
 const halide_type_t kFloat = halide_type_t(halide_type_float, 32);
@@ -71,7 +71,8 @@ std::vector<unsigned char> run(const Case& test, const LoadedKernel& kernel, con
         if (test.input == kInt32) x.data<std::int32_t>()[k] = value;
     }
     GuardedArray y(kFloat, {sizes[1]});
-    for (std::size_t k = 0; k < y.size(); ++k) y.data<float>()[k] = static_cast<float>(k) * 0.3F;
+    for (std::size_t k = 0; k < y.size(); ++k)
+        y.data<float>()[k] = static_cast<float>(k) * 0.3F;
     GuardedArray out(test.output, test.flat_output ? Sizes{sizes[0]} : sizes);
     std::vector<std::int32_t> numbers;
     std::vector<GuardedArray*> arrays = {&x};
@@ -92,7 +93,9 @@ std::vector<unsigned char> run(const Case& test, const LoadedKernel& kernel, con
 std::vector<unsigned char> plain(const Case& test, const Sizes& sizes) {
     const int rows = sizes[0];
     const int columns = sizes[1];
-    auto value = [&](int i, int j) { return static_cast<int>((static_cast<std::size_t>(i) * columns + j) * 7919 + 13) % 1009 - 500; };
+    auto value = [&](int i, int j) {
+        return static_cast<int>((static_cast<std::size_t>(i) * columns + j) * 7919 + 13) % 1009 - 500;
+    };
     std::vector<unsigned char> bytes;
     auto put = [&](auto number) {
         const auto* begin = reinterpret_cast<const unsigned char*>(&number);
@@ -126,11 +129,12 @@ std::vector<unsigned char> plain(const Case& test, const Sizes& sizes) {
 
 bool allowed(const EmittedKernel& kernel, const Sizes& sizes) {
     for (const std::string& condition : kernel.requires_) {
-        const auto holds = evaluate(parse_size_text(condition), [&](const Expression& part) -> std::optional<std::int64_t> {
-            if (part.name == "X.0") return sizes[0];
-            if (part.name == "X.1" || part.name == "y.0") return sizes[1];
-            return std::nullopt;
-        });
+        const auto holds =
+            evaluate(parse_size_text(condition), [&](const Expression& part) -> std::optional<std::int64_t> {
+                if (part.name == "X.0") return sizes[0];
+                if (part.name == "X.1" || part.name == "y.0") return sizes[1];
+                return std::nullopt;
+            });
         if (!holds) ADD_FAILURE() << "condition nobody can evaluate: " << condition;
         if (!holds.value_or(0)) return false;
     }
@@ -138,7 +142,8 @@ bool allowed(const EmittedKernel& kernel, const Sizes& sizes) {
 }
 
 const std::vector<Sizes>& all_sizes() {
-    static const std::vector<Sizes> sizes = {{0, 5}, {1, 1}, {3, 4}, {7, 15}, {8, 16}, {9, 17}, {16, 4}, {5, 0}, {33, 40}, {64, 64}};
+    static const std::vector<Sizes> sizes = {{0, 5},  {1, 1},  {3, 4}, {7, 15},  {8, 16},
+                                             {9, 17}, {16, 4}, {5, 0}, {33, 40}, {64, 64}};
     return sizes;
 }
 
@@ -148,7 +153,9 @@ int compare(const Case& test, const LoadedKernel& reference, const Schedule& tex
     for (bool guards : {false, true}) {
         if (guards && !with_guards) continue;
         const EmittedKernel kernel = build(test, text, guards);
-        if (guards) EXPECT_TRUE(kernel.requires_.empty());
+        if (guards) {
+            EXPECT_TRUE(kernel.requires_.empty());
+        }
         const LoadedKernel loaded(kernel);
         for (const Sizes& sizes : all_sizes()) {
             if (!allowed(kernel, sizes)) continue;
@@ -156,7 +163,8 @@ int compare(const Case& test, const LoadedKernel& reference, const Schedule& tex
             const auto want = run(test, reference, sizes);
             const auto have = run(test, loaded, sizes);
             EXPECT_EQ(want, have) << test.name << " at " << sizes[0] << " x " << sizes[1] << (guards ? " guarded" : "")
-                                  << "\n" << print_schedule(text);
+                                  << "\n"
+                                  << print_schedule(text);
         }
     }
     return runs;
@@ -180,7 +188,7 @@ TEST_P(UnscheduledCode, MeansWhatThePlainLoopsMean) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, UnscheduledCode, ::testing::Range(0, static_cast<int>(6)),
-                         [](const auto& info) { return cases()[info.param].name; });
+                         [](const auto& test) { return cases()[test.param].name; });
 
 class RandomSchedules : public ::testing::TestWithParam<int> {};
 
@@ -205,7 +213,7 @@ TEST_P(RandomSchedules, WhatCheckAcceptsLowersToTheSameBitsInsideTheArrays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RandomSchedules, ::testing::Range(0, static_cast<int>(6)),
-                         [](const auto& info) { return cases()[info.param].name; });
+                         [](const auto& test) { return cases()[test.param].name; });
 
 TEST(Apply, EveryTailAtExtentsAroundTheFactorStaysInside) {
     const Case& test = cases()[0];
@@ -239,8 +247,10 @@ TEST(Apply, OutputTailsLeaveConditionsAndGuardedVersionsNone) {
     EXPECT_EQ(conditions("out.split(i, io, ii, 4, guard_with_if).split(io, ioo, ioi, 3, shift_inwards)\n"),
               Texts{"(X.0 + 3) // 4 >= 3"});
     EXPECT_EQ(conditions("out.split(i, io, ii, 64).vectorize(ii, 8)\n"), Texts{"X.0 >= 64"});
-    EXPECT_EQ(conditions("out.split(i, io, ii, 64, round_up).split(j, jo, ji, 6, round_up).split(jo, joo, joi, 2, round_up)\n"),
-              (Texts{"((X.1 + 5) // 6) % 2 == 0", "X.0 % 64 == 0", "X.1 % 6 == 0"}));
+    EXPECT_EQ(
+        conditions(
+            "out.split(i, io, ii, 64, round_up).split(j, jo, ji, 6, round_up).split(jo, joo, joi, 2, round_up)\n"),
+        (Texts{"((X.1 + 5) // 6) % 2 == 0", "X.0 % 64 == 0", "X.1 % 6 == 0"}));
     EXPECT_EQ(conditions("out.fuse(j, i, f).vectorize(f, 8)\n"), Texts{"X.0 * X.1 >= 8"});
     EXPECT_EQ(conditions("out.bound(j, 0, 16)\n"), Texts{"X.1 == 16"});
     EXPECT_EQ(conditions("out.align_bounds(j, 16)\n"), Texts{"X.1 % 16 == 0"});
@@ -261,9 +271,10 @@ TEST(Apply, ARefusedScheduleThrowsTheFirstViolation) {
         apply(algorithm, schedule("sums.compute_root()\nsums.update(0).parallel(r)\n"));
         FAIL();
     } catch (const ScheduleError& error) {
-        EXPECT_STREQ(error.what(),
-                     "4:16: sums.update(0).r: cannot run in parallel: iterations of a reduction write the same element. Use a "
-                     "pure loop instead: i.");
+        EXPECT_STREQ(
+            error.what(),
+            "4:16: sums.update(0).r: cannot run in parallel: iterations of a reduction write the same element. Use a "
+            "pure loop instead: i.");
     }
 }
 
@@ -272,12 +283,13 @@ TEST(Apply, SpecializedCopiesGiveTheSameBits) {
         const Case& test = cases()[index];
         const LoadedKernel reference(build(test, schedule(""), true));
         const std::string stage = index == 1 ? "sums" : "best";
-        const Schedule text = schedule("out.split(i, io, ii, 8).vectorize(ii)\n" + stage + ".compute_at(out, io).vectorize(i)\n" +
-                                       stage + ".update(0).reorder(i, r).vectorize(i)" +
-                                       ".specialize(extent(r) == 4) { unroll(r) }.specialize(X.1 >= 16 and X.0 % 2 == 0) { unroll(r, 4) }\n");
+        const Schedule text = schedule(
+            "out.split(i, io, ii, 8).vectorize(ii)\n" + stage + ".compute_at(out, io).vectorize(i)\n" + stage +
+            ".update(0).reorder(i, r).vectorize(i)" +
+            ".specialize(extent(r) == 4) { unroll(r) }.specialize(X.1 >= 16 and X.0 % 2 == 0) { unroll(r, 4) }\n");
         EXPECT_GE(compare(test, reference, text, true), 15);
     }
 }
 
-}  // namespace
-}  // namespace tilewright::dsl::test
+} // namespace
+} // namespace tilewright::dsl::test

@@ -1,4 +1,5 @@
-// tests/dsl/autoschedule_test.cpp: what autoschedulers propose, in our language, gives Halide's loops and the same bits.
+// tests/dsl/autoschedule_test.cpp: what autoschedulers propose, in our language, gives Halide's loops and the same
+// bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 struct Case {
     const char* name;
     std::function<Algorithm()> make;
-    std::vector<std::int32_t> sizes;                                          // in the builder's order
+    std::vector<std::int32_t> sizes; // in the builder's order
     std::vector<std::pair<halide_type_t, std::vector<int>>> inputs;
     std::pair<halide_type_t, std::vector<int>> output;
 };
@@ -31,7 +32,8 @@ const halide_type_t kInt64 = halide_type_t(halide_type_int, 64);
 Algorithm sized_chain() {
     Algorithm algorithm = chain();
     AlgorithmInfo info = algorithm.info();
-    for (SizeInfo& size : info.sizes) size.here = size.name == "X.0" ? 300 : 200;
+    for (SizeInfo& size : info.sizes)
+        size.here = size.name == "X.0" ? 300 : 200;
     for (StageInfo& stage : info.stages) {
         stage.pure.loops[0].extent_here = 300;
         stage.pure.loops[1].extent_here = 200;
@@ -70,9 +72,11 @@ std::vector<unsigned char> run(const Case& test, const Schedule& schedule) {
     }
     arrays.emplace_back(test.output.first, test.output.second);
     std::vector<GuardedArray*> pointers;
-    for (GuardedArray& array : arrays) pointers.push_back(&array);
+    for (GuardedArray& array : arrays)
+        pointers.push_back(&array);
     EXPECT_EQ(kernel.run(test.sizes, pointers), 0);
-    for (const GuardedArray& array : arrays) EXPECT_TRUE(array.intact()) << test.name;
+    for (const GuardedArray& array : arrays)
+        EXPECT_TRUE(array.intact()) << test.name;
     return {arrays.back().begin(), arrays.back().begin() + arrays.back().byte_count()};
 }
 
@@ -119,9 +123,10 @@ TEST_P(Autoschedulers, ProposeLegalTextThatGivesTheSameBits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Autoschedulers,
-                         ::testing::Combine(::testing::Range(0, 4), ::testing::Values("Adams2019", "Mullapudi2016", "Li2018")),
-                         [](const auto& info) {
-                             return std::string(cases()[std::get<0>(info.param)].name) + "_" + std::get<1>(info.param);
+                         ::testing::Combine(::testing::Range(0, 4),
+                                            ::testing::Values("Adams2019", "Mullapudi2016", "Li2018")),
+                         [](const auto& one) {
+                             return std::string(cases()[std::get<0>(one.param)].name) + "_" + std::get<1>(one.param);
                          });
 
 TEST(Autoschedule, KeepsHalidesLoops) {
@@ -129,11 +134,13 @@ TEST(Autoschedule, KeepsHalidesLoops) {
     Algorithm theirs = sized_chain();
     Algorithm described = sized_chain();
     const Schedule proposed = autoschedule(sized_chain(), "Mullapudi2016", "x86-64-v3", 2);
-    for (auto& [name, param] : theirs.impl().sizes) param.set_estimate(name == "X.0" ? 300 : 200);
+    for (auto& [name, param] : theirs.impl().sizes)
+        param.set_estimate(name == "X.0" ? 300 : 200);
     theirs.impl().inputs.at("X").set_estimates({{0, 200}, {0, 300}});
     theirs.impl().kernels[0].outputs[0].set_estimates({{0, 200}, {0, 300}});
     Halide::Pipeline(theirs.impl().kernels[0].outputs)
-        .apply_autoscheduler(halide_target("x86-64-v3", true), Halide::AutoschedulerParams("Mullapudi2016", {{"parallelism", "2"}}));
+        .apply_autoscheduler(halide_target("x86-64-v3", true),
+                             Halide::AutoschedulerParams("Mullapudi2016", {{"parallelism", "2"}}));
     apply(described, proposed, false);
     EXPECT_EQ(nests(theirs), nests(described)) << print_schedule(proposed);
 }
@@ -153,5 +160,5 @@ TEST(Autoschedule, SaysWhatIsMissing) {
               "autoscheduler: the size X.1 is not known. Give sizes to translate for.");
 }
 
-}  // namespace
-}  // namespace tilewright::dsl::test
+} // namespace
+} // namespace tilewright::dsl::test

@@ -15,8 +15,12 @@
 namespace tilewright::dsl::test {
 namespace {
 
-Algorithm float_sums() { return row_sums(false); }
-Algorithm int_sums() { return row_sums(true); }
+Algorithm float_sums() {
+    return row_sums(false);
+}
+Algorithm int_sums() {
+    return row_sums(true);
+}
 
 std::vector<std::string> texts(const std::function<Algorithm()>& make, const std::string& body) {
     const Algorithm algorithm = make();
@@ -37,21 +41,29 @@ struct Refusal {
 TEST(Check, RefusesWithTheReasonAndSomethingThatWorks) {
     const std::vector<Refusal> refusals = {
         {float_sums, "sums.compute_root()\nsums.update(0).parallel(r)",
-         "sums.update(0).r: cannot run in parallel: iterations of a reduction write the same element. Use a pure loop instead: i."},
+         "sums.update(0).r: cannot run in parallel: iterations of a reduction write the same element. Use a pure loop "
+         "instead: i."},
         {float_sums, "sums.compute_root()\nsums.update(0).vectorize(r, 8)",
-         "sums.update(0).r__v: cannot be vectorized: iterations of a reduction write the same element. Use a pure loop instead: i."},
+         "sums.update(0).r__v: cannot be vectorized: iterations of a reduction write the same element. Use a pure loop "
+         "instead: i."},
         {int_sums, "sums.compute_root()\nsums.update(0).parallel(r)",
-         "sums.update(0).r: cannot run in parallel: iterations of a reduction write the same element. Use a pure loop instead: i. Or write atomic() before it."},
+         "sums.update(0).r: cannot run in parallel: iterations of a reduction write the same element. Use a pure loop "
+         "instead: i. Or write atomic() before it."},
         {float_sums, "sums.compute_root()\nsums.update(0).split(r, ro, ri, 8).reorder(ro, ri)",
-         "sums.update(0): ro and ri cannot change places: both run over a reduction whose order decides its rounding. Keep ro outside ri; other loops may move freely."},
+         "sums.update(0): ro and ri cannot change places: both run over a reduction whose order decides its rounding. "
+         "Keep ro outside ri; other loops may move freely."},
         {float_sums, "sums.compute_root()\nsums.update(0).split(r, ro, ri, 8).fuse(ro, ri, f)",
-         "sums.update(0): fuse(ro, ri) would change the order of a reduction, and so its rounding. Name the inner loop first: fuse(ri, ro, f)."},
+         "sums.update(0): fuse(ro, ri) would change the order of a reduction, and so its rounding. Name the inner loop "
+         "first: fuse(ri, ro, f)."},
         {float_sums, "sums.update(0).split(r, ro, ri, 8).rfactor(ro, u) as part",
-         "sums.update(0).ro: rfactor would add up in another order, which changes the rounding. Use a variant whose sum is written in blocks; its blocks are stages of their own."},
+         "sums.update(0).ro: rfactor would add up in another order, which changes the rounding. Use a variant whose "
+         "sum is written in blocks; its blocks are stages of their own."},
         {int_sums, "sums.update(0).rfactor(r, u) as part",
-         "sums.update(0): rfactor keeps every reduced loop, which leaves no reduction to divide. Split the loop first: split(r, ro, ri, 64).rfactor(ro, u)."},
+         "sums.update(0): rfactor keeps every reduced loop, which leaves no reduction to divide. Split the loop first: "
+         "split(r, ro, ri, 64).rfactor(ro, u)."},
         {float_sums, "sums.compute_root()\nsums.update(0).unroll(r)",
-         "sums.update(0).r: cannot unroll a loop whose extent is not constant here. Split it: unroll(r, 4), or specialize(extent(r) == 2) { unroll(r) }."},
+         "sums.update(0).r: cannot unroll a loop whose extent is not constant here. Split it: unroll(r, 4), or "
+         "specialize(extent(r) == 2) { unroll(r) }."},
         {float_sums, "out.unroll(i, 2048)", "out: unrolls 2048 iterations, more than 1024. Use smaller factors."},
         {float_sums, "out.vectorize(i, 2048)", "out: vectors of 2048 values, more than 1024. Use smaller factors."},
         {float_sums, "out.vectorize(i, 5)",
@@ -59,11 +71,14 @@ TEST(Check, RefusesWithTheReasonAndSomethingThatWorks) {
         {float_sums, "out.specialize(X.0 == 4) { serial(i) }.vectorize(i, 4)",
          "out: vectorize after specialize does not reach the specialized copy. Write vectorize before specialize."},
         {float_sums, "sums.compute_root().split(i, io, ii, 8, round_up)",
-         "sums.i: round_up would grow the region that a stage inside the kernel computes, and so read its inputs out of bounds. Use guard_with_if or predicate."},
+         "sums.i: round_up would grow the region that a stage inside the kernel computes, and so read its inputs out "
+         "of bounds. Use guard_with_if or predicate."},
         {output_update, "out.update(0).split(i, io, ii, 8, shift_inwards)",
-         "out.update(0).i: shift_inwards would apply an update twice to some elements. Use guard_with_if or shift_inwards_and_blend."},
+         "out.update(0).i: shift_inwards would apply an update twice to some elements. Use guard_with_if or "
+         "shift_inwards_and_blend."},
         {float_sums, "out.split(i, io, ii, 4).split(ii, a, b, 8, shift_inwards)",
-         "out.ii: shift_inwards by 8 leaves the array: the extent is 4. Use guard_with_if, or a factor that divides the extent."},
+         "out.ii: shift_inwards by 8 leaves the array: the extent is 4. Use guard_with_if, or a factor that divides "
+         "the extent."},
         {float_sums, "out.split(i, io, io, 4)",
          "out: both parts of a split are called io. Give them different names, such as io and ii."},
         {pointwise, "out.split(i, j, ii, 4)", "out: there already is a loop j. Choose another name."},
@@ -71,16 +86,20 @@ TEST(Check, RefusesWithTheReasonAndSomethingThatWorks) {
          "out: there is no loop i any more (it was split, fused or renamed). Its loops are: io, ii, j."},
         {pointwise, "out.split(i, io, ii, 4).parallel(ioo)", "out: there is no loop ioo. Did you mean io?"},
         {pointwise, "out.split(i, io, ii, 0)",
-         "out: the factor of split is 0, which is not a positive number below 2147483648. Write a power of two such as 8."},
+         "out: the factor of split is 0, which is not a positive number below 2147483648. Write a power of two such as "
+         "8."},
         {pointwise, "y3.compute_root()", "y3: there is no such stage. Did you mean y2?"},
         {pointwise, "y2.vectorize(i, 8)",
-         "y2: vectorize needs a stage with loops and storage of its own, and this one is computed inline. Add y2.compute_root() or compute_at(...), or take the directive away."},
+         "y2: vectorize needs a stage with loops and storage of its own, and this one is computed inline. Add "
+         "y2.compute_root() or compute_at(...), or take the directive away."},
         {pointwise, "y2.compute_at(out, jj)",
-         "y2: compute_at(out, jj) is not around every use of it. Legal places: compute_root(), compute_at(out, i), compute_at(out, j)."},
+         "y2: compute_at(out, jj) is not around every use of it. Legal places: compute_root(), compute_at(out, i), "
+         "compute_at(out, j)."},
         {pointwise, "out.compute_at(y2, i)",
          "out: is an output of the kernel, so it is computed and stored at the root. Take the directive away."},
         {pointwise, "y2.compute_at(out, j).store_root()\nout.parallel(i)",
-         "y2: stored outside the parallel or vectorized loop out.i, but computed inside it, so that iterations would overwrite each other. Store it at (out, i) or further in."},
+         "y2: stored outside the parallel or vectorized loop out.i, but computed inside it, so that iterations would "
+         "overwrite each other. Store it at (out, i) or further in."},
         {pointwise, "y2.compute_at(out, i).store_at(out, j)",
          "y2: store_at(out, j) lies inside the loop where it is computed. Name that loop or one outside it."},
         {float_sums, "sums.inline()",
@@ -90,18 +109,22 @@ TEST(Check, RefusesWithTheReasonAndSomethingThatWorks) {
         {float_sums, "sums.update(0).compute_root()",
          "sums.update(0): compute_root concerns the whole stage, not one update. Write sums.compute_root()."},
         {chain, "a.memoize()",
-         "a: memoize needs a cache in the runtime, and kernels have none. Use compute_root(), so that it is computed once a call."},
-        {chain, "c.gpu_blocks(i)", "c: gpu_blocks needs target cuda, and this schedule is for x86-64-v3. Use parallel and vectorize."},
+         "a: memoize needs a cache in the runtime, and kernels have none. Use compute_root(), so that it is computed "
+         "once a call."},
+        {chain, "c.gpu_blocks(i)",
+         "c: gpu_blocks needs target cuda, and this schedule is for x86-64-v3. Use parallel and vectorize."},
         {chain, "c.specialize(X.7 == 2) { unroll(j) }",
          "c: specialize(X.7 == 2): there is no size X.7. Did you mean X.1?"},
-        {chain, "c.specialize(X.0) { unroll(j, 2) }", "c: specialize(X.0) is no comparison. Write something like extent(i) == 2."},
+        {chain, "c.specialize(X.0) { unroll(j, 2) }",
+         "c: specialize(X.0) is no comparison. Write something like extent(i) == 2."},
         {chain, "a.compute_root()\nb.compute_root().compute_with(a, j)",
          "b: cannot be computed with a: one of them reads the other. Use compute_at(a, j)."},
         {chain, "a.in(b) as b", "a: there already is a stage or an argument b. Choose another name."},
         {chain, "c.in(a) as x", "a: does not read c. Nothing reads it."},
         {chain, "c.bound(i, 3, 4)", "c.i: bound with a minimum of 3: axes begin at 0. Write bound(i, 0, 4)."},
         {chain, "c.fold_storage(i, 4)",
-         "c: fold_storage is for stages inside a kernel; this is an output, whose memory is the caller's. Take the directive away."},
+         "c: fold_storage is for stages inside a kernel; this is an output, whose memory is the caller's. Take the "
+         "directive away."},
     };
     for (const Refusal& refusal : refusals) {
         const auto found = texts(refusal.make, std::string(refusal.body) + "\n");
@@ -139,7 +162,8 @@ std::string halide_says(Algorithm algorithm, const std::function<void(AlgorithmI
     try {
         schedule(algorithm.impl());
         const KernelImpl& kernel = algorithm.impl().kernels[0];
-        Halide::Pipeline(kernel.outputs).compile_to_module(kernel.arguments, kernel.name, halide_target("x86-64-v3", true));
+        Halide::Pipeline(kernel.outputs)
+            .compile_to_module(kernel.arguments, kernel.name, halide_target("x86-64-v3", true));
         return "";
     } catch (const Halide::Error& error) {
         return error.what();
@@ -159,9 +183,7 @@ TEST(Check, WhatItRefusesHalideRefusesToo) {
         auto& sums = impl.stages.at("sums");
         sums.func.compute_root().update(0).unroll(sums.update_loops[0].at("r"));
     }));
-    EXPECT_TRUE(refused(pointwise(), [&](Impl& impl) {
-        impl.stages.at("y2").func.vectorize(Halide::Var("i"), 8);
-    }));
+    EXPECT_TRUE(refused(pointwise(), [&](Impl& impl) { impl.stages.at("y2").func.vectorize(Halide::Var("i"), 8); }));
     EXPECT_TRUE(refused(pointwise(), [&](Impl& impl) {
         impl.stages.at("y2").func.compute_at(impl.stages.at("out").func, Halide::Var("jj"));
     }));
@@ -195,5 +217,5 @@ TEST(Check, EverySignatureHasARowAndEveryRowASignatureAndADoc) {
     }
 }
 
-}  // namespace
-}  // namespace tilewright::dsl::test
+} // namespace
+} // namespace tilewright::dsl::test

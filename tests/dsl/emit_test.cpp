@@ -41,7 +41,8 @@ TEST(Emit, ImportsNothingButLoopsAndMemory) {
     const std::set<std::string> allowed = {"halide_do_par_for", "memset", "memcpy", "halide_malloc", "halide_free"};
     const auto symbols = undefined_symbols(emitted.kernels[0].object);
     EXPECT_TRUE(symbols.count("halide_do_par_for"));
-    for (const std::string& symbol : symbols) EXPECT_TRUE(allowed.count(symbol)) << symbol;
+    for (const std::string& symbol : symbols)
+        EXPECT_TRUE(allowed.count(symbol)) << symbol;
 }
 
 TEST(Emit, EveryLevelUsesItsOwnRegistersAndNoFusedMultiplyAdd) {
@@ -49,8 +50,9 @@ TEST(Emit, EveryLevelUsesItsOwnRegistersAndNoFusedMultiplyAdd) {
         EmitOptions options;
         options.isa = isa;
         options.assembly = true;
-        const std::string code = build(gemm(), "out.vectorize(j, 16)\nproduct.compute_at(out, j).vectorize(j, 16)\n"
-                                               "product.update(0).reorder(j, r).vectorize(j, 16)\n",
+        const std::string code = build(gemm(),
+                                       "out.vectorize(j, 16)\nproduct.compute_at(out, j).vectorize(j, 16)\n"
+                                       "product.update(0).reorder(j, r).vectorize(j, 16)\n",
                                        options)
                                      .kernels[0]
                                      .assembly;
@@ -69,8 +71,9 @@ TEST(Emit, EveryLevelUsesItsOwnRegistersAndNoFusedMultiplyAdd) {
     fast.isa = "x86-64-v3";
     fast.assembly = true;
     fast.contract = "fast";
-    const Emitted contracted = build(gemm(), "out.vectorize(j, 16)\nproduct.compute_at(out, j).vectorize(j, 16)\n"
-                                             "product.update(0).reorder(j, r).vectorize(j, 16)\n",
+    const Emitted contracted = build(gemm(),
+                                     "out.vectorize(j, 16)\nproduct.compute_at(out, j).vectorize(j, 16)\n"
+                                     "product.update(0).reorder(j, r).vectorize(j, 16)\n",
                                      fast);
     EXPECT_NE(contracted.kernels[0].assembly.find("vfmadd"), std::string::npos);
 }
@@ -152,5 +155,5 @@ TEST(ObjectSymbols, RefusesWhatIsNoObject) {
     EXPECT_FALSE(runtime_has("f"));
 }
 
-}  // namespace
-}  // namespace tilewright::dsl::test
+} // namespace
+} // namespace tilewright::dsl::test

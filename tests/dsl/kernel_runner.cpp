@@ -19,13 +19,16 @@ __attribute__((visibility("default"))) int halide_do_par_for(void* context, int 
 __attribute__((visibility("default"))) void* halide_malloc(void*, std::size_t bytes) {
     return std::aligned_alloc(128, (bytes + 255) / 128 * 128);
 }
-__attribute__((visibility("default"))) void halide_free(void*, void* memory) { std::free(memory); }
+__attribute__((visibility("default"))) void halide_free(void*, void* memory) {
+    std::free(memory);
+}
 }
 
 namespace tilewright::dsl::test {
 
 GuardedArray::GuardedArray(halide_type_t type, std::vector<int> numpy_shape) : type_(type) {
-    for (int extent : numpy_shape) count_ *= static_cast<std::size_t>(extent);
+    for (int extent : numpy_shape)
+        count_ *= static_cast<std::size_t>(extent);
     bytes_.assign(kGuard * 2 + byte_count(), 0xA5);
     int stride = 1;
     for (auto extent = numpy_shape.rbegin(); extent != numpy_shape.rend(); ++extent) {
@@ -70,9 +73,11 @@ LoadedKernel::~LoadedKernel() {
 
 int LoadedKernel::run(std::vector<std::int32_t> sizes, std::vector<GuardedArray*> arrays) const {
     std::vector<void*> arguments;
-    for (std::int32_t& size : sizes) arguments.push_back(&size);
-    for (GuardedArray* array : arrays) arguments.push_back(array->buffer());
+    for (std::int32_t& size : sizes)
+        arguments.push_back(&size);
+    for (GuardedArray* array : arrays)
+        arguments.push_back(array->buffer());
     return entry_(arguments.data());
 }
 
-}  // namespace tilewright::dsl::test
+} // namespace tilewright::dsl::test

@@ -49,4 +49,4 @@ class LoadedKernel {
     int (*entry_)(void**) = nullptr;
 };
 
-}  // namespace tilewright::dsl::test
+} // namespace tilewright::dsl::test

@@ -29,33 +29,49 @@ class Draw {
         const std::string loop = loops.empty() ? "i" : any(loops);
         switch (below(22)) {
         case 0:
-        case 1: return target + ".split(" + loop + ", " + fresh() + ", " + fresh() + ", " + factor() + tail() + ")";
-        case 2: return target + ".vectorize(" + loop + ", " + factor() + tail() + ")";
-        case 3: return target + ".vectorize(" + loop + ")";
-        case 4: return target + ".unroll(" + loop + ", " + factor() + tail() + ")";
-        case 5: return target + ".unroll(" + loop + ")";
-        case 6: return target + ".parallel(" + loop + ")";
-        case 7: return target + ".parallel(" + loop + ", " + factor() + ")";
-        case 8: return target + ".reorder(" + shuffled(loops) + ")";
-        case 9: return loops.size() < 2 ? line(so_far)
-                                        : target + ".fuse(" + loop + ", " + any(loops) + ", " + fresh() + ")";
-        case 10: return target + ".rename(" + loop + ", " + fresh() + ")";
-        case 11: return name + ".compute_root()";
+        case 1:
+            return target + ".split(" + loop + ", " + fresh() + ", " + fresh() + ", " + factor() + tail() + ")";
+        case 2:
+            return target + ".vectorize(" + loop + ", " + factor() + tail() + ")";
+        case 3:
+            return target + ".vectorize(" + loop + ")";
+        case 4:
+            return target + ".unroll(" + loop + ", " + factor() + tail() + ")";
+        case 5:
+            return target + ".unroll(" + loop + ")";
+        case 6:
+            return target + ".parallel(" + loop + ")";
+        case 7:
+            return target + ".parallel(" + loop + ", " + factor() + ")";
+        case 8:
+            return target + ".reorder(" + shuffled(loops) + ")";
+        case 9:
+            return loops.size() < 2 ? line(so_far)
+                                    : target + ".fuse(" + loop + ", " + any(loops) + ", " + fresh() + ")";
+        case 10:
+            return target + ".rename(" + loop + ", " + fresh() + ")";
+        case 11:
+            return name + ".compute_root()";
         case 12:
         case 13:
-        case 14: return name + "." + place(model) + "(" + place_loop(model, name) + ")";
-        case 15: return target + ".partition(" + loop + ", " + any(std::vector<std::string>{"never", "auto"}) + ")";
-        case 16: return specialization(target, loop);
-        case 17: return which == 0 ? line(so_far)
-                                   : target + ".split(" + loop + ", " + fresh() + ", f" + std::to_string(++fresh_) +
-                                         ", 4).rfactor(f" + std::to_string(fresh_) + ", " + fresh() + ") as s" +
-                                         std::to_string(++fresh_);
-        case 18: return name + ".in() as s" + std::to_string(++fresh_);
-        case 19: return which == 0 ? name + ".align_storage(" + axis(stage) + ", 8)" : target + ".atomic()";
-        case 20: return name + ".bound(" + axis(stage) + ", 0, 16)";
-        default: return name + "." + any(std::vector<std::string>{"store_root()", "hoist_storage_root()", "inline()",
-                                                                   "store_in(heap)", "store_in(stack)",
-                                                                   "align_bounds(" + axis(stage) + ", 8)"});
+        case 14:
+            return name + "." + place(model) + "(" + place_loop(model, name) + ")";
+        case 15:
+            return target + ".partition(" + loop + ", " + any(std::vector<std::string>{"never", "auto"}) + ")";
+        case 16:
+            return specialization(target, loop);
+        case 17:
+            return which == 0 ? line(so_far) : divided_reduction(target, loop);
+        case 18:
+            return name + ".in() as s" + std::to_string(++fresh_);
+        case 19:
+            return which == 0 ? name + ".align_storage(" + axis(stage) + ", 8)" : target + ".atomic()";
+        case 20:
+            return name + ".bound(" + axis(stage) + ", 0, 16)";
+        default:
+            return name + "." +
+                   any(std::vector<std::string>{"store_root()", "hoist_storage_root()", "inline()", "store_in(heap)",
+                                                "store_in(stack)", "align_bounds(" + axis(stage) + ", 8)"});
         }
     }
 
@@ -69,10 +85,19 @@ class Draw {
     std::string fresh() { return "x" + std::to_string(++fresh_); }
     std::string factor() { return any(std::vector<std::string>{"2", "3", "4", "8", "16", "5"}); }
     std::string tail() {
-        static const std::vector<std::string> tails = {"",           "",           "",           "",
-                                                       "",           ", round_up", ", guard_with_if", ", predicate",
-                                                       ", shift_inwards", ", shift_inwards_and_blend",
-                                                       ", round_up_and_blend", ", predicate_loads", ", predicate_stores"};
+        static const std::vector<std::string> tails = {"",
+                                                       "",
+                                                       "",
+                                                       "",
+                                                       "",
+                                                       ", round_up",
+                                                       ", guard_with_if",
+                                                       ", predicate",
+                                                       ", shift_inwards",
+                                                       ", shift_inwards_and_blend",
+                                                       ", round_up_and_blend",
+                                                       ", predicate_loads",
+                                                       ", predicate_stores"};
         return any(tails);
     }
     std::string axis(const StageModel& stage) { return stage.axes.empty() ? "i" : any(stage.axes); }
@@ -81,7 +106,8 @@ class Draw {
         std::shuffle(names.begin(), names.end(), rng_);
         names.resize(1 + below(static_cast<int>(names.size())));
         std::string text;
-        for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+        for (const std::string& name : names)
+            text += (text.empty() ? "" : ", ") + name;
         return text;
     }
     std::string place(const ScheduleModel&) {
@@ -94,6 +120,14 @@ class Draw {
         }
         return any(model.order) + ", i";
     }
+    std::string divided_reduction(const std::string& target, const std::string& loop) {
+        const std::string kept = fresh();
+        const std::string other = fresh();
+        const std::string outer = below(2) ? kept : other;
+        const std::string inner = outer == kept ? other : kept;
+        const std::string split = ".split(" + loop + ", " + outer + ", " + inner + ", 4)";
+        return target + split + ".rfactor(" + kept + ", " + fresh() + ") as s" + std::to_string(++fresh_);
+    }
     std::string specialization(const std::string& target, const std::string& loop) {
         static const std::vector<std::string> conditions = {"X.1 == 4", "X.0 >= 8", "X.0 % 8 == 0 and X.1 < 40",
                                                             "extent(i) == 16"};
@@ -104,7 +138,7 @@ class Draw {
     }
 };
 
-}  // namespace
+} // namespace
 
 Schedule random_legal_schedule(const AlgorithmInfo& info, std::mt19937_64& rng, int length) {
     const std::string header = "tilewright-schedule 1\nschedule f for x86-64-v3\n";
@@ -117,7 +151,7 @@ Schedule random_legal_schedule(const AlgorithmInfo& info, std::mt19937_64& rng, 
         try {
             next = parse_schedule(header + body + line + "\n");
         } catch (const std::exception&) {
-            continue;  // the parser has rules of its own
+            continue; // the parser has rules of its own
         }
         if (!check(info, next).empty()) continue;
         body += line + "\n";
@@ -127,4 +161,4 @@ Schedule random_legal_schedule(const AlgorithmInfo& info, std::mt19937_64& rng, 
     return legal;
 }
 
-}  // namespace tilewright::dsl::test
+} // namespace tilewright::dsl::test

@@ -12,4 +12,4 @@ namespace tilewright::dsl::test {
 /// directives.
 Schedule random_legal_schedule(const AlgorithmInfo& info, std::mt19937_64& rng, int length);
 
-}  // namespace tilewright::dsl::test
+} // namespace tilewright::dsl::test

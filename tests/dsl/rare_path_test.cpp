@@ -21,7 +21,9 @@ using Halide::RDom;
 using Halide::Tuple;
 using Halide::Var;
 
-Expr number(double value) { return Halide::Internal::make_const(Halide::Float(64), value); }
+Expr number(double value) {
+    return Halide::Internal::make_const(Halide::Float(64), value);
+}
 
 /// A marker, or the select that it must be worth.
 Expr choose(bool marked, Expr condition, Expr slow, Expr fast) {
@@ -44,16 +46,16 @@ const std::vector<Shape>& shapes() {
         {"one", [](Func& out, ImageParam& in, Var x, bool m) { out(x) = sine(in(x), m) * number(2); }},
         {"sum_of_nested",
          [](Func& out, ImageParam& in, Var x, bool m) {
-             out(x) = power(sine(in(x), m) + sine(in(x) * number(2), m), m) * sine(in(x), m);
+             out(x) = power(sine(in(x), m) + sine(in(x)*number(2), m), m) * sine(in(x), m);
          }},
         {"condition_holds_marker",
          [](Func& out, ImageParam& in, Var x, bool m) {
-             out(x) = power(sine(sine(in(x), m) * number(200), m) * number(100), m) + sine(in(x) * in(x), m);
+             out(x) = power(sine(sine(in(x), m) * number(200), m) * number(100), m) + sine(in(x)*in(x), m);
          }},
         {"slow_holds_marker",
          [](Func& out, ImageParam& in, Var x, bool m) {
-             out(x) = choose(m, sine(in(x), m) > number(0.5), sine(in(x) * number(3), m) + sine(sine(in(x), m), m),
-                             sine(in(x) - number(1), m));
+             out(x) = choose(m, sine(in(x), m) > number(0.5), sine(in(x)*number(3), m) + sine(sine(in(x), m), m),
+                             sine(in(x)-number(1), m));
          }},
         {"update",
          [](Func& out, ImageParam& in, Var x, bool m) {
@@ -65,7 +67,8 @@ const std::vector<Shape>& shapes() {
          [](Func& out, ImageParam& in, Var x, bool m) {
              Func pair;
              pair(x) = Tuple(sine(in(x), m), power(in(x), m));
-             pair(x) = Tuple(pair(x)[1] + sine(pair(x)[0] * number(5), m), power(pair(x)[0] * number(300), m) + pair(x)[1]);
+             pair(x) =
+                 Tuple(pair(x)[1] + sine(pair(x)[0] * number(5), m), power(pair(x)[0] * number(300), m) + pair(x)[1]);
              pair.compute_root().vectorize(x, 4, Halide::TailStrategy::GuardWithIf);
              pair.update().vectorize(x, 8, Halide::TailStrategy::GuardWithIf);
              out(x) = pair(x)[0] + pair(x)[1];
@@ -74,7 +77,7 @@ const std::vector<Shape>& shapes() {
          [](Func& out, ImageParam& in, Var x, bool m) {
              RDom r(0, 5);
              out(x) = number(0);
-             out(x) += sine(in(x), m) * r * sine(in(x) * number(7), m);
+             out(x) += sine(in(x), m) * r * sine(in(x)*number(7), m);
          }},
         {"several_updates",
          [](Func& out, ImageParam& in, Var x, bool m) {
@@ -99,14 +102,18 @@ std::vector<double> run(const Shape& shape, bool marked, Loops loops, Halide::Ta
     ImageParam in(Halide::Float(64), 1);
     Func out;
     shape.define(out, in, x, marked);
-    const int lanes = loops == Loops::vector4 ? 4 : loops == Loops::vector16 ? 16 : loops == Loops::vector8_unrolled ? 8 : 1;
+    const int lanes = loops == Loops::vector4            ? 4
+                      : loops == Loops::vector16         ? 16
+                      : loops == Loops::vector8_unrolled ? 8
+                                                         : 1;
     if (lanes > 1) {
         out.vectorize(x, lanes, tail);
         for (int k = 0; k < out.num_update_definitions(); ++k) {
             out.update(k).vectorize(x, lanes, Halide::TailStrategy::GuardWithIf);
         }
     }
-    if (loops == Loops::unrolled || loops == Loops::vector8_unrolled) out.unroll(x, 2, Halide::TailStrategy::GuardWithIf);
+    if (loops == Loops::unrolled || loops == Loops::vector8_unrolled)
+        out.unroll(x, 2, Halide::TailStrategy::GuardWithIf);
     for (int k = 0; k < out.num_update_definitions(); ++k) {
         if (!out.update(k).get_schedule().touched()) out.update(k).unscheduled();
     }
@@ -115,8 +122,10 @@ std::vector<double> run(const Shape& shape, bool marked, Loops loops, Halide::Ta
     add_rare_path_pass(pipeline);
     constexpr int kCount = 133;
     Halide::Buffer<double> values(kCount);
-    for (int k = 0; k < kCount; ++k) values(k) = k % 17 == 0 ? 1e3 * (k % 3) + k : (k * 0.37 - 20) / 3;
-    for (int k = 40; k < 80; ++k) values(k) = 0.01 * k;  // a stretch where nothing is rare
+    for (int k = 0; k < kCount; ++k)
+        values(k) = k % 17 == 0 ? 1e3 * (k % 3) + k : (k * 0.37 - 20) / 3;
+    for (int k = 40; k < 80; ++k)
+        values(k) = 0.01 * k; // a stretch where nothing is rare
     values(5) = std::numeric_limits<double>::quiet_NaN();
     values(6) = std::numeric_limits<double>::infinity();
     values(90) = -std::numeric_limits<double>::infinity();
@@ -131,21 +140,22 @@ class RarePath : public ::testing::TestWithParam<int> {};
 TEST_P(RarePath, IsWorthItsSelect) {
     const Shape& shape = shapes()[GetParam()];
     for (Loops loops : {Loops::serial, Loops::vector4, Loops::vector16, Loops::unrolled, Loops::vector8_unrolled}) {
-        for (auto tail : {Halide::TailStrategy::GuardWithIf, Halide::TailStrategy::Predicate, Halide::TailStrategy::ShiftInwards}) {
+        for (auto tail :
+             {Halide::TailStrategy::GuardWithIf, Halide::TailStrategy::Predicate, Halide::TailStrategy::ShiftInwards}) {
             const auto want = run(shape, false, loops, tail);
             const auto have = run(shape, true, loops, tail);
             for (std::size_t k = 0; k < want.size(); ++k) {
                 const bool same = std::memcmp(&want[k], &have[k], sizeof(double)) == 0 ||
                                   (std::isnan(want[k]) && std::isnan(have[k]));
-                ASSERT_TRUE(same) << shape.name << " loops " << static_cast<int>(loops) << " at " << k << ": " << want[k]
-                                  << ", " << have[k];
+                ASSERT_TRUE(same) << shape.name << " loops " << static_cast<int>(loops) << " at " << k << ": "
+                                  << want[k] << ", " << have[k];
             }
         }
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RarePath, ::testing::Range(0, static_cast<int>(9)),
-                         [](const auto& info) { return shapes()[info.param].name; });
+                         [](const auto& test) { return shapes()[test.param].name; });
 
 /// Counts stores, branches and library calls of a lowered pipeline.
 class Count : public Halide::Internal::IRVisitor {
@@ -187,7 +197,8 @@ Count count(const std::function<void(Func&, ImageParam&, Var)>& define) {
     add_rare_path_pass(pipeline);
     const auto module = pipeline.compile_to_module({in}, "counted", halide_target("x86-64-v3", true));
     Count result;
-    for (const auto& function : module.functions()) function.body.accept(&result);
+    for (const auto& function : module.functions())
+        function.body.accept(&result);
     return result;
 }
 
@@ -198,7 +209,7 @@ TEST(RarePath, TwoCopiesOfAStatementAtMostAndNoLibraryCallOutside) {
     EXPECT_EQ(nested.stores, 2);
     EXPECT_EQ(nested.markers, 0);
     EXPECT_EQ(nested.calls_outside, 0);
-    EXPECT_EQ(nested.calls, 3);  // the repeated one is common
+    EXPECT_EQ(nested.calls, 3); // the repeated one is common
 }
 
 TEST(RarePath, SharedLibraryCallsSinkIntoTheSlowCopy) {
@@ -211,5 +222,5 @@ TEST(RarePath, SharedLibraryCallsSinkIntoTheSlowCopy) {
     EXPECT_EQ(shared.stores, 2);
 }
 
-}  // namespace
-}  // namespace tilewright::dsl
+} // namespace
+} // namespace tilewright::dsl
