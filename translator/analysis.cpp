@@ -75,7 +75,7 @@ int axis_after_index(const Operation& operation, int axis) {
     return -1;
 }
 
-}  // namespace
+} // namespace
 
 bool is_reduction(const std::string& op) {
     static const std::set<std::string> list = {"sum", "prod", "max", "min", "any", "all", "argmin", "argmax"};
@@ -86,7 +86,9 @@ bool is_view(const std::string& op) {
     return op == "index" || op == "transpose" || op == "reshape" || op == "broadcast_to";
 }
 
-bool is_elementwise(const std::string& op) { return find_rule(op) != nullptr || find_elementary(op) != nullptr; }
+bool is_elementwise(const std::string& op) {
+    return find_rule(op) != nullptr || find_elementary(op) != nullptr;
+}
 
 std::vector<int> reduced_axes(const Operation& operation) {
     auto axis = operation.attributes.find("axis");
@@ -112,7 +114,8 @@ std::string Analysis::where(const Operation& operation) const {
 
 std::string Analysis::unique(const std::string& wish) {
     std::string name = wish;
-    for (int k = 2; !names_.insert(name).second; ++k) name = wish + "_" + std::to_string(k);
+    for (int k = 2; !names_.insert(name).second; ++k)
+        name = wish + "_" + std::to_string(k);
     return name;
 }
 
@@ -121,7 +124,9 @@ Layout Analysis::layout(const std::string& argument) const {
     return found == options_.layouts.end() ? Layout::c : found->second;
 }
 
-std::int64_t Analysis::here(const SizeTree& size) const { return size.evaluate(options_.sizes_here).value_or(-1); }
+std::int64_t Analysis::here(const SizeTree& size) const {
+    return size.evaluate(options_.sizes_here).value_or(-1);
+}
 
 const StagePlan* Analysis::stage_of_value(const std::string& value) const {
     auto found = stage_of_value_.find(value);
@@ -142,12 +147,14 @@ StagePlan& Analysis::stage(const std::string& name) {
 void Analysis::refuse(const Operation& operation) const {
     if (operation.op == "for" || operation.op == "while" || operation.op == "if") {
         std::string file = program_.file.empty() ? program_.function : program_.file;
-        throw TranslateError(file + ":" + std::to_string(operation.line) + ": " + operation.result + " = " + operation.op +
+        throw TranslateError(file + ":" + std::to_string(operation.line) + ": " + operation.result + " = " +
+                                 operation.op +
                                  " ...: control flow on traced values has no translation in this release.",
                              "Let NumPy run this function.");
     }
     std::vector<std::string> dtypes{operation.type.dtype};
-    for (const std::string& operand : operation.operands) dtypes.push_back(values_.at(operand).type.dtype);
+    for (const std::string& operand : operation.operands)
+        dtypes.push_back(values_.at(operand).type.dtype);
     for (const std::string& dtype : dtypes) {
         if (!has_kernels(*find_dtype(dtype)))
             throw TranslateError(where(operation) + ": " + dtype + " has no translation in this release.",
@@ -187,14 +194,16 @@ void Analysis::collect_values() {
         info.view_of = argument.name;
         values_[argument.name] = std::move(info);
     }
-    for (const Operation& operation : program_.body.operations) names_.insert(operation.result);
+    for (const Operation& operation : program_.body.operations)
+        names_.insert(operation.result);
     for (const Operation& operation : program_.body.operations) {
         refuse(operation);
         const std::string& op = operation.op;
         ValueInfo info;
         info.operation = &operation;
         info.type = operation.type;
-        for (const Size& extent : operation.type.shape) tree_of(extent).collect_symbols(used);
+        for (const Size& extent : operation.type.shape)
+            tree_of(extent).collect_symbols(used);
         for (const char* key : {"index", "size"}) {
             auto found = operation.attributes.find(key);
             if (found == operation.attributes.end()) continue;
@@ -233,7 +242,8 @@ void Analysis::collect_values() {
             }
             if (op == "broadcast_to") {
                 info.flat = info.flat || (operand.flat && wide_extents(operand.type.shape) == wide);
-                if (operand.contiguous_axis >= 0 && !is_one(operand.type.shape[static_cast<std::size_t>(operand.contiguous_axis)]))
+                if (operand.contiguous_axis >= 0 &&
+                    !is_one(operand.type.shape[static_cast<std::size_t>(operand.contiguous_axis)]))
                     info.contiguous_axis =
                         operand.contiguous_axis + static_cast<int>(shape.size() - operand.type.shape.size());
             }
@@ -303,7 +313,8 @@ void Analysis::collect_stages() {
                                      library_operand(operation, operation.operands[1], "_b")};
         }
         std::set<std::string> seen;
-        for (const std::string& operand : operation.operands) collect_reads(operand, plan.reads, seen);
+        for (const std::string& operand : operation.operands)
+            collect_reads(operand, plan.reads, seen);
         add(std::move(plan));
     }
     std::map<std::string, std::string> copies;
@@ -331,7 +342,7 @@ void Analysis::collect_stages() {
             std::set<std::string> seen;
             collect_reads(name, plan.reads, seen);
             copies[name] = plan.name;
-            stages_.push_back(std::move(plan));  // not add(): other readers go on reading the expression
+            stages_.push_back(std::move(plan)); // not add(): other readers go on reading the expression
         }
         returned_.push_back(copies[name]);
     }
@@ -355,7 +366,8 @@ std::string Analysis::library_operand(const Operation& matmul, const std::string
     return plan.name;
 }
 
-void Analysis::collect_reads(const std::string& value, std::set<std::string>& reads, std::set<std::string>& seen) const {
+void Analysis::collect_reads(const std::string& value, std::set<std::string>& reads,
+                             std::set<std::string>& seen) const {
     if (!seen.insert(value).second) return;
     const ValueInfo& info = values_.at(value);
     if (info.kind == ValueInfo::Kind::stage) {
@@ -363,7 +375,8 @@ void Analysis::collect_reads(const std::string& value, std::set<std::string>& re
         return;
     }
     if (info.operation == nullptr) return;
-    for (const std::string& operand : info.operation->operands) collect_reads(operand, reads, seen);
+    for (const std::string& operand : info.operation->operands)
+        collect_reads(operand, reads, seen);
 }
 
 void Analysis::keep_live() {
@@ -380,21 +393,23 @@ void Analysis::keep_live() {
     std::erase_if(stages_, [&](const StagePlan& plan) { return live.count(plan.name) == 0; });
 }
 
-/// Library results cut the program. Position p is "before kernel p"; a stage runs as late as its first reader allows, so
-/// that what only a later kernel needs is not carried there through memory.
+/// Library results cut the program. Position p is "before kernel p"; a stage runs as late as its first reader allows,
+/// so that what only a later kernel needs is not carried there through memory.
 void Analysis::assign_kernels() {
-    std::map<std::string, int> early;  // kernel number, or for the library the position
+    std::map<std::string, int> early; // kernel number, or for the library the position
     auto ready = [&](const std::string& name) {
-        if (early.count(name) == 0) return 0;  // an argument
+        if (early.count(name) == 0) return 0; // an argument
         const StagePlan& plan = stage(name);
         return early.at(name) + (plan.library ? 0 : 1);
     };
     for (StagePlan& plan : stages_) {
         int level = 0;
         if (plan.library) {
-            for (const std::string& operand : plan.library_operands) level = std::max(level, ready(operand));
+            for (const std::string& operand : plan.library_operands)
+                level = std::max(level, ready(operand));
         } else {
-            for (const std::string& read : plan.reads) level = std::max(level, early.at(read));
+            for (const std::string& read : plan.reads)
+                level = std::max(level, early.at(read));
         }
         early[plan.name] = level;
     }
@@ -406,7 +421,8 @@ void Analysis::assign_kernels() {
         int first_reader = -1;
         for (const StagePlan& reader : stages_) {
             if (reader.library) {
-                for (const std::string& operand : reader.library_operands) for_library = for_library || operand == plan.name;
+                for (const std::string& operand : reader.library_operands)
+                    for_library = for_library || operand == plan.name;
             } else if (reader.reads.count(plan.name) != 0) {
                 int at = late.at(reader.name);
                 first_reader = first_reader < 0 ? at : std::min(first_reader, at);
@@ -433,4 +449,4 @@ void Analysis::assign_kernels() {
     }
 }
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

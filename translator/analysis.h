@@ -18,31 +18,31 @@ struct ValueInfo {
     enum class Kind { array, scalar, expression, stage };
     Kind kind = Kind::expression;
     Type type;
-    const Operation* operation = nullptr;  ///< null for arguments
-    int contiguous_axis = -1;  ///< the axis along which NumPy's own array of this value is contiguous, -1 if 0-d
-    bool flat = false;         ///< readable by the C-order position of an element without division
-    std::string view_of;       ///< the argument whose memory NumPy's result would share
+    const Operation* operation = nullptr; ///< null for arguments
+    int contiguous_axis = -1; ///< the axis along which NumPy's own array of this value is contiguous, -1 if 0-d
+    bool flat = false;        ///< readable by the C-order position of an element without division
+    std::string view_of;      ///< the argument whose memory NumPy's result would share
 };
 
 /// How a reduction runs over its operand.
 struct ReductionShape {
-    std::vector<int> axes;    ///< reduced, ascending
-    bool collapsed = false;   ///< several neighbouring axes of a flat operand: one loop
-    bool contiguous = false;  ///< NumPy's contiguous axis is among them
-    SizeTree extent;          ///< elements per result
+    std::vector<int> axes;   ///< reduced, ascending
+    bool collapsed = false;  ///< several neighbouring axes of a flat operand: one loop
+    bool contiguous = false; ///< NumPy's contiguous axis is among them
+    SizeTree extent;         ///< elements per result
 };
 
 /// A stage that the plan needs in memory or the program names.
 struct StagePlan {
     std::string name;
-    std::string value;                     ///< the program's value it holds
-    const Operation* operation = nullptr;  ///< null for a copy of `value`
-    bool library = false;                  ///< a `library matmul` line
-    std::vector<std::string> library_operands;  ///< plan names
-    std::set<std::string> reads;           ///< stages
+    std::string value;                         ///< the program's value it holds
+    const Operation* operation = nullptr;      ///< null for a copy of `value`
+    bool library = false;                      ///< a `library matmul` line
+    std::vector<std::string> library_operands; ///< plan names
+    std::set<std::string> reads;               ///< stages
     int kernel = 0;
     bool result = false;
-    bool materialised = false;  ///< read by another kernel or the library, or a result
+    bool materialised = false; ///< read by another kernel or the library, or a result
 };
 
 /// Block structure of a reduction in lanes.
@@ -96,8 +96,8 @@ class Analysis {
     const TranslateOptions& options_;
     std::map<std::string, ValueInfo> values_;
     std::vector<StagePlan> stages_;
-    std::map<std::string, std::string> stage_names_;     ///< of values that are stages
-    std::map<std::string, std::string> stage_of_value_;  ///< the same, once the stage is in the table
+    std::map<std::string, std::string> stage_names_;    ///< of values that are stages
+    std::map<std::string, std::string> stage_of_value_; ///< the same, once the stage is in the table
     std::vector<VariantInfo> variants_;
     std::map<std::string, std::string> chosen_;
     std::vector<std::string> requirements_;
@@ -111,8 +111,10 @@ bool is_reduction(const std::string& op);
 bool is_view(const std::string& op);
 /// Whether an operation is computed element by element from operands that broadcast.
 bool is_elementwise(const std::string& op);
-inline bool is_one(const Size& size) { return size.is_constant && size.constant == 1; }
+inline bool is_one(const Size& size) {
+    return size.is_constant && size.constant == 1;
+}
 /// The reduced axes of a reduction, ascending.
 std::vector<int> reduced_axes(const Operation& operation);
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

@@ -24,7 +24,7 @@ std::vector<std::string> entries(const std::string& text) {
     return out;
 }
 
-}  // namespace
+} // namespace
 
 std::optional<std::vector<int>> try_axes(const std::string& text) {
     std::vector<int> out;
@@ -58,7 +58,8 @@ std::vector<IndexEntry> index_entries(const std::string& text) {
 
 std::string call_text(const Operation& operation) {
     std::string out = operation.op + "(";
-    for (std::size_t k = 0; k < operation.operands.size(); ++k) out += (k > 0 ? ", " : "") + operation.operands[k];
+    for (std::size_t k = 0; k < operation.operands.size(); ++k)
+        out += (k > 0 ? ", " : "") + operation.operands[k];
     out += ")";
     std::string separator = " {";
     for (const auto& [key, value] : operation.attributes) {
@@ -68,4 +69,4 @@ std::string call_text(const Operation& operation) {
     return operation.attributes.empty() ? out : out + "}";
 }
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

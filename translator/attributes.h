@@ -14,8 +14,8 @@ namespace tilewright::translator {
 struct IndexEntry {
     enum class Kind { slice, position, newaxis };
     Kind kind = Kind::newaxis;
-    SizeTree start;  ///< slice: of its first element; position: the index
-    SizeTree step;   ///< slice
+    SizeTree start; ///< slice: of its first element; position: the index
+    SizeTree step;  ///< slice
 };
 
 /// "[1, 0]" -> {1, 0}; nullopt where an entry is no constant.
@@ -24,4 +24,4 @@ std::vector<IndexEntry> index_entries(const std::string& text);
 /// The operands' names and attributes as the program writes them: "sum(%3) {axes=[2]}".
 std::string call_text(const Operation& operation);
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

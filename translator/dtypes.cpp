@@ -34,7 +34,7 @@ const DType& known(const std::string& name) {
     return *dtype;
 }
 
-}  // namespace
+} // namespace
 
 const DType* find_dtype(const std::string& name) {
     for (const DType& dtype : kDTypes) {
@@ -64,8 +64,12 @@ Halide::Type storage_type(const DType& dtype) {
     return dtype.kind == Kind::boolean ? Halide::UInt(8) : value_type(dtype);
 }
 
-Halide::Type value_type(const std::string& dtype) { return value_type(known(dtype)); }
-Halide::Type storage_type(const std::string& dtype) { return storage_type(known(dtype)); }
+Halide::Type value_type(const std::string& dtype) {
+    return value_type(known(dtype));
+}
+Halide::Type storage_type(const std::string& dtype) {
+    return storage_type(known(dtype));
+}
 
 Halide::Expr float_constant(Halide::Type type, double value) {
     bool hidden = std::isnan(value) || (value == 0 && std::signbit(value));
@@ -97,4 +101,4 @@ Halide::Expr highest(Halide::Type type) {
     return integer_constant(type, (std::uint64_t{1} << (type.bits() - 1)) - 1);
 }
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

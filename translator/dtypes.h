@@ -13,7 +13,7 @@ enum class Kind { boolean, signed_integer, unsigned_integer, floating, complex_n
 struct DType {
     const char* name;
     Kind kind;
-    int bits;  ///< of an element in memory
+    int bits; ///< of an element in memory
 };
 
 /// nullptr for what is no dtype of a program.
@@ -33,7 +33,7 @@ Halide::Type storage_type(const std::string& dtype);
 Halide::Expr float_constant(Halide::Type type, double value);
 /// `value` modulo 2^bits.
 Halide::Expr integer_constant(Halide::Type type, std::uint64_t value);
-Halide::Expr lowest(Halide::Type type);   ///< -inf for floats
-Halide::Expr highest(Halide::Type type);  ///< inf for floats
+Halide::Expr lowest(Halide::Type type);  ///< -inf for floats
+Halide::Expr highest(Halide::Type type); ///< inf for floats
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

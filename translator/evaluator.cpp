@@ -12,7 +12,9 @@ using Halide::Expr;
 
 namespace {
 
-bool is_zero(const Expr& e) { return Halide::Internal::is_const_zero(e); }
+bool is_zero(const Expr& e) {
+    return Halide::Internal::is_const_zero(e);
+}
 
 Expr zero_index() {
     static const Expr zero = Halide::Internal::make_zero(Halide::Int(32));
@@ -36,9 +38,11 @@ Expr from_memory(const Expr& loaded, const std::string& dtype) {
     return type.is_bool() ? loaded != Halide::Internal::make_zero(loaded.type()) : Halide::cast(type, loaded);
 }
 
-Exprs reversed(const Exprs& index) { return Exprs(index.rbegin(), index.rend()); }
+Exprs reversed(const Exprs& index) {
+    return Exprs(index.rbegin(), index.rend());
+}
 
-}  // namespace
+} // namespace
 
 Expr Shared::size(const SizeTree& tree) const {
     const SizeTree::Node& node = tree.node();
@@ -60,9 +64,11 @@ Expr Shared::size(const SizeTree& tree) const {
 
 std::string Shared::symbol(const std::string& wish) {
     std::string clean;
-    for (char c : wish) clean += (std::isalnum(static_cast<unsigned char>(c)) != 0 && (c & 0x80) == 0) || c == '_' ? c : '_';
+    for (char c : wish)
+        clean += (std::isalnum(static_cast<unsigned char>(c)) != 0 && (c & 0x80) == 0) || c == '_' ? c : '_';
     std::string name = clean;
-    for (int k = 2; !symbols.insert(name).second; ++k) name = clean + "_" + std::to_string(k);
+    for (int k = 2; !symbols.insert(name).second; ++k)
+        name = clean + "_" + std::to_string(k);
     return name;
 }
 
@@ -128,7 +134,8 @@ Expr Evaluator::linear(const std::vector<Size>& shape, const Exprs& index) const
 
 Expr Evaluator::at(const std::string& value, const Exprs& index) {
     std::vector<const void*> addresses;
-    for (const Expr& e : index) addresses.push_back(e.get());
+    for (const Expr& e : index)
+        addresses.push_back(e.get());
     auto key = std::make_pair(value, std::move(addresses));
     if (auto found = memory_.find(key); found != memory_.end()) return found->second.value;
     Expr out = compute(shared_.analysis.value(value), value, index);
@@ -170,7 +177,8 @@ Expr Evaluator::apply(const Operation& operation, const Exprs& operands) {
     try {
         return rule != nullptr ? rule->build(operands, context) : elementary(operation.op, operands, context.fast);
     } catch (const TranslateError& error) {
-        throw TranslateError(shared_.analysis.where(operation) + ": " + error.what() + ".", "Let NumPy run this function.");
+        throw TranslateError(shared_.analysis.where(operation) + ": " + error.what() + ".",
+                             "Let NumPy run this function.");
     }
 }
 
@@ -184,10 +192,11 @@ Expr Evaluator::compute(const ValueInfo& info, const std::string& name, const Ex
     if (info.kind == ValueInfo::Kind::stage)
         return read_stage(shared_.analysis.stage_of_value(name)->name, info.type.dtype, index);
     const std::string& op = operation.op;
-    auto operand_type = [&](std::size_t k) -> const Type& { return shared_.analysis.value(operation.operands[k]).type; };
+    auto operand_type = [&](std::size_t k) -> const Type& {
+        return shared_.analysis.value(operation.operands[k]).type;
+    };
     if (op == "const") return literal(operation.attributes.at("value"), info.type.dtype);
-    if (op == "scalar_size")
-        return Halide::cast<int64_t>(shared_.size(parse_size(operation.attributes.at("size"))));
+    if (op == "scalar_size") return Halide::cast<int64_t>(shared_.size(parse_size(operation.attributes.at("size"))));
     if (op == "iota") {
         auto axis = static_cast<std::size_t>(parse_size(operation.attributes.at("axis")).constant());
         return Halide::cast<int64_t>(index[axis]);
@@ -198,10 +207,12 @@ Expr Evaluator::compute(const ValueInfo& info, const std::string& name, const Ex
     if (op == "transpose") {
         std::vector<int> axes = *try_axes(operation.attributes.at("axes"));
         Exprs inner(index.size());
-        for (std::size_t k = 0; k < axes.size(); ++k) inner[static_cast<std::size_t>(axes[k])] = index[k];
+        for (std::size_t k = 0; k < axes.size(); ++k)
+            inner[static_cast<std::size_t>(axes[k])] = index[k];
         return at(operation.operands[0], inner);
     }
-    if (op == "broadcast_to") return at(operation.operands[0], broadcast(operand_type(0).shape, info.type.shape, index));
+    if (op == "broadcast_to")
+        return at(operation.operands[0], broadcast(operand_type(0).shape, info.type.shape, index));
     return elementwise(operation, index);
 }
 
@@ -221,10 +232,12 @@ Expr Evaluator::define(const Operation& operation, const Exprs& index) {
 Expr Evaluator::compute_flat(const ValueInfo& info, const std::string& name, const Expr& position) {
     const std::vector<Size>& shape = info.type.shape;
     int wide = 0;
-    for (const Size& extent : shape) wide += is_one(extent) ? 0 : 1;
+    for (const Size& extent : shape)
+        wide += is_one(extent) ? 0 : 1;
     if (wide <= 1) {
         Exprs index;
-        for (const Size& extent : shape) index.push_back(is_one(extent) ? zero_index() : position);
+        for (const Size& extent : shape)
+            index.push_back(is_one(extent) ? zero_index() : position);
         return at(name, index);
     }
     if (info.kind == ValueInfo::Kind::array) {
@@ -234,7 +247,8 @@ Expr Evaluator::compute_flat(const ValueInfo& info, const std::string& name, con
     const Operation& operation = *info.operation;
     if (is_view(operation.op)) return at_flat(operation.operands[0], position);
     Exprs operands;
-    for (const std::string& operand : operation.operands) operands.push_back(at_flat(operand, position));
+    for (const std::string& operand : operation.operands)
+        operands.push_back(at_flat(operand, position));
     return apply(operation, operands);
 }
 
@@ -275,9 +289,11 @@ Expr Evaluator::reshape_view(const Operation& operation, const Exprs& index) {
         std::size_t b_end = b;
         bool matched = false;
         for (; a_end <= from.size() && !matched; ++a_end) {
-            SizeTree wanted = product({from.begin() + static_cast<std::ptrdiff_t>(a), from.begin() + static_cast<std::ptrdiff_t>(a_end)});
+            SizeTree wanted = product(
+                {from.begin() + static_cast<std::ptrdiff_t>(a), from.begin() + static_cast<std::ptrdiff_t>(a_end)});
             for (b_end = b + 1; b_end <= to.size(); ++b_end) {
-                SizeTree given = product({to.begin() + static_cast<std::ptrdiff_t>(b), to.begin() + static_cast<std::ptrdiff_t>(b_end)});
+                SizeTree given = product(
+                    {to.begin() + static_cast<std::ptrdiff_t>(b), to.begin() + static_cast<std::ptrdiff_t>(b_end)});
                 if (normal_form(wanted) == normal_form(given)) {
                     matched = true;
                     break;
@@ -289,14 +305,17 @@ Expr Evaluator::reshape_view(const Operation& operation, const Exprs& index) {
             a_end = from.size();
             b_end = to.size();
         }
-        std::vector<Size> target(to.begin() + static_cast<std::ptrdiff_t>(std::min(b, to.size())), to.begin() + static_cast<std::ptrdiff_t>(b_end));
-        Exprs target_index(index.begin() + static_cast<std::ptrdiff_t>(std::min(b, to.size())), index.begin() + static_cast<std::ptrdiff_t>(b_end));
+        std::vector<Size> target(to.begin() + static_cast<std::ptrdiff_t>(std::min(b, to.size())),
+                                 to.begin() + static_cast<std::ptrdiff_t>(b_end));
+        Exprs target_index(index.begin() + static_cast<std::ptrdiff_t>(std::min(b, to.size())),
+                           index.begin() + static_cast<std::ptrdiff_t>(b_end));
         Expr position = linear(target, target_index);
         // A group's first axis needs no remainder.
         for (std::size_t k = a_end; k-- > a;) {
             if (is_one(from[k])) continue;
             bool first = true;
-            for (std::size_t before = a; before < k; ++before) first = first && is_one(from[before]);
+            for (std::size_t before = a; before < k; ++before)
+                first = first && is_one(from[before]);
             inner[k] = first ? position : position % shared_.size(from[k]);
             if (!first) position = position / shared_.size(from[k]);
         }
@@ -340,4 +359,4 @@ Expr Evaluator::updated(const Operation& operation, const Exprs& index) {
     return ops::where({inside, new_value, old_value}, {});
 }
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

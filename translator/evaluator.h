@@ -21,10 +21,10 @@ struct Shared {
     Analysis& analysis;
     std::map<std::string, Halide::Param<int32_t>> sizes;
     std::map<std::string, Halide::Param<void>> scalars;
-    std::map<std::string, Halide::ImageParam> arrays;  ///< arguments and what earlier kernels left in memory
-    std::map<std::string, Halide::ImageParam> flat;    ///< the same, as one long axis
-    std::map<std::string, Halide::Func> funcs;         ///< stages of the kernel that makes them
-    std::set<std::string> symbols;                     ///< names given to Halide, which must differ
+    std::map<std::string, Halide::ImageParam> arrays; ///< arguments and what earlier kernels left in memory
+    std::map<std::string, Halide::ImageParam> flat;   ///< the same, as one long axis
+    std::map<std::string, Halide::Func> funcs;        ///< stages of the kernel that makes them
+    std::set<std::string> symbols;                    ///< names given to Halide, which must differ
 
     Halide::Expr size(const SizeTree& tree) const;
     Halide::Expr size(const Size& size_) const { return size(tree_of(size_)); }
@@ -76,7 +76,7 @@ class Evaluator {
     Halide::Expr linear(const std::vector<Size>& shape, const Exprs& index) const;
 
     struct Remembered {
-        Exprs index;  ///< kept alive, so that node addresses stay unique
+        Exprs index; ///< kept alive, so that node addresses stay unique
         Halide::Expr value;
     };
     Shared& shared_;
@@ -86,4 +86,4 @@ class Evaluator {
     Used used_;
 };
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

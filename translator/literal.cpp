@@ -32,7 +32,8 @@ bool fits(const DType& dtype, std::string_view text, std::uint64_t& bits) {
     std::int64_t value = 0;
     if (!parse(text, value)) return false;
     bits = static_cast<std::uint64_t>(value);
-    std::int64_t limit = dtype.bits == 64 ? std::numeric_limits<std::int64_t>::max() : (std::int64_t{1} << (dtype.bits - 1)) - 1;
+    std::int64_t limit =
+        dtype.bits == 64 ? std::numeric_limits<std::int64_t>::max() : (std::int64_t{1} << (dtype.bits - 1)) - 1;
     return value <= limit && value >= -limit - 1;
 }
 
@@ -50,7 +51,7 @@ bool is_complex(std::string_view text) {
     return false;
 }
 
-}  // namespace
+} // namespace
 
 bool is_literal(const std::string& text, const std::string& name) {
     const DType* dtype = find_dtype(name);
@@ -73,7 +74,8 @@ bool is_literal(const std::string& text, const std::string& name) {
 
 Halide::Expr literal(const std::string& text, const std::string& name) {
     const DType& dtype = *find_dtype(name);
-    if (dtype.kind == Kind::boolean) return text == "true" ? Halide::Internal::const_true() : Halide::Internal::const_false();
+    if (dtype.kind == Kind::boolean)
+        return text == "true" ? Halide::Internal::const_true() : Halide::Internal::const_false();
     if (dtype.kind == Kind::floating) {
         double value = 0;
         parse_float(text, value);
@@ -84,4 +86,4 @@ Halide::Expr literal(const std::string& text, const std::string& name) {
     return integer_constant(value_type(dtype), bits);
 }
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

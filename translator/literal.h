@@ -12,4 +12,4 @@ bool is_literal(const std::string& text, const std::string& dtype);
 /// Its value with exact bits. Requires is_literal() and a dtype with kernels.
 Halide::Expr literal(const std::string& text, const std::string& dtype);
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

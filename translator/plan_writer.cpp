@@ -6,7 +6,8 @@ namespace {
 
 std::string typed(const std::string& name, const Type& type) {
     std::string out = name + " " + type.dtype + " [";
-    for (std::size_t k = 0; k < type.shape.size(); ++k) out += (k > 0 ? ", " : "") + type.shape[k].text;
+    for (std::size_t k = 0; k < type.shape.size(); ++k)
+        out += (k > 0 ? ", " : "") + type.shape[k].text;
     return out + "]\n";
 }
 
@@ -25,11 +26,12 @@ std::string quoted(const std::string& text) {
 
 std::string joined(const std::vector<std::string>& names) {
     std::string out;
-    for (std::size_t k = 0; k < names.size(); ++k) out += (k > 0 ? ", " : "") + names[k];
+    for (std::size_t k = 0; k < names.size(); ++k)
+        out += (k > 0 ? ", " : "") + names[k];
     return out;
 }
 
-}  // namespace
+} // namespace
 
 std::string plan_header(const Program& program, const Analysis& analysis) {
     std::string out = "tilewright-plan 1\nfunction " + program.function + "\n";
@@ -40,19 +42,20 @@ std::string plan_header(const Program& program, const Analysis& analysis) {
         else
             out += "scalar " + name + " " + info.type.dtype + "\n";
     }
-    for (const Guard& guard : program.guards) out += "guard " + guard.condition + " " + quoted(guard.message) + "\n";
+    for (const Guard& guard : program.guards)
+        out += "guard " + guard.condition + " " + quoted(guard.message) + "\n";
     for (const StagePlan& stage : analysis.stages()) {
         if (stage.result) out += "result " + typed(stage.name, analysis.value(stage.value).type);
     }
     const std::vector<std::string>& returned = analysis.returned();
-    if (program.returns_tuple)
-        return out + "return (" + joined(returned) + (returned.size() == 1 ? ",)\n" : ")\n");
+    if (program.returns_tuple) return out + "return (" + joined(returned) + (returned.size() == 1 ? ",)\n" : ")\n");
     return out + "return " + returned[0] + "\n";
 }
 
 std::string plan_body(const Program& program, const Analysis& analysis, const std::vector<dsl::KernelImpl>& kernels) {
     std::string out;
-    for (const std::string& requirement : analysis.requirements()) out += "require " + requirement + "\n";
+    for (const std::string& requirement : analysis.requirements())
+        out += "require " + requirement + "\n";
     for (const ArrayArgument& argument : program.arrays) {
         Layout lies = analysis.layout(argument.name);
         if (lies != Layout::any && !argument.type.shape.empty())
@@ -77,4 +80,4 @@ std::string plan_body(const Program& program, const Analysis& analysis, const st
     return out;
 }
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

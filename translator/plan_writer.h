@@ -14,4 +14,4 @@ std::string plan_header(const Program& program, const Analysis& analysis);
 /// Requirements of the translation, temporaries, library calls and kernels in the order they run.
 std::string plan_body(const Program& program, const Analysis& analysis, const std::vector<dsl::KernelImpl>& kernels);
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

@@ -17,21 +17,21 @@ struct Size {
 };
 
 struct Type {
-    std::string dtype;         ///< NumPy's name: float64, int64, bool, complex64, ...
-    std::vector<Size> shape;   ///< empty for 0-d
+    std::string dtype;       ///< NumPy's name: float64, int64, bool, complex64, ...
+    std::vector<Size> shape; ///< empty for 0-d
 };
 
 struct Block;
 
 struct Operation {
-    std::string result;                        ///< "norm" (a stage) or "%3" (part of an expression)
+    std::string result; ///< "norm" (a stage) or "%3" (part of an expression)
     Type type;
-    std::string op;                            ///< "add", "sum", "index", ...
+    std::string op; ///< "add", "sum", "index", ...
     std::vector<std::string> operands;
-    std::map<std::string, std::string> attributes;  ///< text as written: axes -> "[0, 1]"
-    int line = 0;                              ///< of the user's source
-    std::vector<Block> regions;                ///< for, while, if
-    std::vector<std::pair<std::string, Type>> more_results;  ///< for, while, if: the results after the first
+    std::map<std::string, std::string> attributes;          ///< text as written: axes -> "[0, 1]"
+    int line = 0;                                           ///< of the user's source
+    std::vector<Block> regions;                             ///< for, while, if
+    std::vector<std::pair<std::string, Type>> more_results; ///< for, while, if: the results after the first
 };
 
 struct Block {
@@ -40,9 +40,19 @@ struct Block {
     std::vector<std::string> yields;
 };
 
-struct ArrayArgument { std::string name; Type type; };
-struct ScalarArgument { std::string name; std::string dtype; };
-struct Guard { std::string condition; std::string message; int line = 0; };
+struct ArrayArgument {
+    std::string name;
+    Type type;
+};
+struct ScalarArgument {
+    std::string name;
+    std::string dtype;
+};
+struct Guard {
+    std::string condition;
+    std::string message;
+    int line = 0;
+};
 
 struct Program {
     std::string function;
@@ -51,7 +61,7 @@ struct Program {
     std::vector<ScalarArgument> scalars;
     std::vector<std::string> argument_order;
     std::vector<Guard> guards;
-    Block body;                         ///< yields are the results
+    Block body; ///< yields are the results
     bool returns_tuple = false;
 };
 
@@ -64,4 +74,4 @@ std::string program_digest(const Program& program);
 /// The executable specification: types, dominance, shapes, attributes. Throws InternalError.
 void verify_program(const Program& program);
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

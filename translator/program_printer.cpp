@@ -20,13 +20,15 @@ std::string quoted(const std::string& text) {
 
 std::string print(const Type& type) {
     std::string out = type.dtype + "[";
-    for (std::size_t k = 0; k < type.shape.size(); ++k) out += (k > 0 ? ", " : "") + type.shape[k].text;
+    for (std::size_t k = 0; k < type.shape.size(); ++k)
+        out += (k > 0 ? ", " : "") + type.shape[k].text;
     return out + "]";
 }
 
 std::string joined(const std::vector<std::string>& names) {
     std::string out;
-    for (std::size_t k = 0; k < names.size(); ++k) out += (k > 0 ? ", " : "") + names[k];
+    for (std::size_t k = 0; k < names.size(); ++k)
+        out += (k > 0 ? ", " : "") + names[k];
     return out;
 }
 
@@ -48,7 +50,8 @@ class Printer {
         }
         for (const Guard& guard : program.guards)
             out_ += "guard " + guard.condition + " " + quoted(guard.message) + place(guard.line) + "\n";
-        for (const Operation& operation : program.body.operations) print_operation(operation, "");
+        for (const Operation& operation : program.body.operations)
+            print_operation(operation, "");
         const std::vector<std::string>& results = program.body.yields;
         if (program.returns_tuple)
             out_ += "return (" + joined(results) + (results.size() == 1 ? ",)\n" : ")\n");
@@ -61,7 +64,8 @@ class Printer {
     std::string place(int line) const { return with_places_ && line > 0 ? " @" + std::to_string(line) : ""; }
 
     void print_block(const Block& block, const std::string& indent) {
-        for (const Operation& operation : block.operations) print_operation(operation, indent + "  ");
+        for (const Operation& operation : block.operations)
+            print_operation(operation, indent + "  ");
         out_ += indent + "  yield" + (block.yields.empty() ? "" : " ") + joined(block.yields) + "\n";
     }
 
@@ -77,7 +81,8 @@ class Printer {
 
     void print_operation(const Operation& operation, const std::string& indent) {
         out_ += indent + operation.result + ": " + print(operation.type);
-        for (const auto& [name, type] : operation.more_results) out_ += ", " + name + ": " + print(type);
+        for (const auto& [name, type] : operation.more_results)
+            out_ += ", " + name + ": " + print(type);
         out_ += " = " + operation.op;
         const auto& attributes = operation.attributes;
         if (operation.op == "for") {
@@ -111,10 +116,14 @@ class Printer {
     std::string out_;
 };
 
-}  // namespace
+} // namespace
 
-std::string print_program(const Program& program) { return Printer(true).run(program); }
+std::string print_program(const Program& program) {
+    return Printer(true).run(program);
+}
 
-std::string program_digest(const Program& program) { return dsl::digest(Printer(false).run(program)); }
+std::string program_digest(const Program& program) {
+    return dsl::digest(Printer(false).run(program));
+}
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

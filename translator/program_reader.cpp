@@ -13,9 +13,15 @@ constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
 constexpr int kMaxRegionDepth = 64;
 constexpr std::size_t kMaxRank = 32;
 
-bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || (c & 0x80) != 0; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool continues_name(char c) { return starts_name(c) || is_digit(c); }
+bool starts_name(char c) {
+    return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || (c & 0x80) != 0;
+}
+bool is_digit(char c) {
+    return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
+bool continues_name(char c) {
+    return starts_name(c) || is_digit(c);
+}
 
 /// A cursor in one line; positions are columns from 1.
 class Line {
@@ -23,10 +29,12 @@ class Line {
     Line(std::string_view text, int number) : text_(text), number_(number) {}
 
     [[noreturn]] void fail(const std::string& reason) const {
-        throw TranslateError("program:" + std::to_string(number_) + ":" + std::to_string(at_ + 1) + ": " + reason + ".");
+        throw TranslateError("program:" + std::to_string(number_) + ":" + std::to_string(at_ + 1) + ": " + reason +
+                             ".");
     }
     void skip() {
-        while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+        while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t'))
+            ++at_;
     }
     bool at_end() {
         skip();
@@ -57,16 +65,19 @@ class Line {
     }
     std::string name(const char* what) {
         skip();
-        if (at_ >= text_.size() || !starts_name(text_[at_])) fail(std::string("expected ") + what + ", found " + found());
+        if (at_ >= text_.size() || !starts_name(text_[at_]))
+            fail(std::string("expected ") + what + ", found " + found());
         std::size_t start = at_;
-        while (at_ < text_.size() && continues_name(text_[at_])) ++at_;
+        while (at_ < text_.size() && continues_name(text_[at_]))
+            ++at_;
         return std::string(text_.substr(start, at_ - start));
     }
     /// An identifier or %N.
     std::string value_name() {
         if (peek() != '%') return name("a value's name");
         std::size_t start = at_++;
-        while (at_ < text_.size() && is_digit(text_[at_])) ++at_;
+        while (at_ < text_.size() && is_digit(text_[at_]))
+            ++at_;
         if (at_ == start + 1) fail("expected digits after '%'");
         return std::string(text_.substr(start, at_ - start));
     }
@@ -96,7 +107,8 @@ class Line {
             ++at_;
         }
         std::size_t end = at_;
-        while (end > start && (text_[end - 1] == ' ' || text_[end - 1] == '\t')) --end;
+        while (end > start && (text_[end - 1] == ' ' || text_[end - 1] == '\t'))
+            --end;
         return std::string(text_.substr(start, end - start));
     }
     std::string quoted() {
@@ -228,7 +240,8 @@ class Reader {
         program_.function = function.name("the function's name");
         if (!function.at_end()) program_.file = function.quoted();
         function.expect_end();
-        while (at_ < lines_.size() && declaration(lines_[at_])) ++at_;
+        while (at_ < lines_.size() && declaration(lines_[at_]))
+            ++at_;
         while (true) {
             Line& line = next("'return ...'");
             if (is_return(line)) break;
@@ -321,7 +334,8 @@ class Reader {
     std::vector<std::string> yields(Line& line) {
         std::vector<std::string> out;
         if (line.at_end()) return out;
-        do out.push_back(line.value_name());
+        do
+            out.push_back(line.value_name());
         while (line.take(","));
         line.expect_end();
         return out;
@@ -427,7 +441,8 @@ class Reader {
         if (!out.more_results.empty()) line.fail("only for, while and if have several results");
         line.expect("(");
         if (!line.take(")")) {
-            do out.operands.push_back(line.value_name());
+            do
+                out.operands.push_back(line.value_name());
             while (line.take(","));
             line.expect(")");
         }
@@ -457,8 +472,10 @@ class Reader {
     Program program_;
 };
 
-}  // namespace
+} // namespace
 
-Program read_program(std::string_view text) { return Reader(text).run(); }
+Program read_program(std::string_view text) {
+    return Reader(text).run();
+}
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

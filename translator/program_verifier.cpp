@@ -15,7 +15,8 @@ using Scope = std::map<std::string, Type>;
 
 std::string text_of(const Type& type) {
     std::string out = type.dtype + "[";
-    for (std::size_t k = 0; k < type.shape.size(); ++k) out += (k > 0 ? ", " : "") + type.shape[k].text;
+    for (std::size_t k = 0; k < type.shape.size(); ++k)
+        out += (k > 0 ? ", " : "") + type.shape[k].text;
     return out + "]";
 }
 
@@ -44,10 +45,13 @@ class Verifier {
         std::sort(order.begin(), order.end());
         std::vector<std::string> names(names_.begin(), names_.end());
         require(order == names, "the argument order", "lists other names than the arguments");
-        for (const ArrayArgument& argument : program_.arrays) check_type(argument.type, argument.name);
-        for (const Guard& guard : program_.guards) check_guard(guard);
+        for (const ArrayArgument& argument : program_.arrays)
+            check_type(argument.type, argument.name);
+        for (const Guard& guard : program_.guards)
+            check_guard(guard);
         check_block(program_.body, scope);
-        for (const std::string& name : program_.body.yields) require(scope.count(name) != 0, "return", name + " is not defined");
+        for (const std::string& name : program_.body.yields)
+            require(scope.count(name) != 0, "return", name + " is not defined");
         require(program_.returns_tuple || program_.body.yields.size() == 1, "return", "one value, or a tuple");
     }
 
@@ -59,9 +63,7 @@ class Verifier {
         if (!holds) fail(where, why);
     }
 
-    void declare(const std::string& name) {
-        require(names_.insert(name).second, name, "is defined twice");
-    }
+    void declare(const std::string& name) { require(names_.insert(name).second, name, "is defined twice"); }
 
     void check_dtype(const std::string& dtype, const std::string& where) const {
         require(find_dtype(dtype) != nullptr, where, "'" + dtype + "' is no dtype");
@@ -114,11 +116,13 @@ class Verifier {
             else
                 check_operation(operation, scope);
             scope[operation.result] = operation.type;
-            for (const auto& [name, type] : operation.more_results) scope[name] = type;
+            for (const auto& [name, type] : operation.more_results)
+                scope[name] = type;
         }
     }
 
-    void check_yields(const Block& block, const Scope& scope, const std::vector<Type>& types, const std::string& where) {
+    void check_yields(const Block& block, const Scope& scope, const std::vector<Type>& types,
+                      const std::string& where) {
         require(block.yields.size() == types.size(), where,
                 "yields " + std::to_string(block.yields.size()) + " values, not " + std::to_string(types.size()));
         for (std::size_t k = 0; k < types.size(); ++k) {
@@ -131,7 +135,8 @@ class Verifier {
     void check_region(const Operation& operation, const Scope& outer) {
         std::string where = where_;
         std::vector<Type> types{operation.type};
-        for (const auto& [name, type] : operation.more_results) types.push_back(type);
+        for (const auto& [name, type] : operation.more_results)
+            types.push_back(type);
         if (operation.op == "if") {
             require(operation.regions.size() == 2 && operation.operands.size() == 1, where, "needs two regions");
             require_type(outer.at(operation.operands[0]), Type{"bool", {}}, where, "the condition");
@@ -156,7 +161,8 @@ class Verifier {
             scope[parameters[k].first] = parameters[k].second;
         }
         if (is_for) {
-            for (const char* key : {"start", "stop", "step"}) check_size(parse_size(attribute(operation, key)), where);
+            for (const char* key : {"start", "stop", "step"})
+                check_size(parse_size(attribute(operation, key)), where);
             const std::string& variable = attribute(operation, "variable");
             declare(variable);
             symbols_.insert(variable);
@@ -194,7 +200,8 @@ class Verifier {
             require(std::any_of(keys.begin(), keys.end(), [&k = key](const char* known) { return k == known; }), where_,
                     "has no attribute " + key);
         }
-        for (const char* key : keys) attribute(operation, key);
+        for (const char* key : keys)
+            attribute(operation, key);
     }
 
     /// Operand axes stand under the result's last ones and have the same extent or the literal 1.
@@ -203,14 +210,15 @@ class Verifier {
         require(operand.shape.size() <= result.shape.size(), where_, "an operand has more axes than the result");
         for (std::size_t k = 0; k < operand.shape.size(); ++k) {
             const Size& extent = operand.shape[k];
-            require((extent.is_constant && extent.constant == 1) || same_size(extent, result.shape[k + missing]), where_,
-                    text_of(operand) + " does not broadcast to " + text_of(result));
+            require((extent.is_constant && extent.constant == 1) || same_size(extent, result.shape[k + missing]),
+                    where_, text_of(operand) + " does not broadcast to " + text_of(result));
         }
     }
 
     void check_elementwise(const Operation& operation, const Rule& rule, const Scope& scope) const {
         check_operands(operation, static_cast<std::size_t>(rule.arity), {});
-        for (const std::string& name : operation.operands) check_broadcast(scope.at(name), operation.type);
+        for (const std::string& name : operation.operands)
+            check_broadcast(scope.at(name), operation.type);
         const std::string& out = operation.type.dtype;
         auto dtype = [&](std::size_t k) { return scope.at(operation.operands[k]).dtype; };
         auto all_equal = [&](std::size_t from, const std::string& to) {
@@ -243,10 +251,12 @@ class Verifier {
             require(kind != Kind::boolean, where_, "does not take bool");
             break;
         case Signature::bits:
-            require(kind != Kind::floating && kind != Kind::complex_number, where_, "takes integers and bool, not " + dtype(0));
+            require(kind != Kind::floating && kind != Kind::complex_number, where_,
+                    "takes integers and bool, not " + dtype(0));
             break;
         case Signature::integers:
-            require(kind == Kind::signed_integer || kind == Kind::unsigned_integer, where_, "takes integers, not " + dtype(0));
+            require(kind == Kind::signed_integer || kind == Kind::unsigned_integer, where_,
+                    "takes integers, not " + dtype(0));
             break;
         case Signature::same:
             break;
@@ -259,7 +269,8 @@ class Verifier {
         require(out.has_value(), where_, "axes=" + attribute(operation, "axes") + " are no axes");
         std::set<int> seen;
         for (int axis : *out) {
-            require(axis < static_cast<int>(rank), where_, "axis " + std::to_string(axis) + " of " + std::to_string(rank));
+            require(axis < static_cast<int>(rank), where_,
+                    "axis " + std::to_string(axis) + " of " + std::to_string(rank));
             require(seen.insert(axis).second, where_, "axis " + std::to_string(axis) + " twice");
         }
         return *out;
@@ -309,8 +320,8 @@ class Verifier {
             if (entry.kind == IndexEntry::Kind::slice)
                 check_size(entry.step, where_);
             else
-                require(operation.op == "index" && part[result_axis].is_constant && part[result_axis].constant == 1, where_,
-                        "a new axis has the extent 1");
+                require(operation.op == "index" && part[result_axis].is_constant && part[result_axis].constant == 1,
+                        where_, "a new axis has the extent 1");
             ++result_axis;
         }
         require(axis == whole.shape.size() && result_axis == part.size(), where_,
@@ -347,7 +358,8 @@ class Verifier {
             std::vector<int> order = axes(operation, operand(0).shape.size());
             require(order.size() == operand(0).shape.size(), where_, "needs every axis");
             std::vector<Size> shape;
-            for (int axis : order) shape.push_back(operand(0).shape[static_cast<std::size_t>(axis)]);
+            for (int axis : order)
+                shape.push_back(operand(0).shape[static_cast<std::size_t>(axis)]);
             require_type(result, Type{operand(0).dtype, shape}, where_, "the result");
         } else if (op == "reshape") {
             // Equal element counts are not decidable in general: the trace guards them.
@@ -391,8 +403,10 @@ class Verifier {
     std::string where_;
 };
 
-}  // namespace
+} // namespace
 
-void verify_program(const Program& program) { Verifier(program).run(); }
+void verify_program(const Program& program) {
+    Verifier(program).run();
+}
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

@@ -16,26 +16,32 @@ namespace {
 
 constexpr int kRowsPerBlock = 256;
 
-SizeTree constant(std::int64_t value) { return SizeTree::integer(value); }
+SizeTree constant(std::int64_t value) {
+    return SizeTree::integer(value);
+}
 
 /// Pairs (k, k + half), then again: each level of the tree is one vector operation.
 template <class F> Expr pairwise(std::vector<Expr> values, F&& combine) {
     while (values.size() > 1) {
         std::size_t half = values.size() / 2;
-        for (std::size_t k = 0; k < half; ++k) values[k] = combine(values[k], values[k + half]);
+        for (std::size_t k = 0; k < half; ++k)
+            values[k] = combine(values[k], values[k + half]);
         values.resize(half);
     }
     return values[0];
 }
 
-/// Tells Halide that a position stays inside the axis: the update's condition says so, which bounds inference cannot see.
+/// Tells Halide that a position stays inside the axis: the update's condition says so, which bounds inference cannot
+/// see.
 Expr inside(const Expr& position, const Expr& extent) {
     return Halide::unsafe_promise_clamped(position, 0, extent - 1);
 }
 
-Expr byte(const Expr& truth) { return Halide::cast<uint8_t>(truth); }
+Expr byte(const Expr& truth) {
+    return Halide::cast<uint8_t>(truth);
+}
 
-}  // namespace
+} // namespace
 
 StageDraft ReductionBuilder::draft(const std::string& name, const std::string& dtype) {
     StageDraft out(shared_, name);
@@ -45,7 +51,9 @@ StageDraft ReductionBuilder::draft(const std::string& name, const std::string& d
     return out;
 }
 
-std::string ReductionBuilder::helper(const std::string& suffix) { return shared_.analysis.unique(plan_.name + suffix); }
+std::string ReductionBuilder::helper(const std::string& suffix) {
+    return shared_.analysis.unique(plan_.name + suffix);
+}
 
 void ReductionBuilder::finish(StageDraft draft, const Ends& ends) {
     if (!ends.last) return table_.finish(std::move(draft));
@@ -61,7 +69,8 @@ void ReductionBuilder::finish(StageDraft draft, const Ends& ends) {
     const Type& type = shared_.analysis.value(plan_.value).type;
     StageDraft result = this->draft(plan_.name, type.dtype);
     std::vector<SizeTree> extents;
-    for (const Size& extent : type.shape) extents.push_back(tree_of(extent));
+    for (const Size& extent : type.shape)
+        extents.push_back(tree_of(extent));
     std::vector<std::string> names;
     Exprs kept = kept_index(result, extents, names);
     Expr value = all(Exprs(kept.rbegin(), kept.rend()));
@@ -74,7 +83,8 @@ std::string ReductionBuilder::with_updates(const Ends& ends) {
     return ends.last && plan_.materialised ? helper("_all") : ends.name;
 }
 
-Exprs ReductionBuilder::kept_index(StageDraft& draft, const std::vector<SizeTree>& kept, std::vector<std::string>& names) {
+Exprs ReductionBuilder::kept_index(StageDraft& draft, const std::vector<SizeTree>& kept,
+                                   std::vector<std::string>& names) {
     Exprs index;
     for (std::size_t k = 0; k < kept.size(); ++k) {
         names.push_back(loop_name(k));
@@ -100,7 +110,8 @@ ReductionBuilder::Monoid ReductionBuilder::monoid() const {
             return any ? Halide::max(sum, byte(x)) : Halide::min(sum, byte(x));
         };
         out.tree = [any](const std::vector<Expr>& lanes) {
-            return pairwise(lanes, [any](const Expr& a, const Expr& b) { return any ? Halide::max(a, b) : Halide::min(a, b); });
+            return pairwise(
+                lanes, [any](const Expr& a, const Expr& b) { return any ? Halide::max(a, b) : Halide::min(a, b); });
         };
         return out;
     }
@@ -124,7 +135,9 @@ ReductionBuilder::Monoid ReductionBuilder::monoid() const {
     const bool largest = op == "max";
     out.identity = out.start = largest ? lowest(out.type) : highest(out.type);
     if (!is_float) {
-        auto combine = [largest](const Expr& a, const Expr& b) { return largest ? Halide::max(a, b) : Halide::min(a, b); };
+        auto combine = [largest](const Expr& a, const Expr& b) {
+            return largest ? Halide::max(a, b) : Halide::min(a, b);
+        };
         out.step = combine;
         out.tree = [combine](const std::vector<Expr>& lanes) { return pairwise(lanes, combine); };
         return out;
@@ -138,8 +151,10 @@ ReductionBuilder::Monoid ReductionBuilder::monoid() const {
     out.tree = [largest, type](const std::vector<Expr>& lanes) {
         // Two trees, each reading a lane once: one nested select would grow as 3^levels.
         std::vector<Expr> nans;
-        for (const Expr& lane : lanes) nans.push_back(Halide::is_nan(lane));
-        Expr best = pairwise(lanes, [largest](const Expr& a, const Expr& b) { return largest ? Halide::max(a, b) : Halide::min(a, b); });
+        for (const Expr& lane : lanes)
+            nans.push_back(Halide::is_nan(lane));
+        Expr best = pairwise(
+            lanes, [largest](const Expr& a, const Expr& b) { return largest ? Halide::max(a, b) : Halide::min(a, b); });
         Expr any = pairwise(nans, [](const Expr& a, const Expr& b) { return a || b; });
         return Halide::select(any, float_constant(type, std::numeric_limits<double>::quiet_NaN()), best);
     };
@@ -180,11 +195,14 @@ ReductionBuilder::Source ReductionBuilder::operand_source(const std::vector<int>
         return out;
     }
     const auto leading = static_cast<std::size_t>(axes.front());
-    out.at = [this, value, leading, &from, &to, extents = out.kept, count = out.extent](const Exprs& kept, const Expr& position) {
+    out.at = [this, value, leading, &from, &to, extents = out.kept, count = out.extent](const Exprs& kept,
+                                                                                        const Expr& position) {
         Expr flat;
-        for (std::size_t k = 0; k < leading; ++k) flat = flat.defined() ? flat * shared_.size(extents[k]) + kept[k] : kept[k];
+        for (std::size_t k = 0; k < leading; ++k)
+            flat = flat.defined() ? flat * shared_.size(extents[k]) + kept[k] : kept[k];
         flat = flat.defined() ? flat * shared_.size(count) + position : position;
-        for (std::size_t k = leading; k < kept.size(); ++k) flat = flat * shared_.size(extents[k]) + kept[k];
+        for (std::size_t k = leading; k < kept.size(); ++k)
+            flat = flat * shared_.size(extents[k]) + kept[k];
         return ops::convert(evaluator_.at_flat(value, flat), from, to);
     };
     return out;
@@ -212,7 +230,8 @@ void ReductionBuilder::serial_over_axes(const Monoid& op) {
     StageDraft stage = draft(axes.empty() ? plan_.name : with_updates(ends), operation.type.dtype);
     std::vector<std::string> names;
     std::vector<SizeTree> extents;
-    for (const Size& extent : operation.type.shape) extents.push_back(tree_of(extent));
+    for (const Size& extent : operation.type.shape)
+        extents.push_back(tree_of(extent));
     Exprs kept = kept_index(stage, extents, names);
     if (axes.empty()) {
         // Nothing is reduced: the result is the operand, after the conversion and the start of the operation.
@@ -243,6 +262,7 @@ void ReductionBuilder::serial_over_axes(const Monoid& op) {
 
 void ReductionBuilder::rows(const Source& source, const Monoid& op, const Ends& ends) {
     StageDraft stage = draft(helper("_rows"), plan_.operation->type.dtype);
+    stage.part = "rows";
     SizeTree blocks = ceil_div(source.extent, kRowsPerBlock);
     Halide::Var b = stage.pure("b", blocks);
     std::vector<std::string> names;
@@ -305,7 +325,8 @@ void ReductionBuilder::lanes(Source source, const Monoid& op, int levels, const 
             Halide::RDom domain = stage.reduce(loops);
             Expr row = last ? Expr(domain[0]) : block * shape.per_lane + domain[0];
             Expr value = op.step(stage.current(), source.at(kept, inside(row * shape.lanes + u, extent)));
-            stage.update(domain, loops, {value}, last ? std::vector<Expr>() : std::vector<Expr>{row < row_extent},
+            stage.update(domain, loops, {value},
+                         last ? std::vector<Expr>() : std::vector<Expr>{Halide::likely(row < row_extent)},
                          evaluator_.operations() + 1);
         }
         if (has_rest) {
@@ -313,7 +334,8 @@ void ReductionBuilder::lanes(Source source, const Monoid& op, int levels, const 
             // One round that only some lanes take; the position has to name the loop, or Halide drops its condition.
             std::vector<Loop> loops{{"r", constant(1), true, op.ordered}};
             Halide::RDom domain = stage.reduce(loops);
-            Expr value = op.step(stage.current(), source.at(kept, inside(row_extent * shape.lanes + u + domain[0], extent)));
+            Expr value =
+                op.step(stage.current(), source.at(kept, inside(row_extent * shape.lanes + u + domain[0], extent)));
             std::vector<Expr> conditions;
             if (!last) conditions.push_back(block == row_extent / shape.per_lane);
             conditions.push_back(u < shared_.size(rest));
@@ -384,7 +406,8 @@ void ReductionBuilder::matmul() {
     const Operation& operation = *plan_.operation;
     const Type& a = shared_.analysis.value(operation.operands[0]).type;
     Source source;
-    for (const Size& extent : operation.type.shape) source.kept.push_back(tree_of(extent));
+    for (const Size& extent : operation.type.shape)
+        source.kept.push_back(tree_of(extent));
     source.extent = tree_of(a.shape[1]);
     const bool is_bool = a.dtype == "bool";
     source.at = [this, &operation, is_bool](const Exprs& kept, const Expr& position) {
@@ -399,7 +422,8 @@ void ReductionBuilder::matmul() {
     ReductionBuilder builder(shared_, table_, evaluator_, plan);
     builder.serial(source, builder.monoid(), {plan_.name, true});
     for (dsl::StageInfo& info : table_.infos) {
-        if (info.name == plan_.name || info.name == plan_.name + "_all") info.source = "matmul(" + operation.operands[0] + ", " + operation.operands[1] + ")";
+        if (info.name == plan_.name || info.name == plan_.name + "_all")
+            info.source = "matmul(" + operation.operands[0] + ", " + operation.operands[1] + ")";
     }
 }
 
@@ -422,4 +446,4 @@ void ReductionBuilder::build() {
     lanes(source, op, levels, ends);
 }
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

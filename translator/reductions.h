@@ -21,17 +21,17 @@ class ReductionBuilder {
         std::function<Halide::Expr(const Exprs& kept, const Halide::Expr& position)> at;
     };
     struct Monoid {
-        Halide::Type type;       ///< in memory
-        Halide::Expr identity;   ///< pads lanes: identity (+) x is x, bit by bit
-        Halide::Expr start;      ///< of a serial reduction, and its answer for no elements
+        Halide::Type type;     ///< in memory
+        Halide::Expr identity; ///< pads lanes: identity (+) x is x, bit by bit
+        Halide::Expr start;    ///< of a serial reduction, and its answer for no elements
         bool ordered = false;
         std::function<Halide::Expr(const Halide::Expr& sum, const Halide::Expr& x)> step;
         std::function<Halide::Expr(const std::vector<Halide::Expr>& lanes)> tree;
-        std::function<Halide::Expr(const Halide::Expr& x)> finish;  ///< of the last tree
+        std::function<Halide::Expr(const Halide::Expr& x)> finish; ///< of the last tree
     };
     struct Ends {
-        std::string name;  ///< of the last stage
-        bool last = true;  ///< whether that is the result itself
+        std::string name; ///< of the last stage
+        bool last = true; ///< whether that is the result itself
     };
 
     Monoid monoid() const;
@@ -61,4 +61,4 @@ class ReductionBuilder {
     const StagePlan& plan_;
 };
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

@@ -1,4 +1,6 @@
 // translator/searches.cpp: argmin and argmax: first occurrence, NaN first, in any order of evaluation.
+#include <limits>
+
 #include "dsl/base/error.h"
 #include "translator/reductions.h"
 
@@ -23,21 +25,52 @@ Expr beats(bool smallest, const Expr& x, const Expr& best) {
     return wins && !Halide::is_nan(best);
 }
 
-/// Takes the better of two candidates, the smaller index where they are equal.
-std::vector<Expr> better(bool smallest, const Best& best, const Best& other) {
-    Expr equal = best.value == other.value;
-    if (best.value.type().is_float()) equal = equal || (Halide::is_nan(best.value) && Halide::is_nan(other.value));
-    Expr take = beats(smallest, other.value, best.value) || (equal && other.index < best.index);
-    return {Halide::select(take, other.value, best.value), Halide::select(take, other.index, best.index)};
+template <class F> Expr pairwise(std::vector<Expr> values, F&& combine) {
+    while (values.size() > 1) {
+        std::size_t half = values.size() / 2;
+        for (std::size_t k = 0; k < half; ++k)
+            values[k] = combine(values[k], values[k + half]);
+        values.resize(half);
+    }
+    return values[0];
 }
 
-}  // namespace
+/// The best of all lanes: first the value, then the smallest index that has it. Comparing pairs instead would read each
+/// lane several times a level, and the expression would grow with a power of the lanes.
+std::vector<Expr> best_of(bool smallest, const std::vector<Best>& lanes) {
+    std::vector<Expr> values;
+    std::vector<Expr> nans;
+    for (const Best& lane : lanes)
+        values.push_back(lane.value);
+    const Element type = values[0].type();
+    auto better = [smallest](const Expr& a, const Expr& b) { return smallest ? Halide::min(a, b) : Halide::max(a, b); };
+    Expr value = pairwise(values, better);
+    Expr any_nan = Halide::Internal::const_false();
+    if (type.is_float()) {
+        for (const Best& lane : lanes)
+            nans.push_back(Halide::is_nan(lane.value));
+        any_nan = pairwise(nans, [](const Expr& a, const Expr& b) { return a || b; });
+    }
+    std::vector<Expr> indices;
+    for (std::size_t k = 0; k < lanes.size(); ++k) {
+        Expr has_it = lanes[k].value == value;
+        if (type.is_float()) has_it = (any_nan && nans[k]) || (!any_nan && has_it);
+        indices.push_back(Halide::select(has_it, lanes[k].index, highest(lanes[k].index.type())));
+    }
+    Expr index = pairwise(indices, [](const Expr& a, const Expr& b) { return Halide::min(a, b); });
+    if (type.is_float())
+        value = Halide::select(any_nan, float_constant(type, std::numeric_limits<double>::quiet_NaN()), value);
+    return {value, index};
+}
+
+} // namespace
 
 void ReductionBuilder::search_result(const std::string& best, std::size_t rank) {
     StageDraft result = draft(plan_.name, "int64");
     std::vector<std::string> names;
     std::vector<SizeTree> extents;
-    for (const Size& extent : plan_.operation->type.shape) extents.push_back(tree_of(extent));
+    for (const Size& extent : plan_.operation->type.shape)
+        extents.push_back(tree_of(extent));
     Exprs kept = kept_index(result, extents, names);
     if (kept.size() != rank) throw InternalError("stage " + plan_.name + ": its search has another rank.");
     Halide::Func func = table_.impls.at(best).func;
@@ -145,39 +178,50 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
     Halide::Func partial = stage.func();
     table_.finish(std::move(stage));
 
-    // One pass over the lanes of a block, then one over the blocks.
-    auto compare = [&](const std::string& name, bool over_blocks, const Halide::Func& from, const SizeTree& count) {
-        const bool keeps_block = blocks && !over_blocks;
-        StageDraft combine = draft(name, dtype);
-        combine.dtypes.push_back(index_dtype);
-        std::vector<std::string> kept_names;
-        Exprs index = kept_index(combine, source.kept, kept_names);
-        Exprs reversed(index.rbegin(), index.rend());
-        std::vector<std::string> order(kept_names.rbegin(), kept_names.rend());
-        Expr start_index = Halide::Internal::make_zero(index_type);
-        if (keeps_block) {
-            Halide::Var b = combine.pure("b", block_count);
-            order.insert(order.begin(), "b");
-            reversed.insert(reversed.begin(), b);
-            start_index = Halide::cast(index_type, b * static_cast<int32_t>(shape.block()));
-        }
-        combine.define(order, {start, start_index}, 0);
-        std::vector<Loop> loops{{"r", count, true, true}};
-        Halide::RDom domain = combine.reduce(loops);
-        reversed.insert(reversed.begin(), domain[0]);
-        Halide::FuncRef candidate = from(reversed);
-        combine.update(domain, loops,
-                       better(smallest, {combine.current(0), combine.current(1)}, {Expr(candidate[0]), Expr(candidate[1])}),
-                       {}, 6);
-        Halide::Func func = combine.func();
-        table_.finish(std::move(combine));
-        return func;
-    };
-    Halide::Func from = partial;
-    if (blocks) from = compare(helper("_block"), false, partial, SizeTree::integer(shape.lanes));
-    const std::string best = helper("_best");
-    compare(best, true, from, blocks ? block_count : SizeTree::integer(shape.lanes));
+    // A tree over the lanes of a block, then one pass over the blocks.
+    StageDraft tree = draft(helper(blocks ? "_block" : "_best"), dtype);
+    tree.part = "block";
+    tree.dtypes.push_back(index_dtype);
+    std::vector<std::string> tree_names;
+    Exprs tree_kept = kept_index(tree, source.kept, tree_names);
+    Exprs reversed(tree_kept.rbegin(), tree_kept.rend());
+    storage.assign(tree_names.rbegin(), tree_names.rend());
+    if (blocks) {
+        reversed.insert(reversed.begin(), tree.pure("b", block_count));
+        storage.insert(storage.begin(), "b");
+    }
+    std::vector<Best> candidates;
+    for (int lane = 0; lane < shape.lanes; ++lane) {
+        Exprs at{Expr(lane)};
+        at.insert(at.end(), reversed.begin(), reversed.end());
+        Halide::FuncRef candidate = partial(at);
+        candidates.push_back({Expr(candidate[0]), Expr(candidate[1])});
+    }
+    tree.define(storage, best_of(smallest, candidates), 3 * shape.lanes);
+    std::string best = tree.name();
+    Halide::Func block_best = tree.func();
+    table_.finish(std::move(tree));
+    if (blocks) {
+        StageDraft last = draft(helper("_best"), dtype);
+        last.dtypes.push_back(index_dtype);
+        std::vector<std::string> last_names;
+        Exprs last_kept = kept_index(last, source.kept, last_names);
+        last.define({last_names.rbegin(), last_names.rend()}, {start, Halide::Internal::make_zero(index_type)}, 0);
+        // In order, so that only what is strictly better replaces an earlier block.
+        std::vector<Loop> loops{{"r", block_count, true, true}};
+        Halide::RDom domain = last.reduce(loops);
+        Exprs at{domain[0]};
+        at.insert(at.end(), last_kept.rbegin(), last_kept.rend());
+        Halide::FuncRef candidate = block_best(at);
+        Expr take = beats(smallest, candidate[0], last.current(0));
+        last.update(
+            domain, loops,
+            {Halide::select(take, candidate[0], last.current(0)), Halide::select(take, candidate[1], last.current(1))},
+            {}, 3);
+        best = last.name();
+        table_.finish(std::move(last));
+    }
     search_result(best, source.kept.size());
 }
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

@@ -11,8 +11,12 @@ namespace {
 
 constexpr int kMaxDepth = 100;
 
-bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || (c & 0x80) != 0; }
-bool continues_name(char c) { return starts_name(c) || std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool starts_name(char c) {
+    return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || (c & 0x80) != 0;
+}
+bool continues_name(char c) {
+    return starts_name(c) || std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
 
 std::optional<std::int64_t> fold(const std::string& op, std::int64_t a, std::int64_t b) {
     std::int64_t out = 0;
@@ -48,7 +52,8 @@ class Parser {
         return std::nullopt;
     }
     void skip() {
-        while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+        while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t'))
+            ++at_;
     }
     bool take(std::string_view token) {
         skip();
@@ -102,7 +107,8 @@ class Parser {
         if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
             std::int64_t value = 0;
             while (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0) {
-                if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, text_[at_] - '0', &value))
+                if (__builtin_mul_overflow(value, 10, &value) ||
+                    __builtin_add_overflow(value, text_[at_] - '0', &value))
                     return fail("an integer beyond 64 bits");
                 ++at_;
             }
@@ -111,7 +117,8 @@ class Parser {
         }
         if (!starts_name(c)) return fail("found '" + std::string(1, c) + "' where a size is expected");
         std::size_t start = at_;
-        while (at_ < text_.size() && continues_name(text_[at_])) ++at_;
+        while (at_ < text_.size() && continues_name(text_[at_]))
+            ++at_;
         std::string name(text_.substr(start, at_ - start));
         if ((name == "min" || name == "max") && take("(")) {
             std::optional<SizeTree> a = sum();
@@ -122,9 +129,11 @@ class Parser {
             if (!take(")")) return fail("no closing parenthesis");
             return SizeTree::call(name, {*a, *b});
         }
-        if (at_ + 1 < text_.size() && text_[at_] == '.' && std::isdigit(static_cast<unsigned char>(text_[at_ + 1])) != 0) {
+        if (at_ + 1 < text_.size() && text_[at_] == '.' &&
+            std::isdigit(static_cast<unsigned char>(text_[at_ + 1])) != 0) {
             ++at_;
-            while (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
+            while (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0)
+                ++at_;
             name = std::string(text_.substr(start, at_ - start));
         }
         return SizeTree::symbol(name);
@@ -155,7 +164,8 @@ std::string print(const Polynomial& polynomial) {
         if (coefficient == 0) continue;
         if (!text.empty()) text += " + ";
         text += std::to_string(coefficient);
-        for (const std::string& atom : atoms) text += "*" + atom;
+        for (const std::string& atom : atoms)
+            text += "*" + atom;
     }
     return text.empty() ? "0" : text;
 }
@@ -201,14 +211,15 @@ Polynomial polynomial_of(const SizeTree& tree) {
 Polynomial opaque(const SizeTree& tree) {
     const SizeTree::Node& node = tree.node();
     std::vector<std::string> operands;
-    for (const SizeTree& operand : node.operands) operands.push_back(print(polynomial_of(operand)));
+    for (const SizeTree& operand : node.operands)
+        operands.push_back(print(polynomial_of(operand)));
     if (node.kind == SizeTree::Kind::call || node.name == "*") std::sort(operands.begin(), operands.end());
     std::string atom;
     atom.append("[").append(operands[0]).append(" ").append(node.name).append(" ").append(operands[1]).append("]");
     return {{{atom}, 1}};
 }
 
-}  // namespace
+} // namespace
 
 SizeTree SizeTree::integer(std::int64_t value) {
     return SizeTree(std::make_shared<Node>(Node{Kind::integer, value, "", {}}));
@@ -283,7 +294,8 @@ std::optional<std::int64_t> SizeTree::evaluate(const std::map<std::string, std::
 
 void SizeTree::collect_symbols(std::set<std::string>& symbols) const {
     if (node_->kind == Kind::symbol) symbols.insert(node_->name);
-    for (const SizeTree& operand : node_->operands) operand.collect_symbols(symbols);
+    for (const SizeTree& operand : node_->operands)
+        operand.collect_symbols(symbols);
 }
 
 std::optional<SizeTree> try_parse_size(std::string_view text, std::string* why) {
@@ -300,22 +312,35 @@ SizeTree parse_size(std::string_view text) {
     return *tree;
 }
 
-SizeTree operator+(const SizeTree& a, const SizeTree& b) { return SizeTree::binary("+", a, b); }
-SizeTree operator-(const SizeTree& a, const SizeTree& b) { return SizeTree::binary("-", a, b); }
-SizeTree operator*(const SizeTree& a, const SizeTree& b) { return SizeTree::binary("*", a, b); }
-SizeTree floor_div(const SizeTree& a, const SizeTree& b) { return SizeTree::binary("//", a, b); }
-SizeTree floor_mod(const SizeTree& a, const SizeTree& b) { return SizeTree::binary("%", a, b); }
+SizeTree operator+(const SizeTree& a, const SizeTree& b) {
+    return SizeTree::binary("+", a, b);
+}
+SizeTree operator-(const SizeTree& a, const SizeTree& b) {
+    return SizeTree::binary("-", a, b);
+}
+SizeTree operator*(const SizeTree& a, const SizeTree& b) {
+    return SizeTree::binary("*", a, b);
+}
+SizeTree floor_div(const SizeTree& a, const SizeTree& b) {
+    return SizeTree::binary("//", a, b);
+}
+SizeTree floor_mod(const SizeTree& a, const SizeTree& b) {
+    return SizeTree::binary("%", a, b);
+}
 SizeTree ceil_div(const SizeTree& a, std::int64_t b) {
     return floor_div(a + SizeTree::integer(b - 1), SizeTree::integer(b));
 }
 
 SizeTree product(const std::vector<Size>& shape) {
     SizeTree out = SizeTree::integer(1);
-    for (const Size& extent : shape) out = out * tree_of(extent);
+    for (const Size& extent : shape)
+        out = out * tree_of(extent);
     return out;
 }
 
-std::string normal_form(const SizeTree& tree) { return print(polynomial_of(tree)); }
+std::string normal_form(const SizeTree& tree) {
+    return print(polynomial_of(tree));
+}
 
 bool same_shape(const std::vector<Size>& a, const std::vector<Size>& b) {
     if (a.size() != b.size()) return false;
@@ -325,4 +350,4 @@ bool same_shape(const std::vector<Size>& a, const std::vector<Size>& b) {
     return true;
 }
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

@@ -20,8 +20,8 @@ class SizeTree {
     enum class Kind { integer, symbol, binary, call };
     struct Node {
         Kind kind = Kind::integer;
-        std::int64_t value = 0;      ///< integer
-        std::string name;            ///< symbol, operator (+ - * // %) or function (min, max)
+        std::int64_t value = 0; ///< integer
+        std::string name;       ///< symbol, operator (+ - * // %) or function (min, max)
         std::vector<SizeTree> operands;
     };
 
@@ -51,7 +51,9 @@ class SizeTree {
 std::optional<SizeTree> try_parse_size(std::string_view text, std::string* why = nullptr);
 /// Requires text that was read before (throws InternalError otherwise).
 SizeTree parse_size(std::string_view text);
-inline SizeTree tree_of(const Size& size) { return parse_size(size.text); }
+inline SizeTree tree_of(const Size& size) {
+    return parse_size(size.text);
+}
 
 SizeTree operator+(const SizeTree& a, const SizeTree& b);
 SizeTree operator-(const SizeTree& a, const SizeTree& b);
@@ -69,4 +71,4 @@ inline bool same_size(const Size& a, const Size& b) {
 }
 bool same_shape(const std::vector<Size>& a, const std::vector<Size>& b);
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

@@ -58,7 +58,7 @@ std::string moving_along(const Expr& index, const std::set<std::string>& candida
     return "";
 }
 
-}  // namespace
+} // namespace
 
 std::string loop_name(std::size_t axis) {
     static const char* names[] = {"i", "j", "k", "l", "m", "n"};
@@ -67,8 +67,8 @@ std::string loop_name(std::size_t axis) {
 
 StageDraft::StageDraft(Shared& shared, std::string name)
     : shared_(shared), name_(std::move(name)),
-      // Named by hand: Func(name) would number repeated names, and then the order of stages inside Halide, which goes by
-      // name, would depend on what the process translated before.
+      // Named by hand: Func(name) would number repeated names, and then the order of stages inside Halide, which goes
+      // by name, would depend on what the process translated before.
       func_(Halide::Internal::Function(shared.symbol(name_))) {}
 
 Halide::Var StageDraft::pure(const std::string& name, const SizeTree& extent) {
@@ -80,7 +80,8 @@ Halide::Var StageDraft::pure(const std::string& name, const SizeTree& extent) {
 
 void StageDraft::define(const std::vector<std::string>& storage, const std::vector<Expr>& values, int operations) {
     std::vector<Halide::Var> arguments;
-    for (const std::string& name : storage) arguments.push_back(vars_.at(name));
+    for (const std::string& name : storage)
+        arguments.push_back(vars_.at(name));
     arguments_.assign(arguments.begin(), arguments.end());
     if (values.size() == 1)
         func_(arguments) = values[0];
@@ -97,14 +98,16 @@ Expr StageDraft::current(int k) const {
 
 Halide::RDom StageDraft::reduce(const std::vector<Loop>& loops) {
     Halide::Region region;
-    for (std::size_t k = loops.size(); k-- > 0;) region.push_back({0, shared_.size(loops[k].extent)});
+    for (std::size_t k = loops.size(); k-- > 0;)
+        region.push_back({0, shared_.size(loops[k].extent)});
     return Halide::RDom(region, "r");
 }
 
 void StageDraft::update(const Halide::RDom& domain, const std::vector<Loop>& loops, const std::vector<Expr>& values,
                         const std::vector<Expr>& predicates, int operations) {
     Halide::RDom limited = domain;
-    for (const Expr& predicate : predicates) limited.where(predicate);
+    for (const Expr& predicate : predicates)
+        limited.where(predicate);
     if (values.size() == 1)
         func_(arguments_) = values[0];
     else
@@ -163,7 +166,8 @@ void StageTable::finish(StageDraft draft) {
     }
     stage_of_func_[draft.func_.name()] = draft.name_;
     std::map<std::string, std::string> array_of_image;
-    for (const auto& [name, image] : shared_.arrays) array_of_image[image.name()] = name;
+    for (const auto& [name, image] : shared_.arrays)
+        array_of_image[image.name()] = name;
     std::set<std::string> flat_images;
     for (const auto& [name, image] : shared_.flat) {
         array_of_image[image.name()] = name;
@@ -171,9 +175,11 @@ void StageTable::finish(StageDraft draft) {
     }
     for (const StageDraft::Noted& noted : draft.noted_) {
         LoadCollector collector;
-        for (const Expr& value : noted.values) value.accept(&collector);
+        for (const Expr& value : noted.values)
+            value.accept(&collector);
         std::set<std::string> candidates;
-        for (const auto& [variable, loop] : noted.variables) candidates.insert(variable);
+        for (const auto& [variable, loop] : noted.variables)
+            candidates.insert(variable);
         for (const LoadCollector::Load& load : collector.loads) {
             if (load.name == draft.func_.name()) continue;
             dsl::ReadInfo read;
@@ -188,27 +194,33 @@ void StageTable::finish(StageDraft draft) {
                 if (array == array_of_image.end()) continue;
                 read.from = array->second;
                 is_flat = flat_images.count(image) != 0;
-                if (shared_.analysis.layout(read.from) == Layout::f && !load.index.empty()) contiguous = load.index.size() - 1;
+                if (shared_.analysis.layout(read.from) == Layout::f && !load.index.empty())
+                    contiguous = load.index.size() - 1;
             }
             std::set<std::string> moving;
             for (const Expr& index : load.index) {
-                for (const std::string& variable : variables_of(index)) moving.insert(variable);
+                for (const std::string& variable : variables_of(index))
+                    moving.insert(variable);
             }
             // NumPy's axes are Halide's dimensions backwards.
             for (auto index = load.index.rbegin(); index != load.index.rend(); ++index) {
                 std::string variable = moving_along(Halide::Internal::remove_promises(*index), candidates);
                 std::set<std::string> names = variables_of(*index);
-                auto loops = std::count_if(names.begin(), names.end(), [&](const std::string& name) { return candidates.count(name) != 0; });
+                auto loops = std::count_if(names.begin(), names.end(),
+                                           [&](const std::string& name) { return candidates.count(name) != 0; });
                 read.axes.push_back(!variable.empty() && loops == 1 ? noted.variables.at(variable) : "");
-                bool is_contiguous = load.index.size() - 1 - static_cast<std::size_t>(index - load.index.rbegin()) == contiguous;
+                bool is_contiguous =
+                    load.index.size() - 1 - static_cast<std::size_t>(index - load.index.rbegin()) == contiguous;
                 if (is_contiguous && !variable.empty()) read.innermost = noted.variables.at(variable);
             }
             if (is_flat) read.axes.assign(shared_.analysis.value(read.from).type.shape.size(), "");
             read.definition = noted.definition;
-            for (const auto& [variable, loop] : noted.variables) read.broadcast = read.broadcast || moving.count(variable) == 0;
+            for (const auto& [variable, loop] : noted.variables)
+                read.broadcast = read.broadcast || moving.count(variable) == 0;
             bool known = std::any_of(info.reads.begin(), info.reads.end(), [&](const dsl::ReadInfo& other) {
-                return other.from == read.from && other.innermost == read.innermost && other.broadcast == read.broadcast &&
-                       other.definition == read.definition && other.axes == read.axes;
+                return other.from == read.from && other.innermost == read.innermost &&
+                       other.broadcast == read.broadcast && other.definition == read.definition &&
+                       other.axes == read.axes;
             });
             if (!known) info.reads.push_back(read);
         }
@@ -221,4 +233,4 @@ void StageTable::finish(StageDraft draft) {
     infos.push_back(std::move(info));
 }
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

@@ -19,7 +19,8 @@ struct Loop {
     bool ordered = false;
 };
 
-/// A stage under construction. Loops are outermost first; the Func's arguments are given in storage order, innermost first.
+/// A stage under construction. Loops are outermost first; the Func's arguments are given in storage order, innermost
+/// first.
 class StageDraft {
   public:
     StageDraft(Shared& shared, std::string name);
@@ -43,7 +44,7 @@ class StageDraft {
     const Operation* operation = nullptr;
     bool output = false;
     int kernel = 0;
-    std::string part;  ///< StageInfo::part
+    std::string part; ///< StageInfo::part
 
   private:
     friend class StageTable;
@@ -61,7 +62,7 @@ class StageDraft {
         int definition;
         std::vector<Halide::Expr> values;
         std::vector<Loop> loops;
-        std::map<std::string, std::string> variables;  ///< Halide's variable -> loop
+        std::map<std::string, std::string> variables; ///< Halide's variable -> loop
     };
     std::vector<Noted> noted_;
     int operations_ = 0;
@@ -86,4 +87,4 @@ class StageTable {
 /// i, j, k, l, m, n, then d6, d7, ...
 std::string loop_name(std::size_t axis);
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

@@ -52,7 +52,8 @@ void build_elementwise(Shared& shared, StageTable& table, Evaluator& evaluator, 
 
 std::string kernel_name(const std::string& function, int kernel) {
     std::string clean;
-    for (char c : function) clean += std::isalnum(static_cast<unsigned char>(c)) != 0 && (c & 0x80) == 0 ? c : '_';
+    for (char c : function)
+        clean += std::isalnum(static_cast<unsigned char>(c)) != 0 && (c & 0x80) == 0 ? c : '_';
     if (clean.empty() || std::isdigit(static_cast<unsigned char>(clean[0])) != 0) clean = "f_" + clean;
     return clean + "_k" + std::to_string(kernel);
 }
@@ -88,8 +89,10 @@ dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used,
         kernel.argument_names.push_back(name);
     };
     std::vector<std::string> inputs;
-    for (const std::string& name : shared.program.argument_order) inputs.push_back(name);
-    for (const StagePlan& stage : shared.analysis.stages()) inputs.push_back(stage.name);
+    for (const std::string& name : shared.program.argument_order)
+        inputs.push_back(name);
+    for (const StagePlan& stage : shared.analysis.stages())
+        inputs.push_back(stage.name);
     for (const std::string& name : inputs) {
         if (used.arrays.count(name) != 0) add_input(name, shared.arrays.at(name));
         if (used.flat.count(name) != 0) add_input(name, shared.flat.at(name));
@@ -115,7 +118,8 @@ dsl::Algorithm build(const Program& program, const TranslateOptions& options) {
         Evaluator evaluator(shared, number);
         for (const StagePlan& plan : analysis.stages()) {
             if (plan.library || plan.kernel != number) continue;
-            bool reduces = plan.operation != nullptr && (is_reduction(plan.operation->op) || plan.operation->op == "matmul");
+            bool reduces =
+                plan.operation != nullptr && (is_reduction(plan.operation->op) || plan.operation->op == "matmul");
             if (reduces)
                 ReductionBuilder(shared, table, evaluator, plan).build();
             else
@@ -127,21 +131,23 @@ dsl::Algorithm build(const Program& program, const TranslateOptions& options) {
     info.function = program.function;
     info.variant = analysis.chosen();
     info.stages = std::move(table.infos);
-    for (const std::string& name : analysis.sizes()) info.sizes.push_back({name, analysis.here(SizeTree::symbol(name))});
+    for (const std::string& name : analysis.sizes())
+        info.sizes.push_back({name, analysis.here(SizeTree::symbol(name))});
     impl->stages = std::move(table.impls);
     impl->sizes = shared.sizes;
-    impl->inputs = shared.flat;
-    for (const auto& [name, image] : shared.arrays) impl->inputs[name] = image;
+    impl->inputs = shared.arrays;
+    // The long axis of an argument goes by its own name: its extent is none of the argument's.
+    for (const auto& [name, image] : shared.flat) impl->inputs.emplace(image.name(), image);
     impl->plan_header = plan_header(program, analysis);
     impl->plan_body = plan_body(program, analysis, impl->kernels);
     return dsl::Algorithm(std::move(impl), std::move(info));
 }
 
-}  // namespace
+} // namespace
 
 dsl::Algorithm translate(const Program& program, const TranslateOptions& options) {
     verify_program(program);
     return guarded<TranslateError>(program.function, [&] { return build(program, options); });
 }
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

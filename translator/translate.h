@@ -12,16 +12,16 @@ namespace tilewright::translator {
 
 /// One structural choice that a translation of this program leaves open.
 struct VariantInfo {
-    std::string name;                  ///< usually the value's name: "norm"
-    std::vector<std::string> options;  ///< the default first
-    std::string meaning;               ///< one line for people
+    std::string name;                 ///< usually the value's name: "norm"
+    std::vector<std::string> options; ///< the default first
+    std::string meaning;              ///< one line for people
 };
 
 /// How an array argument lies in memory: what a kernel may assume of its strides.
 enum class Layout {
-    c,    ///< row-major contiguous
-    f,    ///< column-major contiguous
-    any   ///< any strides, negative and zero ones too (whole elements)
+    c,  ///< row-major contiguous
+    f,  ///< column-major contiguous
+    any ///< any strides, negative and zero ones too (whole elements)
 };
 
 struct TranslateOptions {
@@ -34,9 +34,9 @@ struct TranslateOptions {
 /// The open choices at these sizes (an option that cannot work there is not listed).
 std::vector<VariantInfo> variants(const Program& program, const TranslateOptions& options);
 
-/// A returned value whose stage would have updates (a reduction) becomes an internal stage `<name>_all` (argmin's pair: `<name>_best`)
-/// and a pure output stage `<name>` that reads it, so that the reduction can be computed inside the output's loops.
-/// Throws TranslateError naming the value, its source line and what has no rule.
+/// A returned value whose stage would have updates (a reduction) becomes an internal stage `<name>_all` (argmin's pair:
+/// `<name>_best`) and a pure output stage `<name>` that reads it, so that the reduction can be computed inside the
+/// output's loops. Throws TranslateError naming the value, its source line and what has no rule.
 dsl::Algorithm translate(const Program& program, const TranslateOptions& options);
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

@@ -8,22 +8,27 @@
 namespace tilewright::translator {
 namespace {
 
-constexpr std::int64_t kLargestSerial = 32;   ///< elements that may be summed one by one along the contiguous axis
+constexpr std::int64_t kLargestSerial = 32; ///< elements that may be summed one by one along the contiguous axis
 constexpr int kMostLevels = 4;
-constexpr std::int64_t kManyRows = 16384;     ///< from here on rows in parallel are the default for few columns
+constexpr std::int64_t kManyRows = 16384; ///< from here on rows in parallel are the default for few columns
 constexpr std::int64_t kFewColumns = 64;
 constexpr std::int64_t kLibraryWork = 64 * 64 * 64;
 
-bool is_float(const std::string& dtype) { return find_dtype(dtype)->kind == Kind::floating; }
-bool is_argument_search(const std::string& op) { return op == "argmin" || op == "argmax"; }
+bool is_float(const std::string& dtype) {
+    return find_dtype(dtype)->kind == Kind::floating;
+}
+bool is_argument_search(const std::string& op) {
+    return op == "argmin" || op == "argmax";
+}
 
 std::int64_t power(std::int64_t base, int exponent) {
     std::int64_t out = 1;
-    for (int k = 0; k < exponent; ++k) out *= base;
+    for (int k = 0; k < exponent; ++k)
+        out *= base;
     return out;
 }
 
-}  // namespace
+} // namespace
 
 LaneShape Analysis::lane_shape(const Operation& operation) const {
     bool searches = is_argument_search(operation.op);
@@ -52,7 +57,8 @@ void Analysis::choose_reduction(const Operation& operation) {
         longest = SizeTree::integer(0);
         for (int axis : shape.axes) {
             SizeTree extent = tree_of(extents[static_cast<std::size_t>(axis)]);
-            longest = longest.is_constant() && longest.constant() == 0 ? extent : SizeTree::call("max", {longest, extent});
+            longest =
+                longest.is_constant() && longest.constant() == 0 ? extent : SizeTree::call("max", {longest, extent});
         }
     }
     std::int64_t length = here(longest);
@@ -61,7 +67,8 @@ void Analysis::choose_reduction(const Operation& operation) {
     int levels = searches ? 2 : 3;
     if (length >= 0) {
         levels = 1;
-        while (levels < most && length > power(block, levels)) ++levels;
+        while (levels < most && length > power(block, levels))
+            ++levels;
     }
     std::vector<std::string> options;
     const std::string lanes = "lanes" + std::to_string(levels);
@@ -79,19 +86,21 @@ void Analysis::choose_reduction(const Operation& operation) {
         // Any known shape is taken, whatever the sizes here: its requirement goes into the plan.
         choice = given->second;
         bool known = choice == "serial" || (choice == "rows" && single && !searches && !shape.axes.empty());
-        for (int k = 1; k <= most; ++k) known = known || (choice == "lanes" + std::to_string(k) && !shape.axes.empty());
+        for (int k = 1; k <= most; ++k)
+            known = known || (choice == "lanes" + std::to_string(k) && !shape.axes.empty());
         if (!known) {
             std::string list;
-            for (const std::string& option : options) list += (list.empty() ? "" : ", ") + option;
-            throw TranslateError(where(operation) + ": variant " + name + " = " + choice +
-                                     ": no such option here.",
+            for (const std::string& option : options)
+                list += (list.empty() ? "" : ", ") + option;
+            throw TranslateError(where(operation) + ": variant " + name + " = " + choice + ": no such option here.",
                                  "Take one of: " + list + ".");
         }
     }
     chosen_[name] = choice;
     variants_.push_back({name, options,
-                         searches ? "how the search runs: one by one, or in lanes that are compared at the end"
-                                  : "the order of the reduction: one by one, in lanes and blocks, or in blocks of rows"});
+                         searches
+                             ? "how the search runs: one by one, or in lanes that are compared at the end"
+                             : "the order of the reduction: one by one, in lanes and blocks, or in blocks of rows"});
     auto require = [&](const SizeTree& size, std::int64_t most_elements) {
         // Extents are 32-bit integers: larger limits hold by themselves.
         if (most_elements >= INT32_MAX || (size.is_constant() && size.constant() <= most_elements)) return;
@@ -106,8 +115,8 @@ void Analysis::choose_reduction(const Operation& operation) {
 
 void Analysis::choose_matmul(const Operation& operation) {
     const std::string& name = stage_names_.at(operation.result);
-    bool library = (operation.type.dtype == "float32" || operation.type.dtype == "float64") &&
-                   options_.contract != "reproducible";
+    bool library =
+        (operation.type.dtype == "float32" || operation.type.dtype == "float64") && options_.contract != "reproducible";
     std::vector<std::string> options{"loops"};
     if (library) {
         SizeTree work = product(values_.at(operation.operands[0]).type.shape) * tree_of(operation.type.shape[1]);
@@ -151,4 +160,4 @@ std::vector<VariantInfo> variants(const Program& program, const TranslateOptions
     return Analysis(program, options).variants();
 }
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

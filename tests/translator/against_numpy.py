@@ -39,7 +39,26 @@ def specials(dtype: str) -> Array:
         return np.array([False, True])
     if dtype in INTEGERS:
         info = np.iinfo(dtype)
-        few = [0, 1, 2, 3, 5, 7, 8, 15, 31, 32, 63, 64, 100, info.max, info.max - 1, info.max // 2, info.min, info.min + 1]
+        few = [
+            0,
+            1,
+            2,
+            3,
+            5,
+            7,
+            8,
+            15,
+            31,
+            32,
+            63,
+            64,
+            100,
+            info.max,
+            info.max - 1,
+            info.max // 2,
+            info.min,
+            info.min + 1,
+        ]
         if dtype in SIGNED:
             few += [-1, -2, -3, -7, -8, -64, -100]
         return np.array(sorted({value for value in few if info.min <= value <= info.max}), dtype)
@@ -126,8 +145,9 @@ def test_binary_operations(evaluator: Evaluator, dtype: str) -> None:
     ):
         if any(f" {name}(" in lines[k] for name in ("maximum", "minimum", "fmax", "fmin")) and dtype in FLOATS:
             # Which of 0.0 and -0.0 is the larger, NumPy leaves to the instruction at hand.
-            ours, theirs = ours + 0.0, theirs + 0.0
-        same(ours, theirs, lines[k])
+            same(ours + 0.0, theirs + 0.0, lines[k])
+        else:
+            same(ours, theirs, lines[k])
 
 
 @pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS])
@@ -176,7 +196,8 @@ def test_casts(evaluator: Evaluator, dtype: str) -> None:
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integer_powers_wrap(evaluator: Evaluator, dtype: str) -> None:
     body = "".join(
-        f"%{e}: {dtype}[] = const() {{value={e}}}\nv{e}: {dtype}[x.0] = power(x, %{e})\n" for e in (0, 1, 2, 3, 5, 10, 63)
+        f"%{e}: {dtype}[] = const() {{value={e}}}\nv{e}: {dtype}[x.0] = power(x, %{e})\n"
+        for e in (0, 1, 2, 3, 5, 10, 63)
     )
     text = f"tilewright-program 1\nfunction f\narg x: {dtype}[x.0]\n{body}return (v0, v1, v2, v3, v5, v10, v63)\n"
     check(evaluator, text, {"x": specials(dtype)})
@@ -198,7 +219,8 @@ def test_simplification_keeps_nan_and_signed_zero(evaluator: Evaluator) -> None:
     )]  # fmt: skip
     for dtype in FLOATS:
         constants = "".join(
-            f"%{k}: {dtype}[] = const() {{value={value}}}\n" for k, value in enumerate(["0.0", "1.0", "-0.0", "-1.0", "nan"])
+            f"%{k}: {dtype}[] = const() {{value={value}}}\n"
+            for k, value in enumerate(["0.0", "1.0", "-0.0", "-1.0", "nan"])
         )
         tests = """%5: bool[x.0] = less(x, y)
 %7: bool[x.0] = logical_not(%5)
@@ -482,7 +504,8 @@ u: float32[X.0, X.1] = update(a, one) {index=[2, X.1 - 2]}
 v: float32[X.0, X.1] = update(u, b_part) {index=[0:2, X.1 - 1:-3]}
 return (a, b, d, e, g, h, k, %9, w, %2, u, v)
 """.replace(
-        "v: float32", "%10: float32[2, 2] = index(a) {index=[0:1, 0:1]}\nb_part: float32[2, 2] = multiply(%10, %10)\nv: float32"
+        "v: float32",
+        "%10: float32[2, 2] = index(a) {index=[0:1, 0:1]}\nb_part: float32[2, 2] = multiply(%10, %10)\nv: float32",
     )
     for layout in ("c", "f", "any"):
         check(evaluator, text, {"X": x, "n": np.int64(7)}, layouts={"X": layout})
@@ -522,12 +545,16 @@ def test_refusals_name_value_line_and_reason(evaluator: Evaluator) -> None:
         "f.py:4: y = add(X, X): float16 has no translation in this release. "
         "Use bool, an integer dtype, float32 or float64."
     )
-    loop = "y: float64[X.0, X.1] = for i in range(0, 3, 1) carry (z: float64[X.0, X.1] = X) {\n  yield z\n} @5\nreturn y\n"
+    loop = (
+        "y: float64[X.0, X.1] = for i in range(0, 3, 1) carry (z: float64[X.0, X.1] = X) {\n  yield z\n} @5\nreturn y\n"
+    )
     assert refusal(header + loop, x) == (
         "f.py:5: y = for ...: control flow on traced values has no translation in this release. "
         "Let NumPy run this function."
     )
-    assert "no such choice" in refusal_with_variant(evaluator, header + "y: float64[X.0, X.1] = add(X, X)\nreturn y\n", x)
+    assert "no such choice" in refusal_with_variant(
+        evaluator, header + "y: float64[X.0, X.1] = add(X, X)\nreturn y\n", x
+    )
 
 
 def refusal_with_variant(evaluator: Evaluator, text: str, arguments: Mapping[str, Any]) -> str:

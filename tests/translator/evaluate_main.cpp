@@ -23,7 +23,9 @@ std::string read_bytes(std::size_t count) {
     return out;
 }
 
-void answer_error(const std::string& text) { std::cout << "error " << text.size() << "\n" << text << std::flush; }
+void answer_error(const std::string& text) {
+    std::cout << "error " << text.size() << "\n" << text << std::flush;
+}
 
 struct Request {
     std::string program;
@@ -37,14 +39,15 @@ void answer(const Request& request) {
     std::cout << "ok " << results.size() << "\n";
     for (const harness::Array& array : results) {
         std::cout << array.dtype << " " << array.shape.size();
-        for (std::int64_t extent : array.shape) std::cout << " " << extent;
+        for (std::int64_t extent : array.shape)
+            std::cout << " " << extent;
         std::cout << " " << array.bytes.size() << "\n";
         std::cout.write(array.bytes.data(), static_cast<std::streamsize>(array.bytes.size()));
     }
     std::cout << std::flush;
 }
 
-}  // namespace
+} // namespace
 
 int main() {
     std::ios::sync_with_stdio(false);
@@ -66,7 +69,8 @@ int main() {
             harness::Array array;
             words >> name >> array.dtype >> rank;
             array.shape.resize(rank);
-            for (std::int64_t& extent : array.shape) words >> extent;
+            for (std::int64_t& extent : array.shape)
+                words >> extent;
             words >> count;
             std::string bytes = read_bytes(count);
             array.bytes.assign(bytes.begin(), bytes.end());
@@ -85,7 +89,9 @@ int main() {
             words >> name >> value;
             if (verb == "variant") request.options.translate.variant[name] = value;
             if (verb == "layout")
-                request.options.translate.layouts[name] = value == "c" ? Layout::c : value == "f" ? Layout::f : Layout::any;
+                request.options.translate.layouts[name] = value == "c"   ? Layout::c
+                                                          : value == "f" ? Layout::f
+                                                                         : Layout::any;
             if (verb == "size") request.options.translate.sizes_here[name] = std::stoll(value);
             if (verb == "contract") request.options.translate.contract = name;
             if (verb == "schedule" && name == "vectorize") request.options.schedule = harness::vectorize_all;

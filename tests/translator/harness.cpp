@@ -16,7 +16,7 @@ thread_local std::string last_error;
 struct Buffers {
     std::map<std::string, Array> arrays;
     std::map<std::string, Layout> layouts;
-    std::vector<std::vector<char>> storage;  ///< copies in other layouts
+    std::vector<std::vector<char>> storage; ///< copies in other layouts
 };
 
 /// A buffer over `array`; other layouts than C get memory of their own, `any` with a negative stride and gaps.
@@ -60,7 +60,8 @@ Halide::Buffer<> buffer_of(Buffers& buffers, const std::string& name, Halide::Ty
                 at += rest % array.shape[static_cast<std::size_t>(axis)] * other[static_cast<std::size_t>(axis)];
                 rest /= array.shape[static_cast<std::size_t>(axis)];
             }
-            std::memcpy(base + static_cast<std::size_t>(at) * element, array.bytes.data() + static_cast<std::size_t>(k) * element, element);
+            std::memcpy(base + static_cast<std::size_t>(at) * element,
+                        array.bytes.data() + static_cast<std::size_t>(k) * element, element);
         }
         data = base + static_cast<std::size_t>(origin) * element;
         strides = other;
@@ -89,11 +90,12 @@ template <class T> void multiply(const Array& a, const Array& b, Array& c) {
 std::vector<std::string> words(const std::string& text) {
     std::istringstream stream(text);
     std::vector<std::string> out;
-    for (std::string word; stream >> word;) out.push_back(word);
+    for (std::string word; stream >> word;)
+        out.push_back(word);
     return out;
 }
 
-}  // namespace
+} // namespace
 
 void vectorize_all(dsl::Algorithm& algorithm) {
     auto& impl = algorithm.impl();
@@ -109,20 +111,22 @@ void vectorize_all(dsl::Algorithm& algorithm) {
     }
 }
 
-std::vector<Array> run(const Program& program, const std::map<std::string, Array>& arguments, const RunOptions& options) {
+std::vector<Array> run(const Program& program, const std::map<std::string, Array>& arguments,
+                       const RunOptions& options) {
     Buffers buffers;
     buffers.layouts = options.translate.layouts;
     std::map<std::string, std::int64_t> sizes;
     RunOptions filled = options;
     for (const auto& [name, array] : arguments) {
         buffers.arrays[name] = array;
-        for (std::size_t k = 0; k < array.shape.size(); ++k) sizes[name + "." + std::to_string(k)] = array.shape[k];
+        for (std::size_t k = 0; k < array.shape.size(); ++k)
+            sizes[name + "." + std::to_string(k)] = array.shape[k];
         if (array.shape.empty() && array.dtype == "int64") sizes[name] = *array.as<std::int64_t>();
     }
     if (filled.translate.sizes_here.empty()) filled.translate.sizes_here = sizes;
     dsl::Algorithm algorithm = translate(program, filled.translate);
     if (options.schedule) {
-        options.schedule(algorithm);  // one schedule a process, besides the plain one
+        options.schedule(algorithm); // one schedule a process, besides the plain one
     } else {
         // Unscheduled reductions would be computed again for each element that reads them.
         for (const dsl::StageInfo& info : algorithm.info().stages) {
@@ -134,9 +138,12 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
 
     // Kernels do not depend on the sizes, so that runs which differ in nothing else share them.
     static std::map<std::string, Halide::Callable> compiled;
-    std::string key = print_program(program) + impl.plan_body + options.translate.contract + (options.schedule ? " scheduled " : " ");
-    for (const auto& [name, option] : algorithm.info().variant) key += name + "=" + option + " ";
-    for (const auto& [name, layout] : options.translate.layouts) key += name + "=" + std::to_string(static_cast<int>(layout)) + " ";
+    std::string key =
+        print_program(program) + impl.plan_body + options.translate.contract + (options.schedule ? " scheduled " : " ");
+    for (const auto& [name, option] : algorithm.info().variant)
+        key += name + "=" + option + " ";
+    for (const auto& [name, layout] : options.translate.layouts)
+        key += name + "=" + std::to_string(static_cast<int>(layout)) + " ";
 
     // Results and temporaries, from the plan's own lines.
     std::istringstream plan(impl.plan_header + impl.plan_body);
@@ -160,7 +167,9 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
                 }
             }
             // The content must not matter.
-            array.bytes.assign(static_cast<std::size_t>(array.count()) * static_cast<std::size_t>(find_dtype(array.dtype)->bits / 8), 'x');
+            array.bytes.assign(static_cast<std::size_t>(array.count()) *
+                                   static_cast<std::size_t>(find_dtype(array.dtype)->bits / 8),
+                               'x');
             buffers.arrays[parts[1]] = array;
         } else if (parts[0] == "return") {
             std::string name;
@@ -182,7 +191,8 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
     for (const std::string& line : lines) {
         if (line.rfind("library matmul (", 0) == 0) {
             std::string names = line.substr(16, line.size() - 17);
-            for (char& c : names) c = c == ',' ? ' ' : c;
+            for (char& c : names)
+                c = c == ',' ? ' ' : c;
             std::vector<std::string> operands = words(names);
             Array& c = buffers.arrays.at(operands[2]);
             if (c.dtype == "float32")
@@ -237,8 +247,9 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
         }
     }
     std::vector<Array> out;
-    for (const std::string& name : returned) out.push_back(buffers.arrays.at(name));
+    for (const std::string& name : returned)
+        out.push_back(buffers.arrays.at(name));
     return out;
 }
 
-}  // namespace tilewright::translator::harness
+} // namespace tilewright::translator::harness

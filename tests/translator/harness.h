@@ -21,14 +21,16 @@ struct Array {
 
     std::int64_t count() const {
         std::int64_t out = 1;
-        for (std::int64_t extent : shape) out *= extent;
+        for (std::int64_t extent : shape)
+            out *= extent;
         return out;
     }
     template <class T> T* as() { return reinterpret_cast<T*>(bytes.data()); }
     template <class T> const T* as() const { return reinterpret_cast<const T*>(bytes.data()); }
 };
 
-template <class T> Array array_of(const std::string& dtype, std::vector<std::int64_t> shape, const std::vector<T>& values) {
+template <class T>
+Array array_of(const std::string& dtype, std::vector<std::int64_t> shape, const std::vector<T>& values) {
     Array out{dtype, std::move(shape), {}};
     out.bytes.resize(values.size() * sizeof(T));
     std::memcpy(out.bytes.data(), values.data(), out.bytes.size());
@@ -41,11 +43,12 @@ struct RunOptions {
     std::function<void(dsl::Algorithm&)> schedule;
 };
 
-/// Every pure loop nest vectorized along its contiguous dimension, updates too where a pure loop is there, everything at
-/// root: another order of evaluation than the default.
+/// Every pure loop nest vectorized along its contiguous dimension, updates too where a pure loop is there, everything
+/// at root: another order of evaluation than the default.
 void vectorize_all(dsl::Algorithm& algorithm);
 
 /// Runs the program on arguments by name (scalars are 0-d arrays). Library products are done by loops in double.
-std::vector<Array> run(const Program& program, const std::map<std::string, Array>& arguments, const RunOptions& options);
+std::vector<Array> run(const Program& program, const std::map<std::string, Array>& arguments,
+                       const RunOptions& options);
 
-}  // namespace tilewright::translator::harness
+} // namespace tilewright::translator::harness

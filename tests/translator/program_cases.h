@@ -61,4 +61,4 @@ x2: float64[Z.0] = while carry (x1: float64[Z.0] = Z2) {
 return (x2, N2)
 )";
 
-}  // namespace tilewright::translator::harness
+} // namespace tilewright::translator::harness

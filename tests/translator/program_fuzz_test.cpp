@@ -1,5 +1,5 @@
-// tests/translator/program_fuzz_test.cpp: mutated texts either are refused with a place or print back as they read; what
-// verifies is translated or refused, never worse.
+// tests/translator/program_fuzz_test.cpp: mutated texts either are refused with a place or print back as they read;
+// what verifies is translated or refused, never worse.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -14,8 +14,10 @@ namespace {
 using namespace tilewright::translator;
 
 std::string mutated(std::string text, std::mt19937_64& rng) {
-    static const std::string pieces[] = {"%1", "X.0", "[", "]", "(", ")", "{", "}", ",", ":", "=", "\"", "\\", "\n", "@8", "float32", "float16",
-                                         "bool", "1", "0", "-", "//", "newaxis", "axes", "index", "for", "return", "min(", "sum", "add", "#", "\t"};
+    static const std::string pieces[] = {"%1",      "X.0",  "[",      "]",    "(",   ")",   "{",       "}",
+                                         ",",       ":",    "=",      "\"",   "\\",  "\n",  "@8",      "float32",
+                                         "float16", "bool", "1",      "0",    "-",   "//",  "newaxis", "axes",
+                                         "index",   "for",  "return", "min(", "sum", "add", "#",       "\t"};
     auto below = [&](std::size_t count) { return static_cast<std::size_t>(rng() % count); };
     std::size_t changes = 1 + below(3);
     for (std::size_t k = 0; k < changes && !text.empty(); ++k) {
@@ -87,4 +89,4 @@ TEST(ProgramFuzz, WhatVerifiesTranslatesOrIsRefused) {
     EXPECT_GT(translated, 100);
 }
 
-}  // namespace
+} // namespace

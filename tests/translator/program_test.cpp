@@ -64,8 +64,7 @@ TEST(Program, DigestIgnoresFileAndLinesOnly) {
 
 TEST(Program, ErrorsNameLineAndColumn) {
     EXPECT_EQ(read_error(""), "program:1:1: expected 'tilewright-program 1', found the end of the text.");
-    EXPECT_EQ(read_error("tilewright-program 2\n"),
-              "program:1:21: format version 2; this release reads version 1.");
+    EXPECT_EQ(read_error("tilewright-program 2\n"), "program:1:21: format version 2; this release reads version 1.");
     EXPECT_EQ(read_error(replaced(kKMeans, "%3: float64[means.0, X.0, X.1] = multiply(%2, %2)", "%3: float64[means.0")),
               "program:8:23: 'means.0 @8' is no size expression: '@8' after the expression.");
     EXPECT_EQ(read_error(replaced(kKMeans, "means.0 >= 1", "means.0 1")),
@@ -76,7 +75,8 @@ TEST(Program, ErrorsNameLineAndColumn) {
     EXPECT_EQ(read_error(replaced(kKMeans, "return argmin", "return argmin x")),
               "program:12:15: expected the end of the line, found 'x'.");
     EXPECT_EQ(read_error(std::string(kKMeans) + "x: float64[] = sqrt(x)\n"), "program:13:1: something after 'return'.");
-    EXPECT_EQ(read_error(replaced(kRegions, "  yield Z3, N1\n", "")), "program:15:2: a region that does not end in 'yield'.");
+    EXPECT_EQ(read_error(replaced(kRegions, "  yield Z3, N1\n", "")),
+              "program:15:2: a region that does not end in 'yield'.");
 }
 
 TEST(Program, VerifierStatesTheSpecification) {
@@ -105,4 +105,4 @@ TEST(Program, VerifierStatesTheSpecification) {
               "program mandel, return: Z3 is not defined.");
 }
 
-}  // namespace
+} // namespace

@@ -10,7 +10,9 @@ namespace {
 
 using namespace tilewright::translator;
 
-std::string canonical(const std::string& text) { return parse_size(text).text(); }
+std::string canonical(const std::string& text) {
+    return parse_size(text).text();
+}
 
 TEST(Size, PrintsWithTheFewestParentheses) {
     EXPECT_EQ(canonical("( X.0+1 ) // 2"), "(X.0 + 1) // 2");
@@ -25,7 +27,8 @@ TEST(Size, PrintsWithTheFewestParentheses) {
 }
 
 TEST(Size, RefusesWhatIsNone) {
-    for (const char* text : {"", "X.", "1 +", "(X.0", "X.0)", "X..0", "2X", "min(X.0)", "X.0 / 2", "99999999999999999999", "a b"}) {
+    for (const char* text :
+         {"", "X.", "1 +", "(X.0", "X.0)", "X..0", "2X", "min(X.0)", "X.0 / 2", "99999999999999999999", "a b"}) {
         std::string why;
         EXPECT_FALSE(try_parse_size(text, &why).has_value()) << text;
         EXPECT_FALSE(why.empty()) << text;
@@ -67,7 +70,8 @@ TEST(Size, RandomExpressionsReadBackAndKeepTheirValue) {
         int which = pick(6);
         SizeTree a = make(depth - 1);
         SizeTree b = make(depth - 1);
-        return which == 5 ? SizeTree::call(pick(2) == 0 ? "min" : "max", {a, b}) : SizeTree::binary(operators[which], a, b);
+        return which == 5 ? SizeTree::call(pick(2) == 0 ? "min" : "max", {a, b})
+                          : SizeTree::binary(operators[which], a, b);
     };
     for (int round = 0; round < 5000; ++round) {
         SizeTree tree = make(5);
@@ -80,4 +84,4 @@ TEST(Size, RandomExpressionsReadBackAndKeepTheirValue) {
     }
 }
 
-}  // namespace
+} // namespace

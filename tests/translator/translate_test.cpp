@@ -27,7 +27,8 @@ std::string describe(const dsl::AlgorithmInfo& info) {
     std::string out;
     for (const dsl::StageInfo& stage : info.stages) {
         out += stage.name + (stage.output ? " (output)" : "") + ": " + loops(stage.pure.loops) + "\n";
-        for (const dsl::DefinitionInfo& update : stage.updates) out += "  update: " + loops(update.loops) + "\n";
+        for (const dsl::DefinitionInfo& update : stage.updates)
+            out += "  update: " + loops(update.loops) + "\n";
     }
     return out;
 }
@@ -36,13 +37,15 @@ std::string variant_text(const std::vector<VariantInfo>& list) {
     std::string out;
     for (const VariantInfo& variant : list) {
         out += variant.name + ":";
-        for (const std::string& option : variant.options) out += " " + option;
+        for (const std::string& option : variant.options)
+            out += " " + option;
         out += "\n";
     }
     return out;
 }
 
-std::string sum_text(const std::string& dtype, const std::string& shape, const std::string& axes, const std::string& result) {
+std::string sum_text(const std::string& dtype, const std::string& shape, const std::string& axes,
+                     const std::string& result) {
     return "tilewright-program 1\nfunction f\narg x: " + dtype + "[" + shape + "]\ny: " + dtype + "[" + result +
            "] = sum(x) {axes=" + axes + "}\nreturn y\n";
 }
@@ -59,11 +62,13 @@ TEST(Translate, KMeansHasTheStagesOfItsNames) {
     EXPECT_EQ(algorithm.info().stages[0].line, 8);
     EXPECT_EQ(algorithm.info().stages[0].source, "sum(%3) {axes=[2]}");
     EXPECT_EQ(algorithm.info().stages[1].dtypes, (std::vector<std::string>{"float64", "int64"}));
-    EXPECT_EQ(algorithm.impl().plan_header, "tilewright-plan 1\nfunction get_labels\narg X float64 2\narg means float64 2\n"
-                                            "guard means.0 >= 1 \"attempt to get argmin of an empty sequence\"\n"
-                                            "result argmin int64 [X.0]\nreturn argmin\n");
-    EXPECT_EQ(algorithm.impl().plan_body, "require X.1 <= 32\nrequire layout X C\nrequire layout means C\n"
-                                          "call get_labels_k0 in \"get_labels_k0\" (X.0, X.1, means.0, X, means, argmin)\n");
+    EXPECT_EQ(algorithm.impl().plan_header,
+              "tilewright-plan 1\nfunction get_labels\narg X float64 2\narg means float64 2\n"
+              "guard means.0 >= 1 \"attempt to get argmin of an empty sequence\"\n"
+              "result argmin int64 [X.0]\nreturn argmin\n");
+    EXPECT_EQ(algorithm.impl().plan_body,
+              "require X.1 <= 32\nrequire layout X C\nrequire layout means C\n"
+              "call get_labels_k0 in \"get_labels_k0\" (X.0, X.1, means.0, X, means, argmin)\n");
 }
 
 TEST(Translate, ReadsSayWhichLoopMovesThem) {
@@ -100,8 +105,10 @@ TEST(Translate, VariantsFollowTheSizes) {
     EXPECT_EQ(of(column, {{"x.0", 100000}, {"x.1", 5000}}), "y: serial rows\n");
     EXPECT_EQ(of(sum_text("int64", "x.0", "[0]", ""), {{"x.0", 100000}}), "y: lanes2 serial\n");
     EXPECT_EQ(of(sum_text("float64", "x.0, x.1", "[0, 1]", ""), {{"x.0", 200'000'000}, {"x.1", 10}}), "y: lanes4\n");
-    EXPECT_EQ(of(kSoftmax, {{"A.0", 64}, {"A.1", 64}, {"B.1", 64}}), "z: loops blas\nmax: lanes1 serial\nsum: lanes1\n");
-    EXPECT_EQ(of(kSoftmax, {{"A.0", 65}, {"A.1", 64}, {"B.1", 64}}), "z: blas loops\nmax: lanes1 serial\nsum: lanes1\n");
+    EXPECT_EQ(of(kSoftmax, {{"A.0", 64}, {"A.1", 64}, {"B.1", 64}}),
+              "z: loops blas\nmax: lanes1 serial\nsum: lanes1\n");
+    EXPECT_EQ(of(kSoftmax, {{"A.0", 65}, {"A.1", 64}, {"B.1", 64}}),
+              "z: blas loops\nmax: lanes1 serial\nsum: lanes1\n");
     TranslateOptions reproducible;
     reproducible.contract = "reproducible";
     EXPECT_EQ(variants(read_program(kSoftmax), reproducible)[0].options, std::vector<std::string>{"loops"});
@@ -111,8 +118,10 @@ TEST(Translate, LayoutDecidesWhatIsContiguous) {
     TranslateOptions options;
     options.sizes_here = {{"x.0", 1000}, {"x.1", 1000}};
     options.layouts = {{"x", Layout::f}};
-    EXPECT_EQ(variant_text(variants(read_program(sum_text("float32", "x.0, x.1", "[0]", "x.1")), options)), "y: lanes1\n");
-    EXPECT_EQ(variant_text(variants(read_program(sum_text("float32", "x.0, x.1", "[1]", "x.0")), options)), "y: serial rows\n");
+    EXPECT_EQ(variant_text(variants(read_program(sum_text("float32", "x.0, x.1", "[0]", "x.1")), options)),
+              "y: lanes1\n");
+    EXPECT_EQ(variant_text(variants(read_program(sum_text("float32", "x.0, x.1", "[1]", "x.0")), options)),
+              "y: serial rows\n");
 }
 
 TEST(Translate, LanesAreStagesWithAFixedOrder) {
@@ -120,15 +129,25 @@ TEST(Translate, LanesAreStagesWithAFixedOrder) {
     options.sizes_here = {{"x.0", 5000}, {"x.1", 20}};
     dsl::Algorithm algorithm = translate(read_program(sum_text("float32", "x.0, x.1", "[0, 1]", "")), options);
     const std::string blocks = "(x.0 * x.1 + 1023) // 1024";
-    EXPECT_EQ(describe(algorithm.info()), "y_lanes: b<" + blocks + "=98> u<64=64>\n"
-                                          "  update: b<" + blocks + "=98> u<64=64> r<16=16>!\n"
-                                          "  update: b<" + blocks + "=98> u<64=64> r<1=1>!\n"
-                                          "y_block: b<" + blocks + "=98>\n"
-                                          "y_lanes2: u<64=64>\n"
-                                          "  update: u<64=64> r<" + blocks + " // 64=1>!\n"
-                                          "  update: u<64=64> r<1=1>!\n"
-                                          "y (output): \n");
-    EXPECT_EQ(algorithm.impl().plan_body.substr(0, algorithm.impl().plan_body.find('\n')), "require x.0 * x.1 <= 1048576");
+    EXPECT_EQ(describe(algorithm.info()), "y_lanes: b<" + blocks +
+                                              "=98> u<64=64>\n"
+                                              "  update: b<" +
+                                              blocks +
+                                              "=98> u<64=64> r<16=16>!\n"
+                                              "  update: b<" +
+                                              blocks +
+                                              "=98> u<64=64> r<1=1>!\n"
+                                              "y_block: b<" +
+                                              blocks +
+                                              "=98>\n"
+                                              "y_lanes2: u<64=64>\n"
+                                              "  update: u<64=64> r<" +
+                                              blocks +
+                                              " // 64=1>!\n"
+                                              "  update: u<64=64> r<1=1>!\n"
+                                              "y (output): \n");
+    EXPECT_EQ(algorithm.impl().plan_body.substr(0, algorithm.impl().plan_body.find('\n')),
+              "require x.0 * x.1 <= 1048576");
     EXPECT_EQ(algorithm.info().stages[0].part, "lanes");
     EXPECT_EQ(algorithm.info().stages[1].part, "block");
 }
@@ -169,9 +188,11 @@ TEST(Translate, UnknownOptionsAreErrors) {
         }
         return "no error";
     };
-    EXPECT_EQ(error_of({{"norm", "inline"}}),
-              "kmeans.py:8: norm = sum(%3) {axes=[2]}: variant norm = inline: no such option here. Take one of: lanes3.");
-    EXPECT_EQ(error_of({{"nrom", "serial"}}), "get_labels: variant nrom = serial: the program has no such choice. Remove it.");
+    EXPECT_EQ(
+        error_of({{"norm", "inline"}}),
+        "kmeans.py:8: norm = sum(%3) {axes=[2]}: variant norm = inline: no such option here. Take one of: lanes3.");
+    EXPECT_EQ(error_of({{"nrom", "serial"}}),
+              "get_labels: variant nrom = serial: the program has no such choice. Remove it.");
     EXPECT_EQ(error_of({{"norm", "lanes2"}}), "no error");
 }
 
@@ -180,4 +201,4 @@ TEST(Translate, OptionsWithoutVerbAreKept) {
     EXPECT_EQ(algorithm.info().variant, (std::map<std::string, std::string>{{"norm", "serial"}, {"argmin", "serial"}}));
 }
 
-}  // namespace
+} // namespace

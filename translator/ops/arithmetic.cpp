@@ -10,9 +10,15 @@ using Halide::Type;
 
 namespace {
 
-Type bits_type(Type type) { return Halide::UInt(type.bits()); }
-Expr as_bits(const Expr& x) { return Halide::reinterpret(bits_type(x.type()), x); }
-Expr sign_mask(Type type) { return integer_constant(bits_type(type), std::uint64_t{1} << (type.bits() - 1)); }
+Type bits_type(Type type) {
+    return Halide::UInt(type.bits());
+}
+Expr as_bits(const Expr& x) {
+    return Halide::reinterpret(bits_type(x.type()), x);
+}
+Expr sign_mask(Type type) {
+    return integer_constant(bits_type(type), std::uint64_t{1} << (type.bits() - 1));
+}
 
 /// Signed integers as unsigned ones of the same width and back: modular arithmetic.
 template <class F> Expr modular(const Expr& a, const Expr& b, F&& f) {
@@ -36,12 +42,13 @@ Expr integer_power(const Expr& base, const Expr& exponent) {
 }
 
 std::optional<std::uint64_t> constant_bits(const Expr& x) {
-    if (std::optional<std::int64_t> value = Halide::Internal::as_const_int(x)) return static_cast<std::uint64_t>(*value);
+    if (std::optional<std::int64_t> value = Halide::Internal::as_const_int(x))
+        return static_cast<std::uint64_t>(*value);
     if (std::optional<std::uint64_t> value = Halide::Internal::as_const_uint(x)) return *value;
     return std::nullopt;
 }
 
-}  // namespace
+} // namespace
 
 Expr wrapping_add(Expr a, Expr b) {
     return modular(a, b, [](const Expr& x, const Expr& y) { return x + y; });
@@ -65,7 +72,9 @@ Expr multiply(const Exprs& x, const RuleContext&) {
     return wrapping_multiply(x[0], x[1]);
 }
 
-Expr divide(const Exprs& x, const RuleContext&) { return x[0] / x[1]; }
+Expr divide(const Exprs& x, const RuleContext&) {
+    return x[0] / x[1];
+}
 
 Expr negative(const Exprs& x, const RuleContext&) {
     Type type = x[0].type();
@@ -74,7 +83,9 @@ Expr negative(const Exprs& x, const RuleContext&) {
     return modular(integer_constant(type, 0), x[0], [](const Expr& a, const Expr& b) { return a - b; });
 }
 
-Expr positive(const Exprs& x, const RuleContext&) { return x[0]; }
+Expr positive(const Exprs& x, const RuleContext&) {
+    return x[0];
+}
 
 Expr absolute(const Exprs& x, const RuleContext& context) {
     Type type = x[0].type();
@@ -88,11 +99,14 @@ Expr sign(const Exprs& x, const RuleContext&) {
     Expr zero = Halide::Internal::make_zero(type);
     Expr one = Halide::Internal::make_one(type);
     if (type.is_uint()) return Halide::select(x[0] > zero, one, zero);
-    if (type.is_int()) return Halide::select(x[0] > zero, one, x[0] < zero, integer_constant(type, ~std::uint64_t{0}), zero);
+    if (type.is_int())
+        return Halide::select(x[0] > zero, one, x[0] < zero, integer_constant(type, ~std::uint64_t{0}), zero);
     return Halide::select(x[0] > zero, one, x[0] < zero, float_constant(type, -1), x[0] == zero, zero, x[0]);
 }
 
-Expr square(const Exprs& x, const RuleContext&) { return wrapping_multiply(x[0], x[0]); }
+Expr square(const Exprs& x, const RuleContext&) {
+    return wrapping_multiply(x[0], x[0]);
+}
 
 Expr reciprocal(const Exprs& x, const RuleContext& context) {
     Type type = x[0].type();
@@ -109,13 +123,16 @@ Expr reciprocal(const Exprs& x, const RuleContext& context) {
     return Halide::select(x[0] == Halide::Internal::make_zero(type), convert(infinity, float64, *context.to), out);
 }
 
-Expr square_root(const Exprs& x, const RuleContext&) { return Halide::sqrt(x[0]); }
+Expr square_root(const Exprs& x, const RuleContext&) {
+    return Halide::sqrt(x[0]);
+}
 
 Expr power(const Exprs& x, const RuleContext& context) {
     Type type = x[0].type();
     if (type.is_float()) {
         // NumPy takes the exact square here too.
-        if (const auto* imm = x[1].as<Halide::Internal::FloatImm>(); imm != nullptr && imm->value == 2) return x[0] * x[0];
+        if (const auto* imm = x[1].as<Halide::Internal::FloatImm>(); imm != nullptr && imm->value == 2)
+            return x[0] * x[0];
         return elementary("power", x, context.fast);
     }
     if (std::optional<std::uint64_t> exponent = constant_bits(x[1])) {
@@ -134,8 +151,9 @@ Expr power(const Exprs& x, const RuleContext& context) {
         return out;
     }
     if (type.is_int())
-        throw TranslateError("a signed exponent that is no constant may be negative, which NumPy answers with ValueError");
+        throw TranslateError(
+            "a signed exponent that is no constant may be negative, which NumPy answers with ValueError");
     return integer_power(x[0], x[1]);
 }
 
-}  // namespace tilewright::translator::ops
+} // namespace tilewright::translator::ops

@@ -6,16 +6,24 @@ namespace tilewright::translator::ops {
 using Halide::Expr;
 using Halide::Type;
 
-Expr bitwise_and(const Exprs& x, const RuleContext&) { return x[0].type().is_bool() ? x[0] && x[1] : x[0] & x[1]; }
-Expr bitwise_or(const Exprs& x, const RuleContext&) { return x[0].type().is_bool() ? x[0] || x[1] : x[0] | x[1]; }
-Expr bitwise_xor(const Exprs& x, const RuleContext&) { return x[0] ^ x[1]; }
-Expr invert(const Exprs& x, const RuleContext&) { return x[0].type().is_bool() ? !x[0] : ~x[0]; }
+Expr bitwise_and(const Exprs& x, const RuleContext&) {
+    return x[0].type().is_bool() ? x[0] && x[1] : x[0] & x[1];
+}
+Expr bitwise_or(const Exprs& x, const RuleContext&) {
+    return x[0].type().is_bool() ? x[0] || x[1] : x[0] | x[1];
+}
+Expr bitwise_xor(const Exprs& x, const RuleContext&) {
+    return x[0] ^ x[1];
+}
+Expr invert(const Exprs& x, const RuleContext&) {
+    return x[0].type().is_bool() ? !x[0] : ~x[0];
+}
 
 namespace {
 
 struct Count {
-    Expr fits;  ///< 0 <= count < width
-    Expr safe;  ///< the count where it fits, else 0; unsigned
+    Expr fits; ///< 0 <= count < width
+    Expr safe; ///< the count where it fits, else 0; unsigned
 };
 
 Count count_of(const Expr& count) {
@@ -26,7 +34,7 @@ Count count_of(const Expr& count) {
     return {fits, Halide::select(fits, raw, Halide::Internal::make_zero(bits))};
 }
 
-}  // namespace
+} // namespace
 
 Expr left_shift(const Exprs& x, const RuleContext&) {
     Type type = x[0].type();
@@ -44,4 +52,4 @@ Expr right_shift(const Exprs& x, const RuleContext&) {
     return Halide::select(count.fits, x[0] >> count.safe, beyond);
 }
 
-}  // namespace tilewright::translator::ops
+} // namespace tilewright::translator::ops

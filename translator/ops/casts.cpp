@@ -16,7 +16,8 @@ Expr truncate(const Expr& x, Type to) {
     Type from = x.type();
     double limit = std::ldexp(1.0, to.bits() - 1);
     // In float64 the values just below -2^31 still truncate into range.
-    Expr above = from.bits() == 64 && to.bits() == 32 ? x > float_constant(from, -limit - 1) : at_least(x, float_constant(from, -limit));
+    Expr above = from.bits() == 64 && to.bits() == 32 ? x > float_constant(from, -limit - 1)
+                                                      : at_least(x, float_constant(from, -limit));
     Expr fits = above && x < float_constant(from, limit);
     Expr safe = Halide::select(fits, x, Halide::Internal::make_zero(from));
     return Halide::select(fits, Halide::cast(to, safe), lowest(to));
@@ -36,7 +37,7 @@ Expr float_to_integer(const Expr& x, Type to) {
     return Halide::select(upper, low ^ top, low);
 }
 
-}  // namespace
+} // namespace
 
 Expr convert(Expr x, const DType& from, const DType& to) {
     if (from.kind == to.kind && from.bits == to.bits) return x;
@@ -48,6 +49,8 @@ Expr convert(Expr x, const DType& from, const DType& to) {
     return Halide::cast(type, x);
 }
 
-Expr cast(const Exprs& x, const RuleContext& context) { return convert(x[0], *context.from, *context.to); }
+Expr cast(const Exprs& x, const RuleContext& context) {
+    return convert(x[0], *context.from, *context.to);
+}
 
-}  // namespace tilewright::translator::ops
+} // namespace tilewright::translator::ops

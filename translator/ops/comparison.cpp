@@ -23,11 +23,15 @@ template <class F> Expr compare(const Exprs& x, bool if_left_negative, bool if_r
     return if_right_negative ? negative || rest : !negative && rest;
 }
 
-}  // namespace
+} // namespace
 
-Expr at_least(const Expr& a, const Expr& b) { return a.type().is_float() ? b < a || a == b : a >= b; }
+Expr at_least(const Expr& a, const Expr& b) {
+    return a.type().is_float() ? b < a || a == b : a >= b;
+}
 
-Expr truth(Expr x) { return x.type().is_bool() ? x : x != Halide::Internal::make_zero(x.type()); }
+Expr truth(Expr x) {
+    return x.type().is_bool() ? x : x != Halide::Internal::make_zero(x.type());
+}
 
 Expr equal(const Exprs& x, const RuleContext&) {
     if (x[0].type().is_bool()) return !(x[0] ^ x[1]);
@@ -54,10 +58,18 @@ Expr greater_equal(const Exprs& x, const RuleContext&) {
     return compare(x, false, true, [](const Expr& a, const Expr& b) { return at_least(a, b); });
 }
 
-Expr logical_and(const Exprs& x, const RuleContext&) { return truth(x[0]) && truth(x[1]); }
-Expr logical_or(const Exprs& x, const RuleContext&) { return truth(x[0]) || truth(x[1]); }
-Expr logical_xor(const Exprs& x, const RuleContext&) { return truth(x[0]) ^ truth(x[1]); }
-Expr logical_not(const Exprs& x, const RuleContext&) { return !truth(x[0]); }
+Expr logical_and(const Exprs& x, const RuleContext&) {
+    return truth(x[0]) && truth(x[1]);
+}
+Expr logical_or(const Exprs& x, const RuleContext&) {
+    return truth(x[0]) || truth(x[1]);
+}
+Expr logical_xor(const Exprs& x, const RuleContext&) {
+    return truth(x[0]) ^ truth(x[1]);
+}
+Expr logical_not(const Exprs& x, const RuleContext&) {
+    return !truth(x[0]);
+}
 
 Expr is_nan(const Exprs& x, const RuleContext&) {
     return x[0].type().is_float() ? Halide::is_nan(x[0]) : Halide::Internal::const_false();
@@ -73,4 +85,4 @@ Expr sign_bit(const Exprs& x, const RuleContext&) {
     return Halide::reinterpret(bits, x[0]) < Halide::Internal::make_zero(bits);
 }
 
-}  // namespace tilewright::translator::ops
+} // namespace tilewright::translator::ops

@@ -25,7 +25,8 @@ QuotientRemainder divide_signed(const Expr& a, const Expr& b) {
     Type type = a.type();
     Expr zero = Halide::Internal::make_zero(type);
     Expr one = integer_constant(type, 1);
-    if (std::optional<std::int64_t> divisor = Halide::Internal::as_const_int(b); divisor && *divisor > 0) return {a / b, a % b};
+    if (std::optional<std::int64_t> divisor = Halide::Internal::as_const_int(b); divisor && *divisor > 0)
+        return {a / b, a % b};
     Expr minus_one = integer_constant(type, ~std::uint64_t{0});
     Expr safe = Halide::select(b == zero || b == minus_one, one, b);
     // Halide's remainder is never negative, Python's has the sign of the divisor.
@@ -63,9 +64,13 @@ QuotientRemainder divide_any(const Expr& a, const Expr& b) {
     return a.type().is_int() ? divide_signed(a, b) : divide_unsigned(a, b);
 }
 
-}  // namespace
+} // namespace
 
-Expr floor_divide(const Exprs& x, const RuleContext&) { return divide_any(x[0], x[1]).quotient; }
-Expr remainder(const Exprs& x, const RuleContext&) { return divide_any(x[0], x[1]).remainder; }
+Expr floor_divide(const Exprs& x, const RuleContext&) {
+    return divide_any(x[0], x[1]).quotient;
+}
+Expr remainder(const Exprs& x, const RuleContext&) {
+    return divide_any(x[0], x[1]).remainder;
+}
 
-}  // namespace tilewright::translator::ops
+} // namespace tilewright::translator::ops

@@ -10,17 +10,17 @@ const std::vector<Rule>& rules() {
         {"add", 2, same, 1, ops::add},
         {"subtract", 2, numbers, 1, ops::subtract},
         {"multiply", 2, same, 1, ops::multiply},
-        {"divide", 2, floats, 4, ops::divide},                // x/0 is +-inf or NaN
-        {"floor_divide", 2, numbers, 20, ops::floor_divide},  // integers: x//0 is 0, MIN//-1 is MIN
-        {"remainder", 2, numbers, 20, ops::remainder},        // sign of the divisor; integers: x%0 is 0
-        {"negative", 1, numbers, 1, ops::negative},           // flips the sign bit, of NaN too; MIN stays MIN
+        {"divide", 2, floats, 4, ops::divide},               // x/0 is +-inf or NaN
+        {"floor_divide", 2, numbers, 20, ops::floor_divide}, // integers: x//0 is 0, MIN//-1 is MIN
+        {"remainder", 2, numbers, 20, ops::remainder},       // sign of the divisor; integers: x%0 is 0
+        {"negative", 1, numbers, 1, ops::negative},          // flips the sign bit, of NaN too; MIN stays MIN
         {"positive", 1, numbers, 0, ops::positive},
-        {"absolute", 1, same, 1, ops::absolute},  // clears the sign bit; MIN stays MIN
-        {"sign", 1, numbers, 2, ops::sign},       // of -0.0 is 0.0, of NaN NaN
+        {"absolute", 1, same, 1, ops::absolute}, // clears the sign bit; MIN stays MIN
+        {"sign", 1, numbers, 2, ops::sign},      // of -0.0 is 0.0, of NaN NaN
         {"sqrt", 1, floats, 4, ops::square_root},
         {"square", 1, numbers, 1, ops::square},
-        {"reciprocal", 1, numbers, 4, ops::reciprocal},  // integers: 1/x as float64, cut to the dtype
-        {"power", 2, numbers, 20, ops::power},           // integers wrap; see power() for negative exponents
+        {"reciprocal", 1, numbers, 4, ops::reciprocal}, // integers: 1/x as float64, cut to the dtype
+        {"power", 2, numbers, 20, ops::power},          // integers wrap; see power() for negative exponents
         // comparison: false where either side is NaN, except not_equal
         {"equal", 2, compare, 1, ops::equal},
         {"not_equal", 2, compare, 1, ops::not_equal},
@@ -36,7 +36,7 @@ const std::vector<Rule>& rules() {
         {"isnan", 1, test, 1, ops::is_nan},
         {"isinf", 1, test, 1, ops::is_inf},
         {"isfinite", 1, test, 1, ops::is_finite},
-        {"signbit", 1, float_test, 1, ops::sign_bit},  // of -0.0 and of negative NaN true
+        {"signbit", 1, float_test, 1, ops::sign_bit}, // of -0.0 and of negative NaN true
         // bits
         {"bitwise_and", 2, bits, 1, ops::bitwise_and},
         {"bitwise_or", 2, bits, 1, ops::bitwise_or},
@@ -48,7 +48,7 @@ const std::vector<Rule>& rules() {
         {"floor", 1, same, 1, ops::floor},
         {"ceil", 1, same, 1, ops::ceil},
         {"trunc", 1, same, 1, ops::trunc},
-        {"rint", 1, floats, 1, ops::rint},  // halves to even
+        {"rint", 1, floats, 1, ops::rint}, // halves to even
         {"copysign", 2, floats, 2, ops::copysign},
         // selection: maximum and minimum give NaN where either side is, fmax and fmin only where both are
         {"maximum", 2, same, 2, ops::maximum},
@@ -71,9 +71,9 @@ const Rule* find_rule(const std::string& name) {
 
 const ElementaryRule* find_elementary(const std::string& name) {
     static const ElementaryRule list[] = {
-        {"exp", 1},    {"exp2", 1},   {"expm1", 1},   {"log", 1},     {"log2", 1}, {"log10", 1}, {"log1p", 1},
-        {"sin", 1},    {"cos", 1},    {"tan", 1},     {"sinh", 1},    {"cosh", 1}, {"tanh", 1},  {"arcsin", 1},
-        {"arccos", 1}, {"arctan", 1}, {"arctan2", 2}, {"hypot", 2},   {"cbrt", 1},
+        {"exp", 1},    {"exp2", 1},   {"expm1", 1},   {"log", 1},   {"log2", 1}, {"log10", 1}, {"log1p", 1},
+        {"sin", 1},    {"cos", 1},    {"tan", 1},     {"sinh", 1},  {"cosh", 1}, {"tanh", 1},  {"arcsin", 1},
+        {"arccos", 1}, {"arctan", 1}, {"arctan2", 2}, {"hypot", 2}, {"cbrt", 1},
     };
     for (const ElementaryRule& rule : list) {
         if (name == rule.name) return &rule;
@@ -81,4 +81,4 @@ const ElementaryRule* find_elementary(const std::string& name) {
     return nullptr;
 }
 
-}  // namespace tilewright::translator
+} // namespace tilewright::translator

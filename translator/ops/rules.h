@@ -10,23 +10,23 @@ namespace tilewright::translator {
 
 /// Which dtypes an operation takes and gives.
 enum class Signature {
-    same,        ///< T, T -> T
-    floats,      ///< T, T -> T, floats only
-    numbers,     ///< T, T -> T, no bool
-    bits,        ///< T, T -> T, integers and bool
-    integers,    ///< T, T -> T, integers only
-    compare,     ///< T, T -> bool (also int64 with uint64)
-    test,        ///< T -> bool
-    float_test,  ///< T -> bool, floats only
-    choose,      ///< bool, T, T -> T
-    convert      ///< T -> U
+    same,       ///< T, T -> T
+    floats,     ///< T, T -> T, floats only
+    numbers,    ///< T, T -> T, no bool
+    bits,       ///< T, T -> T, integers and bool
+    integers,   ///< T, T -> T, integers only
+    compare,    ///< T, T -> bool (also int64 with uint64)
+    test,       ///< T -> bool
+    float_test, ///< T -> bool, floats only
+    choose,     ///< bool, T, T -> T
+    convert     ///< T -> U
 };
 
 /// What a rule may need beside its operands.
 struct RuleContext {
-    const DType* from = nullptr;  ///< the last operand's dtype
-    const DType* to = nullptr;    ///< the result's dtype
-    bool fast = false;            ///< contract "fast"
+    const DType* from = nullptr; ///< the last operand's dtype
+    const DType* to = nullptr;   ///< the result's dtype
+    bool fast = false;           ///< contract "fast"
 };
 
 using Exprs = std::vector<Halide::Expr>;
@@ -35,7 +35,7 @@ struct Rule {
     const char* name;
     int arity;
     Signature signature;
-    int operations;  ///< arithmetic operations, for the search's idea of cost
+    int operations; ///< arithmetic operations, for the search's idea of cost
     Halide::Expr (*build)(const Exprs& operands, const RuleContext& context);
 };
 
@@ -120,5 +120,5 @@ Halide::Expr cast(const Exprs&, const RuleContext&);
 /// astype: `x` of dtype `from` as `to`.
 Halide::Expr convert(Halide::Expr x, const DType& from, const DType& to);
 
-}  // namespace ops
-}  // namespace tilewright::translator
+} // namespace ops
+} // namespace tilewright::translator

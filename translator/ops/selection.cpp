@@ -33,4 +33,4 @@ Expr where(const Exprs& x, const RuleContext&) {
     return Halide::select(x[0], x[1], x[2]);
 }
 
-}  // namespace tilewright::translator::ops
+} // namespace tilewright::translator::ops
