@@ -115,6 +115,36 @@ def test_json(tuned):
     assert "candidates" not in err
 
 
+def test_more_signatures_and_a_wheel(place):
+    place.run("kmeans.py", "--budget", "2s", "--also", "float32,float32", "--wheel")
+    text = place.python("""
+        import numpy as np
+        from kmeans_tuned import get_labels
+        X = np.random.default_rng(1).standard_normal((10_001, 2)).astype(np.float32)
+        expected = np.argmin(np.linalg.norm(X - X[:3][:, None], axis=2), axis=0)
+        assert np.array_equal(get_labels(X, X[:3]), expected)
+        try:
+            get_labels(X.astype(np.int64), X)
+        except TypeError as error:
+            print(error)
+    """)
+    assert "X is int64[10001, 2]" in text
+    assert list(place.folder.glob("kmeans_tuned-*.whl"))
+    _, err = place.run("kmeans.py", "--budget", "1s", "--also", "float32", code=2)
+    assert "--also float32: 1 dtypes, but get_labels takes 2 arrays." in err
+
+
+def test_a_module_is_tuned_as_python_m_runs_it(place):
+    (place.folder / "pkg").mkdir()
+    (place.folder / "pkg" / "__init__.py").write_text("")
+    (place.folder / "pkg" / "work.py").write_text(
+        "import sys\nimport numpy as np\ndef scaled(x):\n    return np.sqrt(x) * 2 + 1\nscaled(np.arange(float(sys.argv[1])))\n"
+    )
+    out, _ = place.run("-m", "pkg.work", "--budget", "2s", "--", "500000")
+    assert out.startswith("scaled: NumPy ")
+    assert (place.folder / "work_tuned" / "__init__.py").exists()
+
+
 def test_run_patches_the_tuned_function_in(tuned):
     out, err = tuned.run("run", "kmeans.py")
     assert out.startswith("labels: [")

@@ -318,9 +318,9 @@ def test_strict_raises_instead():
 def test_errstate_raise_runs_in_numpy():
     @tilewright.jit
     def divide(x, y):
-        return x / y
+        return (np.sqrt(x * x + x) - np.sqrt(x + x)) + x / y  # several passes: compiled code wins on any machine
 
-    x, y = np.ones(100_000), np.zeros(100_000)
+    x, y = np.ones(1_000_000), np.zeros(1_000_000)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         same(divide(x, y + 1), x)
@@ -328,7 +328,7 @@ def test_errstate_raise_runs_in_numpy():
         divide(x, y)
     misses = divide.misses
     with np.errstate(all="ignore"):
-        same(divide(x, y), np.full(100_000, np.inf))
+        same(divide(x, y), np.full(1_000_000, np.inf))
     assert divide.misses == misses
 
 

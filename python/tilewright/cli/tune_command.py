@@ -139,6 +139,7 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
             progress.warn(refusal)
         for one in prepared:
             _check_files(one, options)
+        also_specialize(prepared[0], options.also)
         budget_s = options.tune.budget_s / len(prepared)
         interrupted = False
         for one in prepared:
@@ -154,7 +155,6 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
         measured = [(one, result) for one, result in results if result.complete]
         written = None
         if measured:
-            also_specialize(measured[0][0], options.also)
             progress.say(f"writing {options.out}")
             written = _export(measured, options)
     _report(results, written, options, as_json)
