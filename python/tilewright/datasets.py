@@ -85,7 +85,7 @@ def is_fit(traced: Any, function: Callable[..., Any], call: Call) -> tuple[np.nd
 
 
 def write_data_set(
-    folder: Path, index: int, program: Program, call: Call, bound: Bound, expected: tuple[np.ndarray[Any, Any], ...]
+    folder: Path, index: int, program: Program, *, call: Call, bound: Bound, expected: tuple[np.ndarray[Any, Any], ...]
 ) -> dict[str, Any]:
     """The entry of the job's `datasets`; arrays keep their strides."""
     arguments: list[dict[str, Any]] = []

@@ -146,7 +146,7 @@ class JitFunction(_face.Dispatcher):
             contract=self._contract,
             isa=self._isa,
         )
-        result = tune_call(specialization, self.__wrapped__, args, kwargs, options, observer)
+        result = tune_call(specialization, self.__wrapped__, args, kwargs, options, observer=observer)
         if result.schedule:
             specialization.set_schedule(result.schedule, bound, label="tuned")
             specialization.evidence = result.evidence()

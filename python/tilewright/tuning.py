@@ -124,6 +124,7 @@ def tune_call(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     options: TuneOptions,
+    *,
     observer: Callable[[dict[str, Any]], None] | None = None,
     numpy_ns: float | None = None,
 ) -> TuneResult:
@@ -138,7 +139,7 @@ def tune_call(
     needed = sum(a.nbytes for a in bound.arrays.values()) + sum(e.nbytes for e in expected)
     with datasets.data_folder(needed) as folder:
         notify({"event": "phase", "phase": "writing the data for the search"})
-        sets = [datasets.write_data_set(folder, 0, program, recorded, bound, expected)]
+        sets = [datasets.write_data_set(folder, 0, program, call=recorded, bound=bound, expected=expected)]
         tolerance = _Tolerance(program, expected)
         for derived in datasets.derived_calls(traced, program, recorded, options.seed):
             answers = datasets.is_fit(traced, function, derived)
@@ -146,7 +147,9 @@ def tune_call(
                 logs.logger.info("%s: %s data left out: NumPy or a guard refuses them", program.function, derived.kind)
                 continue
             derived_bound = bind(traced, program, derived.args, derived.kwargs)
-            sets.append(datasets.write_data_set(folder, len(sets), program, derived, derived_bound, answers))
+            sets.append(
+                datasets.write_data_set(folder, len(sets), program, call=derived, bound=derived_bound, expected=answers)
+            )
             tolerance.widen(function, derived, answers)
         job = {
             "program": program.text,

@@ -25,6 +25,7 @@ _PARTS = ("all", "stages", "space", "schedule", "program", "code")
 
 @app.command()
 def show(
+    *,
     scripts: Annotated[list[Path] | None, typer.Argument(help="A script.", show_default=False)] = None,
     module: Annotated[str | None, typer.Option("-m", help="Run a module, as `python -m` does.")] = None,
     function: Annotated[str | None, typer.Option(help="Show this function.")] = None,

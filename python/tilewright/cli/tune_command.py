@@ -34,6 +34,7 @@ _EPILOG = (
 @app.command(epilog=_EPILOG)
 def tune(
     context: typer.Context,
+    *,
     scripts: Annotated[
         list[Path] | None, typer.Argument(help="Scripts, or folders of scripts.", show_default=False)
     ] = None,
@@ -113,6 +114,7 @@ class _Options:
 
     def __init__(
         self,
+        *,
         tune: TuneOptions,
         request: Request,
         export: ExportOptions,
@@ -188,7 +190,7 @@ def _tune_one(one: Prepared, options: _Options, progress: Progress) -> TuneResul
         one.call.args,
         one.call.kwargs,
         options.tune,
-        progress,
+        observer=progress,
         numpy_ns=one.call.best_ns,
     )
 

@@ -170,7 +170,7 @@ def _write(
     _write_licenses(folder)
     if len(plans) == 1 and not groups[0].saved:
         write_static_library(folder, name, plans[0], objects)
-    _write_evidence(folder, function, specializations, options, levels, sorted(needs))
+    _write_evidence(folder, function, specializations, options, levels=levels, needs=sorted(needs))
 
 
 def _schedule_files(stem: str, versions: list[Version]) -> dict[str, str]:
@@ -363,6 +363,7 @@ def _write_evidence(
     function: JitFunction,
     specializations: list[Specialization],
     options: ExportOptions,
+    *,
     levels: list[str],
     needs: list[str],
 ) -> None:
