@@ -55,11 +55,34 @@ void protect(Definition definition, const std::string& name) {
         protect(specialization.definition, name);
 }
 
+/// Removes the selects again. Loop-invariant code motion has put `never` into lets far outside by now, some of them on
+/// the other side of a parallel loop, where LLVM could not follow it: so lets are followed here.
 class NeverIsFalse : public IRMutator {
     using IRMutator::visit;
+    std::set<std::string> never_;
+
     Expr visit(const Call* op) override {
         return op->name == kNever && op->call_type == Call::PureIntrinsic ? make_zero(op->type) : IRMutator::visit(op);
     }
+    Expr visit(const Variable* op) override { return never_.count(op->name) ? make_zero(op->type) : Expr(op); }
+    Expr visit(const Select* op) override {
+        Expr condition = mutate(op->condition);
+        if (is_const_zero(condition)) return mutate(op->false_value);
+        return Select::make(std::move(condition), mutate(op->true_value), mutate(op->false_value));
+    }
+    template <class LetOrLetStmt, class Body> Body follow(const LetOrLetStmt* op) {
+        Expr value = mutate(op->value);
+        if (!op->value.type().is_bool() || !is_const_zero(value)) {
+            return LetOrLetStmt::make(op->name, std::move(value), mutate(op->body));
+        }
+        // Names are unique along a path here; a let of the same name further in would have the same value.
+        never_.insert(op->name);
+        Body body = mutate(op->body);
+        never_.erase(op->name);
+        return body;
+    }
+    Expr visit(const Let* op) override { return follow<Let, Expr>(op); }
+    Stmt visit(const LetStmt* op) override { return follow<LetStmt, Stmt>(op); }
 };
 
 } // namespace

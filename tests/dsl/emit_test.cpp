@@ -45,6 +45,14 @@ TEST(Emit, ImportsNothingButLoopsAndMemory) {
         EXPECT_TRUE(allowed.count(symbol)) << symbol;
 }
 
+TEST(Emit, ProtectedTupleUpdatesLeaveNoTrace) {
+    EmitOptions options;
+    options.assembly = true;
+    const Emitted emitted = build(kmeans(), kKmeans, options);
+    EXPECT_EQ(emitted.kernels[0].lowered.find("tw_never"), std::string::npos);
+    EXPECT_EQ(emitted.kernels[0].lowered.find("= (uint1)0"), std::string::npos);
+}
+
 TEST(Emit, EveryLevelUsesItsOwnRegistersAndNoFusedMultiplyAdd) {
     for (const std::string& isa : isa_levels()) {
         EmitOptions options;
