@@ -28,7 +28,7 @@ inline std::string halide_message(const Halide::Error& error) {
     }
     while (!line.empty() && (line.back() == ' ' || line.back() == '.'))
         line.pop_back();
-    return line;
+    return line.empty() ? "Halide failed without saying why" : line;
 }
 
 /// Runs `body`; what Halide throws is thrown again as ErrorType with `where` in front ("labels.vectorize(i, 16)").
