@@ -282,7 +282,9 @@ std::optional<std::int64_t> SizeTree::evaluate(const std::map<std::string, std::
     if (node.kind == Kind::integer) return node.value;
     if (node.kind == Kind::symbol) {
         auto found = symbols.find(node.name);
-        if (found == symbols.end() || found->second < 0) return std::nullopt;
+        if (found == symbols.end()) return std::nullopt;
+        // An extent below 0 is how callers write "unknown"; an integer scalar may be negative.
+        if (found->second < 0 && node.name.find('.') != std::string::npos) return std::nullopt;
         return found->second;
     }
     std::optional<std::int64_t> a = node.operands[0].evaluate(symbols);

@@ -153,11 +153,11 @@ def test_binary_operations(evaluator: Evaluator, dtype: str) -> None:
 @pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS])
 def test_division_by_constants(evaluator: Evaluator, dtype: str) -> None:
     constants = ["1", "2", "3", "7"] + (["-1", "-2", "-3"] if dtype not in UNSIGNED else [])
-    constants += ["0.5", "inf", "-0.0"] if dtype in FLOATS else ["0"]
+    constants += ["0.5", "inf", "0.0", "-0.0"] if dtype in FLOATS else ["0"]
     body, results = "", []
     for k, value in enumerate(constants):
         body += f"%{k}: {dtype}[] = const() {{value={value}}}\n"
-        for name in ("floor_divide", "remainder"):
+        for name in ("floor_divide", "remainder", *(["divide"] if dtype in FLOATS else [])):
             results.append(f"{name}_{k}")
             body += f"{results[-1]}: {dtype}[x.0] = {name}(x, %{k})\n"
     text = f"tilewright-program 1\nfunction f\narg x: {dtype}[x.0]\n{body}return ({', '.join(results)})\n"

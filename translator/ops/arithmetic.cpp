@@ -72,8 +72,15 @@ Expr multiply(const Exprs& x, const RuleContext&) {
     return wrapping_multiply(x[0], x[1]);
 }
 
+Expr quotient(const Expr& a, const Expr& b) {
+    // Halide refuses a constant 0.0 as a divisor; hidden in its bits it is an infinity or NaN as for everyone.
+    if (Halide::Internal::is_const_zero(b))
+        return a / Halide::reinterpret(b.type(), Halide::Internal::make_zero(bits_type(b.type())));
+    return a / b;
+}
+
 Expr divide(const Exprs& x, const RuleContext&) {
-    return x[0] / x[1];
+    return quotient(x[0], x[1]);
 }
 
 Expr negative(const Exprs& x, const RuleContext&) {
@@ -110,7 +117,7 @@ Expr square(const Exprs& x, const RuleContext&) {
 
 Expr reciprocal(const Exprs& x, const RuleContext& context) {
     Type type = x[0].type();
-    if (type.is_float()) return Halide::Internal::make_one(type) / x[0];
+    if (type.is_float()) return quotient(Halide::Internal::make_one(type), x[0]);
     // NumPy divides in float64 and truncates: only 0, 1 and -1 give anything else than 0.
     static const DType& float64 = *find_dtype("float64");
     Expr infinity = float_constant(Halide::Float(64), std::numeric_limits<double>::infinity());

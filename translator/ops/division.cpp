@@ -48,15 +48,15 @@ QuotientRemainder divide_float(const Expr& a, const Expr& b) {
     Expr one = Halide::Internal::make_one(type);
     const char* name = type.bits() == 32 ? "fmodf" : "fmod";
     Expr mod = Halide::Internal::Call::make(type, name, {a, b}, Halide::Internal::Call::PureExtern);
-    Expr ratio = (a - mod) / b;
+    Expr ratio = quotient(a - mod, b);
     Expr adjust = mod != zero && ((b < zero) != (mod < zero));
     // A remainder of zero has the sign of the divisor.
     Expr remainder = Halide::select(mod != zero, Halide::select(adjust, mod + b, mod), copysign({zero, b}, {}));
     Expr adjusted = Halide::select(adjust, ratio - one, ratio);
     Expr down = Halide::floor(adjusted);
     Expr rounded = Halide::select(adjusted - down > float_constant(type, 0.5), down + one, down);
-    Expr quotient = Halide::select(adjusted != zero, rounded, copysign({zero, a / b}, {}));
-    return {Halide::select(b == zero, a / b, quotient), Halide::select(b == zero, mod, remainder)};
+    Expr floored = Halide::select(adjusted != zero, rounded, copysign({zero, quotient(a, b)}, {}));
+    return {Halide::select(b == zero, quotient(a, b), floored), Halide::select(b == zero, mod, remainder)};
 }
 
 QuotientRemainder divide_any(const Expr& a, const Expr& b) {
