@@ -137,7 +137,8 @@ dsl::Algorithm build(const Program& program, const TranslateOptions& options) {
     impl->sizes = shared.sizes;
     impl->inputs = shared.arrays;
     // The long axis of an argument goes by its own name: its extent is none of the argument's.
-    for (const auto& [name, image] : shared.flat) impl->inputs.emplace(image.name(), image);
+    for (const auto& [name, image] : shared.flat)
+        impl->inputs.emplace(image.name(), image);
     impl->plan_header = plan_header(program, analysis);
     impl->plan_body = plan_body(program, analysis, impl->kernels);
     return dsl::Algorithm(std::move(impl), std::move(info));
