@@ -89,7 +89,7 @@ def tune(rules: Case, modules: Path, budget: str, database: Path) -> None:
     if "dtype" in rules.data:
         command += ["--", rules.data["dtype"]]
     print(f"  tuning {rules.name} ({budget})", flush=True)
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 3):
         print(f"  autotune ended with {done.returncode}: {done.stderr[-2000:]}", flush=True)
     else:
@@ -166,11 +166,7 @@ def judge(result: dict[str, Any], by_name: dict[str, dict[str, Any]]) -> None:
 
 def machine() -> dict[str, Any]:
     model = next(
-        (
-            l.split(":")[1].strip()
-            for l in Path("/proc/cpuinfo").read_text().splitlines()
-            if l.startswith("model name")
-        ),
+        (l.split(":")[1].strip() for l in Path("/proc/cpuinfo").read_text().splitlines() if l.startswith("model name")),
         "?",
     )
     return {
@@ -182,9 +178,7 @@ def machine() -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", help=f"of: {', '.join(c.name for c in CASES)} (all)")
     parser.add_argument("--peers", default="numpy,numba,torch,jax,numexpr,openmp,tilewright")
     parser.add_argument("--turns", type=int, default=15)

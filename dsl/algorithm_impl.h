@@ -14,17 +14,17 @@ namespace tilewright::dsl {
 /// Halide renames Funcs that repeat a name, so schedules never go by Func::name().
 struct StageImpl {
     Halide::Func func;
-    std::map<std::string, Halide::Var> pure_loops;                  ///< "i" -> Var
-    std::vector<std::map<std::string, Halide::RVar>> update_loops;  ///< per update: "r" -> RVar
+    std::map<std::string, Halide::Var> pure_loops;                 ///< "i" -> Var
+    std::vector<std::map<std::string, Halide::RVar>> update_loops; ///< per update: "r" -> RVar
 };
 
 /// One compiled pipeline of the plan.
 struct KernelImpl {
-    std::string name;                         ///< C symbol, such as get_labels_k0
+    std::string name; ///< C symbol, such as get_labels_k0
     std::vector<Halide::Func> outputs;
-    std::vector<std::string> output_names;    ///< plan buffers they are written to
-    std::vector<Halide::Argument> arguments;  ///< sizes and scalars, then inputs, in call order
-    std::vector<std::string> argument_names;  ///< plan names: "X.0", "a", "X", "t0"
+    std::vector<std::string> output_names;   ///< plan buffers they are written to
+    std::vector<Halide::Argument> arguments; ///< sizes and scalars, then inputs, in call order
+    std::vector<std::string> argument_names; ///< plan names: "X.0", "a", "X", "t0"
 };
 
 struct AlgorithmImpl {
@@ -40,4 +40,4 @@ struct AlgorithmImpl {
     std::string plan_body;
 };
 
-}  // namespace tilewright::dsl
+} // namespace tilewright::dsl

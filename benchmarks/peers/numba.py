@@ -147,7 +147,5 @@ def _kernels() -> dict[str, Any]:
 def prepare(case: Any, arguments: tuple[Any, ...]) -> Callable[[], Any]:
     kernels = _kernels()
     kernel = kernels.get(case.name) or kernels[case.script]
-    arguments = tuple(
-        arguments[0].dtype.type(value) if isinstance(value, float) else value for value in arguments
-    )
+    arguments = tuple(arguments[0].dtype.type(value) if isinstance(value, float) else value for value in arguments)
     return lambda: kernel(*arguments)

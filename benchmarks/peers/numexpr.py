@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-
 EXPRESSIONS: dict[str, tuple[tuple[str, ...], str, Callable[[Any, Any], Any]]] = {
     "trig": (("x", "y", "a"), "exp(a * sin(x) + cos(y))", lambda value, _: value),
     "squared_difference": (("a", "b"), "(a - b) ** 2", lambda value, _: value),
@@ -23,6 +22,7 @@ def version() -> str:
 
 def prepare(case: Any, arguments: tuple[Any, ...]) -> Callable[[], Any]:
     import numexpr as ne
+
     names = EXPRESSIONS.get(case.script)
     if names is None:
         raise NotImplementedError(f"{case.script} is no single expression")

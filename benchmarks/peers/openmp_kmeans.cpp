@@ -1,11 +1,13 @@
-// benchmarks/peers/openmp_kmeans.cpp: the nearest of K means for each 2-D point, as a person who knows OpenMP and AVX-512 writes it.
+// benchmarks/peers/openmp_kmeans.cpp: the nearest of K means for each 2-D point, as a person who knows OpenMP and
+// AVX-512 writes it.
 #include <immintrin.h>
 
 #include <cmath>
 #include <cstdint>
 
 // Points are n x 2 float64, means count x 2; labels get the index of the nearest mean, the first of equals.
-extern "C" void kmeans2d(const double* points, std::int64_t n, const double* means, std::int64_t count, std::int64_t* labels) {
+extern "C" void kmeans2d(const double* points, std::int64_t n, const double* means, std::int64_t count,
+                         std::int64_t* labels) {
     const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
     const __m512i odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
     const std::int64_t blocks = n / 8;

@@ -21,18 +21,32 @@ class Error : public std::runtime_error {
 };
 
 /// A NumPy call or a construct that cannot be traced.
-struct TraceError : Error { using Error::Error; };
+struct TraceError : Error {
+    using Error::Error;
+};
 /// A program that has no translation: no rule for an operation, or shapes and dtypes that disagree.
-struct TranslateError : Error { using Error::Error; };
+struct TranslateError : Error {
+    using Error::Error;
+};
 /// A schedule that does not parse, names what does not exist, or breaks a rule.
-struct ScheduleError : Error { using Error::Error; };
+struct ScheduleError : Error {
+    using Error::Error;
+};
 /// A store that is locked, from a newer version, or damaged.
-struct StoreError : Error { using Error::Error; };
+struct StoreError : Error {
+    using Error::Error;
+};
 /// A target that is not here or was lost.
-struct DeviceError : Error { using Error::Error; };
+struct DeviceError : Error {
+    using Error::Error;
+};
 /// A module that cannot be written.
-struct ExportError : Error { using Error::Error; };
+struct ExportError : Error {
+    using Error::Error;
+};
 /// A defect of tilewright itself.
-struct InternalError : Error { using Error::Error; };
+struct InternalError : Error {
+    using Error::Error;
+};
 
-}  // namespace tilewright
+} // namespace tilewright

@@ -39,9 +39,9 @@ def problems_of(path: Path) -> list[str]:
     found = []
     for match in INCLUDE.finditer(path.read_text(encoding="utf-8")):
         header = match.group(2)
-        if header.startswith(("dsl/", "translator/", "autotune/", "python/")):
-            if not any(header.startswith(allowed + "/") for allowed in MAY_INCLUDE[room]):
-                found.append(f"{name} includes {header}: {room} may include only {', '.join(MAY_INCLUDE[room])}.")
+        ours = header.startswith(("dsl/", "translator/", "autotune/", "python/"))
+        if ours and not any(header.startswith(allowed + "/") for allowed in MAY_INCLUDE[room]):
+            found.append(f"{name} includes {header}: {room} may include only {', '.join(MAY_INCLUDE[room])}.")
         for reserved, places in RESERVED.items():
             if header.startswith(reserved) and not name.startswith(places):
                 found.append(f"{name} includes {header}: that is for {', '.join(places)}.")

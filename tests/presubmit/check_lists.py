@@ -58,7 +58,11 @@ def operations_that_disagree() -> list[str]:
         cell = row.split("|")[1] if row.startswith("|") else ""
         documented |= set(re.findall(r"[a-z][a-z0-9_]*", cell))
     rules = "".join(p.read_text() for p in tracked("translator", ".cpp"))
-    return [f"program_text.md lists {op}, but translator/ has no rule that names it." for op in sorted(documented) if f'"{op}"' not in rules]
+    return [
+        f"program_text.md lists {op}, but translator/ has no rule that names it."
+        for op in sorted(documented)
+        if f'"{op}"' not in rules
+    ]
 
 
 def cases_and_peers() -> list[str]:
@@ -75,7 +79,9 @@ def cases_and_peers() -> list[str]:
 
 
 def main() -> int:
-    problems = unlisted_sources() + unsorted_sources() + missing_readmes() + operations_that_disagree() + cases_and_peers()
+    problems = (
+        unlisted_sources() + unsorted_sources() + missing_readmes() + operations_that_disagree() + cases_and_peers()
+    )
     for problem in problems:
         print(problem)
     return bool(problems)
