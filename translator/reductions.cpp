@@ -276,7 +276,7 @@ void ReductionBuilder::rows(const Source& source, const Monoid& op, const Ends& 
     Expr position = b * kRowsPerBlock + domain[0];
     Expr extent = shared_.size(source.extent);
     Expr value = op.step(stage.current(), source.at(kept, inside(position, extent)));
-    stage.update(domain, loops, {value}, {position < extent}, evaluator_.operations() + 1);
+    stage.update(domain, loops, {value}, {Halide::likely(position < extent)}, evaluator_.operations() + 1);
     Halide::Func partial = stage.func();
     table_.finish(std::move(stage));
     Source sums;

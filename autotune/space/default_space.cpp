@@ -54,9 +54,11 @@ class SpaceBuilder {
             plans_[stage.name] = plan;
             return emit_attached(stage, plan, /*alternatives=*/{});
         }
+        // Blocks of rows are what a reduction over a non-contiguous axis can share out.
+        if (stage.part == "rows" && extent_of(stage.pure.loops.front(), 1) > 1) return place_root(stage, true);
         if (stage.part == "lanes" && !graph_.uses(stage.name).empty()) {
             const dsl::StageInfo* tree = graph_.uses(stage.name).front().reader;
-            if (tree->pure.loops.empty()) return place_root(stage, true);
+            if (tree->pure.loops.empty()) return place_last_lanes(stage);
             plan.placement = Placement::attached;
             plan.root = plans_.at(tree->name).root;
             plan.attach_stage = tree->name;
@@ -75,6 +77,26 @@ class SpaceBuilder {
         emit_attached(stage, plan,
                       stage.inlinable ? std::vector<std::string>{stage.name + ".inline()"}
                                       : std::vector<std::string>{});
+    }
+
+    /// The last level of a blocked reduction: a handful of values, so it is one vector and no threads.
+    void place_last_lanes(const dsl::StageInfo& stage) {
+        StagePlan plan;
+        plan.root = &stage;
+        plans_[stage.name] = plan;
+        RootLoops loops;
+        for (const dsl::LoopInfo& loop : stage.pure.loops)
+            loops.axes.push_back(loop.name);
+        loops.attach_at.assign(loops.axes.size() + 1, "");
+        roots_[stage.name] = loops;
+        const dsl::LoopInfo& lane = stage.pure.loops.back();
+        const std::string factor = std::to_string(extent_of(lane, 16));
+        lines_.push_back(stage.name + ".compute_root().vectorize(" + lane.name + ", " + factor + ")");
+        std::vector<std::string> body;
+        for (std::size_t update = 0; update < stage.updates.size(); ++update)
+            emit_attached_update(stage, update, lane.name, factor, &body);
+        for (const std::string& line : body)
+            lines_.push_back(line);
     }
 
     bool inline_by_default(const dsl::StageInfo& stage) const {

@@ -12,6 +12,8 @@ namespace {
 constexpr double kParallelOps = 60'000;
 // What one parallel task should at least do, so that handing it out costs nothing.
 constexpr double kTaskOps = 100'000;
+// Operations per element from which one vector at a time waits for itself.
+constexpr double kLongChainOps = 20;
 
 std::int64_t power_of_two_below(double value) {
     return value < 1 ? 1 : std::int64_t{1} << static_cast<int>(std::floor(std::log2(value)));
@@ -71,7 +73,8 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
     const std::int64_t inner_extent = extent_of(loops.back(), 1 << 20);
     // The tree over lanes reads lanes one by one: its own axis has nothing to gain from vectors.
     const bool vectorize = root.part != "block" && inner_extent > 1;
-    const int lanes = default_lanes(root, graph, machine);
+    // Elementary functions are long chains of dependent steps: two vectors at a time keep the units busy.
+    const int lanes = default_lanes(root, graph, machine) * (element_ops >= kLongChainOps ? 2 : 1);
     std::string line = name;
 
     for (const dsl::LoopInfo& loop : loops)
