@@ -67,6 +67,30 @@ def _plot(result: dict[str, Any], folder: Path) -> str:
     return name
 
 
+def write_overview(document: dict[str, Any], path: Path) -> None:
+    """One picture of a run: how many times faster than the best peer, with each case's bar. Raises ImportError without matplotlib."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    shown = [r for r in document["results"] if "ratio" in r and not r["per_point_of"]]
+    labels = [f"{r['title']}  (next: {r['best_peer']})" for r in shown]
+    figure, axes = plt.subplots(figsize=(10, 0.6 + 0.36 * len(shown)))
+    axes.barh(labels, [r["ratio"] for r in shown], color="#0a7d33", height=0.62)
+    axes.axvline(1, color="#333", linewidth=0.8)
+    for row, result in enumerate(shown):
+        axes.plot([result["must"]] * 2, [row - 0.4, row + 0.4], color="#b00020", linewidth=1.5)
+        axes.annotate(f"{result['ratio']:.2f}x", (result["ratio"], row), xytext=(4, -4), textcoords="offset points")
+    axes.set_xlabel(f"time of the best peer / time of tilewright; red: the bar ({document['machine']['cores']} cores)")
+    axes.invert_yaxis()
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
 def write_report(document: dict[str, Any], folder: Path) -> None:
     """index.html beside results.json; plots where matplotlib is installed. Raises ImportError without jinja2."""
     import jinja2

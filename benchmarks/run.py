@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from case_list import CASES, CASES_FOLDER, Case, case
-from report import write_report
+from report import write_overview, write_report
 
 HERE = Path(__file__).parent
 
@@ -185,6 +185,7 @@ def main() -> None:
     parser.add_argument("--budget", default="60s", help="search time for each module")
     parser.add_argument("--out", type=Path, default=HERE / "results")
     parser.add_argument("--retune", action="store_true", help="search again although a module is there")
+    parser.add_argument("--overview", type=Path, help="also draw all ratios into this picture (README.md shows one)")
     options = parser.parse_args()
     chosen = [case(name) for name in options.cases] or CASES
     options.out.mkdir(parents=True, exist_ok=True)
@@ -220,6 +221,8 @@ def main() -> None:
         }
         (options.out / "results.json").write_text(json.dumps(document, indent=1))
     write_report(document, options.out)
+    if options.overview:
+        write_overview(document, options.overview)
     print(f"page: {options.out / 'index.html'}")
 
 
