@@ -22,6 +22,9 @@ from case_list import CASES, CASES_FOLDER, Case, case
 from report import write_overview, write_report
 
 HERE = Path(__file__).parent
+# A peer that takes this long is far behind: a few turns say so.
+SLOW_NS = 1e9
+SLOW_TURNS = 3
 
 
 class Child:
@@ -114,6 +117,8 @@ def measure(rules: Case, peers: list[str], turns: int, environment: dict[str, st
             child.times_ns.clear()
         for _ in range(turns):
             for child in running:
+                if len(child.times_ns) >= SLOW_TURNS and np.median(child.times_ns) > SLOW_NS:
+                    continue
                 child.turn(rules.calls_per_turn)
                 time.sleep(0.005)  # spinning worker threads of one peer must not eat the next one's turn
         for child in children:

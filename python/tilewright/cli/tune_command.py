@@ -221,13 +221,14 @@ def _report(results: list[tuple[Prepared, TuneResult]], written: Path | None, op
         }
         print(json.dumps(document, default=str))
         return
+    if written is not None:
+        print(f"wrote {written}: from {written.name} import {results[0][0].function.__name__}")
     for one, result in results:
         fixed = result.raw.get("fixed")
         if fixed:
             print(_fixed_line(one, fixed))
+        # Last of all: the one line that says it all.
         print(result.closing_line())
-    if written is not None:
-        print(f"wrote {written}: from {written.name} import {results[0][0].function.__name__}")
 
 
 def _fixed_line(one: Prepared, fixed: dict[str, Any]) -> str:
