@@ -198,6 +198,7 @@ Job read_job(const std::string& text) {
     job.starts = get_or(object, "starts", "job", job.starts);
     job.fixed_schedule = optional_text(object, "fixed_schedule");
     job.worker = get_or(object, "worker", "job", job.worker);
+    job.blas = get_or(object, "blas", "job", job.blas);
     if (const auto sets = object.find("datasets"); sets != object.end() && sets->is_array())
         for (const json& one : *sets)
             job.datasets.push_back(read_data_set(one, "datasets[" + std::to_string(job.datasets.size()) + "]"));
@@ -232,6 +233,7 @@ std::string print_job(const Job& job) {
                    {"starts", job.starts},
                    {"fixed_schedule", job.fixed_schedule ? json(*job.fixed_schedule) : json()},
                    {"worker", job.worker},
+                   {"blas", job.blas},
                    {"tolerance",
                     {{"rtol", job.tolerance.rtol},
                      {"atol", job.tolerance.atol},

@@ -68,6 +68,7 @@ struct Job {
     std::vector<std::string> starts;
     std::optional<std::string> fixed_schedule;
     std::string worker; ///< path of tilewright-worker
+    std::string blas;   ///< path of the BLAS that NumPy has loaded, for library stages in the worker; "" for none
     std::vector<JobDataSet> datasets;
     JobTolerance tolerance;
     double build_limit_s = 30;

@@ -17,6 +17,7 @@ namespace {
 constexpr int kCheapOps = 3;
 // Reduced axes up to this long are worth a copy of the loop with the length known.
 constexpr std::int64_t kUnrollExtent = 8;
+constexpr int kLongChainOps = 20;
 
 class SpaceBuilder {
   public:
@@ -259,7 +260,8 @@ class SpaceBuilder {
         auto [loop, factor] = vector_loop_of(stage, plan);
         std::string use_factor = factor;
         if (!factor.empty() && factor == "?" + stage.name + "_vec") {
-            const int lanes = default_lanes(stage, graph_, machine_);
+            // As in root_rule: long chains of dependent steps want two vectors at a time.
+            const int lanes = default_lanes(stage, graph_, machine_) * (stage.operations >= kLongChainOps ? 2 : 1);
             factor = hole(stage.name + "_vec", lanes, {lanes / 2, lanes * 2, lanes * 4}, 2, 1 << 20);
         }
         std::vector<std::string> body;

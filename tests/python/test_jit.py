@@ -587,3 +587,14 @@ def test_explain_says_what_runs():
     ):
         assert part in text
     assert f"line {labels.__code__.co_firstlineno + 2}" in text
+
+
+def test_a_workload_too_small_for_the_roofline_is_tuned():
+    @tilewright.jit
+    def scores(a, b):
+        product = a @ b
+        return np.exp(product - product.max(axis=1, keepdims=True))
+
+    a = np.random.default_rng(0).standard_normal((40, 40)).astype(np.float32)
+    scores.tune(a, a, budget=2)
+    np.testing.assert_allclose(scores(a, a), scores.__wrapped__(a, a), rtol=1e-4)

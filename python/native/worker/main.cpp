@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fstream>
 #include <functional>
@@ -189,6 +190,8 @@ int work(const std::string& job_file, pid_t parent) {
                            job = autotune::read_job(text.str());
                            limit_memory(*job);
                            runtime::set_num_threads(job->threads);
+                           // Library stages use the BLAS of the process: here as in the user's.
+                           if (!job->blas.empty()) dlopen(job->blas.c_str(), RTLD_NOW | RTLD_GLOBAL);
                            worker = std::make_unique<Worker>(*job, map_status());
                        }
                        return worker->answer(request);
