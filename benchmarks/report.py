@@ -84,6 +84,7 @@ def write_overview(document: dict[str, Any], path: Path) -> None:
         axes.annotate(f"{result['ratio']:.2f}x", (result["ratio"], row), xytext=(4, -4), textcoords="offset points")
     axes.set_xlabel(f"time of the best peer / time of tilewright; red: the bar ({document['machine']['cores']} cores)")
     axes.invert_yaxis()
+    axes.margins(x=0.12)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     figure.tight_layout()
