@@ -7,6 +7,7 @@
 
 #include "Halide.h"
 #include "dsl/algorithm.h"
+#include "dsl/traffic.h"
 
 namespace tilewright::dsl {
 
@@ -25,6 +26,7 @@ struct KernelImpl {
     std::vector<std::string> output_names;   ///< plan buffers they are written to
     std::vector<Halide::Argument> arguments; ///< sizes and scalars, then inputs, in call order
     std::vector<std::string> argument_names; ///< plan names: "X.0", "a", "X", "t0"
+    Traffic traffic;                         ///< what the schedule says of it; filled by apply()
 };
 
 struct AlgorithmImpl {

@@ -51,6 +51,9 @@ const std::vector<DirectiveSignature>& directive_signatures() {
         {"bound_extent", "bound_extent(loop, extent)", "le"},
         {"bound_storage", "bound_storage(loop, bound)", "le"},
         {"prefetch", "prefetch(stage, at, from[, offset[, bounds]])", "sll?eb"},
+        // What moves between memory and caches.
+        {"prefetch_lines", "prefetch_lines(loop, bytes_ahead)", "le"},
+        {"store_nontemporal", "store_nontemporal(min_bytes)", "e"},
         {"memoize", "memoize()", ""},
         {"async", "async()", ""},
         {"ring_buffer", "ring_buffer(extent)", "e"},

@@ -17,7 +17,10 @@
 #include "dsl/halide_target.h"
 #include "dsl/isa.h"
 #include "dsl/object_symbols.h"
+#include "dsl/passes/memory_hints.h"
+#include "dsl/passes/nontemporal_stores.h"
 #include "dsl/passes/passes.h"
+#include "dsl/passes/prefetch_lines.h"
 
 namespace tilewright::dsl {
 
@@ -179,6 +182,13 @@ EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, co
     const Target target = halide_target(options.isa, options.contract != "fast");
     Halide::Pipeline pipeline(kernel.outputs);
     add_passes(pipeline);
+    if (!kernel.traffic.prefetches.empty()) {
+        std::set<std::string> inputs;
+        for (const Halide::Argument& argument : kernel.arguments)
+            if (argument.is_input() && argument.is_buffer()) inputs.insert(argument.name);
+        add_prefetch_lines_pass(pipeline, kernel.traffic.prefetches, std::move(inputs));
+    }
+    if (!kernel.traffic.nontemporal.empty()) add_nontemporal_stores_pass(pipeline, kernel.traffic.nontemporal);
     verify_claims(pipeline, kernel, schedule, target);
     Halide::Module module =
         pipeline.compile_to_module(kernel.arguments, kernel.name, target, Halide::LinkageType::ExternalPlusArgv);
@@ -206,6 +216,7 @@ EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, co
     EmittedKernel result;
     result.name = kernel.name;
     result.object = object.content();
+    if (!kernel.traffic.nontemporal.empty() || !kernel.traffic.prefetches.empty()) apply_memory_hints(result.object);
     if (options.assembly) {
         result.assembly = assembly.content();
         result.lowered = lowered.content();

@@ -168,8 +168,13 @@ Expr ReductionBuilder::operand_at(const Exprs& index) {
 }
 
 ReductionBuilder::Source ReductionBuilder::operand_source(const std::vector<int>& axes, bool collapsed) {
+    return value_source(plan_.operation->operands[0], axes, collapsed);
+}
+
+ReductionBuilder::Source ReductionBuilder::value_source(const std::string& value, const std::vector<int>& axes,
+                                                        bool collapsed) {
     const Operation& operation = *plan_.operation;
-    const Type& type = shared_.analysis.value(operation.operands[0]).type;
+    const Type& type = shared_.analysis.value(value).type;
     const DType& from = *find_dtype(type.dtype);
     const bool searches = operation.op == "argmin" || operation.op == "argmax";
     const DType& to = searches ? from : *find_dtype(operation.type.dtype);
@@ -184,7 +189,6 @@ ReductionBuilder::Source ReductionBuilder::operand_source(const std::vector<int>
             out.kept.push_back(tree_of(type.shape[k]));
         if (!axes.empty() && static_cast<int>(k) > axes.back()) trailing.push_back(type.shape[k]);
     }
-    const std::string value = operation.operands[0];
     if (!collapsed) {
         const auto axis = static_cast<std::ptrdiff_t>(axes[0]);
         out.at = [this, value, axis, &from, &to](const Exprs& kept, const Expr& position) {

@@ -36,6 +36,8 @@ class ReductionBuilder {
 
     Monoid monoid() const;
     Source operand_source(const std::vector<int>& axes, bool collapsed);
+    /// `value`, which has the operand's shape, in place of the operand.
+    Source value_source(const std::string& value, const std::vector<int>& axes, bool collapsed);
     Halide::Expr operand_at(const Exprs& index);
     void serial(const Source& source, const Monoid& op, const Ends& ends);
     void serial_over_axes(const Monoid& op);
@@ -43,7 +45,7 @@ class ReductionBuilder {
     void lanes(Source source, const Monoid& op, int levels, const Ends& ends);
     void axis_by_axis(const Monoid& op, int levels);
     void search();
-    void search_serial(const Source& source);
+    void search_serial(const Source& source, bool of_roots);
     void search_lanes(const Source& source, bool blocks);
     void search_result(const std::string& best, std::size_t rank);
     void matmul();

@@ -1,7 +1,10 @@
 // translator/searches.cpp: argmin and argmax: first occurrence, NaN first, in any order of evaluation.
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "dsl/base/error.h"
+#include "dsl/passes/rare_path.h"
 #include "translator/reductions.h"
 
 namespace tilewright::translator {
@@ -23,6 +26,35 @@ Expr beats(bool smallest, const Expr& x, const Expr& best) {
     // LLVM makes one unordered comparison of the first three.
     Expr wins = (smallest ? x < best : x > best) || (Halide::is_nan(x) || Halide::is_nan(best));
     return wins && !Halide::is_nan(best);
+}
+
+/// The same for roots of which `x` and `best` are the squares. Roots are ordered as their squares are, except that
+/// neighbours may round to one root: only squares that close need their roots taken.
+///
+/// With e the precision's unit roundoff, x < best (1 - 8e) gives sqrt(x) < sqrt(best) (1 - 4e), further apart than the two
+/// roundings can bring together; where the bound itself is rounded among subnormals, one step is more than that.
+Expr root_beats(bool smallest, const Expr& x, const Expr& best) {
+    const Element type = x.type();
+    const double nearly_one = 1 - std::ldexp(1.0, type.bits() == 64 ? -50 : -21);
+    const Expr bound = float_constant(type, nearly_one);
+    const Expr fast = beats(smallest, x, best);
+    const Expr clearly = smallest ? x < best * bound : best < x * bound;
+    return dsl::rare(fast && !clearly, beats(smallest, Halide::sqrt(x), Halide::sqrt(best)), fast);
+}
+
+/// Whether no element can be below zero; NaN may be among them.
+bool is_nonnegative(const Analysis& analysis, const std::string& value) {
+    const Operation* operation = analysis.value(value).operation;
+    if (!operation || !storage_type(analysis.value(value).type.dtype).is_float()) return false;
+    const auto& operands = operation->operands;
+    const std::string& op = operation->op;
+    auto all_operands = [&] {
+        return std::all_of(operands.begin(), operands.end(),
+                           [&](const std::string& operand) { return is_nonnegative(analysis, operand); });
+    };
+    if (op == "square" || op == "absolute" || op == "exp" || op == "sqrt") return true;
+    if (op == "multiply") return operands[0] == operands[1] || all_operands();
+    return (op == "add" || op == "sum") && all_operands();
 }
 
 template <class F> Expr pairwise(std::vector<Expr> values, F&& combine) {
@@ -81,19 +113,23 @@ void ReductionBuilder::search_result(const std::string& best, std::size_t rank) 
 
 void ReductionBuilder::search() {
     const ReductionShape shape = shared_.analysis.reduction_shape(*plan_.operation);
-    Source source = operand_source(shape.axes, false);
+    const std::string& choice = shared_.analysis.chosen(plan_.name);
+    const std::string& operand = plan_.operation->operands[0];
+    const Operation* from = shared_.analysis.value(operand).operation;
+    const bool of_roots = choice == "serial" && from && from->op == "sqrt" &&
+                          is_nonnegative(shared_.analysis, from->operands[0]);
+    Source source = value_source(of_roots ? from->operands[0] : operand, shape.axes, false);
     // Truth as bytes compares and stores like any number.
     auto inner = source.at;
     source.at = [inner](const Exprs& kept, const Expr& position) {
         Expr x = inner(kept, position);
         return x.type().is_bool() ? Halide::cast<uint8_t>(x) : x;
     };
-    const std::string& choice = shared_.analysis.chosen(plan_.name);
-    if (choice == "serial") return search_serial(source);
+    if (choice == "serial") return search_serial(source, of_roots);
     search_lanes(source, choice != "lanes1");
 }
 
-void ReductionBuilder::search_serial(const Source& source) {
+void ReductionBuilder::search_serial(const Source& source, bool of_roots) {
     const Operation& operation = *plan_.operation;
     const std::string& dtype = shared_.analysis.value(operation.operands[0]).type.dtype;
     const bool smallest = operation.op == "argmin";
@@ -110,7 +146,7 @@ void ReductionBuilder::search_serial(const Source& source) {
     std::vector<Loop> loops{{"r", source.extent, true, true}};
     Halide::RDom domain = stage.reduce(loops);
     Expr x = source.at(kept, domain[0]);
-    Expr take = beats(smallest, x, stage.current(0));
+    Expr take = of_roots ? root_beats(smallest, x, stage.current(0)) : beats(smallest, x, stage.current(0));
     stage.update(domain, loops,
                  {Halide::select(take, x, stage.current(0)),
                   Halide::select(take, Halide::cast(index_type, domain[0]), stage.current(1))},

@@ -18,6 +18,8 @@ constexpr int kCheapOps = 3;
 // Reduced axes up to this long are worth a copy of the loop with the length known.
 constexpr std::int64_t kUnrollExtent = 8;
 constexpr int kLongChainOps = 20;
+// Results from this size on are written past the caches, arguments fetched ahead: twice what the L2 of a big core has.
+constexpr std::int64_t kStreamedBytes = 4 << 20;
 
 class SpaceBuilder {
   public:
@@ -27,6 +29,10 @@ class SpaceBuilder {
     dsl::Schedule build() {
         for (auto stage = info_.stages.rbegin(); stage != info_.stages.rend(); ++stage)
             place(*stage);
+        for (auto stage = info_.stages.rbegin(); stage != info_.stages.rend(); ++stage) {
+            const auto root = roots_.find(stage->name);
+            if (root != roots_.end()) offer_memory_hints(*stage, root->second);
+        }
         std::string text = "tilewright-space 1\nspace " + info_.function + " for " + machine_.isa + "\n";
         for (const auto& [name, option] : info_.variant)
             text += "variant " + name + " = " + option + "\n";
@@ -155,6 +161,47 @@ class SpaceBuilder {
         roots_[stage.name] = loops;
         for (std::size_t update = 0; update < stage.updates.size(); ++update)
             emit_root_update(stage, loops, update);
+    }
+
+    /// Data that no cache holds until its next use: fetched ahead, and written past the caches.
+    void offer_memory_hints(const dsl::StageInfo& stage, const RootLoops& loops) {
+        if (loops.outermost.empty()) return;
+        double elements = 1;
+        for (const dsl::LoopInfo& loop : stage.pure.loops)
+            elements *= static_cast<double>(extent_of(loop, 1024));
+        if (argument_bytes(stage) >= static_cast<double>(kStreamedBytes)) {
+            lines_.push_back("choose { " + stage.name + ".prefetch_lines(" + loops.outermost + ", " +
+                             hole(stage.name + "_ahead", 2048, {512, 1024, 4096}, 64, 1 << 18) + ") | }");
+        }
+        if (!stage.output || loops.vector_axis.empty()) return;
+        if (elements * bytes_of(stage) < static_cast<double>(kStreamedBytes)) return;
+        lines_.push_back("choose { " + stage.name + ".store_nontemporal(" + std::to_string(kStreamedBytes) + ") | }");
+    }
+
+    int bytes_of(const dsl::StageInfo& stage) const {
+        const int lanes = stage.dtypes.empty() ? 0 : machine_.lanes(stage.dtypes.front());
+        return lanes ? machine_.vector_bytes() / lanes : 1;
+    }
+
+    /// About how much of the arguments the stages inside a root read, each place once.
+    double argument_bytes(const dsl::StageInfo& root) const {
+        double total = 0;
+        for (const dsl::StageInfo& stage : info_.stages) {
+            if (plans_.at(stage.name).root != &root) continue;
+            for (const dsl::ReadInfo& read : stage.reads) {
+                if (graph_.find(read.from)) continue;
+                const auto& loops =
+                    read.definition < 0 ? stage.pure.loops : stage.updates[static_cast<std::size_t>(read.definition)].loops;
+                double elements = 1;
+                for (const dsl::LoopInfo& loop : loops) {
+                    const bool moves =
+                        !read.broadcast || std::find(read.axes.begin(), read.axes.end(), loop.name) != read.axes.end();
+                    if (moves) elements *= static_cast<double>(extent_of(loop, 1024));
+                }
+                total += elements * bytes_of(stage);
+            }
+        }
+        return total;
     }
 
     /// Operations for one element of a root with all that feeds it: what decides whether threads pay.

@@ -102,6 +102,7 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
                          vectorize ? lanes : 1, power_of_two_below(elements / machine.cores)) +
                     ").parallel(" + inner + "o)";
             tile_loop = inner + "i";
+            result.outermost = inner + "o";
         }
         if (vectorize) {
             vector_split(tile_loop, inner + "v", inner + "x");
@@ -109,6 +110,7 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         } else {
             result.attach_at[1] = tile_loop;
         }
+        if (result.outermost.empty()) result.outermost = result.attach_at[1];
     } else {
         // Outermost axis that has enough iterations to share out; shorter ones before it are fused with it.
         std::string rows = loops.front().name;
@@ -136,6 +138,7 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
                     ").parallel(" + rows + "o)";
             row_loop = rows + "i";
         }
+        result.outermost = parallel && row_count >= 2 ? rows + "o" : rows;
         for (std::size_t axis = fused; axis < loops.size(); ++axis)
             result.attach_at[axis] = axis == fused ? row_loop : loops[axis - 1].name;
         if (vectorize) {

@@ -20,6 +20,7 @@ std::vector<DirectiveRow> order_rows();
 std::vector<DirectiveRow> placement_rows();
 std::vector<DirectiveRow> stage_rows();
 std::vector<DirectiveRow> storage_rows();
+std::vector<DirectiveRow> traffic_rows();
 std::vector<DirectiveRow> refused_rows();
 
 /// Splits a loop of the context's definition after all checks. `asked` is the tail as written, or automatic. False

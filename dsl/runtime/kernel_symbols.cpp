@@ -14,6 +14,7 @@
 #include "dsl/runtime/memory.h"
 #include "dsl/runtime/out_of_memory.h"
 #include "dsl/runtime/parallel.h"
+#include "dsl/runtime/stream.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -100,6 +101,10 @@ const Entry kOurs[] = {{"halide_do_par_for", address(kernel_parallel_loop)},
                        {"halide_malloc", address(kernel_malloc)},
                        {"halide_free", address(kernel_free)},
                        {"halide_error", address(kernel_error)},
+                       {"tilewright_opaque_zero", address(kernel_opaque_zero)},
+                       {"tilewright_prefetch_base", address(kernel_prefetch_base)},
+                       {"tilewright_stream_base", address(kernel_stream_base)},
+                       {"tilewright_stream_fence", address(kernel_stream_fence)},
                        {"memcpy", address(static_cast<void* (*)(void*, const void*, std::size_t)>(std::memcpy))},
                        {"memmove", address(static_cast<void* (*)(void*, const void*, std::size_t)>(std::memmove))},
                        {"memset", address(static_cast<void* (*)(void*, int, std::size_t)>(std::memset))},

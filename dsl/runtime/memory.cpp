@@ -40,6 +40,9 @@ void* data_of(Header* header) {
     return header + 1;
 }
 
+/// The last result of this thread that came straight from the system and no kernel has asked about.
+thread_local const void* t_fresh_result = nullptr;
+
 // ---- mapped blocks ----
 
 class Pool {
@@ -261,7 +264,15 @@ void scratch_release(void* pointer) {
 }
 
 void* result_allocate(std::size_t bytes) {
-    return pool().allocate(bytes, true);
+    void* pointer = pool().allocate(bytes, true);
+    t_fresh_result = pointer && header_of(pointer)->fresh ? pointer : nullptr;
+    return pointer;
+}
+
+bool take_fresh_result(const void* pointer) {
+    if (!pointer || pointer != t_fresh_result) return false;
+    t_fresh_result = nullptr;
+    return true;
 }
 
 void* result_allocate_zeroed(std::size_t bytes) {

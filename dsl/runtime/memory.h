@@ -12,6 +12,8 @@ void scratch_release(void* pointer);
 
 /// Memory of results, from the pool. Freed blocks are kept and reused: page faults cost more than most kernels.
 void* result_allocate(std::size_t bytes);
+/// Whether a block comes straight from the system: its pages are not there yet. True once for each block.
+bool take_fresh_result(const void* pointer);
 /// Zeroed.
 void* result_allocate_zeroed(std::size_t bytes);
 void* result_resize(void* pointer, std::size_t bytes);

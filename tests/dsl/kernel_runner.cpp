@@ -1,6 +1,8 @@
 // tests/dsl/kernel_runner.cpp: a linker call and the three functions that kernels import.
 #include "kernel_runner.h"
 
+#include "dsl/passes/memory_hints.h"
+
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -18,6 +20,18 @@ __attribute__((visibility("default"))) int halide_do_par_for(void* context, int 
 }
 __attribute__((visibility("default"))) void* halide_malloc(void*, std::size_t bytes) {
     return std::aligned_alloc(128, (bytes + 255) / 128 * 128);
+}
+__attribute__((visibility("default"))) void* tilewright_stream_base(const halide_buffer_t* output, std::int64_t) {
+    return output->host - tilewright::dsl::kHintOffset;
+}
+__attribute__((visibility("default"))) void* tilewright_prefetch_base(const halide_buffer_t* argument) {
+    return argument->host - tilewright::dsl::kHintOffset;
+}
+__attribute__((visibility("default"))) int tilewright_opaque_zero() {
+    return 0;
+}
+__attribute__((visibility("default"))) int tilewright_stream_fence() {
+    return 0;
 }
 __attribute__((visibility("default"))) void halide_free(void*, void* memory) {
     std::free(memory);

@@ -1,0 +1,62 @@
+// dsl/passes/memory_hints.h: memory instructions that Halide 21 cannot ask for on CPUs: non-temporal stores, and
+// prefetches into all caches where its own go past them (prefetchnta).
+//
+// Two halves. A lowering pass sends the accesses to a second base address that lies kHintOffset below the array and adds
+// the offset to the index, so that code generation writes it as their displacement. apply_memory_hints() then finds the
+// instructions with that displacement in the machine code and gives them the opcode of their twin, which is as long.
+// One that it does not recognise stays as it is, at the same address: only the traffic differs, never the answer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "Halide.h"
+
+namespace tilewright::dsl {
+
+/// Bytes between the second base address and the array. A multiple of 64 that is unlikely as any other displacement.
+inline constexpr std::int64_t kHintOffset = 0x35A71000;
+/// How far from it displacements may lie, after unrolling and with the distance of a prefetch.
+inline constexpr std::int64_t kHintReach = 0x80000;
+
+// What kernels import for it; dsl/runtime/stream.h defines them.
+
+/// halide_buffer_t* of an output, the least bytes for which the detour pays -> the second base address, or an address
+/// that no vector store is aligned to.
+inline constexpr const char* kStreamBase = "tilewright_stream_base";
+/// Makes non-temporal stores of this thread visible before whatever it writes next.
+inline constexpr const char* kStreamFence = "tilewright_stream_fence";
+/// halide_buffer_t* of an argument -> its second base address.
+inline constexpr const char* kPrefetchBase = "tilewright_prefetch_base";
+
+/// -> 0, which the optimizer does not know: an index that went through `^ zero` is no induction variable to it, so that
+/// it does not move the displacement into a register in front of the loop.
+inline constexpr const char* kOpaqueZero = "tilewright_opaque_zero";
+
+/// The index of the second base address for index `index` of the array, `bytes_on` further on.
+inline Halide::Expr hinted_index(const Halide::Expr& index, std::int64_t bytes_on, int element_bytes) {
+    const Halide::Expr zero = Halide::Internal::Variable::make(Halide::Int(32), kOpaqueZero);
+    return Halide::Internal::Call::make(Halide::Int(32), Halide::Internal::Call::bitwise_xor, {index, zero},
+                                        Halide::Internal::Call::PureIntrinsic) +
+           static_cast<int>((kHintOffset + bytes_on) / element_bytes);
+}
+/// Binds what hinted_index() reads.
+inline Halide::Internal::Stmt with_opaque_zero(const Halide::Internal::Stmt& body) {
+    return Halide::Internal::LetStmt::make(
+        kOpaqueZero,
+        Halide::Internal::Call::make(Halide::Int(32), kOpaqueZero, std::vector<Halide::Expr>{},
+                                     Halide::Internal::Call::Extern),
+        body);
+}
+
+/// How many instructions of an object were changed.
+struct MemoryHints {
+    int stores = 0;
+    int prefetches = 0;
+};
+
+/// Rewrites an ELF x86-64 object in place.
+MemoryHints apply_memory_hints(std::string& object);
+
+} // namespace tilewright::dsl

@@ -1,0 +1,103 @@
+// dsl/passes/nontemporal_stores.cpp: the lowering pass behind store_nontemporal().
+#include "dsl/passes/nontemporal_stores.h"
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "dsl/passes/memory_hints.h"
+
+namespace tilewright::dsl {
+namespace {
+
+using namespace Halide;
+using namespace Halide::Internal;
+
+constexpr int kVectorBytes = 64;
+
+std::string stream_name(const std::string& output) {
+    return output + ".stream";
+}
+
+class StreamStores : public IRMutator {
+  public:
+    explicit StreamStores(const std::vector<NonTemporalStores>& outputs) : outputs_(outputs) {}
+
+    Stmt run(const Stmt& statement) {
+        Stmt result = mutate(statement);
+        for (const std::string& output : used_) {
+            std::int64_t least = 0;
+            for (const NonTemporalStores& wanted : outputs_)
+                if (wanted.func == output) least = wanted.min_bytes;
+            const Expr buffer = Variable::make(type_of<struct halide_buffer_t*>(), output + ".buffer");
+            const Expr base = Call::make(Handle(), kStreamBase, {buffer, make_const(Int(64), least)}, Call::Extern);
+            result = Block::make(result, fence());
+            result = LetStmt::make(stream_name(output), base, result);
+        }
+        return used_.empty() ? result : with_opaque_zero(result);
+    }
+
+  private:
+    using IRMutator::visit;
+    const std::vector<NonTemporalStores>& outputs_;
+    std::set<std::string> used_;
+    bool stored_ = false;
+
+    static Stmt fence() { return Evaluate::make(Call::make(Int(32), kStreamFence, std::vector<Expr>{}, Call::Extern)); }
+
+    bool wanted(const std::string& name) const {
+        for (const NonTemporalStores& output : outputs_)
+            if (output.func == name) return true;
+        return false;
+    }
+
+    Stmt visit(const Store* op) override {
+        const Ramp* ramp = op->index.as<Ramp>();
+        const int bytes = op->value.type().bytes();
+        if (!wanted(op->name) || !ramp || !is_const_one(ramp->stride) || !ramp->base.type().is_scalar() ||
+            !is_const_one(op->predicate) || ramp->lanes * bytes % kVectorBytes != 0) {
+            return Stmt(op);
+        }
+        used_.insert(op->name);
+        stored_ = true;
+        const std::string name = stream_name(op->name);
+        const Expr base = reinterpret(UInt(64), Variable::make(Handle(), name));
+        const Expr address = base + cast(UInt(64), cast(Int(64), ramp->base)) * make_const(UInt(64), bytes);
+        Expr aligned = (address & make_const(UInt(64), kVectorBytes - 1)) == make_zero(UInt(64));
+        // A base of 1 stands for "do not": with elements of one byte some index would make it look aligned.
+        if (bytes == 1) aligned = aligned && (base & make_one(UInt(64))) == make_zero(UInt(64));
+        Stmt past =
+            Store::make(name, op->value, Ramp::make(hinted_index(ramp->base, 0, bytes), ramp->stride, ramp->lanes),
+                        Parameter(), op->predicate, ModulusRemainder());
+        return IfThenElse::make(aligned, past, Stmt(op));
+    }
+
+    // Each task of a parallel loop makes its own stores visible before the loop counts it as done.
+    Stmt visit(const For* op) override {
+        if (op->for_type != ForType::Parallel) return IRMutator::visit(op);
+        const bool before = std::exchange(stored_, false);
+        Stmt body = mutate(op->body);
+        if (stored_) body = Block::make(body, fence());
+        stored_ = stored_ || before;
+        return For::make(op->name, op->min, op->extent, op->for_type, op->partition_policy, op->device_api, body);
+    }
+};
+
+class NonTemporalStoresPass : public IRMutator {
+  public:
+    explicit NonTemporalStoresPass(std::vector<NonTemporalStores> outputs) : outputs_(std::move(outputs)) {}
+    using IRMutator::mutate;
+    Stmt mutate(const Stmt& statement) override { return StreamStores(outputs_).run(statement); }
+
+  private:
+    std::vector<NonTemporalStores> outputs_;
+};
+
+} // namespace
+
+void add_nontemporal_stores_pass(Pipeline& pipeline, std::vector<NonTemporalStores> outputs) {
+    auto* pass = new NonTemporalStoresPass(std::move(outputs));
+    pipeline.add_custom_lowering_pass(pass, [pass] { delete pass; });
+}
+
+} // namespace tilewright::dsl

@@ -1,0 +1,231 @@
+// dsl/passes/prefetch_lines.cpp: the lowering pass behind prefetch_lines().
+#include "dsl/passes/prefetch_lines.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "dsl/passes/memory_hints.h"
+
+namespace tilewright::dsl {
+namespace {
+
+using namespace Halide;
+using namespace Halide::Internal;
+
+constexpr int kCacheLineBytes = 64;
+
+/// One piece of memory that a statement reads: where it begins and how many bytes it has.
+struct DenseLoad {
+    std::string buffer;
+    Type element;
+    Expr begin; ///< in elements
+    int lanes = 1;
+    Expr condition; ///< of the branch that it stands in; undefined where it is always read
+};
+
+/// The dense loads from arguments in a piece of code, as far as their place is known in front of it; a piece that is
+/// read twice counts once.
+class FindDenseLoads : public IRVisitor {
+  public:
+    explicit FindDenseLoads(const std::set<std::string>& arguments) : arguments_(arguments) {}
+    std::vector<DenseLoad> loads;
+
+  private:
+    using IRVisitor::visit;
+    const std::set<std::string>& arguments_;
+    std::set<std::string> bound_here_;
+    Expr condition_;
+
+    bool known_in_front(const Expr& value) const {
+        return std::none_of(bound_here_.begin(), bound_here_.end(),
+                            [&](const std::string& name) { return expr_uses_var(value, name); });
+    }
+    template <class LetOrLetStmt> void bind(const LetOrLetStmt* op) {
+        op->value.accept(this);
+        bound_here_.insert(op->name);
+        op->body.accept(this);
+    }
+    void visit(const Let* op) override { bind(op); }
+    void visit(const LetStmt* op) override { bind(op); }
+    void visit(const For* op) override {
+        bound_here_.insert(op->name);
+        IRVisitor::visit(op);
+    }
+    void visit(const IfThenElse* op) override {
+        // A condition that is not known in front hides its branches.
+        if (!known_in_front(op->condition) || !op->condition.type().is_scalar()) return;
+        const Expr outer = condition_;
+        auto branch = [&](const Stmt& body, const Expr& condition) {
+            condition_ = outer.defined() ? outer && condition : condition;
+            body.accept(this);
+            condition_ = outer;
+        };
+        branch(op->then_case, op->condition);
+        if (op->else_case.defined()) branch(op->else_case, !op->condition);
+    }
+    void visit(const Load* op) override {
+        IRVisitor::visit(op);
+        const Ramp* ramp = op->index.as<Ramp>();
+        if (!ramp || !is_const_one(ramp->stride) || !ramp->base.type().is_scalar()) return;
+        if (!arguments_.count(op->name) || !known_in_front(ramp->base)) return;
+        for (const DenseLoad& known : loads) {
+            if (known.buffer == op->name && equal(known.begin, ramp->base)) return;
+        }
+        loads.push_back({op->name, op->type.element_of(), ramp->base, ramp->lanes, condition_});
+    }
+};
+
+/// Which variables change from one iteration of a loop to the next.
+class Moving {
+  public:
+    void push(const std::string& name) { names_.push_back(name); }
+    void pop() { names_.pop_back(); }
+    bool moves(const Expr& value) const {
+        return std::any_of(names_.begin(), names_.end(),
+                           [&](const std::string& name) { return expr_uses_var(value, name); });
+    }
+
+  private:
+    std::vector<std::string> names_;
+};
+
+class InsertPrefetches : public IRMutator {
+  public:
+    InsertPrefetches(const std::vector<PrefetchLines>& prefetches, const std::set<std::string>& arguments)
+        : prefetches_(prefetches), arguments_(arguments) {}
+
+    Stmt run(const Stmt& statement) {
+        Stmt result = mutate(statement);
+        for (const std::string& name : used_) {
+            const Expr buffer = Variable::make(type_of<struct halide_buffer_t*>(), name + ".buffer");
+            result = LetStmt::make(base_name(name), Call::make(Handle(), kPrefetchBase, {buffer}, Call::Extern), result);
+        }
+        return used_.empty() ? result : with_opaque_zero(result);
+    }
+
+  private:
+    using IRMutator::visit;
+    const std::vector<PrefetchLines>& prefetches_;
+    const std::set<std::string>& arguments_;
+    std::set<std::string> used_;
+    std::int64_t bytes_ahead_ = 0; ///< 0 outside of the named loops
+    Moving moving_;
+    std::vector<std::pair<std::string, Expr>> done_; ///< what this path through the loop's body has fetched
+
+    static std::string base_name(const std::string& buffer) { return buffer + ".ahead"; }
+
+    std::int64_t ahead_in(const std::string& loop) const {
+        for (const PrefetchLines& prefetch : prefetches_) {
+            if (starts_with(loop, prefetch.stage_prefix) && ends_with(loop, "." + prefetch.loop)) {
+                return prefetch.bytes_ahead;
+            }
+        }
+        return 0;
+    }
+
+    Stmt visit(const For* op) override {
+        const std::int64_t ahead = ahead_in(op->name);
+        if (ahead == 0) {
+            if (bytes_ahead_ == 0) return IRMutator::visit(op);
+            // What the inner loop reads again and again is fetched in front of it.
+            Stmt fetches = fetches_for(Stmt(op));
+            auto fetched = done_;
+            Stmt result = IRMutator::visit(op);
+            done_ = std::move(fetched);
+            return fetches.defined() ? Block::make(fetches, result) : result;
+        }
+        const std::int64_t outer = std::exchange(bytes_ahead_, ahead);
+        auto before = std::exchange(done_, {});
+        moving_.push(op->name);
+        Stmt result = IRMutator::visit(op);
+        moving_.pop();
+        done_ = std::move(before);
+        bytes_ahead_ = outer;
+        return result;
+    }
+    Stmt visit(const LetStmt* op) override {
+        if (bytes_ahead_ == 0 || !moving_.moves(op->value)) return IRMutator::visit(op);
+        moving_.push(op->name);
+        Stmt result = ahead_of(op->value, IRMutator::visit(op));
+        moving_.pop();
+        return result;
+    }
+    Stmt visit(const IfThenElse* op) override {
+        if (bytes_ahead_ == 0) return IRMutator::visit(op);
+        auto before = done_;
+        Stmt then_case = mutate(op->then_case);
+        done_ = before;
+        Stmt else_case = op->else_case.defined() ? mutate(op->else_case) : Stmt();
+        done_ = std::move(before);
+        return IfThenElse::make(op->condition, then_case, else_case);
+    }
+    Stmt visit(const Store* op) override { return bytes_ahead_ == 0 ? Stmt(op) : ahead_of(op->value, Stmt(op)); }
+
+    Stmt ahead_of(const Expr& value, const Stmt& statement) {
+        Stmt fetches = fetches_for(value);
+        return fetches.defined() ? Block::make(fetches, statement) : statement;
+    }
+
+    /// Undefined where nothing new is to be fetched.
+    template <class Node> Stmt fetches_for(const Node& node) {
+        FindDenseLoads found(arguments_);
+        node.accept(&found);
+        Stmt result;
+        for (const DenseLoad& load : found.loads) {
+            if (!moving_.moves(load.begin)) continue;
+            const bool repeated = std::any_of(done_.begin(), done_.end(), [&](const auto& known) {
+                return known.first == load.buffer && equal(known.second, load.begin);
+            });
+            if (repeated) continue;
+            done_.emplace_back(load.buffer, load.begin);
+            used_.insert(load.buffer);
+            Stmt fetches = fetch(load);
+            if (load.condition.defined()) fetches = IfThenElse::make(load.condition, fetches);
+            result = result.defined() ? Block::make(result, fetches) : fetches;
+        }
+        return result;
+    }
+
+    Stmt fetch(const DenseLoad& load) const {
+        const int bytes = load.element.bytes();
+        const int lines = std::max(1, load.lanes * bytes / kCacheLineBytes);
+        Stmt result;
+        for (int line = 0; line < lines; ++line) {
+            const Expr index = hinted_index(load.begin, bytes_ahead_ + line * kCacheLineBytes, bytes);
+            Expr call = Call::make(load.element, Call::prefetch,
+                                   {Variable::make(Handle(), base_name(load.buffer)), index, Expr(1), Expr(1)},
+                                   Call::Intrinsic);
+            Stmt one = Evaluate::make(call);
+            result = result.defined() ? Block::make(result, one) : one;
+        }
+        return result;
+    }
+};
+
+class PrefetchLinesPass : public IRMutator {
+  public:
+    PrefetchLinesPass(std::vector<PrefetchLines> prefetches, std::set<std::string> arguments)
+        : prefetches_(std::move(prefetches)), arguments_(std::move(arguments)) {}
+    using IRMutator::mutate;
+    Stmt mutate(const Stmt& statement) override { return insert_prefetches(statement, prefetches_, arguments_); }
+
+  private:
+    std::vector<PrefetchLines> prefetches_;
+    std::set<std::string> arguments_;
+};
+
+} // namespace
+
+Stmt insert_prefetches(const Stmt& statement, const std::vector<PrefetchLines>& prefetches,
+                       const std::set<std::string>& arguments) {
+    return InsertPrefetches(prefetches, arguments).run(statement);
+}
+
+void add_prefetch_lines_pass(Pipeline& pipeline, std::vector<PrefetchLines> prefetches,
+                             std::set<std::string> arguments) {
+    auto* pass = new PrefetchLinesPass(std::move(prefetches), std::move(arguments));
+    pipeline.add_custom_lowering_pass(pass, [pass] { delete pass; });
+}
+
+} // namespace tilewright::dsl

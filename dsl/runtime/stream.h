@@ -1,0 +1,21 @@
+// dsl/runtime/stream.h: what kernels with memory hints call (dsl/passes/memory_hints.h).
+#pragma once
+
+#include <cstdint>
+
+#include "HalideRuntime.h"
+
+namespace tilewright::runtime {
+
+/// The second base address of an output for stores that go past the caches; 1, which no vector is aligned to, where
+/// they must not: the array is smaller than `min_bytes` (its reader finds it in a cache), its pages are not there yet
+/// (the system has just zeroed each in a cache), or its offsets do not leave room for the detour in 32 bits.
+void* kernel_stream_base(const halide_buffer_t* output, std::int64_t min_bytes);
+/// Makes this thread's non-temporal stores visible before its next stores.
+int kernel_stream_fence();
+/// 0.
+int kernel_opaque_zero();
+/// The second base address of an argument for prefetches.
+void* kernel_prefetch_base(const halide_buffer_t* argument);
+
+} // namespace tilewright::runtime
