@@ -165,6 +165,16 @@ Expr Evaluator::read_stage(const std::string& stage, const std::string& dtype, c
     return from_memory(shared_.funcs.at(stage)(reversed(index)), dtype);
 }
 
+/// Whether the last operand is broadcast along the axis on which neighbours of the result lie.
+bool Evaluator::repeats_along_rows(const Operation& operation) const {
+    if (operation.operands.size() < 2) return false;
+    const int axis = shared_.analysis.value(operation.result).contiguous_axis;
+    const std::vector<Size>& shape = shared_.analysis.value(operation.operands.back()).type.shape;
+    if (axis < 0) return false;
+    const std::ptrdiff_t own = axis - static_cast<std::ptrdiff_t>(operation.type.shape.size() - shape.size());
+    return own < 0 || is_one(shape[static_cast<std::size_t>(own)]);
+}
+
 Expr Evaluator::apply(const Operation& operation, const Exprs& operands) {
     RuleContext context;
     context.to = find_dtype(operation.type.dtype);
@@ -172,6 +182,7 @@ Expr Evaluator::apply(const Operation& operation, const Exprs& operands) {
     if (!operation.operands.empty())
         context.from = find_dtype(shared_.analysis.value(operation.operands.back()).type.dtype);
     context.fast = shared_.options.contract == "fast";
+    context.row_constant = repeats_along_rows(operation);
     const Rule* rule = find_rule(operation.op);
     operations_ += rule != nullptr ? rule->operations : 20;
     try {

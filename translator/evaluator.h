@@ -66,6 +66,7 @@ class Evaluator {
     Halide::Expr compute(const ValueInfo& info, const std::string& name, const Exprs& index);
     Halide::Expr compute_flat(const ValueInfo& info, const std::string& name, const Halide::Expr& position);
     Halide::Expr elementwise(const Operation& operation, const Exprs& index);
+    bool repeats_along_rows(const Operation& operation) const;
     Halide::Expr apply(const Operation& operation, const Exprs& operands);
     Halide::Expr read_scalar(const std::string& name);
     Halide::Expr index_view(const Operation& operation, const Exprs& index);

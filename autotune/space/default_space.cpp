@@ -18,6 +18,8 @@ constexpr int kCheapOps = 3;
 // Reduced axes up to this long are worth a copy of the loop with the length known.
 constexpr std::int64_t kUnrollExtent = 8;
 constexpr int kLongChainOps = 20;
+// The rows of a block that are added one by one.
+constexpr std::int64_t kMostUnrolledRows = 16;
 // Results from this size on are written past the caches, arguments fetched ahead: twice what the L2 of a big core has.
 constexpr std::int64_t kStreamedBytes = 4 << 20;
 
@@ -171,7 +173,7 @@ class SpaceBuilder {
             elements *= static_cast<double>(extent_of(loop, 1024));
         if (argument_bytes(stage) >= static_cast<double>(kStreamedBytes)) {
             lines_.push_back("choose { " + stage.name + ".prefetch_lines(" + loops.outermost + ", " +
-                             hole(stage.name + "_ahead", 2048, {512, 1024, 4096}, 64, 1 << 18) + ") | }");
+                             hole(stage.name + "_ahead", 1024, {512, 2048, 4096}, 64, 1 << 18) + ") | }");
         }
         if (!stage.output || loops.vector_axis.empty()) return;
         if (elements * bytes_of(stage) < static_cast<double>(kStreamedBytes)) return;
@@ -275,9 +277,7 @@ class SpaceBuilder {
     /// The loop of an attached stage to vectorize and the factor, both "" where there is none.
     std::pair<std::string, std::string> vector_loop_of(const dsl::StageInfo& stage, const StagePlan& plan) const {
         if (stage.part == "block" || stage.pure.loops.empty()) return {"", ""};
-        // All lanes as one vector: they stay in registers while the reduced loop is unrolled.
-        if (stage.part == "lanes")
-            return {stage.pure.loops.back().name, std::to_string(extent_of(stage.pure.loops.back(), 16))};
+        if (stage.part == "lanes") return {stage.pure.loops.back().name, "?" + stage.name + "_vec"};
         const RootLoops& root = roots_.at(plan.root->name);
         const bool at_vector = plan.attach_stage != plan.root->name
                                    ? vector_granular(*graph_.find(plan.attach_stage))
@@ -308,8 +308,14 @@ class SpaceBuilder {
         std::string use_factor = factor;
         if (!factor.empty() && factor == "?" + stage.name + "_vec") {
             // As in root_rule: long chains of dependent steps want two vectors at a time.
-            const int lanes = default_lanes(stage, graph_, machine_) * (stage.operations >= kLongChainOps ? 2 : 1);
-            factor = hole(stage.name + "_vec", lanes, {lanes / 2, lanes * 2, lanes * 4}, 2, 1 << 20);
+            if (stage.part == "lanes") {
+                const std::int64_t lanes = extent_of(stage.pure.loops.back(), 16);
+                const std::int64_t first = unrolled_lanes(stage) ? lanes / 2 : lanes;
+                factor = hole(stage.name + "_vec", first, {lanes, lanes / 2, lanes / 4}, 2, lanes);
+            } else {
+                const int lanes = default_lanes(stage, graph_, machine_) * (stage.operations >= kLongChainOps ? 2 : 1);
+                factor = hole(stage.name + "_vec", lanes, {lanes / 2, lanes * 2, lanes * 4}, 2, 1 << 20);
+            }
         }
         std::vector<std::string> body;
         std::string line = stage.name + ".compute_at(" + plan.attach_stage + ", " + plan.attach_loop + ")";
@@ -330,6 +336,16 @@ class SpaceBuilder {
         lines_.push_back(choice + " }");
     }
 
+    /// Whether the reduced loop of a block's lanes has a length that is known and short. All lanes as one vector then
+    /// stay in registers, half of them leave more to what the expression itself needs.
+    static bool unrolled_lanes(const dsl::StageInfo& stage) {
+        return std::all_of(stage.updates.begin(), stage.updates.end(), [](const dsl::DefinitionInfo& update) {
+            return std::all_of(update.loops.begin(), update.loops.end(), [](const dsl::LoopInfo& loop) {
+                return !loop.reduced || (is_number(loop.extent) && extent_of(loop, 1000) <= kMostUnrolledRows);
+            });
+        });
+    }
+
     void emit_attached_update(const dsl::StageInfo& stage, std::size_t update, const std::string& vector_loop,
                               const std::string& factor, std::vector<std::string>* body) const {
         const auto& loops = stage.updates[update].loops;
@@ -348,7 +364,7 @@ class SpaceBuilder {
         if (has_vector_loop && !reduced.empty()) line += ".reorder(" + vector_loop + join(reduced) + ")";
         if (has_vector_loop) line += ".vectorize(" + vector_loop + ", " + factor + ")";
         const bool constant = last_reduced && is_number(last_reduced->extent);
-        if (stage.part == "lanes" && constant && extent_of(*last_reduced, 1000) <= 16)
+        if (stage.part == "lanes" && constant && extent_of(*last_reduced, 1000) <= kMostUnrolledRows)
             line += ".unroll(" + last_reduced->name + ")";
         if (line != head) body->push_back(line);
         if (last_reduced && !constant && stage.part.empty()) {

@@ -20,10 +20,11 @@ std::int64_t power_of_two_below(double value) {
 }
 
 /// Elements a task should take: enough work, several tasks a core, and no more than half of L2 at 8 bytes each.
-std::int64_t task_elements(double elements, double ops, const Machine& machine) {
+std::int64_t task_elements(double elements, double ops, const Machine& machine, bool blocks) {
     double enough = kTaskOps / std::max(1.0, ops);
     double balanced = elements / (machine.cores * 8.0);
-    double cached = static_cast<double>(machine.l2_bytes) / 16.0;
+    // A block of a reduction stands for the many elements that it reads: about one for each operation.
+    double cached = static_cast<double>(machine.l2_bytes) / (blocks ? 4.0 * std::max(1.0, ops) : 16.0);
     return std::max<std::int64_t>(1, power_of_two_below(std::min(cached, std::max(enough, balanced))));
 }
 
@@ -95,7 +96,7 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         std::string tile_loop = inner;
         if (parallel) {
             std::int64_t tile =
-                std::max<std::int64_t>(task_elements(elements, element_ops, machine), vectorize ? lanes : 1);
+                std::max<std::int64_t>(task_elements(elements, element_ops, machine, root.part == "block"), vectorize ? lanes : 1);
             tile = std::min<std::int64_t>(tile, power_of_two_below(elements));
             line += ".split(" + inner + ", " + inner + "o, " + inner + "i, " +
                     hole(name + "_tile", tile, {tile / 16, tile / 4, tile / 2, tile * 2, tile * 4, tile * 16},
@@ -127,7 +128,7 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         std::string row_loop = rows;
         if (parallel && row_count >= 2) {
             const double row_elements = elements / static_cast<double>(std::max<std::int64_t>(1, row_count));
-            std::int64_t tile = task_elements(elements, element_ops, machine) /
+            std::int64_t tile = task_elements(elements, element_ops, machine, root.part == "block") /
                                 std::max<std::int64_t>(1, static_cast<std::int64_t>(row_elements));
             tile = std::max<std::int64_t>(
                 1, std::min<std::int64_t>(power_of_two_below(static_cast<double>(tile)),

@@ -27,6 +27,7 @@ struct RuleContext {
     const DType* from = nullptr; ///< the last operand's dtype
     const DType* to = nullptr;   ///< the result's dtype
     bool fast = false;           ///< contract "fast"
+    bool row_constant = false;   ///< the last operand is the same all along the contiguous axis
 };
 
 using Exprs = std::vector<Halide::Expr>;
