@@ -68,8 +68,7 @@ class SpaceBuilder {
             plans_[stage.name] = plan;
             return emit_attached(stage, plan, {});
         }
-        const std::size_t depth = plan.root ? fixed_axes(plan) : 0;
-        const std::string loop = depth ? roots_.at(plan.root->name).attach_at[depth] : "";
+        const std::string loop = loop_in_root(plan);
         if (loop.empty()) return place_root(stage, true);
         plan.placement = Placement::attached;
         plan.attach_stage = plan.root->name;
@@ -112,6 +111,24 @@ class SpaceBuilder {
     /// Whether `use` reads one element of `stage` more than once: its reader runs over a loop that does not move the
     /// read.
     static bool repeats(const dsl::StageInfo&, const Use& use) { return use.read->broadcast; }
+
+    /// The innermost loop of the root in which a stage may be computed, or "".
+    std::string loop_in_root(const StagePlan& plan) const {
+        if (!plan.root) return "";
+        const RootLoops& root = roots_.at(plan.root->name);
+        std::size_t depth = fixed_axes(plan);
+        // The updates of a root do not have the loops that the directives of its first definition made.
+        while (depth > 0 && plan.in_update && !is_loop_of_every_update(*plan.root, root.attach_at[depth]))
+            --depth;
+        return depth ? root.attach_at[depth] : "";
+    }
+
+    static bool is_loop_of_every_update(const dsl::StageInfo& stage, const std::string& name) {
+        return std::all_of(stage.updates.begin(), stage.updates.end(), [&](const auto& update) {
+            return std::any_of(update.loops.begin(), update.loops.end(),
+                               [&](const dsl::LoopInfo& loop) { return !loop.reduced && loop.name == name; });
+        });
+    }
 
     /// How many of the root's axes, from the outside, are fixed where this stage may be computed.
     std::size_t fixed_axes(const StagePlan& plan) const {
@@ -304,7 +321,8 @@ class SpaceBuilder {
         if (stage.part == "lanes" && constant && extent_of(*last_reduced, 1000) <= 16)
             line += ".unroll(" + last_reduced->name + ")";
         if (line != head) body->push_back(line);
-        if (last_reduced && !constant && stage.part.empty()) {
+        // A condition on an extent such as X.0 // 2 would not make the extent of the loop a constant.
+        if (last_reduced && is_size(last_reduced->extent) && stage.part.empty()) {
             const std::int64_t extent = last_reduced->extent_here;
             if (extent > 1 && extent <= kUnrollExtent) {
                 const std::string special = head + ".specialize(extent(" + last_reduced->name +
@@ -315,6 +333,11 @@ class SpaceBuilder {
         }
     }
 
+    bool is_size(const std::string& text) const {
+        return std::any_of(info_.sizes.begin(), info_.sizes.end(),
+                           [&](const dsl::SizeInfo& size) { return size.name == text; });
+    }
+
     static bool is_number(const std::string& text) {
         return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
     }
@@ -322,8 +345,7 @@ class SpaceBuilder {
     /// A stage that is inlined by default may also be kept for each row or vector of its root.
     void offer_storage(const dsl::StageInfo& stage, const StagePlan& plan) {
         if (!plan.root || stage.operations <= kCheapOps || !roots_.count(plan.root->name)) return;
-        const std::size_t depth = fixed_axes(plan);
-        const std::string loop = depth ? roots_.at(plan.root->name).attach_at[depth] : "";
+        const std::string loop = loop_in_root(plan);
         if (loop.empty()) return;
         StagePlan kept = plan;
         kept.placement = Placement::attached;

@@ -126,9 +126,7 @@ class Writer:
         choose = self._choices
         rng = np.random.default_rng(0)
         for name in ["a", "b", "c"][: choose.integer(1, 3)]:
-            dims = tuple(
-                choose.pick(["n", "n", "m", "m", "k", 1]) for _ in range(choose.pick([1, 2, 2, 2, 1, 3, 0]))
-            )
+            dims = tuple(choose.pick(["n", "n", "m", "m", "k", 1]) for _ in range(choose.pick([1, 2, 2, 2, 1, 3, 0])))
             dtype = choose.pick([*FLOATS * 4, *INTEGERS, "int64", "bool"])
             self._made.parameters.append(Parameter(name, dtype, dims))
         for name in ["s", "t"][: choose.pick([0, 0, 1, 1, 2])]:
@@ -144,9 +142,13 @@ class Writer:
                 value = eval(text, space)
         except Exception:  # noqa: BLE001  (any refusal by NumPy)
             return False
-        if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind not in "biuf" or value.dtype == np.float16:
+        if (
+            not isinstance(value, (np.ndarray, np.generic))
+            or value.dtype.kind not in "biuf"
+            or value.dtype == np.float16
+        ):
             return False
-        if value.ndim > LARGEST_RANK or value.size > 4000:
+        if value.ndim > LARGEST_RANK or value.size > 400:
             return False
         self._values[name] = value
         self._made.statements.append(f"{name} = {text}")
@@ -202,7 +204,9 @@ class Writer:
 
     def _slice(self) -> str:
         return str(
-            self._choices.pick([":", ":", "::-1", "1:", ":-1", "::2", "1::2", "::-2", "-3:", ":3", "2:1", "-1:0:-1", "::-3", "None"])
+            self._choices.pick(
+                [":", ":", "::-1", "1:", ":-1", "::2", "1::2", "::-2", "-3:", ":3", "2:1", "-1:0:-1", "::-3", "None"]
+            )
         )
 
     def _view(self, name: str) -> bool:
@@ -216,19 +220,31 @@ class Writer:
                 items[choose.integer(0, len(items) - 1)] = choose.pick(["0", "-1", "1", "...", "None"])
             return self._try(name, f"{x}[{', '.join(items)}]")
         if what == 4:
-            return self._try(name, choose.pick([f"{x}.T", f"np.transpose({x})", f"np.swapaxes({x}, 0, -1)", f"np.moveaxis({x}, 0, -1)"]))
+            return self._try(
+                name,
+                choose.pick([f"{x}.T", f"np.transpose({x})", f"np.swapaxes({x}, 0, -1)", f"np.moveaxis({x}, 0, -1)"]),
+            )
         if what in (5, 6):
             shapes = ["-1", "(-1, 1)", "(1, -1)"]
             if rank >= 2:
-                shapes += [f"({x}.shape[1], {x}.shape[0], -1)", f"({x}.shape[0], -1)", f"(-1, {x}.shape[-1])", f"{x}.shape[::-1]"]
+                shapes += [
+                    f"({x}.shape[1], {x}.shape[0], -1)",
+                    f"({x}.shape[0], -1)",
+                    f"(-1, {x}.shape[-1])",
+                    f"{x}.shape[::-1]",
+                ]
             if rank == 1:
                 shapes += [f"(1, {x}.shape[0], 1)", f"({x}.size, 1)"]
             shape = choose.pick(shapes)
             return self._try(name, choose.pick([f"{x}.reshape({shape})", f"np.reshape({x}, {shape})", f"{x}.ravel()"]))
         if what == 7:
-            return self._try(name, choose.pick([f"np.flip({x})", f"np.flip({x}, 0)", f"np.squeeze({x})", f"np.expand_dims({x}, -1)"]))
+            return self._try(
+                name, choose.pick([f"np.flip({x})", f"np.flip({x}, 0)", f"np.squeeze({x})", f"np.expand_dims({x}, -1)"])
+            )
         y = self._array()
-        return self._try(name, choose.pick([f"np.broadcast_to({x}, {y}.shape)", f"np.atleast_2d({x})", f"np.ravel({x})"]))
+        return self._try(
+            name, choose.pick([f"np.broadcast_to({x}, {y}.shape)", f"np.atleast_2d({x})", f"np.ravel({x})"])
+        )
 
     def _reduction(self, name: str) -> bool:
         choose = self._choices
@@ -255,7 +271,14 @@ class Writer:
 
     def _product(self, name: str) -> bool:
         x, y = self._array(), self._array()
-        forms = [f"{x} @ {y}", f"np.dot({x}, {y})", f"np.matmul({x}, {y}.T)", f"{x}.T @ {y}", f"np.outer({x}, {y})", f"np.inner({x}, {y})"]
+        forms = [
+            f"{x} @ {y}",
+            f"np.dot({x}, {y})",
+            f"np.matmul({x}, {y}.T)",
+            f"{x}.T @ {y}",
+            f"np.outer({x}, {y})",
+            f"np.inner({x}, {y})",
+        ]
         return self._try(name, self._choices.pick(forms))
 
     def _joined(self, name: str) -> bool:
@@ -281,10 +304,14 @@ class Writer:
         if np.ndim(self._values[x]) == 0:
             return False
         before = len(self._made.statements), dict(self._values)
-        if not self._try(name, choose.pick([f"{x}.copy()", f"{x} + 0", f"np.zeros_like({x})", f"np.full({x}.shape, 2.5)"])):
+        if not self._try(
+            name, choose.pick([f"{x}.copy()", f"{x} + 0", f"np.zeros_like({x})", f"np.full({x}.shape, 2.5)"])
+        ):
             return False
         part = self._slice().replace("None", ":")
-        target = choose.pick([f"{name}[{part}]", f"{name}[..., 0]", f"{name}[0]", f"{name}[{name} > 1]", f"{name}[{part}]", name])
+        target = choose.pick(
+            [f"{name}[{part}]", f"{name}[..., 0]", f"{name}[0]", f"{name}[{name} > 1]", f"{name}[{part}]", name]
+        )
         operator = choose.pick(["=", "=", "+=", "*=", "-="])
         if target == name and operator == "=":
             operator = "+="
@@ -360,29 +387,33 @@ class PerturbedNumPy:
 
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
-        self._flips_all = seed == 0
-        self.linalg = SimpleNamespace(norm=self._sum(np.linalg.norm))
+        self._zeros = {0: 0.0, 1: -0.0}.get(seed)  # each of them, in the first two
+        self.linalg = SimpleNamespace(norm=self._sum(np.linalg.norm, of_floats=True))
 
     def __getattr__(self, name: str) -> Any:
         original = getattr(np, name)
         if name in _FREE_UFUNCS:
             return lambda *args, **kwargs: self._shaken(original(*args, **kwargs), 3)
         if name in _FREE_SUMS:
-            return self._sum(original)
+            return self._sum(original, of_floats=name in ("mean", "var", "std"))
         if name in _FREE_ZEROS:
             return lambda *args, **kwargs: self._flipped(original(*args, **kwargs))
         if name == "signbit":
             return lambda x: original(x) ^ (self._coin(np.shape(x)) & (np.asarray(x) != np.asarray(x)))
         if name == "copysign":
-            return lambda x, y: original(x, np.where(np.isnan(y) & self._coin(np.shape(y)), np.negative(y), y).astype(np.result_type(y)))
+            return lambda x, y: original(
+                x, np.where(np.isnan(y) & self._coin(np.shape(y)), np.negative(y), y).astype(np.result_type(y))
+            )
         return original
 
     def _coin(self, shape: tuple[int, ...]) -> Array:
-        return np.asarray(self._rng.random(shape) < (2 if self._flips_all else 0.5))
+        return np.asarray(self._rng.random(shape) < 0.5)
 
-    def _sum(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _sum(self, original: Callable[..., Any], of_floats: bool = False) -> Callable[..., Any]:
         # The error of a sum is relative to its terms.
         def perturbed(*args: Any, **kwargs: Any) -> Any:
+            if of_floats and np.asarray(args[0]).dtype.kind != "f":
+                args = (np.asarray(args[0], np.float64), *args[1:])
             shaken = [self._shaken(x, 2) for x in args]
             return self._flipped(self._shaken(original(*shaken, **kwargs), 3))
 
@@ -391,7 +422,8 @@ class PerturbedNumPy:
     def _flipped(self, x: Any) -> Any:
         if not isinstance(x, (np.ndarray, np.generic)) or x.dtype.kind != "f":
             return x
-        return np.where((x == 0) & self._coin(x.shape), -x, x).astype(x.dtype)[()]
+        zeros = np.where(self._coin(x.shape), -x, x) if self._zeros is None else np.full(x.shape, self._zeros)
+        return np.where(x == 0, zeros, x).astype(x.dtype)[()]
 
     def _shaken(self, x: Any, units: float) -> Any:
         if not isinstance(x, (np.ndarray, np.generic)) or x.dtype.kind != "f":
@@ -457,7 +489,11 @@ def _close(ours: Array, theirs: Array, others: Sequence[Array]) -> Array:
         else:
             moved = np.where((c == b) & (np.signbit(c) == np.signbit(b)) | np.isnan(c) & np.isnan(b), 0, np.abs(c - b))
             # The sign of a zero, a NaN or an infinity that comes or goes: nothing can be said.
-            moved = np.where((c == b) & (np.signbit(c) != np.signbit(b)), theirs.astype(wide) * 0 + np.finfo(theirs.dtype).smallest_subnormal, moved)
+            moved = np.where(
+                (c == b) & (np.signbit(c) != np.signbit(b)),
+                theirs.astype(wide) * 0 + np.finfo(theirs.dtype).smallest_subnormal,
+                moved,
+            )
             moved = np.where(np.isnan(moved), np.inf, moved)
         allowed = np.maximum(allowed, moved)
     if theirs.dtype.kind == "b":

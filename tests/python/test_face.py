@@ -327,7 +327,9 @@ def test_pandas_objects_are_refused_by_name(labels):
 
 
 def test_an_empty_sequence_is_numpys_error(labels):
-    with pytest.raises(ValueError, match=r"^get_labels: attempt to get argmin of an empty sequence: means\.shape\[0\] is 0\.$"):
+    with pytest.raises(
+        ValueError, match=r"^get_labels: attempt to get argmin of an empty sequence: means\.shape\[0\] is 0\.$"
+    ):
         labels(X, MEANS[:0])
 
 
