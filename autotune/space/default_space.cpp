@@ -42,7 +42,8 @@ class SpaceBuilder {
         std::string reducing_loop;
         const dsl::StageInfo* reducer = graph_.reducing_reader(stage, plans_, &reducing_loop);
 
-        if (stage.inlinable && inline_by_default(stage)) {
+        const bool may_inline = stage.inlinable && !reads_lanes(stage);
+        if (may_inline && inline_by_default(stage)) {
             plan.placement = Placement::inlined;
             plans_[stage.name] = plan;
             return offer_storage(stage, plan);
@@ -75,8 +76,7 @@ class SpaceBuilder {
         plan.attach_loop = loop;
         plans_[stage.name] = plan;
         emit_attached(stage, plan,
-                      stage.inlinable ? std::vector<std::string>{stage.name + ".inline()"}
-                                      : std::vector<std::string>{});
+                      may_inline ? std::vector<std::string>{stage.name + ".inline()"} : std::vector<std::string>{});
     }
 
     /// The last level of a blocked reduction: a handful of values, so it is one vector and no threads.
@@ -97,6 +97,14 @@ class SpaceBuilder {
             emit_attached_update(stage, update, lane.name, factor, &body);
         for (const std::string& line : body)
             lines_.push_back(line);
+    }
+
+    /// Lanes are computed inside of the stage that adds them up, which then has to have loops.
+    bool reads_lanes(const dsl::StageInfo& stage) const {
+        return std::any_of(stage.reads.begin(), stage.reads.end(), [&](const dsl::ReadInfo& read) {
+            const dsl::StageInfo* from = graph_.find(read.from);
+            return from && from->part == "lanes";
+        });
     }
 
     bool inline_by_default(const dsl::StageInfo& stage) const {
