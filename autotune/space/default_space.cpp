@@ -49,7 +49,7 @@ class SpaceBuilder {
             return offer_storage(stage, plan);
         }
         if (reducer && plan.root && plans_.at(reducer->name).placement == Placement::attached &&
-            vector_granular(*reducer)) {
+            vector_granular(*reducer) && follows_every_axis(plan)) {
             plan.placement = Placement::attached;
             plan.attach_stage = reducer->name;
             plan.attach_loop = reducing_loop;
@@ -151,6 +151,16 @@ class SpaceBuilder {
         while (depth > 0 && root.attach_at[depth].empty())
             --depth;
         return depth;
+    }
+
+    /// Whether a stage moves along all axes of its root: what does not would be computed again for each step along
+    /// them.
+    bool follows_every_axis(const StagePlan& plan) const {
+        const std::vector<std::string>& axes = roots_.at(plan.root->name).axes;
+        return std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) {
+            return std::any_of(plan.to_root.begin(), plan.to_root.end(),
+                               [&](const auto& own_and_root) { return own_and_root.second == axis; });
+        });
     }
 
     /// Whether a stage is computed for one vector of its root's elements at a time.

@@ -107,6 +107,20 @@ y: bool[a.0, a.1, a.1] = greater_equal(%4, best)
 return y
 )";
 
+/// `w` is the same for every element of the result.
+const char* const kTable = R"(tilewright-program 1
+function f
+arg X: float64[X.0]
+arg m: float64[m.0, m.1]
+guard m.0 >= 1 "empty"
+w: float64[m.0] = sum(m) {axes=[1]}
+%1: float64[m.0, 1] = index(w) {index=[0:1, newaxis]}
+%2: float64[m.0, X.0] = subtract(X, %1)
+%3: float64[m.0, X.0] = absolute(%2)
+argmin: int64[X.0] = argmin(%3) {axis=0}
+return argmin
+)";
+
 /// The reduced loop is half as long as a size.
 const char* const kHalfAnAxis = R"(tilewright-program 1
 function f
@@ -201,6 +215,10 @@ TEST(DefaultSpace, AReductionRunsInsideItsReadersReduction) {
                                 "argmin_best.update(0).reorder(i, r).vectorize(i, ?argmin_vec)\n"));
     EXPECT_THAT(text, HasSubstr("\nnorm.compute_at(argmin_best, r).vectorize(j, ?argmin_vec)\n"
                                 "norm.update(0).reorder(j, r).vectorize(j, ?argmin_vec)\n"));
+}
+
+TEST(DefaultSpace, WhatIsTheSameForEveryElementIsComputedOnce) {
+    EXPECT_THAT(space_of(kTable, {{"X.0", 1'000'000}, {"m.0", 50}, {"m.1", 20}}), HasSubstr("\nw.compute_root()\n"));
 }
 
 TEST(DefaultSpace, AShortReducedAxisMayHaveALoopOfItsLength) {
@@ -334,6 +352,8 @@ INSTANTIATE_TEST_SUITE_P(
               kColumnSums,
               {{{"x.0", 100'000}, {"x.1", 64}}, {{"x.0", 10}, {"x.1", 100'000}}, {{"x.0", 3000}, {"x.1", 3000}}}},
         Legal{"total", kTotal, {{{"x.0", 10'000'000}}, {{"x.0", 1000}}, {{"x.0", 7}}}},
+        Legal{
+            "table", kTable, {{{"X.0", 1'000'000}, {"m.0", 50}, {"m.1", 20}}, {{"X.0", 3}, {"m.0", 5}, {"m.1", 2000}}}},
         Legal{"half_an_axis", kHalfAnAxis, {{{"a.0", 13}, {"a.1", 7}}, {{"a.0", 13}, {"a.1", 100'000}}}},
         Legal{"read_by_an_update", kReadByAnUpdate, {{{"a.0", 5}, {"a.1", 3}}, {{"a.0", 300}, {"a.1", 400}}}},
         Legal{"std_into_parts", kStdIntoParts, {{{"a.0", 31}, {"a.1", 3}}, {{"a.0", 5000}, {"a.1", 640}}}}),

@@ -165,6 +165,7 @@ def test_most_of_them_are_compiled():
 def test_many_random_functions_answer_as_numpy():
     wrong = []
     for seed in range(SEED, SEED + LONG):
+        print(seed, end=" ", flush=True)  # which one it was, should the process end here
         choices = SeededChoices(seed)
         made = Writer(choices).write()
         try:
