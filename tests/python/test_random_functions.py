@@ -143,7 +143,7 @@ counts = {"compared": 0, "refused": 0}
 
 @pytest.mark.skipif(LONG > 0, reason="the long run is asked for")
 @settings(
-    max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck),
+    max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )  # fmt: skip
 @given(st.data())
@@ -174,5 +174,6 @@ def test_many_random_functions_answer_as_numpy():
             counts["refused"] += 1
         except Exception as error:  # noqa: BLE001  (each of them is told)
             wrong.append(f"seed {seed}: {type(error).__name__}: {error}")
+            print(f"\n{wrong[-1]}", flush=True)
     print(counts)
     assert not wrong, "\n\n".join(wrong)
