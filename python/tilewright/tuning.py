@@ -272,7 +272,7 @@ def _measure_numpy(
     start = time.perf_counter()
     # A function that returns its argument, or a view of it: the file gets its own bytes anyway.
     expected, first_ns = _timed(function, call)
-    times = [first_ns] if is_warm else []
+    times: list[float] = [first_ns] if is_warm else []
     while len(times) < _BASELINE_RUNS and time.perf_counter() - start < _BASELINE_S:
         times.append(_timed(function, call)[1])
     if not times:
