@@ -402,13 +402,16 @@ class PerturbedNumPy:
         if name == "signbit":
             return lambda x: original(x) ^ (self._coin(np.shape(x)) & (np.asarray(x) != np.asarray(x)))
         if name == "copysign":
-            return lambda x, y: original(
-                x, np.where(np.isnan(y) & self._coin(np.shape(y)), np.negative(y), y).astype(np.result_type(y))
-            )
+            return lambda x, y: original(x, self._either_nan(y))
         return original
 
     def _coin(self, shape: tuple[int, ...]) -> Array:
         return np.asarray(self._rng.random(shape) < 0.5)
+
+    def _either_nan(self, y: Any) -> Any:
+        if np.asarray(y).dtype.kind != "f":
+            return y
+        return np.where(np.isnan(y) & self._coin(np.shape(y)), np.negative(y), y).astype(np.asarray(y).dtype)
 
     def _sum(self, original: Callable[..., Any], of_floats: bool = False) -> Callable[..., Any]:
         # The error of a sum is relative to its terms.
