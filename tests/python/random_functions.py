@@ -500,6 +500,8 @@ def _close(ours: Array, theirs: Array, others: Sequence[Array]) -> Array:
         moved = np.where((c == b) & (np.signbit(c) != np.signbit(b)), np.finfo(np.float64).smallest_subnormal, moved)
         allowed = np.maximum(allowed, np.where(np.isnan(moved), np.inf, moved))
     near = (allowed > 0) & (np.abs(a - b) <= 8 * allowed)
+    # A value that is all rounding may be the one at which the next step gives NaN: a remainder by a sum that cancels.
+    near |= ~np.isfinite(a) & (allowed > np.abs(b))
     np.atleast_1d(close)[at] = near | np.isinf(allowed)
     return close
 
