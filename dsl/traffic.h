@@ -7,7 +7,8 @@
 
 namespace tilewright::dsl {
 
-/// prefetch_lines(loop, bytes): cache lines are fetched this far ahead of every dense load of an argument inside a loop.
+/// prefetch_lines(loop, bytes): cache lines are fetched this far ahead of every dense load of an argument inside a
+/// loop.
 struct PrefetchLines {
     std::string stage_prefix; ///< of the lowered loop's name: "argmin.s0."
     std::string loop;         ///< its last component: "iv"

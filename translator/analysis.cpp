@@ -254,11 +254,14 @@ void Analysis::collect_values() {
                 const ValueInfo& operand = values_.at(name);
                 std::vector<std::string> extents = wide_extents(operand.type.shape);
                 flat = flat && (extents.empty() || (operand.flat && extents == wide));
-                // NumPy's result follows the order of its operands; the first with most axes decides.
-                if (extents.size() > most && operand.contiguous_axis >= 0) {
+                // NumPy's result follows the order of its operands; the first with most axes decides. One that does not
+                // move along the last axis says nothing about it: a column by a row is in C order.
+                const int shift = static_cast<int>(shape.size() - operand.type.shape.size());
+                const int last = last_wide_axis(shape) - shift;
+                if (extents.size() > most && operand.contiguous_axis >= 0 && last >= 0 &&
+                    !is_one(operand.type.shape[static_cast<std::size_t>(last)])) {
                     most = extents.size();
-                    info.contiguous_axis =
-                        operand.contiguous_axis + static_cast<int>(shape.size() - operand.type.shape.size());
+                    info.contiguous_axis = operand.contiguous_axis + shift;
                 }
             }
             if (!stage) info.flat = info.flat || flat;

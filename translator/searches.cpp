@@ -31,8 +31,8 @@ Expr beats(bool smallest, const Expr& x, const Expr& best) {
 /// The same for roots of which `x` and `best` are the squares. Roots are ordered as their squares are, except that
 /// neighbours may round to one root: only squares that close need their roots taken.
 ///
-/// With e the precision's unit roundoff, x < best (1 - 8e) gives sqrt(x) < sqrt(best) (1 - 4e), further apart than the two
-/// roundings can bring together; where the bound itself is rounded among subnormals, one step is more than that.
+/// With e the precision's unit roundoff, x < best (1 - 8e) gives sqrt(x) < sqrt(best) (1 - 4e), further apart than the
+/// two roundings can bring together; where the bound itself is rounded among subnormals, one step is more than that.
 Expr root_beats(bool smallest, const Expr& x, const Expr& best) {
     const Element type = x.type();
     const double nearly_one = 1 - std::ldexp(1.0, type.bits() == 64 ? -50 : -21);
@@ -116,8 +116,8 @@ void ReductionBuilder::search() {
     const std::string& choice = shared_.analysis.chosen(plan_.name);
     const std::string& operand = plan_.operation->operands[0];
     const Operation* from = shared_.analysis.value(operand).operation;
-    const bool of_roots = choice == "serial" && from && from->op == "sqrt" &&
-                          is_nonnegative(shared_.analysis, from->operands[0]);
+    const bool of_roots =
+        choice == "serial" && from && from->op == "sqrt" && is_nonnegative(shared_.analysis, from->operands[0]);
     Source source = value_source(of_roots ? from->operands[0] : operand, shape.axes, false);
     // Truth as bytes compares and stores like any number.
     auto inner = source.at;

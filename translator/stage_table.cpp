@@ -108,10 +108,21 @@ void StageDraft::update(const Halide::RDom& domain, const std::vector<Loop>& loo
     Halide::RDom limited = domain;
     for (const Expr& predicate : predicates)
         limited.where(predicate);
+    // Halide looks for the domain of an update in its values alone: where none of them moves along it, as in the sum of
+    // a broadcast array, the update would run once.
+    std::vector<Expr> bound = values;
+    VariableCollector used;
+    for (const Expr& value : values)
+        value.accept(&used);
+    bool moves = false;
+    for (int k = 0; k < limited.dimensions(); ++k)
+        moves = moves || used.names.count(limited[k].name());
+    if (!moves && limited.dimensions() > 0)
+        bound[0] = Halide::select(Halide::RVar(limited[0]) >= 0, values[0], values[0]);
     if (values.size() == 1)
-        func_(arguments_) = values[0];
+        func_(arguments_) = bound[0];
     else
-        func_(arguments_) = Halide::Tuple(values);
+        func_(arguments_) = Halide::Tuple(bound);
     std::map<std::string, Halide::RVar> rvars;
     for (std::size_t k = 0; k < loops.size(); ++k)
         rvars.emplace(loops[k].name, limited[static_cast<int>(loops.size() - 1 - k)]);

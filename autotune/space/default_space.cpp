@@ -50,13 +50,14 @@ class SpaceBuilder {
         std::string reducing_loop;
         const dsl::StageInfo* reducer = graph_.reducing_reader(stage, plans_, &reducing_loop);
 
-        if (stage.inlinable && inline_by_default(stage)) {
+        const bool may_inline = stage.inlinable && !reads_lanes(stage);
+        if (may_inline && inline_by_default(stage)) {
             plan.placement = Placement::inlined;
             plans_[stage.name] = plan;
             return offer_storage(stage, plan);
         }
         if (reducer && plan.root && plans_.at(reducer->name).placement == Placement::attached &&
-            vector_granular(*reducer)) {
+            vector_granular(*reducer) && follows_every_axis(plan)) {
             plan.placement = Placement::attached;
             plan.attach_stage = reducer->name;
             plan.attach_loop = reducing_loop;
@@ -76,16 +77,14 @@ class SpaceBuilder {
             plans_[stage.name] = plan;
             return emit_attached(stage, plan, {});
         }
-        const std::size_t depth = plan.root ? fixed_axes(plan) : 0;
-        const std::string loop = depth ? roots_.at(plan.root->name).attach_at[depth] : "";
+        const std::string loop = loop_in_root(plan);
         if (loop.empty()) return place_root(stage, true);
         plan.placement = Placement::attached;
         plan.attach_stage = plan.root->name;
         plan.attach_loop = loop;
         plans_[stage.name] = plan;
         emit_attached(stage, plan,
-                      stage.inlinable ? std::vector<std::string>{stage.name + ".inline()"}
-                                      : std::vector<std::string>{});
+                      may_inline ? std::vector<std::string>{stage.name + ".inline()"} : std::vector<std::string>{});
     }
 
     /// The last level of a blocked reduction: a handful of values, so it is one vector and no threads.
@@ -108,6 +107,14 @@ class SpaceBuilder {
             lines_.push_back(line);
     }
 
+    /// Lanes are computed inside of the stage that adds them up, which then has to have loops.
+    bool reads_lanes(const dsl::StageInfo& stage) const {
+        return std::any_of(stage.reads.begin(), stage.reads.end(), [&](const dsl::ReadInfo& read) {
+            const dsl::StageInfo* from = graph_.find(read.from);
+            return from && from->part == "lanes";
+        });
+    }
+
     bool inline_by_default(const dsl::StageInfo& stage) const {
         if (stage.part == "block") return false;
         const auto& uses = graph_.uses(stage.name);
@@ -120,6 +127,24 @@ class SpaceBuilder {
     /// Whether `use` reads one element of `stage` more than once: its reader runs over a loop that does not move the
     /// read.
     static bool repeats(const dsl::StageInfo&, const Use& use) { return use.read->broadcast; }
+
+    /// The innermost loop of the root in which a stage may be computed, or "".
+    std::string loop_in_root(const StagePlan& plan) const {
+        if (!plan.root) return "";
+        const RootLoops& root = roots_.at(plan.root->name);
+        std::size_t depth = fixed_axes(plan);
+        // The updates of a root do not have the loops that the directives of its first definition made.
+        while (depth > 0 && plan.in_update && !is_loop_of_every_update(*plan.root, root.attach_at[depth]))
+            --depth;
+        return depth ? root.attach_at[depth] : "";
+    }
+
+    static bool is_loop_of_every_update(const dsl::StageInfo& stage, const std::string& name) {
+        return std::all_of(stage.updates.begin(), stage.updates.end(), [&](const auto& update) {
+            return std::any_of(update.loops.begin(), update.loops.end(),
+                               [&](const dsl::LoopInfo& loop) { return !loop.reduced && loop.name == name; });
+        });
+    }
 
     /// How many of the root's axes, from the outside, are fixed where this stage may be computed.
     std::size_t fixed_axes(const StagePlan& plan) const {
@@ -134,6 +159,16 @@ class SpaceBuilder {
         while (depth > 0 && root.attach_at[depth].empty())
             --depth;
         return depth;
+    }
+
+    /// Whether a stage moves along all axes of its root: what does not would be computed again for each step along
+    /// them.
+    bool follows_every_axis(const StagePlan& plan) const {
+        const std::vector<std::string>& axes = roots_.at(plan.root->name).axes;
+        return std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) {
+            return std::any_of(plan.to_root.begin(), plan.to_root.end(),
+                               [&](const auto& own_and_root) { return own_and_root.second == axis; });
+        });
     }
 
     /// Whether a stage is computed for one vector of its root's elements at a time.
@@ -192,8 +227,9 @@ class SpaceBuilder {
             if (plans_.at(stage.name).root != &root) continue;
             for (const dsl::ReadInfo& read : stage.reads) {
                 if (graph_.find(read.from)) continue;
-                const auto& loops =
-                    read.definition < 0 ? stage.pure.loops : stage.updates[static_cast<std::size_t>(read.definition)].loops;
+                const auto& loops = read.definition < 0
+                                        ? stage.pure.loops
+                                        : stage.updates[static_cast<std::size_t>(read.definition)].loops;
                 double elements = 1;
                 for (const dsl::LoopInfo& loop : loops) {
                     const bool moves =
@@ -367,7 +403,8 @@ class SpaceBuilder {
         if (stage.part == "lanes" && constant && extent_of(*last_reduced, 1000) <= kMostUnrolledRows)
             line += ".unroll(" + last_reduced->name + ")";
         if (line != head) body->push_back(line);
-        if (last_reduced && !constant && stage.part.empty()) {
+        // A condition on an extent such as X.0 // 2 would not make the extent of the loop a constant.
+        if (last_reduced && is_size(last_reduced->extent) && stage.part.empty()) {
             const std::int64_t extent = last_reduced->extent_here;
             if (extent > 1 && extent <= kUnrollExtent) {
                 const std::string special = head + ".specialize(extent(" + last_reduced->name +
@@ -378,6 +415,11 @@ class SpaceBuilder {
         }
     }
 
+    bool is_size(const std::string& text) const {
+        return std::any_of(info_.sizes.begin(), info_.sizes.end(),
+                           [&](const dsl::SizeInfo& size) { return size.name == text; });
+    }
+
     static bool is_number(const std::string& text) {
         return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
     }
@@ -385,8 +427,7 @@ class SpaceBuilder {
     /// A stage that is inlined by default may also be kept for each row or vector of its root.
     void offer_storage(const dsl::StageInfo& stage, const StagePlan& plan) {
         if (!plan.root || stage.operations <= kCheapOps || !roots_.count(plan.root->name)) return;
-        const std::size_t depth = fixed_axes(plan);
-        const std::string loop = depth ? roots_.at(plan.root->name).attach_at[depth] : "";
+        const std::string loop = loop_in_root(plan);
         if (loop.empty()) return;
         StagePlan kept = plan;
         kept.placement = Placement::attached;

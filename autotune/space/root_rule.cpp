@@ -94,10 +94,12 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
 
     if (loops.size() == 1) {
         std::string tile_loop = inner;
-        if (parallel) {
-            std::int64_t tile =
-                std::max<std::int64_t>(task_elements(elements, element_ops, machine, root.part == "block"), vectorize ? lanes : 1);
-            tile = std::min<std::int64_t>(tile, power_of_two_below(elements));
+        const std::int64_t whole = power_of_two_below(elements);
+        // A tile of less than one vector: Halide may fail to lower that, and it would be slower than no tiles.
+        if (parallel && (!vectorize || whole >= lanes)) {
+            std::int64_t tile = std::max<std::int64_t>(
+                task_elements(elements, element_ops, machine, root.part == "block"), vectorize ? lanes : 1);
+            tile = std::min(tile, whole);
             line += ".split(" + inner + ", " + inner + "o, " + inner + "i, " +
                     hole(name + "_tile", tile, {tile / 16, tile / 4, tile / 2, tile * 2, tile * 4, tile * 16},
                          vectorize ? lanes : 1, power_of_two_below(elements / machine.cores)) +
@@ -107,6 +109,7 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         }
         if (vectorize) {
             vector_split(tile_loop, inner + "v", inner + "x");
+            if (tile_loop != inner) result.lines.push_back("where ?" + name + "_tile >= ?" + name + "_vec");
             result.attach_at[1] = inner + "v";
         } else {
             result.attach_at[1] = tile_loop;
@@ -149,7 +152,7 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
             result.attach_at[loops.size()] = inner;
         }
     }
-    if (line != name) result.lines.push_back(line);
+    if (line != name) result.lines.insert(result.lines.begin(), line);
     return result;
 }
 

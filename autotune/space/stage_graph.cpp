@@ -49,6 +49,7 @@ StagePlan StageGraph::follow(const dsl::StageInfo& stage, const std::map<std::st
             if (!first && (!plan.to_root.count(own) || plan.to_root[own] != followed)) plan.to_root.erase(own);
         }
         first = false;
+        plan.in_update = plan.in_update || (use.reader == reader.root ? use.read->definition >= 0 : reader.in_update);
     }
     return plan;
 }

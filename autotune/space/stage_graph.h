@@ -28,6 +28,7 @@ struct StagePlan {
     const dsl::StageInfo* root = nullptr; ///< the stage whose loop nest it runs in (itself when root)
     std::map<std::string, std::string>
         to_root;              ///< own pure loop -> the loop of `root` that it follows; absent: runs over all
+    bool in_update = false;   ///< read, perhaps through other stages, by an update of `root`
     std::string attach_stage; ///< attached: compute_at(attach_stage, attach_loop)
     std::string attach_loop;
 };

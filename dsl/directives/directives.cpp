@@ -15,7 +15,8 @@ namespace tilewright::dsl {
 const std::vector<DirectiveRow>& directive_rows() {
     static const std::vector<DirectiveRow> rows = [] {
         std::vector<DirectiveRow> result;
-        for (auto family : {split_rows, order_rows, placement_rows, stage_rows, storage_rows, traffic_rows, refused_rows}) {
+        for (auto family :
+             {split_rows, order_rows, placement_rows, stage_rows, storage_rows, traffic_rows, refused_rows}) {
             for (const DirectiveRow& row : family())
                 result.push_back(row);
         }

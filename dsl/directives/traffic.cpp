@@ -21,7 +21,8 @@ void check_prefetch_lines(CheckContext& context) {
     if (bytes && (*bytes % 64 != 0 || *bytes > kMostBytesAhead)) {
         return context.refuse_at(1,
                                  context.where() + ": prefetch_lines " + std::to_string(*bytes) +
-                                     " bytes ahead: not a multiple of 64 up to " + std::to_string(kMostBytesAhead) + ".",
+                                     " bytes ahead: not a multiple of 64 up to " + std::to_string(kMostBytesAhead) +
+                                     ".",
                                  "Write a distance such as 2048.");
     }
     context.touch();
@@ -37,9 +38,10 @@ void apply_prefetch_lines(ApplyContext& context) {
 void check_store_nontemporal(CheckContext& context) {
     if (!context.whole_stage()) return;
     if (!context.stage.output) {
-        return context.refuse(context.where() +
-                                  ": store_nontemporal on a stage that the kernel keeps to itself: it is read again at once.",
-                              "Use it on a stage that is a result.");
+        return context.refuse(
+            context.where() +
+                ": store_nontemporal on a stage that the kernel keeps to itself: it is read again at once.",
+            "Use it on a stage that is a result.");
     }
     context.factor(0, "the least bytes of the result");
 }

@@ -2,8 +2,8 @@
 // prefetcht0.
 //
 // Encodings: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, MOVUPS, MOVAPS, MOVDQU, MOVDQA,
-// MOVNTPS, MOVNTPD, MOVNTDQ, PREFETCHh. All of them are [prefix] opcode ModRM [SIB] disp32; twins differ in the opcode and, for
-// integers, in the mandatory prefix (of prefetches: in ModRM), never in length.
+// MOVNTPS, MOVNTPD, MOVNTDQ, PREFETCHh. All of them are [prefix] opcode ModRM [SIB] disp32; twins differ in the opcode
+// and, for integers, in the mandatory prefix (of prefetches: in ModRM), never in length.
 #include <elf.h>
 
 #include <cstring>
@@ -43,7 +43,8 @@ bool rewrite_evex(Byte* op, const Byte* begin) {
     const unsigned prefix = op[-2] & 3;
     const bool no_operand = (op[-2] & 0x78) == 0x78 && (op[-2] & 4);
     const bool plain = (op[-1] & 0x97) == 0 && (op[-1] & 8); // no zeroing, broadcast or mask, and V' unused
-    if (map != 1 || !no_operand || !plain || (op[-1] & 0x60) == 0x60 || !is_vector_store(*op, prefix, true)) return false;
+    if (map != 1 || !no_operand || !plain || (op[-1] & 0x60) == 0x60 || !is_vector_store(*op, prefix, true))
+        return false;
     if (*op == kStoreIntegers) {
         op[-2] = static_cast<Byte>((op[-2] & 0x7C) | p66); // W0
         *op = kStreamIntegers;

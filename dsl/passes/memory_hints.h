@@ -1,10 +1,11 @@
 // dsl/passes/memory_hints.h: memory instructions that Halide 21 cannot ask for on CPUs: non-temporal stores, and
 // prefetches into all caches where its own go past them (prefetchnta).
 //
-// Two halves. A lowering pass sends the accesses to a second base address that lies kHintOffset below the array and adds
-// the offset to the index, so that code generation writes it as their displacement. apply_memory_hints() then finds the
-// instructions with that displacement in the machine code and gives them the opcode of their twin, which is as long.
-// One that it does not recognise stays as it is, at the same address: only the traffic differs, never the answer.
+// Two halves. A lowering pass sends the accesses to a second base address that lies kHintOffset below the array and
+// adds the offset to the index, so that code generation writes it as their displacement. apply_memory_hints() then
+// finds the instructions with that displacement in the machine code and gives them the opcode of their twin, which is
+// as long. One that it does not recognise stays as it is, at the same address: only the traffic differs, never the
+// answer.
 #pragma once
 
 #include <cstdint>
@@ -43,11 +44,11 @@ inline Halide::Expr hinted_index(const Halide::Expr& index, std::int64_t bytes_o
 }
 /// Binds what hinted_index() reads.
 inline Halide::Internal::Stmt with_opaque_zero(const Halide::Internal::Stmt& body) {
-    return Halide::Internal::LetStmt::make(
-        kOpaqueZero,
-        Halide::Internal::Call::make(Halide::Int(32), kOpaqueZero, std::vector<Halide::Expr>{},
-                                     Halide::Internal::Call::Extern),
-        body);
+    return Halide::Internal::LetStmt::make(kOpaqueZero,
+                                           Halide::Internal::Call::make(Halide::Int(32), kOpaqueZero,
+                                                                        std::vector<Halide::Expr>{},
+                                                                        Halide::Internal::Call::Extern),
+                                           body);
 }
 
 /// How many instructions of an object were changed.

@@ -5,6 +5,7 @@
 #include "dsl/passes/rare_path.h"
 #include "dsl/passes/scalar_predicates.h"
 #include "dsl/passes/unaligned_outputs.h"
+#include "dsl/passes/zero_divisors.h"
 
 namespace tilewright::dsl {
 
@@ -13,6 +14,7 @@ inline void add_passes(Halide::Pipeline& pipeline) {
     add_scalar_predicates_pass(pipeline);
     add_rare_path_pass(pipeline); // and protect_tuple_updates
     add_unaligned_outputs_pass(pipeline);
+    add_zero_divisors_pass(pipeline);
 }
 
 } // namespace tilewright::dsl

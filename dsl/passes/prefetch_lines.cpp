@@ -99,7 +99,8 @@ class InsertPrefetches : public IRMutator {
         Stmt result = mutate(statement);
         for (const std::string& name : used_) {
             const Expr buffer = Variable::make(type_of<struct halide_buffer_t*>(), name + ".buffer");
-            result = LetStmt::make(base_name(name), Call::make(Handle(), kPrefetchBase, {buffer}, Call::Extern), result);
+            result =
+                LetStmt::make(base_name(name), Call::make(Handle(), kPrefetchBase, {buffer}, Call::Extern), result);
         }
         return used_.empty() ? result : with_opaque_zero(result);
     }

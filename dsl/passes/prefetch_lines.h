@@ -11,8 +11,8 @@
 namespace tilewright::dsl {
 
 /// Before each statement inside the named loops that loads a dense vector from one of `arguments`, the cache lines
-/// that lie `bytes_ahead` further on are prefetched, once for each place of memory. Loads that do not move with the loop
-/// get none. Halide's own prefetch() walks the box of a stage's reads in every dimension instead: a line for each
+/// that lie `bytes_ahead` further on are prefetched, once for each place of memory. Loads that do not move with the
+/// loop get none. Halide's own prefetch() walks the box of a stage's reads in every dimension instead: a line for each
 /// row of points, where consecutive rows share one.
 Halide::Internal::Stmt insert_prefetches(const Halide::Internal::Stmt& statement,
                                          const std::vector<PrefetchLines>& prefetches,

@@ -165,13 +165,15 @@ int run(const Executable& executable, Arguments& from) {
                     name + ": " + plan.arguments[static_cast<std::size_t>(large)].name +
                         " has a negative extent, or reaches 2^31 elements or more. Work on it in parts.");
     int guard = executable.failed_guard(frame);
-    if (guard >= 0) return fail(TW_BAD_ARGUMENT, name + ": " + plan.guards[static_cast<std::size_t>(guard)].message);
+    if (guard >= 0) return fail(TW_BAD_ARGUMENT, name + ": " + executable.guard_message(guard, frame));
     int version = executable.select(frame);
     if (version < 0)
-        return fail(TW_NOT_SERVED,
-                    name + ": no version serves these sizes and layouts: " + executable.requirements_text() + ".");
+        return fail(TW_NOT_SERVED, name + ": no version serves " + executable.sizes_text(frame) +
+                                       " as they lie in memory: one needs " + executable.requirements_text() +
+                                       ". Tune the function with such arguments too.");
     if (!executable.size_results(frame))
-        return fail(TW_BAD_ARGUMENT, name + ": a result would have a negative size, or 2^31 elements or more.");
+        return fail(TW_BAD_ARGUMENT, name + ": a result of " + executable.sizes_text(frame) +
+                                         " would have a negative size, or 2^31 elements or more.");
 
     std::size_t results = plan.results.size();
     auto** outputs = static_cast<tw_array**>(alloca((results + 1) * sizeof(void*)));

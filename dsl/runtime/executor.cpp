@@ -382,20 +382,4 @@ RunStatus Executable::run(const Frame& frame, int version) const {
     return RunStatus::done;
 }
 
-std::string Executable::requirements_text() const {
-    std::string out;
-    for (const Version& v : versions_) {
-        std::string one;
-        for (const PlanRequirement& r : plan_.versions[v.index].requirements) {
-            std::string text = r.kind == PlanRequirement::Kind::layout_c    ? r.name + " C-contiguous"
-                               : r.kind == PlanRequirement::Kind::layout_f  ? r.name + " Fortran-contiguous"
-                               : r.kind == PlanRequirement::Kind::condition ? print_size(r.condition)
-                                                                            : "";
-            if (!text.empty()) one += (one.empty() ? "" : " and ") + text;
-        }
-        out += (out.empty() ? "" : "; or ") + one;
-    }
-    return out;
-}
-
 } // namespace tilewright::runtime

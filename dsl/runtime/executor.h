@@ -69,7 +69,11 @@ class Executable {
     RunStatus run(const Frame& frame, int version) const;
 
     const std::string& version_label(int version) const { return plan_.versions[versions_[version].index].label; }
-    /// Requirements of every version that this machine can run, for messages.
+    /// Why a guard fails, with the values of its sizes and what to do: "a must equal b, but they are 3 and 2. Do this."
+    std::string guard_message(int guard, const Frame& frame) const;
+    /// The call's arguments: "X float64[3, 2] and n 5".
+    std::string sizes_text(const Frame& frame) const;
+    /// Requirements of every version that this machine can run.
     std::string requirements_text() const;
 
   private:

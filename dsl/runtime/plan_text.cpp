@@ -244,7 +244,9 @@ class PlanReader {
     void requirement() {
         PlanRequirement r;
         std::string_view before = line_;
-        std::string first = word("a condition");
+        skip_blanks();
+        // A condition may begin with a parenthesis, which is no word.
+        std::string first = line_.starts_with("(") ? "" : word("a condition");
         if (first == "isa") {
             r.kind = PlanRequirement::Kind::isa;
             r.name = word("an ISA level");

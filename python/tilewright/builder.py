@@ -10,6 +10,7 @@ from typing import Any
 
 from . import logs
 from .cache import object_cache
+from .errors import InternalError, ScheduleError
 from .machine import host_isa
 from .native import compiler
 from .plan import Build, Kernel, with_type_guards
@@ -90,9 +91,22 @@ def compile_now(request: BuildRequest) -> Build:
     if schedule is None:
         schedule = native.default_schedule(request.program, request.options(), request.isa, request.cores)
     wants_text = logs.wanted(logs.asm) or logs.wanted(logs.loops)
-    made = native.build(
-        request.program, request.options(), schedule, request.isa, guard_tails=request.guard_tails, assembly=wants_text
-    )
+    try:
+        made = native.build(
+            request.program,
+            request.options(),
+            schedule,
+            request.isa,
+            guard_tails=request.guard_tails,
+            assembly=wants_text,
+        )
+    except ScheduleError as error:
+        if request.schedule is not None:
+            raise
+        # Nobody wrote this schedule: that it fails is our defect, and no reason to refuse a call that NumPy can serve.
+        raise InternalError(
+            f"the default schedule of {Program(request.program).function}: {error}", "Please report it."
+        ) from error
     for kernel in made["kernels"]:
         if wants_text:
             logs.loops.debug("%s\n%s", kernel["name"], kernel.get("lowered", ""))

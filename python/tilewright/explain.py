@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .native import compiler
-from .tuning import format_ns
+from .tuning import COLD, format_ns
 
 if TYPE_CHECKING:
     from .decorator import JitFunction
@@ -103,14 +103,15 @@ def _evidence(specialization: Specialization) -> list[str]:
     lines = ["why this schedule: the fastest of those measured"]
     numpy_ns, tuned_ns, default_ns = (evidence.get(k) or 0 for k in ("numpy_ns", "tuned_ns", "default_ns"))
     if tuned_ns and numpy_ns:
-        lines.append(f"  NumPy {format_ns(numpy_ns)}, tuned {format_ns(tuned_ns)}, {numpy_ns / tuned_ns:.1f}x")
+        cold = COLD if evidence.get("numpy_is_cold") else ""
+        lines.append(f"  NumPy {format_ns(numpy_ns)}{cold}, tuned {format_ns(tuned_ns)}, {numpy_ns / tuned_ns:.1f}x")
     if tuned_ns and default_ns:
         lines.append(f"  the default schedule takes {format_ns(default_ns)}")
     if evidence.get("gbps"):
         share = evidence.get("share_of_limit")
         of_limit = f", {share:.0%} of this machine's measured limit" if share else ""
         lines.append(f"  it moves {evidence['gbps']:.1f} GB/s{of_limit}")
-    skip = {"numpy_ns", "tuned_ns", "default_ns", "schedule", "ratio", "gbps", "share_of_limit"}
+    skip = {"numpy_ns", "numpy_is_cold", "tuned_ns", "default_ns", "schedule", "ratio", "gbps", "share_of_limit"}
     for key, value in evidence.items():
         if key not in skip and isinstance(value, (str, int, float)) and value != "":
             lines.append(f"  {key.replace('_', ' ')}: {value}")

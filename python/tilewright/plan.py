@@ -87,7 +87,7 @@ def with_type_guards(header: str, program: Program) -> str:
             own = f"{array.name}.{axis}"
             if extent == own or {f"guard {own} == {extent}", f"guard {extent} == {own}"} & present:
                 continue
-            lines.append(f'guard {own} == {extent} "{program.function}: {_mismatch(array.name, axis, extent)}"')
+            lines.append(f'guard {own} == {extent} "{_mismatch(array.name, axis, extent)}"')
     if not lines:
         return header
     at = next(
@@ -99,9 +99,9 @@ def with_type_guards(header: str, program: Program) -> str:
 
 
 def _mismatch(name: str, axis: int, extent: str) -> str:
-    if match := re.fullmatch(r"(\w+)\.(\d+)", extent):
-        extent = f"{match[1]}.shape[{match[2]}]"
-    return f"{name}.shape[{axis}] must equal {extent}"
+    extent = re.sub(r"(\w+)\.(\d+)", r"\1.shape[\2]", extent)
+    advice = "Pass arrays whose sizes agree, or tune the function with such ones too."
+    return f"{name}.shape[{axis}] must equal {extent}. {advice}"
 
 
 def compose(header: str, versions: Iterable[Version]) -> str:

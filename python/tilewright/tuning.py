@@ -26,6 +26,8 @@ _BASELINE_RUNS = 3
 _BASELINE_S = 2.5
 _WIDEN_NS = 1e9  # calls of NumPy longer than this are not repeated to learn their conditioning
 
+COLD = " (its first call)"  # after NumPy's time, where no warm call of it was affordable
+
 # Operations after which NumPy's own result is one of several good ones (contract.md, Numbers).
 _ROUNDED = {
     "sum", "prod", "matmul", "power", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
@@ -58,6 +60,7 @@ class TuneResult:
     contract: str
     schedule: str
     numpy_ns: float
+    numpy_is_cold: bool  # NumPy is too slow to be run again: its time is that of its first call
     tuned_ns: float
     default_ns: float
     trials: int
@@ -94,8 +97,9 @@ class TuneResult:
         share = "" if self.limit_share is None else f", {100 * self.limit_share:.0f} % of this machine's measured limit"
         known = f" and {self.known} known from before" if self.known else ""
         return (
-            f"{self.function}: NumPy {format_ns(self.numpy_ns)} -> tuned {format_ns(self.tuned_ns)} "
-            f"({self.ratio:.1f}x); result equal under contract {self.contract}; {self.gbps:.1f} GB/s{share}; "
+            f"{self.function}: NumPy {format_ns(self.numpy_ns)}{COLD if self.numpy_is_cold else ''} -> "
+            f"tuned {format_ns(self.tuned_ns)} ({self.ratio:.1f}x); result equal under contract {self.contract}; "
+            f"{self.gbps:.1f} GB/s{share}; "
             f"searched {self.elapsed_s:.0f} s, {self.trials} candidates{known}, stopped: {self.reason}"
         )
 
@@ -107,6 +111,7 @@ class TuneResult:
             "workload_key": self.workload.key,
             "contract": self.contract,
             "numpy_ns": self.numpy_ns,
+            "numpy_is_cold": self.numpy_is_cold,
             "tuned_ns": self.tuned_ns,
             "default_ns": self.default_ns,
             "ratio": round(self.ratio, 3),
@@ -130,22 +135,27 @@ def tune_call(
     options: TuneOptions,
     *,
     observer: Callable[[dict[str, Any]], None] | None = None,
-    numpy_ns: float | None = None,
+    is_warm: bool = False,
 ) -> TuneResult:
-    """Search for the fastest schedule of a call. KeyboardInterrupt ends the search and keeps the best so far."""
+    """Search for the fastest schedule of a call. KeyboardInterrupt ends the search and keeps the best so far.
+
+    is_warm: NumPy has run this call in this process before.
+    """
     traced, program = specialization.traced, specialization.program
     bound = bind(traced, program, args, kwargs)
     workload = workload_of(specialization, bound, options.db)
     notify = observer or (lambda event: None)
     recorded = datasets.Call("recorded", args, kwargs)
     notify({"event": "phase", "phase": "running NumPy for its answer and its time"})
-    expected, measured_ns = _measure_numpy(function, recorded, numpy_ns)
+    expected, measured = _measure_numpy(function, recorded, is_warm)
+    # What all speed-ups are relative to, those on the way as the one at the end.
+    notify({"event": "numpy", "median_ns": measured.ns, "is_cold": measured.is_cold})
     needed = sum(a.nbytes for a in bound.arrays.values()) + sum(e.nbytes for e in expected)
     with datasets.data_folder(needed) as folder:
         notify({"event": "phase", "phase": "writing the data for the search"})
         sets = [datasets.write_data_set(folder, 0, program, call=recorded, bound=bound, expected=expected)]
         tolerance = _Tolerance(program, expected)
-        if measured_ns < _WIDEN_NS:
+        if measured.ns < _WIDEN_NS:
             tolerance.widen(function, recorded, expected)
         for derived in datasets.derived_calls(traced, program, recorded, options.seed):
             answers = datasets.is_fit(traced, function, derived)
@@ -185,7 +195,7 @@ def tune_call(
                 options.db.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         found = run_search(json.dumps(job), notify)
     moved = float(needed)
-    return _result(found, job, workload, measured_ns, moved)
+    return _result(found, job, workload, measured, moved)
 
 
 def workload_of(specialization: Specialization, bound: Bound, db: Path | None) -> Workload:
@@ -246,23 +256,36 @@ def _loaded_blas() -> str:
     return ""
 
 
+@dataclass(frozen=True)
+class _NumpyTime:
+    ns: float
+    is_cold: bool
+
+
 def _measure_numpy(
-    function: Callable[..., Any], call: datasets.Call, known_ns: float | None
-) -> tuple[tuple[np.ndarray[Any, Any], ...], float]:
-    times: list[float] = [] if known_ns is None else [known_ns]
-    expected: tuple[np.ndarray[Any, Any], ...] = ()
+    function: Callable[..., Any], call: datasets.Call, is_warm: bool
+) -> tuple[tuple[np.ndarray[Any, Any], ...], _NumpyTime]:
+    """NumPy's answer, and the median of its warm calls; where one call is all that is affordable, that of a cold one.
+
+    A first call pays for page faults, loaded libraries and threads that start: three times a warm one has been seen.
+    """
     start = time.perf_counter()
-    while not expected or (len(times) < _BASELINE_RUNS and time.perf_counter() - start < _BASELINE_S):
-        before = time.perf_counter_ns()
-        answers = datasets.answer(function, call)
-        times.append(time.perf_counter_ns() - before)
-        if not expected:
-            # A function that returns its argument, or a view of it: the file gets its own bytes anyway.
-            expected = answers
-        del answers
-    if min(times) < 1e6:  # a fast call: the first ones were cold
+    # A function that returns its argument, or a view of it: the file gets its own bytes anyway.
+    expected, first_ns = _timed(function, call)
+    times: list[float] = [first_ns] if is_warm else []
+    while len(times) < _BASELINE_RUNS and time.perf_counter() - start < _BASELINE_S:
+        times.append(_timed(function, call)[1])
+    if not times:
+        return expected, _NumpyTime(first_ns, is_cold=True)
+    if min(times) < 1e6:  # a fast call: a few runs say little
         times = _many_times(function, call)
-    return expected, statistics.median(times)
+    return expected, _NumpyTime(statistics.median(times), is_cold=False)
+
+
+def _timed(function: Callable[..., Any], call: datasets.Call) -> tuple[tuple[np.ndarray[Any, Any], ...], int]:
+    before = time.perf_counter_ns()
+    answers = datasets.answer(function, call)
+    return answers, time.perf_counter_ns() - before
 
 
 def _many_times(function: Callable[..., Any], call: datasets.Call) -> list[float]:
@@ -348,14 +371,15 @@ def _nudge(value: Any) -> Any:
 
 
 def _result(
-    found: dict[str, Any], job: dict[str, Any], workload: Workload, numpy_ns: float, moved: float
+    found: dict[str, Any], job: dict[str, Any], workload: Workload, numpy: _NumpyTime, moved: float
 ) -> TuneResult:
     return TuneResult(
         function=job["function"],
         summary=job["summary"],
         contract=job["contract"],
         schedule=found["schedule"],
-        numpy_ns=numpy_ns,
+        numpy_ns=numpy.ns,
+        numpy_is_cold=numpy.is_cold,
         tuned_ns=float(found["median_ns"]),
         default_ns=float(found["default_ns"]),
         trials=int(found["trials"]),

@@ -1,7 +1,8 @@
-"""Fails when a list and the files it lists disagree: CMake sources, folder READMEs, operations on both sides of the border, cases and peers."""
+"""Fails when a list and the files it lists disagree: CMake sources, folder READMEs, operations on both sides of the border, ufuncs and their judge, cases and peers."""
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -65,6 +66,25 @@ def operations_that_disagree() -> list[str]:
     ]
 
 
+def names_of(file: str, variable: str) -> list[str]:
+    """The strings of a list that a Python file assigns to `variable`."""
+    for node in ast.parse((ROOT / file).read_text()).body:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == variable for t in node.targets):
+            return [n.value for n in ast.walk(node.value) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    raise SystemExit(f"check_lists: {file} assigns no {variable}: change its name here too.")
+
+
+def ufuncs_that_disagree() -> list[str]:
+    """The ufuncs that a trace writes under NumPy's name are those that the oracle takes from NumPy."""
+    ours, judge = "python/tilewright/ops/elementwise.py", "tests/oracle/evaluate.py"
+    traced, known = names_of(ours, "PROGRAM_UFUNCS"), names_of(judge, "_UFUNCS")
+    found = [f"{ours} writes {name}, which {judge} does not know." for name in sorted(set(traced) - set(known))]
+    found += [f"{judge} knows {name}, which {ours} does not write." for name in sorted(set(known) - set(traced))]
+    for file, names in ((ours, traced), (judge, known)):
+        found += [f"{file} lists {name} twice." for name in sorted(set(names)) if names.count(name) > 1]
+    return found
+
+
 def cases_and_peers() -> list[str]:
     found = []
     case_list = (ROOT / "benchmarks/case_list.py").read_text()
@@ -79,9 +99,14 @@ def cases_and_peers() -> list[str]:
 
 
 def main() -> int:
-    problems = (
-        unlisted_sources() + unsorted_sources() + missing_readmes() + operations_that_disagree() + cases_and_peers()
-    )
+    problems = [
+        *unlisted_sources(),
+        *unsorted_sources(),
+        *missing_readmes(),
+        *operations_that_disagree(),
+        *ufuncs_that_disagree(),
+        *cases_and_peers(),
+    ]
     for problem in problems:
         print(problem)
     return bool(problems)

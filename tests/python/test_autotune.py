@@ -84,6 +84,24 @@ def test_closing_line_and_progress(tuned):
     assert "labels: [" in tuned.err
 
 
+def in_ns(text):
+    value, unit = text.split()
+    return float(value) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+
+
+def test_every_ratio_is_to_the_same_time_of_numpy(tuned):
+    numpy = in_ns(re.search(r"NumPy ([\d.]+ \w+) ->", tuned.out)[1])
+    lines = re.findall(r"best ([\d.]+ \w+), ([\d.]+)x NumPy,", tuned.err)
+    assert lines
+    for best, ratio in lines:  # times have three digits, ratios one after the point
+        assert float(ratio) == pytest.approx(numpy / in_ns(best), rel=0.011, abs=0.06)
+    text = tuned.python("""
+        import kmeans_tuned
+        print(kmeans_tuned.evidence()["measured"][0]["numpy_is_cold"])
+    """)
+    assert text == "False\n"
+
+
 def test_the_module_answers(tuned):
     text = tuned.python("""
         import sys

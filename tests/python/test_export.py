@@ -209,7 +209,10 @@ def test_a_fixed_axis_is_part_of_the_module(tmp_path):
         except ValueError as error:
             print(error)
     """
-    assert run_python(code, tmp_path) == "[2.0, 5.0]\nthe function was traced where axis == 1\n"
+    assert (
+        run_python(code, tmp_path)
+        == "[2.0, 5.0]\nlargest: the function was traced where axis == 1, but it is 0. Tune it with such arguments too.\n"
+    )
 
 
 def test_two_modules_live_in_one_process(module, tmp_path):

@@ -28,7 +28,7 @@ KMEANS = """tilewright-plan 1
 function get_labels
 arg X float64 2
 arg means float64 2
-guard means.1 == X.1 "means.shape[1] must equal X.shape[1]"
+guard means.1 == X.1 "means.shape[1] must equal X.shape[1]. Pass arrays whose sizes agree."
 guard means.0 >= 1 "attempt to get argmin of an empty sequence"
 result argmin int64 [X.0]
 return argmin
@@ -269,7 +269,11 @@ def test_read_only_arguments_are_read(labels):
             TypeError,
             "get_labels: X is a masked array, and masks are not known here. Pass an array, such as the filled() of X.",
         ),
-        (X[:, :1], ValueError, "means.shape[1] must equal X.shape[1]"),
+        (
+            X[:, :1],
+            ValueError,
+            "get_labels: means.shape[1] must equal X.shape[1], but they are 2 and 1. Pass arrays whose sizes agree.",
+        ),
         (
             np.lib.stride_tricks.as_strided(X, (2**31, 2), (0, 8)),
             ValueError,
@@ -283,6 +287,36 @@ def test_what_is_refused_and_how(labels, x, error, text):
     assert str(info.value) == text
 
 
+@pytest.mark.parametrize(
+    ("guard", "sizes", "error", "text"),
+    [
+        ("X.0 == 2 * Y.0", (3, 5), ValueError, "f: rows do not match: X.shape[0] is 3 and Y.shape[0] is 5."),
+        ("X.0 >= n", (3, 5), ValueError, "f: rows do not match: X.shape[0] is 3 and n is 7."),
+        ("X.0 + Y.0 >= X.0 * n", (3, 5), ValueError, "f: rows do not match: X.shape[0] is 3, Y.shape[0] is 5 and n is 7."),
+        ("n < X.0", (3, 5), IndexError, "f: index n is out of bounds for axis 0: n is 7 and X.shape[0] is 3."),
+        ("n == 1", (3, 5), ValueError, "f: asked for n == 1, but it is 7. Give 1."),
+    ],
+)  # fmt: skip
+def test_a_guard_says_its_sizes_and_their_values(objects, guard, sizes, error, text):
+    message = {"n < X.0": "index n is out of bounds for axis 0", "n == 1": "asked for n == 1. Give 1."}
+    plan = AXPY.replace('guard X.0 == Y.0 "rows differ"\nguard X.1 == Y.1 "columns differ"\n',
+                        f'guard {guard} "{message.get(guard, "rows do not match")}"\n')  # fmt: skip
+    plan = plan.replace("scalar a float64\n", "scalar a float64\nscalar n int64\n")
+    assert plan.count("guard ") == 1 and "scalar n" in plan
+    f = _face.load(plan, objects, name="f", parameters=parameters("a", "X", "Y", "n"), module_name="m")
+    with pytest.raises(error) as info:
+        f(1.0, np.ones((sizes[0], 2)), np.ones((sizes[1], 2)), 7)
+    assert str(info.value) == text
+
+
+def test_a_call_that_no_version_serves_says_its_sizes(objects):
+    plan = KMEANS.replace("require layout X C\n", "require layout X C\nrequire X.0 >= 1000\n")
+    f = _face.load(plan, objects, name="f", parameters=parameters("X", "means"), module_name="m")
+    with pytest.raises(ValueError, match=r"^f: no version of this module serves X float64\[3, 2\] and means float64\[\d+, 2\]: "
+                       r"one needs .*X\.shape\[0\] >= 1000.*\. Tune the function with such sizes too\.$"):  # fmt: skip
+        f(X[:3], MEANS)
+
+
 def test_pandas_objects_are_refused_by_name(labels):
     module = types.ModuleType("pandas.core.frame")
     exec("class DataFrame:\n    def __array__(self, *a, **k): raise AssertionError", module.__dict__)
@@ -293,7 +327,9 @@ def test_pandas_objects_are_refused_by_name(labels):
 
 
 def test_an_empty_sequence_is_numpys_error(labels):
-    with pytest.raises(ValueError, match="^attempt to get argmin of an empty sequence$"):
+    with pytest.raises(
+        ValueError, match=r"^get_labels: attempt to get argmin of an empty sequence: means\.shape\[0\] is 0\.$"
+    ):
         labels(X, MEANS[:0])
 
 

@@ -92,7 +92,7 @@ int main(void) {
     EXPECT_EQ(run(std::string(TW_C_COMPILER) +
                   " -std=c99 -Wall -Wextra -Werror more.c libkernels.a -lpthread -ldl -lm -o more && ./more"),
               "1 1 2 2 3\n0 12.5 75\n0 12.5 75\n"
-              "2 axpy: rows differ\n"
+              "2 axpy: rows differ: X.shape[0] is 2 and Y.shape[0] is 3.\n"
               "2 axpy: Y is float32[2, 3], but it takes float64[:, :].\n"
               "2 axpy: Y is NULL, but it takes float64[:, :].\n"
               "2 axpy: result Z is float64[3, 2], but it needs C-contiguous float64[2, 3].\nexit 0\n");

@@ -179,7 +179,8 @@ TEST(Executor, VersionsInOrderTheFirstThatHolds) {
     EXPECT_EQ(call(*e, {row.view(), row.view()}, out).version, 2);
     Matrix odd(1, 5);
     EXPECT_EQ(call(*e, {odd.view(), odd.view()}, out).version, 1);
-    EXPECT_EQ(e->requirements_text(), "X.0 >= 100 and X C-contiguous; or X Fortran-contiguous and X.1 % 2 == 1; or ");
+    EXPECT_EQ(e->requirements_text(),
+              "X.shape[0] >= 100 and X C-contiguous; or X Fortran-contiguous and X.shape[1] % 2 == 1; or ");
 }
 
 TEST(Executor, VersionsOfOtherMachinesNeedNoObjects) {

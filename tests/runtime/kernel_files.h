@@ -23,7 +23,7 @@ inline const std::string kKmeansPlan = R"(tilewright-plan 1
 function get_labels
 arg X float64 2
 arg means float64 2
-guard means.1 == X.1 "means.shape[1] must equal X.shape[1]"
+guard means.1 == X.1 "means.shape[1] must equal X.shape[1]. Pass arrays whose sizes agree."
 guard means.0 >= 1 "attempt to get argmin of an empty sequence"
 result argmin int64 [X.0]
 return argmin

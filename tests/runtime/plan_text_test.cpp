@@ -64,6 +64,13 @@ TEST(PlanText, CommentsBlanksAndIndentationDoNotMatter) {
               "means.shape[1] \"must\" # equal X.shape[1]");
 }
 
+TEST(PlanText, AConditionMayBeginWithAParenthesis) {
+    for (const char* condition : {"(X.0 + 1) // 2 >= 16", "-X.0 + 100 >= X.1", "not (X.0 == 3 and X.1 == 2)"}) {
+        std::string text = replaced(kDocumented, "require X.0 >= 65536", std::string("require ") + condition);
+        EXPECT_EQ(print_plan(parse_plan(text)), text);
+    }
+}
+
 TEST(PlanText, ReturnsOfOneOfATupleOfOneAndOfTwo) {
     EXPECT_FALSE(parse_plan(kDocumented).returns_tuple);
     for (const char* line : {"return (argmin,)", "return (argmin, X)"}) {

@@ -341,6 +341,48 @@ def test_sum_of_negative_zeros_is_zero(evaluator: Evaluator) -> None:
             same(ours, np.zeros((), dtype), option)
 
 
+@pytest.mark.parametrize("op", ["sum", "prod", "max", "min", "any", "all", "argmin", "argmax"])
+def test_reduction_along_an_axis_on_which_nothing_moves(evaluator: Evaluator, op: str) -> None:
+    """Halide takes an update whose value does not change along its domain for one without a domain."""
+    for dtype, out in (("float64", "float64"), ("int64", "int64"), ("bool", "bool")):
+        if dtype == "bool" and op not in ("any", "all"):
+            continue
+        kept = "bool" if op in ("any", "all") else "int64" if op.startswith("arg") else out
+        attribute = "axis=1" if op.startswith("arg") else "axes=[1]"
+        all_attribute = "axis=0" if op.startswith("arg") else "axes=[0]"
+        value = {"float64": "1.0625", "int64": "3", "bool": "false"}[dtype]
+        text = f"""tilewright-program 1
+function f
+arg b: {dtype}[b.0]
+scalar n: int64
+%1: {dtype}[b.0, 1] = index(b) {{index=[0:1, newaxis]}}
+%2: {dtype}[b.0, n] = broadcast_to(%1)
+y: {kept}[b.0] = {op}(%2) {{{attribute}}}
+%3: {dtype}[] = const() {{value={value}}}
+%4: {dtype}[n] = broadcast_to(%3)
+z: {kept}[] = {op}(%4) {{{all_attribute}}}
+return (y, z)
+"""
+        for n in (0, 1, 3, 40, 700):
+            if n == 0 and op not in ("sum", "prod", "any", "all"):
+                continue
+            arguments = {"b": np.array([1, 0, 2, 1, 3], dtype), "n": np.int64(n)}
+            options = options_of(op, dtype, (1,), (5, n))
+            for option in options:
+                if op == "prod" and dtype == "float64" and n > 40:
+                    continue
+                variant = {"y": option, "z": option}
+                with np.errstate(all="ignore"):
+                    expected = numpys(text, arguments)
+                for ours, theirs in zip(
+                    run_both(evaluator, text, arguments, variant=variant, sizes={"n": n}), expected, strict=True
+                ):
+                    if op in ("sum", "prod") and dtype == "float64":
+                        np.testing.assert_allclose(ours, theirs, rtol=1e-13)
+                    else:
+                        same(ours, theirs, f"{op} of {dtype}, {n} times, as {option}")
+
+
 def test_reduction_of_expressions_and_default_variants(evaluator: Evaluator) -> None:
     """Collapsed, broadcast and staged operands, with the variant that the sizes choose."""
     text = """tilewright-program 1

@@ -1,7 +1,7 @@
 // translator/ops/arithmetic.cpp: + - * /, signs, squares and powers as NumPy computes them.
 #include "dsl/base/error.h"
-#include "translator/ops/math.h"
 #include "dsl/passes/rare_path.h"
+#include "translator/ops/math.h"
 #include "translator/ops/rules.h"
 
 namespace tilewright::translator::ops {
@@ -82,9 +82,10 @@ Expr quotient(const Expr& a, const Expr& b) {
 
 namespace {
 
-/// a / b in float32, bit by bit, by one reciprocal for many a: the product in float64 lies within 2^-52 of the quotient,
-/// and no quotient of two 24-bit numbers lies within 2^-49 of the middle between two float32 numbers, so that rounding
-/// once more gives what rounding the quotient gives. Subnormal quotients may lie in a middle: those are divided.
+/// a / b in float32, bit by bit, by one reciprocal for many a: the product in float64 lies within 2^-52 of the
+/// quotient, and no quotient of two 24-bit numbers lies within 2^-49 of the middle between two float32 numbers, so that
+/// rounding once more gives what rounding the quotient gives. Subnormal quotients may lie in a middle: those are
+/// divided.
 Expr divide_by_row_constant(const Expr& a, const Expr& b) {
     const Type wide = Halide::Float(64);
     const Expr reciprocal = Halide::Internal::make_one(wide) / Halide::cast(wide, b);
@@ -98,7 +99,8 @@ Expr divide_by_row_constant(const Expr& a, const Expr& b) {
 
 Expr divide(const Exprs& x, const RuleContext& context) {
     const bool constant = Halide::Internal::is_const(x[1]);
-    if (context.row_constant && !constant && x[0].type() == Halide::Float(32)) return divide_by_row_constant(x[0], x[1]);
+    if (context.row_constant && !constant && x[0].type() == Halide::Float(32))
+        return divide_by_row_constant(x[0], x[1]);
     return quotient(x[0], x[1]);
 }
 

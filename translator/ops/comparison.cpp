@@ -23,10 +23,15 @@ template <class F> Expr compare(const Exprs& x, bool if_left_negative, bool if_r
     return if_right_negative ? negative || rest : !negative && rest;
 }
 
+/// a == b. Where Halide looks for the bounds of a condition it takes x == x for true, under strict_float too.
+Expr same_value(const Expr& a, const Expr& b) {
+    return a.type().is_float() && Halide::Internal::equal(a, b) ? !Halide::is_nan(a) : a == b;
+}
+
 } // namespace
 
 Expr at_least(const Expr& a, const Expr& b) {
-    return a.type().is_float() ? b < a || a == b : a >= b;
+    return a.type().is_float() ? b < a || same_value(a, b) : a >= b;
 }
 
 Expr truth(Expr x) {
@@ -35,11 +40,11 @@ Expr truth(Expr x) {
 
 Expr equal(const Exprs& x, const RuleContext&) {
     if (x[0].type().is_bool()) return !(x[0] ^ x[1]);
-    return compare(x, false, false, [](const Expr& a, const Expr& b) { return a == b; });
+    return compare(x, false, false, [](const Expr& a, const Expr& b) { return same_value(a, b); });
 }
 Expr not_equal(const Exprs& x, const RuleContext&) {
     if (x[0].type().is_bool()) return x[0] ^ x[1];
-    return compare(x, true, true, [](const Expr& a, const Expr& b) { return a != b; });
+    return compare(x, true, true, [](const Expr& a, const Expr& b) { return !same_value(a, b); });
 }
 Expr less(const Exprs& x, const RuleContext&) {
     if (x[0].type().is_bool()) return !x[0] && x[1];

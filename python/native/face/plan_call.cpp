@@ -204,7 +204,7 @@ LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, boo
                                      PyObject** result) const {
     const runtime::Plan& plan = executable_->plan();
     auto no_match = [&](Problem::Kind kind, std::size_t index, PyObject* object) {
-        if (problem) *problem = {kind, static_cast<int>(index), Ref::borrowed(object)};
+        if (problem) *problem = {kind, static_cast<int>(index), Ref::borrowed(object), {}};
         return Attempt::no_match;
     };
     for (std::size_t i = 0; i < fixed_.size(); ++i)
@@ -265,7 +265,16 @@ LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, boo
     if (!executable_->read_sizes(frame, large))
         return no_match(Problem::Kind::too_large, static_cast<std::size_t>(large), arrays[large]);
     int guard = executable_->failed_guard(frame);
-    if (guard >= 0) return no_match(Problem::Kind::guard, static_cast<std::size_t>(guard), nullptr);
+    if (guard >= 0) {
+        no_match(Problem::Kind::guard, static_cast<std::size_t>(guard), nullptr);
+        if (problem) problem->text = executable_->guard_message(guard, frame);
+        return Attempt::no_match;
+    }
+    auto no_match_of_sizes = [&](Problem::Kind kind) {
+        no_match(kind, 0, nullptr);
+        if (problem) problem->text = executable_->sizes_text(frame);
+        return Attempt::no_match;
+    };
     int version = executable_->select(frame);
     for (NPY_ORDER order : {NPY_CORDER, NPY_FORTRANORDER}) {
         if (version >= 0 || !copies) break;
@@ -281,8 +290,8 @@ LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, boo
         }
         version = executable_->select(frame);
     }
-    if (version < 0) return no_match(Problem::Kind::no_version, 0, nullptr);
-    if (!executable_->size_results(frame)) return no_match(Problem::Kind::result_too_large, 0, nullptr);
+    if (version < 0) return no_match_of_sizes(Problem::Kind::no_version);
+    if (!executable_->size_results(frame)) return no_match_of_sizes(Problem::Kind::result_too_large);
     // A returned argument is the caller's very object, whatever was made of it here.
     Attempt attempt = run(frame, version, arrays, out, result);
     if (attempt == Attempt::done && returns_arguments_) {
@@ -471,7 +480,10 @@ void LoadedPlan::raise(const Problem& problem) const {
                      function, plan.arguments[index].name.c_str(), describe(problem.object.get()).c_str());
         return;
     case Problem::Kind::guard:
-        PyErr_SetString(PyExc_ValueError, plan.guards[index].message.c_str());
+        // The class is NumPy's; a plan's text holds messages alone.
+        PyErr_Format(problem.text.find("is out of bounds for axis") == std::string::npos ? PyExc_ValueError
+                                                                                         : PyExc_IndexError,
+                     "%s: %s", function, problem.text.c_str());
         return;
     case Problem::Kind::no_version: {
         std::string needed = executable_->requirements_text();
@@ -480,16 +492,17 @@ void LoadedPlan::raise(const Problem& problem) const {
                          "%s: this module has no code for this machine's CPU. Export it with --target x86-64 as well.",
                          function);
         else
-            PyErr_Format(PyExc_ValueError,
-                         "%s: no version of this module serves these sizes: %s. Tune the function with such sizes too.",
-                         function, needed.c_str());
+            PyErr_Format(
+                PyExc_ValueError,
+                "%s: no version of this module serves %s: one needs %s. Tune the function with such sizes too.",
+                function, problem.text.c_str(), needed.c_str());
         return;
     }
     default:
         PyErr_Format(
             PyExc_ValueError,
-            "%s: a result would have a negative size, or 2**31 elements or more. Work on the arguments in parts.",
-            function);
+            "%s: a result of %s would have a negative size, or 2**31 elements or more. Work on the arguments in parts.",
+            function, problem.text.c_str());
     }
 }
 

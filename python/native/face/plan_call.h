@@ -26,6 +26,7 @@ struct Problem {
     Kind kind = Kind::none;
     int index = 0; ///< argument, fixed parameter or guard
     Ref object;
+    std::string text; ///< of a guard, or the sizes that no version serves
 };
 
 class LoadedPlan {

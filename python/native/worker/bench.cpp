@@ -85,7 +85,7 @@ Bench::Call Bench::make_ready(const Candidate& candidate, DataSet& set, Place pl
                             " has 2^31 elements or more.");
     if (const int guard = executable.failed_guard(call.frame); guard >= 0)
         throw InternalError("tuning job: data set " + set.description->kind +
-                            " breaks a guard: " + plan.guards[static_cast<std::size_t>(guard)].message + ".");
+                            " breaks a guard: " + executable.guard_message(guard, call.frame));
     call.version = executable.select(call.frame);
     if (call.version < 0) return call;
     if (!executable.size_results(call.frame))

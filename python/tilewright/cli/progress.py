@@ -6,18 +6,19 @@ import sys
 import time
 from typing import Any
 
-from ..tuning import format_ns
+from ..tuning import COLD, format_ns
 
 _PLAIN_EVERY_S = 5.0
 
 
 class Progress:
-    """Turns the search's events into lines. `numpy_ns` makes times into speed-ups."""
+    """Turns the search's events into lines. NumPy's time, an event too, makes times into speed-ups."""
 
     def __init__(self, quiet: bool, budget_s: float) -> None:
         self._quiet = quiet
         self._budget_s = budget_s
         self._numpy_ns = 0.0
+        self._numpy_is_cold = False
         self._best_ns = 0.0
         self._tried = 0
         self._started = time.monotonic()
@@ -57,10 +58,6 @@ class Progress:
         else:
             print(text, file=sys.stderr, flush=True)
 
-    def numpy_time(self, ns: float) -> None:
-        """What speed-ups are relative to."""
-        self._numpy_ns = ns
-
     def __call__(self, event: dict[str, Any]) -> None:
         """One event of the search."""
         kind = event.get("event")
@@ -68,6 +65,9 @@ class Progress:
             self._search_started = time.monotonic()
         elif kind == "phase":
             self._live(str(event.get("phase") or event.get("name") or ""))
+        elif kind == "numpy":
+            self._numpy_ns = float(event["median_ns"])
+            self._numpy_is_cold = bool(event["is_cold"])
         elif kind == "warning":
             self.warn(f"warning: {event.get('text')}")
         elif kind == "trial":
@@ -97,7 +97,7 @@ class Progress:
         if self._best_ns:
             best = f"best {format_ns(self._best_ns)}"
             if self._numpy_ns:
-                best += f", {self._numpy_ns / self._best_ns:.1f}x NumPy"
+                best += f", {self._numpy_ns / self._best_ns:.1f}x NumPy{COLD if self._numpy_is_cold else ''}"
         return f"{self._tried} candidates, {best}, {self._left():.0f} s left"
 
     def _elapsed(self) -> float:

@@ -17,7 +17,7 @@ from ..export import ExportOptions, export_module
 from ..export.package import check_free
 from ..record import Script, ScriptRaised, ScriptStopped
 from ..record.choose import NothingToTune
-from ..tuning import TuneOptions, TuneResult, check_space_or_schedule, format_ns, tune_call
+from ..tuning import COLD, TuneOptions, TuneResult, check_space_or_schedule, format_ns, tune_call
 from .app import INTERRUPTED, OK, PARTIAL, SCRIPT_RAISED, USAGE
 from .parse import UsageError, duration_s, scripts_of, targets, text_file
 from .progress import Progress
@@ -183,7 +183,6 @@ def _check_files(one: Prepared, options: _Options) -> None:
 
 
 def _tune_one(one: Prepared, options: _Options, progress: Progress) -> TuneResult:
-    progress.numpy_time(one.call.best_ns)
     return tune_call(
         one.specialization,
         one.choice.candidate.function,
@@ -191,7 +190,7 @@ def _tune_one(one: Prepared, options: _Options, progress: Progress) -> TuneResul
         one.call.kwargs,
         options.tune,
         observer=progress,
-        numpy_ns=one.call.best_ns,
+        is_warm=True,
     )
 
 
@@ -285,8 +284,8 @@ def _batch_line(code: int, document: dict[str, Any]) -> str:
     for result in document.get("results", []):
         if result.get("complete"):
             return (
-                f"{result['function']}: NumPy {format_ns(result['numpy_ns'])} -> tuned {format_ns(result['tuned_ns'])} "
-                f"({result['ratio']:.1f}x)"
+                f"{result['function']}: NumPy {format_ns(result['numpy_ns'])}{COLD if result['numpy_is_cold'] else ''} -> "
+                f"tuned {format_ns(result['tuned_ns'])} ({result['ratio']:.1f}x)"
             )
     return str(document.get("error") or f"not tuned (exit code {code})")
 

@@ -328,9 +328,18 @@ def where(tracer: Tracer, condition: Any, *choices: Any) -> Any:
     x, y = (operand_of(tracer, choice) for choice in choices)
     dtype = common_dtype(x, y)
     shape = broadcast_shapes(tracer, [shape_of(test), shape_of(x), shape_of(y)])
-    values = (to_value(tracer, test, BOOL), to_value(tracer, x, dtype), to_value(tracer, y, dtype))
+    values = (to_value(tracer, test, BOOL), _converted(tracer, x, dtype), _converted(tracer, y, dtype))
     # np.where returns an array, 0-d too.
     return SymArray.fresh(tracer, tracer.add("where", values, {}, dtype, shape), is_scalar=False)
+
+
+def _converted(tracer: Tracer, operand: Any, dtype: np.dtype[Any]) -> Value:
+    """The operand as np.where takes it: a Python integer becomes an int64 first, and what does not fit wraps."""
+    if dtype.kind in "iu" and weak_type(operand) is int:
+        limits = np.iinfo(dtype)
+        fits = isinstance(operand, int) and limits.min <= operand <= limits.max
+        return to_value(tracer, operand, dtype) if fits else cast(tracer, to_value(tracer, operand), dtype)
+    return to_value(tracer, operand, dtype)
 
 
 def common_dtype(*operands: Any) -> np.dtype[Any]:

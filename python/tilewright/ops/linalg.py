@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..trace.graph import Value
 from ..trace.sizes import Size
 from ..trace.tracer import Tracer
 from .elementwise import apply_ufunc, common_dtype, store_result
-from .operands import BOOL, FLOAT64, broadcast_shapes, cast, operand_of, shape_of, to_value
+from .operands import BOOL, FLOAT64, broadcast_shapes, cast, full, operand_of, shape_of, to_value
 from .reductions import finish, keep_dims, normalize_axes, reduce_value
 from .registry import rule
 from .shapes import as_array
@@ -165,7 +166,21 @@ def _absolute(tracer: Tracer, value: Value) -> Value:
     return tracer.add("absolute", (value,), {}, value.dtype, value.shape)
 
 
+@lru_cache(maxsize=1)
+def _largest_of_nothing_is_zero() -> bool:
+    """Whether this NumPy takes 0 for the largest of no absolute values (2.3 and later) or refuses."""
+    try:
+        return bool(np.linalg.norm(np.empty(0), np.inf) == 0)
+    except ValueError:
+        return False
+
+
 def _extreme(tracer: Tracer, operation: str, value: Value, axes: list[int]) -> Value:
+    if operation == "max" and _largest_of_nothing_is_zero():
+        if any([tracer.decide("==", value.shape[axis], 0) for axis in axes]):
+            kept = [size for axis, size in enumerate(value.shape) if axis not in axes]
+            return full(tracer, 0, value.dtype, kept)
+        return reduce_value(tracer, operation, value, axes)
     for axis in axes:
         tracer.require(
             ">=", value.shape[axis], 1,

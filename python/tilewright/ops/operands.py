@@ -185,7 +185,7 @@ def is_one(tracer: Tracer, extent: Size) -> bool:
     """Whether an extent is 1 (then it is the literal 1 from here on)."""
     extent = tracer.resolve(extent)
     if not extent.is_constant and tracer.value_of(extent) == 1:
-        return tracer.decide("==", extent, 1, "an extent that was 1 when the function was traced")
+        return tracer.decide("==", extent, 1)
     return extent.is_constant and extent.constant_part == 1
 
 

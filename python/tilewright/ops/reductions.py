@@ -124,12 +124,13 @@ def _extreme(operation: str, ufunc: str) -> Any:
         value = to_value(tracer, operand_of(tracer, a))
         axes = normalize_axes(tracer, axis, len(value.shape))
         message = f"zero-size array to reduction operation {ufunc} which has no identity"
+        # Also where the result is empty anyhow.
+        for k in axes:
+            tracer.require(">=", value.shape[k], 1, message, ValueError)
         kept = [tracer.resolve(size) for k, size in enumerate(value.shape) if k not in axes]
         if any(size.is_constant and size.constant_part == 0 for size in kept):
             empty = full(tracer, 0, value.dtype, kept)
             return finish(tracer, empty, axes, len(value.shape), keepdims, out, operation)
-        for k in axes:
-            tracer.require(">=", value.shape[k], 1, message, ValueError)
         result = reduce_value(tracer, operation, value, axes)
         return finish(tracer, result, axes, len(value.shape), keepdims, out, operation)
 

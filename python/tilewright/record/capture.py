@@ -37,7 +37,6 @@ class RecordedCall:
     kwargs: dict[str, Any]
     count: int = 0
     total_ns: int = 0
-    best_ns: int = 0
     order: int = 0
     bytes: int = 0
 
@@ -124,7 +123,6 @@ class Recorder:
         if recorded is not None:
             recorded.count += 1
             recorded.total_ns += spent
-            recorded.best_ns = min(recorded.best_ns or spent, spent)
         is_main = threading.current_thread() is threading.main_thread()
         if not self._run_all and is_main and len(inside_of) == 1 and self._nothing_more_to_learn():
             self.done = True

@@ -208,7 +208,7 @@ class Emitter:
             elif argument.kind == "scalar" and value is not None:
                 lines.append(f"scalar {argument.name}: {value.dtype}")
         for guard in self._guards():
-            message = guard.message or f"the function was traced where {guard.condition}"
+            message = guard.message or _as_traced(guard.condition)
             at = f" @{guard.line}" if guard.line else ""
             lines.append(f'guard {guard.condition} "{_escape(message)}"{at}')
         return lines
@@ -301,6 +301,12 @@ def literal(value: Any, dtype: np.dtype[Any]) -> str:
     if math.isinf(number):
         return "inf" if number > 0 else "-inf"
     return repr(number)
+
+
+def _as_traced(condition: str) -> str:
+    """What a guard asks, and what to do; the runtime puts a call's values between."""
+    named = re.sub(r"(\w+)\.(\d+)", r"\1.shape[\2]", condition)
+    return f"the function was traced where {named}. Tune it with such arguments too."
 
 
 def _escape(text: str) -> str:

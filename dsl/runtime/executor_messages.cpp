@@ -1,0 +1,90 @@
+// dsl/runtime/executor_messages.cpp: what is said of a call that a plan does not serve, with the sizes that it has.
+#include <algorithm>
+
+#include "dsl/runtime/executor.h"
+
+namespace tilewright::runtime {
+namespace {
+
+/// X.1 as a person writes it: X.shape[1].
+std::string size_name(const std::string& symbol) {
+    std::size_t dot = symbol.rfind('.');
+    return dot == std::string::npos ? symbol : symbol.substr(0, dot) + ".shape[" + symbol.substr(dot + 1) + "]";
+}
+
+void collect_symbols(const SizeExpression& expression, std::vector<std::string>& names) {
+    if (expression.op == SizeExpression::Op::symbol &&
+        std::find(names.begin(), names.end(), expression.name) == names.end())
+        names.push_back(expression.name);
+    for (const SizeExpression& operand : expression.operands)
+        collect_symbols(operand, names);
+}
+
+SizeExpression with_size_names(SizeExpression expression) {
+    if (expression.op == SizeExpression::Op::symbol) expression.name = size_name(expression.name);
+    for (SizeExpression& operand : expression.operands)
+        operand = with_size_names(std::move(operand));
+    return expression;
+}
+
+/// "3", "3 and 2", "3, 2 and 5".
+std::string joined(const std::vector<std::string>& parts) {
+    std::string out;
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        out += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+    return out;
+}
+
+} // namespace
+
+std::string Executable::guard_message(int guard, const Frame& frame) const {
+    const PlanGuard& g = plan_.guards[static_cast<std::size_t>(guard)];
+    std::size_t end = std::min(g.message.find(". "), g.message.size());
+    std::string what = g.message.substr(0, end), advice = g.message.substr(end);
+    std::vector<std::string> symbols, values, equalities;
+    collect_symbols(g.condition, symbols);
+    bool all_named = !symbols.empty();
+    for (const std::string& symbol : symbols) {
+        std::string name = size_name(symbol);
+        values.push_back(std::to_string(frame.symbols[slot(symbol)]));
+        equalities.push_back(name + " is " + values.back());
+        all_named = all_named && (" " + what + " ").find(" " + name + " ") != std::string::npos;
+    }
+    if (!symbols.empty())
+        what += all_named ? (symbols.size() == 1 ? ", but it is " : ", but they are ") + joined(values)
+                          : ": " + joined(equalities);
+    return what + (advice.empty() ? "." : advice);
+}
+
+std::string Executable::sizes_text(const Frame& frame) const {
+    std::vector<std::string> parts;
+    for (const PlanArgument& a : plan_.arguments) {
+        if (!a.is_array) {
+            if (slots_.count(a.name)) parts.push_back(a.name + " " + std::to_string(frame.symbols[slot(a.name)]));
+            continue;
+        }
+        std::string shape;
+        for (int k = 0; k < a.rank; ++k)
+            shape += (k ? ", " : "") + std::to_string(frame.symbols[slot(a.name + "." + std::to_string(k))]);
+        parts.push_back(a.name + " " + std::string(info(a.dtype).name) + "[" + shape + "]");
+    }
+    return joined(parts);
+}
+
+std::string Executable::requirements_text() const {
+    std::string out;
+    for (const Version& v : versions_) {
+        std::string one;
+        for (const PlanRequirement& r : plan_.versions[v.index].requirements) {
+            std::string text = r.kind == PlanRequirement::Kind::layout_c    ? r.name + " C-contiguous"
+                               : r.kind == PlanRequirement::Kind::layout_f  ? r.name + " Fortran-contiguous"
+                               : r.kind == PlanRequirement::Kind::condition ? print_size(with_size_names(r.condition))
+                                                                            : "";
+            if (!text.empty()) one += (one.empty() ? "" : " and ") + text;
+        }
+        out += (out.empty() ? "" : "; or ") + one;
+    }
+    return out;
+}
+
+} // namespace tilewright::runtime

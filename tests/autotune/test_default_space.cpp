@@ -1,0 +1,363 @@
+// tests/autotune/test_default_space.cpp: what the rules of the default space promise, and that every point of it is
+// legal for the program it was made for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <random>
+
+#include "autotune/space/default_space.h"
+#include "dsl/check.h"
+#include "dsl/emit.h"
+#include "dsl/schedule_text.h"
+#include "dsl/space.h"
+#include "translator/program.h"
+#include "translator/translate.h"
+
+namespace tilewright::autotune {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const char* const kKmeans = R"(tilewright-program 1
+function kmeans
+arg X: float64[X.0, X.1]
+arg means: float64[means.0, X.1]
+guard means.0 >= 1 "empty"
+%1: float64[means.0, 1, X.1] = index(means) {index=[0:1, newaxis, 0:1]}
+%2: float64[means.0, X.0, X.1] = subtract(X, %1)
+%3: float64[means.0, X.0, X.1] = multiply(%2, %2)
+norm: float64[means.0, X.0] = sum(%3) {axes=[2]}
+%4: float64[means.0, X.0] = sqrt(norm)
+argmin: int64[X.0] = argmin(%4) {axis=0}
+return argmin
+)";
+
+const char* const kExp = R"(tilewright-program 1
+function f
+arg x: float64[x.0]
+%1: float64[x.0] = sin(x)
+y: float64[x.0] = exp(%1)
+return y
+)";
+
+const char* const kLaplace = R"(tilewright-program 1
+function f
+arg x: float64[x.0, x.1]
+guard x.0 >= 2 "rows"
+guard x.1 >= 2 "columns"
+%1: float64[x.0 - 2, x.1 - 2] = index(x) {index=[1:1, 0:1]}
+%2: float64[x.0 - 2, x.1 - 2] = index(x) {index=[2:1, 1:1]}
+y: float64[x.0 - 2, x.1 - 2] = add(%1, %2)
+return y
+)";
+
+const char* const kSoftmax = R"(tilewright-program 1
+function softmax
+arg x: float32[x.0, x.1]
+guard x.1 >= 1 "empty"
+max: float32[x.0] = max(x) {axes=[1]}
+%1: float32[x.0, 1] = index(max) {index=[0:1, newaxis]}
+%2: float32[x.0, x.1] = subtract(x, %1)
+e: float32[x.0, x.1] = exp(%2)
+sum: float32[x.0] = sum(e) {axes=[1]}
+%3: float32[x.0, 1] = index(sum) {index=[0:1, newaxis]}
+divide: float32[x.0, x.1] = divide(e, %3)
+return divide
+)";
+
+/// `e` is read at two places; what it computes is more than a few operations.
+const char* const kTwice = R"(tilewright-program 1
+function f
+arg x: float64[x.0]
+guard x.0 >= 1 "empty"
+%1: float64[x.0] = exp(x)
+%2: float64[x.0] = sin(x)
+e: float64[x.0] = multiply(%1, %2)
+%3: float64[x.0 - 1] = index(e) {index=[1:1]}
+%4: float64[x.0 - 1] = index(e) {index=[0:1]}
+y: float64[x.0 - 1] = multiply(%3, %4)
+return y
+)";
+
+const char* const kColumnSums = R"(tilewright-program 1
+function f
+arg x: float64[x.0, x.1]
+sum: float64[x.1] = sum(x) {axes=[0]}
+return sum
+)";
+
+const char* const kTotal = R"(tilewright-program 1
+function f
+arg x: float64[x.0]
+sum: float64[] = sum(x) {axes=[0]}
+return sum
+)";
+
+/// Each product is read by the update of a search that has a loop nest of its own: its result is read per pair.
+const char* const kReadByAnUpdate = R"(tilewright-program 1
+function f
+arg a: int16[a.0, a.1, 1]
+guard a.0 >= 1 "empty"
+%1: int64[a.0, a.1, 1] = cast(a)
+prod: int64[a.0, a.1] = prod(%1) {axes=[2]}
+best: int64[a.1] = argmax(prod) {axis=0}
+%3: bool[a.0, a.1, 1] = equal(a, a)
+%4: int64[a.0, a.1, 1] = cast(%3)
+y: bool[a.0, a.1, a.1] = greater_equal(%4, best)
+return y
+)";
+
+/// `w` is the same for every element of the result.
+const char* const kTable = R"(tilewright-program 1
+function f
+arg X: float64[X.0]
+arg m: float64[m.0, m.1]
+guard m.0 >= 1 "empty"
+w: float64[m.0] = sum(m) {axes=[1]}
+%1: float64[m.0, 1] = index(w) {index=[0:1, newaxis]}
+%2: float64[m.0, X.0] = subtract(X, %1)
+%3: float64[m.0, X.0] = absolute(%2)
+argmin: int64[X.0] = argmin(%3) {axis=0}
+return argmin
+)";
+
+/// The reduced loop is half as long as a size.
+const char* const kHalfAnAxis = R"(tilewright-program 1
+function f
+arg a: uint32[a.0, a.1]
+guard a.0 // 2 >= 1 "empty"
+%1: uint32[a.0 // 2, a.1] = index(a) {index=[1:2, 0:1]}
+argmin: int64[a.1] = argmin(%1) {axis=0}
+return argmin
+)";
+
+/// A mean inside of the sum of squares of a standard deviation that is written into parts of a result.
+const char* const kStdIntoParts = R"(tilewright-program 1
+function f
+arg a: float64[a.0, a.1]
+std: float64[a.1] = sum(a) {axes=[0]}
+%2: float64[1, a.1] = index(std) {index=[newaxis, 0:1]}
+%3: int64[] = scalar_size() {size=a.0}
+%4: float64[] = cast(%3)
+%5: float64[1, a.1] = divide(%2, %4)
+%6: float64[a.0, a.1] = subtract(a, %5)
+%7: float64[a.0, a.1] = square(%6)
+std_2: float64[a.1] = sum(%7) {axes=[0]}
+v1: float64[a.1] = sqrt(std_2)
+%9: float64[] = const() {value=0.0}
+%10: float64[2*a.1] = broadcast_to(%9)
+%11: float64[2*a.1] = update(%10, v1) {index=[0:1]}
+update: float64[2*a.1] = update(%11, v1) {index=[a.1:1]}
+return update
+)";
+
+using Sizes = std::map<std::string, std::int64_t>;
+
+Machine machine_of(const std::string& isa, int cores) {
+    Machine machine;
+    machine.isa = isa;
+    machine.cores = cores;
+    return machine;
+}
+
+translator::TranslateOptions at(const Sizes& sizes) {
+    translator::TranslateOptions options;
+    options.sizes_here = sizes;
+    return options;
+}
+
+dsl::Algorithm translated(const std::string& program, const translator::TranslateOptions& options) {
+    return translator::translate(translator::read_program(program), options);
+}
+
+std::string space_of(const std::string& program, const Sizes& sizes, int cores = 8) {
+    return dsl::print_schedule(default_space(translated(program, at(sizes)).info(), machine_of("x86-64-v3", cores)));
+}
+
+const Sizes kManyPoints{{"X.0", 1'000'000}, {"X.1", 2}, {"means.0", 3}};
+
+TEST(DefaultSpace, ARootOfOneLoopIsSharedOutInTilesAndVectorized) {
+    const std::string many = space_of(kExp, {{"x.0", 10'000'000}});
+    EXPECT_THAT(many, HasSubstr("\ny.split(i, io, ii, ?y_tile{"));
+    EXPECT_THAT(many, HasSubstr(").parallel(io).split(ii, iv, ix, ?y_vec{8, "));
+    EXPECT_THAT(many, HasSubstr(").vectorize(ix)\n"));
+    // One core, or too little work to wake another one: vectors alone.
+    for (const std::string& few : {space_of(kExp, {{"x.0", 10'000'000}}, 1), space_of(kExp, {{"x.0", 100}})}) {
+        EXPECT_THAT(few, HasSubstr("\ny.split(i, iv, ix, ?y_vec{8, ")) << few;
+        EXPECT_THAT(few, Not(HasSubstr("parallel"))) << few;
+    }
+    EXPECT_THAT(space_of(kExp, {{"x.0", 1}}), Not(HasSubstr("vectorize")));
+}
+
+TEST(DefaultSpace, ATileHoldsAtLeastOneVector) {
+    const std::string text = space_of(kColumnSums, {{"x.0", 100'000}, {"x.1", 64}});
+    EXPECT_THAT(text, HasSubstr("\nwhere ?sum_tile >= ?sum_vec\n"));
+    // Too few elements for a vector a core, however much each costs.
+    EXPECT_THAT(space_of(kColumnSums, {{"x.0", 100'000'000}, {"x.1", 5}}), Not(HasSubstr("sum_tile")));
+}
+
+TEST(DefaultSpace, ChainsOfElementaryFunctionsTakeTwoVectorsAtATime) {
+    EXPECT_THAT(space_of(kExp, {{"x.0", 10'000'000}}), HasSubstr("?y_vec{8, 4, 16"));
+    EXPECT_THAT(space_of(kLaplace, {{"x.0", 2000}, {"x.1", 2000}}), HasSubstr("?y_vec{4, 2, 8"));
+}
+
+TEST(DefaultSpace, ARootOfRowsSharesThemOutAndVectorizesTheContiguousAxis) {
+    const std::string text = space_of(kLaplace, {{"x.0", 2000}, {"x.1", 2000}});
+    EXPECT_THAT(text, HasSubstr("\ny.split(i, io, ii, ?y_rows{"));
+    EXPECT_THAT(text, HasSubstr(").parallel(io).split(j, jv, jx, ?y_vec{"));
+    // Rows too few for the cores are fused with the next axis.
+    EXPECT_THAT(space_of(kReadByAnUpdate, {{"a.0", 3}, {"a.1", 2000}}), HasSubstr("y.fuse(j, i, ij)"));
+}
+
+TEST(DefaultSpace, AReductionRunsInsideItsReadersReduction) {
+    const std::string text = space_of(kKmeans, kManyPoints);
+    EXPECT_THAT(text, HasSubstr("\nargmin_best.compute_at(argmin, iv).vectorize(i, ?argmin_vec)\n"
+                                "argmin_best.update(0).reorder(i, r).vectorize(i, ?argmin_vec)\n"));
+    EXPECT_THAT(text, HasSubstr("\nnorm.compute_at(argmin_best, r).vectorize(j, ?argmin_vec)\n"
+                                "norm.update(0).reorder(j, r).vectorize(j, ?argmin_vec)\n"));
+}
+
+TEST(DefaultSpace, WhatIsTheSameForEveryElementIsComputedOnce) {
+    EXPECT_THAT(space_of(kTable, {{"X.0", 1'000'000}, {"m.0", 50}, {"m.1", 20}}), HasSubstr("\nw.compute_root()\n"));
+}
+
+TEST(DefaultSpace, AShortReducedAxisMayHaveALoopOfItsLength) {
+    EXPECT_THAT(space_of(kKmeans, kManyPoints),
+                HasSubstr("choose { norm.update(0).specialize(extent(r) == 2) { unroll(r) } | }"));
+    EXPECT_THAT(space_of(kKmeans, {{"X.0", 1'000'000}, {"X.1", 8}, {"means.0", 3}}), HasSubstr("extent(r) == 8"));
+    EXPECT_THAT(space_of(kKmeans, {{"X.0", 1'000'000}, {"X.1", 9}, {"means.0", 30}}), Not(HasSubstr("specialize")));
+}
+
+TEST(DefaultSpace, AnAxisThatIsPartOfASizeHasNone) {
+    EXPECT_THAT(space_of(kHalfAnAxis, {{"a.0", 13}, {"a.1", 700}}), Not(HasSubstr("specialize")));
+}
+
+TEST(DefaultSpace, WhatARowReadsAgainIsKeptForTheRow) {
+    const std::string text = space_of(kSoftmax, {{"x.0", 4096}, {"x.1", 4096}});
+    EXPECT_THAT(text, HasSubstr("choose { e.compute_at(divide, ii).vectorize(j, ?e_vec{"));
+    // Their lanes are computed inside of them, so they are not inlined.
+    EXPECT_THAT(text, HasSubstr("\nmax.compute_at(divide, ii)\nmax_lanes.compute_at(max, i).vectorize(u, 64)\n"));
+    EXPECT_THAT(text, HasSubstr("\nsum.compute_at(divide, ii)\nsum_lanes2.compute_at(sum, i).vectorize(u, 64)\n"));
+}
+
+TEST(DefaultSpace, CheapStagesAreInlinedAndDearOnesMayBeKept) {
+    // Halide inlines what no line names.
+    EXPECT_THAT(space_of(kLaplace, {{"x.0", 2000}, {"x.1", 2000}}), Not(HasSubstr("compute_")));
+    const std::string text = space_of(kTwice, {{"x.0", 1'000'000}});
+    EXPECT_THAT(text, HasSubstr("choose { e.inline() | e.compute_at(y, iv).vectorize(i, ?y_vec) }"));
+}
+
+TEST(DefaultSpace, BlocksOfASumAreSharedOutAndItsLanesAreOneVector) {
+    const std::string text = space_of(kTotal, {{"x.0", 10'000'000}});
+    EXPECT_THAT(text, HasSubstr("\nsum_block.compute_root()\nsum_block.split(b, bo, bi, ?sum_block_tile{"));
+    EXPECT_THAT(text, HasSubstr(").parallel(bo)\nsum_lanes.compute_at(sum_block, bi).vectorize(u, 32)\n"));
+    EXPECT_THAT(space_of(kColumnSums, {{"x.0", 100'000}, {"x.1", 64}}),
+                HasSubstr("\nsum_rows.compute_at(sum_all, r).vectorize(i, ?sum_vec)\n"));
+}
+
+TEST(DefaultSpace, WhatAnUpdateOfARootReadsStaysOutsideOfLoopsThatItLacks) {
+    EXPECT_THAT(space_of(kReadByAnUpdate, {{"a.0", 5}, {"a.1", 300}}), HasSubstr("\nprod.compute_root()\n"));
+    EXPECT_THAT(space_of(kStdIntoParts, {{"a.0", 31}, {"a.1", 300}}), HasSubstr("\nstd.compute_root()\n"));
+}
+
+TEST(DefaultSpace, TheDefaultScheduleIsItsFirstPoint) {
+    const dsl::Algorithm algorithm = translated(kKmeans, at(kManyPoints));
+    const Machine machine = machine_of("x86-64-v3", 8);
+    const dsl::Space space(default_space(algorithm.info(), machine));
+    EXPECT_EQ(dsl::print_schedule(default_schedule(algorithm.info(), machine)),
+              dsl::print_schedule(space.at(space.first_point())));
+}
+
+/// Every point of the space, or `limit` drawn ones where there are more.
+std::vector<dsl::Point> points_of(const dsl::Space& space, const dsl::Environment& environment, std::size_t limit) {
+    std::vector<dsl::Point> open{{}}, done;
+    if (space.size() > static_cast<double>(limit)) {
+        std::mt19937_64 rng(7);
+        done.push_back(space.first_point());
+        while (done.size() < limit)
+            done.push_back(space.random_point(rng, environment).value());
+        return done;
+    }
+    while (!open.empty()) {
+        dsl::Point point = open.back();
+        open.pop_back();
+        const auto decisions = space.active(point);
+        auto next = std::find_if(decisions.begin(), decisions.end(), [&](const auto& d) { return !point.count(d.id); });
+        if (next == decisions.end()) {
+            if (!space.violated(point, environment)) done.push_back(point);
+            continue;
+        }
+        for (std::size_t option = 0; option < next->options.size(); ++option) {
+            point[next->id] = static_cast<int>(option);
+            open.push_back(point);
+        }
+    }
+    return done;
+}
+
+struct Legal {
+    const char* name;
+    const char* program;
+    std::vector<Sizes> sizes;
+};
+
+class EveryPoint : public testing::TestWithParam<Legal> {};
+
+TEST_P(EveryPoint, ChecksAndApplies) {
+    const translator::Program program = translator::read_program(GetParam().program);
+    std::size_t tried = 0;
+    for (const Sizes& sizes : GetParam().sizes)
+        for (const auto& [isa, cores] : {std::pair{"x86-64", 1}, {"x86-64-v3", 8}, {"x86-64-v4", 2}}) {
+            std::vector<translator::TranslateOptions> all{at(sizes)};
+            for (const translator::VariantInfo& variant : translator::variants(program, at(sizes)))
+                for (const std::string& option : variant.options) {
+                    all.push_back(at(sizes));
+                    all.back().variant[variant.name] = option;
+                }
+            for (const translator::TranslateOptions& options : all) {
+                const dsl::AlgorithmInfo info = translator::translate(program, options).info();
+                const Machine machine = machine_of(isa, cores);
+                const dsl::Space space(default_space(info, machine));
+                const auto points = points_of(space, make_environment(info, machine), 40);
+                ASSERT_FALSE(points.empty()) << dsl::print_schedule(space.text());
+                for (std::size_t k = 0; k < points.size(); ++k) {
+                    const dsl::Schedule schedule = space.at(points[k]);
+                    const auto violations = dsl::check(info, schedule);
+                    ASSERT_TRUE(violations.empty()) << violations.front().text() << "\n"
+                                                    << dsl::print_schedule(schedule);
+                    // To apply takes longer than to check.
+                    if (k % 8 != 0) continue;
+                    dsl::Algorithm fresh = translator::translate(program, options);
+                    ASSERT_NO_THROW(dsl::apply(fresh, schedule)) << dsl::print_schedule(schedule);
+                    ++tried;
+                }
+            }
+        }
+    EXPECT_GT(tried, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    DefaultSpace, EveryPoint,
+    testing::Values(
+        Legal{"kmeans",
+              kKmeans,
+              {kManyPoints, {{"X.0", 100}, {"X.1", 2}, {"means.0", 2}}, {{"X.0", 5}, {"X.1", 300}, {"means.0", 40}}}},
+        Legal{"exp", kExp, {{{"x.0", 10'000'000}}, {{"x.0", 3}}}},
+        Legal{"laplace", kLaplace, {{{"x.0", 2000}, {"x.1", 2000}}, {{"x.0", 4}, {"x.1", 100'000}}}},
+        Legal{"softmax",
+              kSoftmax,
+              {{{"x.0", 4096}, {"x.1", 4096}}, {{"x.0", 2}, {"x.1", 10}}, {{"x.0", 1}, {"x.1", 1'000'000}}}},
+        Legal{"twice", kTwice, {{{"x.0", 1'000'000}}}},
+        Legal{"column_sums",
+              kColumnSums,
+              {{{"x.0", 100'000}, {"x.1", 64}}, {{"x.0", 10}, {"x.1", 100'000}}, {{"x.0", 3000}, {"x.1", 3000}}}},
+        Legal{"total", kTotal, {{{"x.0", 10'000'000}}, {{"x.0", 1000}}, {{"x.0", 7}}}},
+        Legal{
+            "table", kTable, {{{"X.0", 1'000'000}, {"m.0", 50}, {"m.1", 20}}, {{"X.0", 3}, {"m.0", 5}, {"m.1", 2000}}}},
+        Legal{"half_an_axis", kHalfAnAxis, {{{"a.0", 13}, {"a.1", 7}}, {{"a.0", 13}, {"a.1", 100'000}}}},
+        Legal{"read_by_an_update", kReadByAnUpdate, {{{"a.0", 5}, {"a.1", 3}}, {{"a.0", 300}, {"a.1", 400}}}},
+        Legal{"std_into_parts", kStdIntoParts, {{{"a.0", 31}, {"a.1", 3}}, {{"a.0", 5000}, {"a.1", 640}}}}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+} // namespace
+} // namespace tilewright::autotune

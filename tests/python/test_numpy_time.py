@@ -1,0 +1,72 @@
+"""Which time of NumPy speed-ups are relative to: that of warm calls, or of a cold one that says so."""
+
+import time
+import types
+
+import pytest
+from tilewright import datasets, tuning
+from tilewright.cli.progress import Progress
+
+
+class Slow:
+    """A function whose first call takes longer than the others."""
+
+    def __init__(self, first_s, later_s):
+        self.calls = 0
+        self._first_s, self._later_s = first_s, later_s
+
+    def __call__(self, x):
+        self.calls += 1
+        time.sleep(self._first_s if self.calls == 1 else self._later_s)
+        return x
+
+
+def measured(function, is_warm):
+    answers, time_of_numpy = tuning._measure_numpy(function, datasets.Call("recorded", (3.0,), {}), is_warm)
+    assert answers[0] == 3.0
+    return time_of_numpy
+
+
+def test_the_first_call_of_a_process_does_not_count():
+    function = Slow(0.3, 0.002)
+    found = measured(function, is_warm=False)
+    assert not found.is_cold and 2e6 <= found.ns < 100e6
+    assert function.calls == 1 + tuning._BASELINE_RUNS
+
+
+def test_after_the_recorded_call_each_call_counts():
+    function = Slow(0.002, 0.002)
+    assert not measured(function, is_warm=True).is_cold
+    assert function.calls == tuning._BASELINE_RUNS
+
+
+def test_a_slow_numpy_is_not_run_again(monkeypatch):
+    monkeypatch.setattr(tuning, "_BASELINE_S", 0.01)
+    function = Slow(0.02, 0.02)
+    found = measured(function, is_warm=False)
+    assert found.is_cold and found.ns >= 20e6 and function.calls == 1
+    function = Slow(0.02, 0.02)
+    assert not measured(function, is_warm=True).is_cold  # the recorded call was the cold one
+    assert function.calls == 1
+
+
+@pytest.mark.parametrize(("is_cold", "text"), [(False, "50.0x NumPy,"), (True, "50.0x NumPy (its first call),")])
+def test_progress_uses_it_and_names_a_cold_one(is_cold, text, capsys):
+    with Progress(quiet=False, budget_s=9) as progress:
+        progress({"event": "numpy", "median_ns": 2e9, "is_cold": is_cold})
+        progress({"event": "started"})
+        progress({"event": "trial", "trial": 1})
+        progress({"event": "new_best", "median_ns": 40e6})
+    assert f"1 candidates, best 40 ms, {text} 9 s left" in capsys.readouterr().err
+
+
+def test_the_closing_line_names_a_cold_one():
+    result = tuning.TuneResult(
+        function="f", summary="", contract="numpy", schedule="s", numpy_ns=9e9, numpy_is_cold=True, tuned_ns=3e9, default_ns=0,
+        trials=1, known=0, elapsed_s=2, reason="the end", bytes_moved=6e9, limit_share=None, workload=types.SimpleNamespace(key="k", isa="x86-64"),
+    )  # fmt: skip
+    assert result.closing_line() == (
+        "f: NumPy 9 s (its first call) -> tuned 3 s (3.0x); result equal under contract numpy; 2.0 GB/s; "
+        "searched 2 s, 1 candidates, stopped: the end"
+    )
+    assert result.evidence()["numpy_is_cold"] is True
