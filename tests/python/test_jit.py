@@ -157,6 +157,43 @@ def test_sizes(n, k):
     same(f(X, means), labels(X, means))
 
 
+def test_of_two_zeros_numpy_takes_the_second():
+    def zeros(x, y):
+        return np.maximum(x, y), np.minimum(x, y), x.clip(0.0, 1.0), np.clip(x, 0.0, None), np.clip(x, y, 1.0)
+
+    f = tilewright.jit(zeros, strict=True)
+    for dtype in (np.float32, np.float64):
+        x = np.tile(np.array([0.0, -0.0, np.nan, 1.0], dtype), 20_000)
+        y = np.roll(x, 1)
+        f.for_args(x, y)
+        for a, b in ((x, y), (y, x)):
+            for result, expected in zip(f(a, b), zeros(a, b), strict=True):
+                same(result, expected)
+                assert np.array_equal(np.signbit(result), np.signbit(expected))
+
+
+def test_a_schedule_may_require_a_size_that_begins_with_a_bracket():
+    def inner(x):
+        return x[1:-1, ::2] + 1
+
+    f = tilewright.jit(inner, strict=True)
+    x = points(300)[:, [0, 1] * 100]
+    f.for_args(x)
+    same(f(x), inner(x))
+    same(f(x[:, :7]), inner(x[:, :7]))
+
+
+def test_integers_with_names_that_plans_use():
+    def ramp(x, isa, layout):
+        return np.linspace(0.0, 1.0, isa) + x[:layout, None]
+
+    f = tilewright.jit(ramp, strict=True)
+    x = np.arange(500.0)
+    f.for_args(x, 400, 300)
+    same(f(x, 400, 300), ramp(x, 400, 300))
+    same(f(x, 3, 2), ramp(x, 3, 2))
+
+
 def test_one_function_serves_all_sizes():
     f = tilewright.jit(labels, strict=True)
     means = points(3, 1)
@@ -281,6 +318,45 @@ def test_out_may_overlap_an_argument():
     shifted(base[:-1].copy(), base[1:].copy())
     shifted(base[:-1], base[1:], out=base[1:])
     same(base[1:].copy(), expected)
+
+
+def test_returned_arrays_are_as_separate_as_numpys():
+    def states(x):
+        position, speed = np.zeros(len(x)), np.zeros(len(x))
+        doubled = x * 2
+        return position, speed, doubled, x * 2, doubled.copy()
+
+    f = tilewright.jit(states, strict=True)
+    x = np.arange(50_000.0)
+    f.for_args(x)
+    results = f(x)
+    for k, result in enumerate(results):
+        same(result, states(x)[k])
+        assert not any(np.shares_memory(result, other) for other in results[:k])
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda y: (y[1:], y), "it returns several views of one array"),
+        (lambda y: (y[1:], y[:-1]), "it returns several views of one array"),
+        (lambda y: (y.reshape(-1, 2), y), "it returns several views of one array"),
+        (lambda y: np.broadcast_to(y, (3, 10)), "it returns a read-only view, of np.broadcast_to"),
+    ],
+)
+def test_results_that_share_memory_are_numpys(function, reason):
+    def f(x):
+        return function(x * 2)
+
+    with pytest.raises(tilewright.TraceError, match=reason):
+        tilewright.jit(f, strict=True)(np.arange(10.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = tilewright.jit(f)(np.arange(10.0))
+    if isinstance(result, tuple):
+        assert np.shares_memory(*result)
+    else:
+        assert not result.flags.writeable
 
 
 # ---- where NumPy runs it ----------------------------------------------------------------------------------------------
