@@ -507,6 +507,16 @@ def test_one_blas_call_stays_with_numpy(caplog):
     assert "one call of BLAS" in product.explain()
 
 
+def test_a_product_of_integers_is_none_of_blas():
+    def product(a, b):
+        return a @ b
+
+    f = tilewright.jit(product)
+    a = np.random.default_rng(0).integers(-99, 99, (70, 130))
+    assert f.for_args(a, a.T).versions
+    same(f(a, a.T), a @ a.T)
+
+
 # ---- threads and processes --------------------------------------------------------------------------------------------
 
 
