@@ -257,6 +257,21 @@ def test_an_axis_is_a_guarded_constant():
     assert "axis" in total.explain()
 
 
+def test_guards_are_explained_in_words():
+    class Model:
+        scale = 2.0
+
+        @tilewright.jit(strict=True)
+        def apply(self, x, parts):
+            return x * self.scale * parts[0]
+
+    Model().apply(np.arange(9.0), (1.5, "a"))
+    text = Model.apply.explain()
+    for line in ("self_scale == 2.0 (it is not an argument)", "parts is a tuple of 2", "self is a ", "parts_1 == 'a'"):
+        assert f"\n  {line}" in text, text
+    assert "PythonGuard" not in text
+
+
 def test_a_0d_result_is_a_numpy_scalar():
     @tilewright.jit(strict=True)
     def biggest(x):
