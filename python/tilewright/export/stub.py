@@ -78,9 +78,10 @@ def _signature(name: str, program: Program, parameters: Sequence[inspect.Paramet
             parts.append("/")
     results = [_result(*program.type_of(result)) for result in program.results]
     whole = f"tuple[{', '.join(results)}]" if program.returns_tuple else results[0] if results else "None"
-    arrays = [_array(program.type_of(r)[0]) for r in program.results if program.type_of(r)[1]]
-    if arrays:
-        out = f"tuple[{', '.join(arrays)}]" if program.returns_tuple else arrays[0]
+    # A scalar of a tuple may go into a 0-d array.
+    outs = [_array(program.type_of(result)[0]) for result in program.results]
+    if any(program.type_of(result)[1] for result in program.results):
+        out = f"tuple[{', '.join(f'{o} | None' for o in outs)}]" if program.returns_tuple else outs[0]
         parts += [] if keyword_only else ["*"]
         parts.append(f"out: {out} | None = ...")
     return f"def {name}({', '.join(parts)}) -> {whole}:"
