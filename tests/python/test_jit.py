@@ -183,6 +183,18 @@ def test_a_schedule_may_require_a_size_that_begins_with_a_bracket():
     same(f(x[:, :7]), inner(x[:, :7]))
 
 
+@pytest.mark.parametrize("name", ["i", "j", "r", "ii", "_0", "x_0"])
+def test_integers_with_names_that_loops_have(name):
+    scope = {}
+    exec(f"def picked(x, {name}):\n    return x[{name}] * 2 + x - x[{name}, 0]", scope)  # noqa: S102
+    picked = scope["picked"]
+    f = tilewright.jit(picked, strict=True)
+    x = points(300)[:, [0, 1] * 100]
+    f.for_args(x, 3)
+    for index in (3, 0, 150):
+        same(f(x, index), picked(x, index))
+
+
 def test_integers_with_names_that_plans_use():
     def ramp(x, isa, layout):
         return np.linspace(0.0, 1.0, isa) + x[:layout, None]
