@@ -386,6 +386,31 @@ def test_results_that_share_memory_are_numpys(function, reason):
         assert not result.flags.writeable
 
 
+def test_an_array_of_no_dimensions_is_no_scalar():
+    def total(x):
+        return np.array(x.max())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = tilewright.jit(total)(np.arange(50_000.0))
+    assert type(result) is np.ndarray and result.shape == () and result == 49_999
+
+
+def test_more_dimensions_than_plans_have_are_numpys():
+    def added(x):
+        return x + 1
+
+    x = np.arange(512.0).reshape((2,) * 9)
+    with pytest.raises(tilewright.TraceError, match="it works on arrays of 9 dimensions, where at most 8 are compiled"):
+        tilewright.jit(added, strict=True)(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        same(tilewright.jit(added)(x), x + 1)
+    deep = tilewright.jit(lambda x: x[:, None] * 2, strict=True)
+    with pytest.raises(tilewright.TraceError, match="9 dimensions"):
+        deep(x[0])
+
+
 # ---- where NumPy runs it ----------------------------------------------------------------------------------------------
 
 

@@ -74,6 +74,7 @@ class Emitter:
         self.returns_tuple = returns_tuple
         self.constants = {a.name: a.value for a in tracer.arguments if a.kind == "constant"}
         self.merged: dict[int, Value] = {}
+        self.values: list[Value] = []  # what is left of the program's values
         self.shapes: dict[int, tuple[Size, ...]] = {}
         self.attributes: dict[int, str] = {}
         self.names: dict[int, str] = {}
@@ -82,6 +83,7 @@ class Emitter:
 
     def run(self) -> Emitted:
         live = self._merge(self._reachable())
+        self.values = live
         self._name(live)
         text = "\n".join([*self._header(), *self._body(live), self._return()]) + "\n"
         return Emitted(text, digest_of(text), self.names, self.source_lines)

@@ -19,7 +19,7 @@ from .graph import VIEW_OPERATIONS, Value
 from .interpreter import Interpreter
 from .scalars import SymInt, SymScalar
 from .source import source_of
-from .tracer import Argument, PythonGuard, SizeGuard, Tracer
+from .tracer import MAX_RANK, Argument, PythonGuard, SizeGuard, Tracer
 
 _CONTRACTS = ("numpy", "reproducible", "fast")
 
@@ -272,6 +272,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
                 reasons.append(f"it returns a view of {argument}")
             if kind != "array":
                 return add_leaf(kind, value, argument)
+            if not value.shape:
+                reasons.append("it returns an array of no dimensions")
             of = id(item.storage)
             if arrays.setdefault(of, item) is not item:
                 reasons.append("it returns several views of one array")
@@ -310,6 +312,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         emitted = emitter.run()
         names = [emitted.names[value.number] for value in emitter.results]
         text, digest, lines = emitted.text, emitted.digest, emitted.source_lines
+        deepest = max(len(value.shape) for value in emitter.values)
+        if deepest > MAX_RANK:
+            reasons.append(f"it works on arrays of {deepest} dimensions, where at most {MAX_RANK} are compiled")
         computed = any(not value.is_argument for value in emitter.results)
         if not computed:
             reasons.append("it returns its arguments and computes nothing")
