@@ -17,8 +17,11 @@ namespace {
 using Halide::Expr;
 
 void make_parameters(Shared& shared) {
-    for (const std::string& name : shared.analysis.sizes())
-        shared.sizes.emplace(name, Halide::Param<int32_t>(shared.symbol(name)));
+    for (const std::string& name : shared.analysis.sizes()) {
+        // Halide takes a parameter for the loop of the same name: an argument may be called i.
+        const bool is_argument = name.find('.') == std::string::npos;
+        shared.sizes.emplace(name, Halide::Param<int32_t>(shared.symbol(is_argument ? name + "_size" : name)));
+    }
     for (const ScalarArgument& argument : shared.program.scalars) {
         const DType& dtype = *find_dtype(argument.dtype);
         // A scalar without kernels may still be returned as it is; operations on it were refused.

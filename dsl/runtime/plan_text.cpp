@@ -1,4 +1,5 @@
 // dsl/runtime/plan_text.cpp: reads, checks and writes the text of a plan (plan_text.md).
+#include <cctype>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -85,6 +86,19 @@ class PlanReader {
         if (!line_.starts_with(token)) return false;
         line_.remove_prefix(token.size());
         return true;
+    }
+    /// A word with a name after it.
+    bool take_keyword(std::string_view keyword) {
+        std::string_view before = line_;
+        if (take(keyword) && !line_.empty() && line_[0] == ' ') {
+            skip_blanks();
+            const char next = line_.empty() ? ' ' : line_[0];
+            if (next == '_' || static_cast<unsigned char>(next) >= 0x80 ||
+                std::isalpha(static_cast<unsigned char>(next)))
+                return true;
+        }
+        line_ = before;
+        return false;
     }
     void expect(std::string_view token) {
         if (!take(token)) fail("expected '" + std::string(token) + "' at '" + shown(line_) + "'.");
@@ -243,17 +257,14 @@ class PlanReader {
     }
     void requirement() {
         PlanRequirement r;
-        std::string_view before = line_;
-        skip_blanks();
-        // A condition may begin with a parenthesis, which is no word.
-        std::string first = line_.starts_with("(") ? "" : word("a condition");
-        if (first == "isa") {
+        // An integer argument may be called isa or layout too: its conditions go on with an operator, not with a name.
+        if (take_keyword("isa")) {
             r.kind = PlanRequirement::Kind::isa;
             r.name = word("an ISA level");
             if (r.name != "x86-64" && r.name != "x86-64-v2" && r.name != "x86-64-v3" && r.name != "x86-64-v4" &&
                 r.name != "host")
                 fail("ISA level '" + r.name + "' is none that this release knows.");
-        } else if (first == "layout") {
+        } else if (take_keyword("layout")) {
             r.name = word("an array");
             auto found = names_.find(r.name);
             bool is_argument = found != names_.end() && found->second == What::array;
@@ -263,7 +274,6 @@ class PlanReader {
             if (layout == "any") return expect_end();
             r.kind = layout == "C" ? PlanRequirement::Kind::layout_c : PlanRequirement::Kind::layout_f;
         } else {
-            line_ = before;
             r.condition = checked_size();
         }
         expect_end();

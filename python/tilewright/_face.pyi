@@ -4,6 +4,8 @@ from typing import Any
 
 MISSING: Any
 
+class PlanError(ImportError): ...
+
 class Dispatcher:
     calls: int
     misses: int

@@ -319,10 +319,13 @@ class JitFunction(_face.Dispatcher):
             specialization.runner = program_function(specialization.program, specialization.versions)
             return
         text, objects = specialization.plan_text(), specialization.objects()
-        if specialization.plan_index is None:
-            specialization.plan_index = self.add(text, objects, **binding)
-        else:
-            self.replace(specialization.plan_index, text, objects, **binding)
+        try:
+            if specialization.plan_index is None:
+                specialization.plan_index = self.add(text, objects, **binding)
+            else:
+                self.replace(specialization.plan_index, text, objects, **binding)
+        except _face.PlanError as error:  # for the importers of modules; here NumPy still has the answer
+            raise InternalError(f"{error} Please report it.") from None
 
     def _republish_all(self) -> None:
         self.clear()

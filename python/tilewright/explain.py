@@ -10,6 +10,7 @@ from .tuning import COLD, format_ns
 if TYPE_CHECKING:
     from .decorator import JitFunction
     from .specialization import Specialization
+    from .trace.tracer import PythonGuard
 
 
 def explain_function(function: JitFunction, *, code: bool = False) -> str:
@@ -47,12 +48,30 @@ def _guards(specialization: Specialization) -> list[str]:
             lines.append(f"  {argument.name} == {argument.value!r}{reason}")
         elif argument.kind == "hidden":
             lines.append(f"  {argument.name}: an array from outside the call, read at each call")
-    for guard in getattr(specialization.traced, "guards", ()):
-        text = str(getattr(guard, "text", "") or guard)
-        lines.append(f"  {text}")
+    for guard in specialization.traced.guards:
+        if guard.kind != "equal":  # those are the constants above
+            lines.append(f"  {guard_text(guard)}")
     lines += [f"  {guard.condition}    else: {guard.message}" for guard in specialization.program.guards]
     lines = list(dict.fromkeys(lines))
     return ["guards (another value compiles anew):", *lines] if lines else []
+
+
+def guard_text(guard: PythonGuard) -> str:
+    """What must hold of a Python value, in words."""
+    from .trace.arguments import path_text
+
+    where, value = path_text(guard.path), guard.value
+    if guard.kind == "type":
+        text = f"{where} is a {value.__qualname__}"
+    elif guard.kind == "length":
+        text = f"{where} is a {value[0].__name__} of {value[1]}"
+    elif guard.kind == "keys":
+        text = f"{where} has the keys {', '.join(map(repr, value))}"
+    elif guard.kind == "same":
+        text = f"{where} is {path_text(value)}"
+    else:
+        text = f"{where} is {getattr(value, '__qualname__', None) or repr(value)}"
+    return f"{text} ({guard.reason})" if guard.reason else text
 
 
 def _stages(specialization: Specialization) -> list[str]:

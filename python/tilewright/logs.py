@@ -22,7 +22,7 @@ def wanted(channel: logging.Logger) -> bool:
 
 
 def _configure() -> None:
-    logger.addHandler(logging.NullHandler())
+    # No NullHandler: warnings of a broken store or cache reach stderr where a program does not set up logging.
     chosen = [name.strip() for name in os.environ.get("TILEWRIGHT_LOGS", "").split(",") if name.strip()]
     if not chosen:
         return

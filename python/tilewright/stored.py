@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from .specialization import Specialization
 
 
+_warned: set[Path] = set()
+
+
 @dataclass
 class Stored:
     schedule: str
@@ -36,7 +39,9 @@ def stored_schedule(specialization: Specialization, bound: Bound, path: Path | N
             family = store.family(workload.family, workload.fingerprint, workload.key)
             record = family[0] if family else None
     except Exception as error:  # noqa: BLE001  (a store costs at most its knowledge, never a result)
-        logs.logger.warning("store %s: %s. Default schedules are used.", path, error)
+        if path not in _warned:
+            _warned.add(path)
+            logs.logger.warning("%s Default schedules are used.", error)
         return None
     if not record:
         return None

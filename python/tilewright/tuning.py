@@ -239,6 +239,8 @@ def run_search(job: str, notify: Callable[[dict[str, Any]], None]) -> dict[str, 
             interrupted = True
             native.cancel()
     if "error" in box:
+        if interrupted:  # before there was anything to keep
+            raise KeyboardInterrupt from None
         raise box["error"]
     result: dict[str, Any] = box["result"]
     if interrupted:

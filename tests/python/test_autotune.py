@@ -304,7 +304,7 @@ def test_several_scripts_end_in_a_summary(place):
     lines = out.splitlines()
     assert lines[0].startswith("kmeans.py: get_labels: NumPy ")
     assert lines[1].startswith("more/b.py: scaled: NumPy ")
-    assert lines[2] == "more/c.py: more/c.py: raised ValueError."
+    assert lines[2] == "more/c.py: raised ValueError."
 
 
 def test_tune_from_python(tmp_path, monkeypatch):

@@ -55,6 +55,17 @@ def autotune(*arguments, cwd, stdin=None):
         ),
         (["show"], "autotune: no script given. Try `autotune script.py`; `autotune --help` lists the options."),
         (["run", "none.py", "two.py"], "autotune: run: 2 scripts given. Give one."),
+        (["run", "none.py"], "autotune: none.py: no such file."),
+        (
+            ["null.py"],
+            "autotune: null.py: does not parse: source code string cannot contain null bytes. Fix the script first.",
+        ),
+        (
+            ["s.py", "--out", "class"],
+            "/class: 'class' cannot be imported: it is no Python identifier. Choose another name.",
+        ),
+        (["s.py", "--out", "d.e"], "/d.e: 'd.e' cannot be imported: it is no Python identifier. Choose another name."),
+        (["s.py", "--out", "/proc/x"], "autotune: /proc/x: nothing can be written to /proc: "),
         (["db", "list"], "data/tilewright/tilewright.db: no store there. Tune something first, or give --db FILE."),
         (["db", "prune"], "autotune: db prune: say what may go: --older-than DAYS, --foreign, --keep N."),
     ],
@@ -64,6 +75,7 @@ def test_usage(tmp_path, arguments, line):
     (tmp_path / "t.py").write_text("")
     (tmp_path / "parse.py").write_text("def f(:\n")
     (tmp_path / "nothing.py").write_text("import numpy as np\nnp.ones(4) + 1\n")
+    (tmp_path / "null.py").write_bytes(b"x = 1\n\0")
     (tmp_path / "binary.tws").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "empty").mkdir()
     done = autotune(*arguments, cwd=tmp_path)
@@ -104,6 +116,64 @@ def test_an_existing_folder_is_refused_before_the_search(tmp_path):
         assert done.returncode == 2
         assert "s_tuned: exists. Give --force to overwrite it, or another --out." in done.stderr
     assert (tmp_path / "s_tuned" / "mine.txt").read_text() == "precious"
+
+
+MARKED = """
+import numpy as np, tilewright
+
+class Model:
+    def __init__(self, scale):
+        self.scale = scale
+
+    @tilewright.jit
+    def apply(self, x):
+        return np.sqrt(x) * self.scale + np.cos(x)
+
+@tilewright.jit
+def total(x, /, axis=0, *, scale: float = 2.0):
+    return (x * scale).max(axis=axis)
+
+x = np.linspace(0, 1, 300_000)
+Model(2.0).apply(x)
+"""
+
+
+def test_several_functions_and_one_that_no_module_can_have(tmp_path):
+    (tmp_path / "s.py").write_text(MARKED + "total(x.reshape(-1, 3))\n")
+    done = autotune("s.py", "--budget", "2s", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "s_tuned: from s_tuned import total\n" in done.stdout
+    assert "apply: tuned and stored, but not in that module, which holds one function" in done.stdout
+    assert (
+        "def total(x: NDArray[np.float64], /, axis: int = ..., *, scale: float = ..., out: NDArray[np.float64] | None = ...)"
+        in (tmp_path / "s_tuned" / "__init__.pyi").read_text()
+    )
+    done = autotune("run", "s.py", cwd=tmp_path)
+    assert "patched in: total, apply" in done.stderr or "patched in: apply, total" in done.stderr
+
+
+def test_what_was_learnt_is_said_where_no_module_can_be_written(tmp_path):
+    (tmp_path / "s.py").write_text(MARKED)
+    done = autotune("s.py", "--budget", "1s", cwd=tmp_path)
+    assert done.returncode == 2
+    assert (
+        "autotune: tuned and stored, but no module was written: apply: self.scale was compiled in and comes out of an object "
+        "that is passed in; a module takes arrays and numbers. Pass it as an argument of its own." in done.stderr
+    )
+    assert done.stdout.startswith("apply: NumPy ")
+    assert not (tmp_path / "s_tuned").exists()
+
+
+def test_a_broken_store_is_one_warning(tmp_path):
+    (tmp_path / "broken.db").write_text("no store at all, but long enough to be looked at: " * 20)
+    (tmp_path / "s.py").write_text(MARKED + "total(x)\nprint(total(x[:, None]))\n")
+    done = subprocess.run(
+        [sys.executable, "s.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, "TILEWRIGHT_DB": str(tmp_path / "broken.db"), "XDG_CACHE_HOME": str(tmp_path / "cache")},
+    )  # fmt: skip
+    assert done.returncode == 0 and done.stdout == "[2.]\n"
+    assert done.stderr.count("file is not a database") == 1
+    assert done.stderr.endswith(" Default schedules are used.\n")
 
 
 def test_a_script_called_as_a_command(tmp_path):

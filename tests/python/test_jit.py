@@ -157,6 +157,55 @@ def test_sizes(n, k):
     same(f(X, means), labels(X, means))
 
 
+def test_of_two_zeros_numpy_takes_the_second():
+    def zeros(x, y):
+        return np.maximum(x, y), np.minimum(x, y), x.clip(0.0, 1.0), np.clip(x, 0.0, None), np.clip(x, y, 1.0)
+
+    f = tilewright.jit(zeros, strict=True)
+    for dtype in (np.float32, np.float64):
+        x = np.tile(np.array([0.0, -0.0, np.nan, 1.0], dtype), 20_000)
+        y = np.roll(x, 1)
+        f.for_args(x, y)
+        for a, b in ((x, y), (y, x)):
+            for result, expected in zip(f(a, b), zeros(a, b), strict=True):
+                same(result, expected)
+                assert np.array_equal(np.signbit(result), np.signbit(expected))
+
+
+def test_a_schedule_may_require_a_size_that_begins_with_a_bracket():
+    def inner(x):
+        return x[1:-1, ::2] + 1
+
+    f = tilewright.jit(inner, strict=True)
+    x = points(300)[:, [0, 1] * 100]
+    f.for_args(x)
+    same(f(x), inner(x))
+    same(f(x[:, :7]), inner(x[:, :7]))
+
+
+@pytest.mark.parametrize("name", ["i", "j", "r", "ii", "_0", "x_0"])
+def test_integers_with_names_that_loops_have(name):
+    scope = {}
+    exec(f"def picked(x, {name}):\n    return x[{name}] * 2 + x - x[{name}, 0]", scope)  # noqa: S102
+    picked = scope["picked"]
+    f = tilewright.jit(picked, strict=True)
+    x = points(300)[:, [0, 1] * 100]
+    f.for_args(x, 3)
+    for index in (3, 0, 150):
+        same(f(x, index), picked(x, index))
+
+
+def test_integers_with_names_that_plans_use():
+    def ramp(x, isa, layout):
+        return np.linspace(0.0, 1.0, isa) + x[:layout, None]
+
+    f = tilewright.jit(ramp, strict=True)
+    x = np.arange(500.0)
+    f.for_args(x, 400, 300)
+    same(f(x, 400, 300), ramp(x, 400, 300))
+    same(f(x, 3, 2), ramp(x, 3, 2))
+
+
 def test_one_function_serves_all_sizes():
     f = tilewright.jit(labels, strict=True)
     means = points(3, 1)
@@ -220,6 +269,21 @@ def test_an_axis_is_a_guarded_constant():
     assert "axis" in total.explain()
 
 
+def test_guards_are_explained_in_words():
+    class Model:
+        scale = 2.0
+
+        @tilewright.jit(strict=True)
+        def apply(self, x, parts):
+            return x * self.scale * parts[0]
+
+    Model().apply(np.arange(9.0), (1.5, "a"))
+    text = Model.apply.explain()
+    for line in ("self_scale == 2.0 (it is not an argument)", "parts is a tuple of 2", "self is a ", "parts_1 == 'a'"):
+        assert f"\n  {line}" in text, text
+    assert "PythonGuard" not in text
+
+
 def test_a_0d_result_is_a_numpy_scalar():
     @tilewright.jit(strict=True)
     def biggest(x):
@@ -281,6 +345,70 @@ def test_out_may_overlap_an_argument():
     shifted(base[:-1].copy(), base[1:].copy())
     shifted(base[:-1], base[1:], out=base[1:])
     same(base[1:].copy(), expected)
+
+
+def test_returned_arrays_are_as_separate_as_numpys():
+    def states(x):
+        position, speed = np.zeros(len(x)), np.zeros(len(x))
+        doubled = x * 2
+        return position, speed, doubled, x * 2, doubled.copy()
+
+    f = tilewright.jit(states, strict=True)
+    x = np.arange(50_000.0)
+    f.for_args(x)
+    results = f(x)
+    for k, result in enumerate(results):
+        same(result, states(x)[k])
+        assert not any(np.shares_memory(result, other) for other in results[:k])
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda y: (y[1:], y), "it returns several views of one array"),
+        (lambda y: (y[1:], y[:-1]), "it returns several views of one array"),
+        (lambda y: (y.reshape(-1, 2), y), "it returns several views of one array"),
+        (lambda y: np.broadcast_to(y, (3, 10)), "it returns a read-only view, of np.broadcast_to"),
+    ],
+)
+def test_results_that_share_memory_are_numpys(function, reason):
+    def f(x):
+        return function(x * 2)
+
+    with pytest.raises(tilewright.TraceError, match=reason):
+        tilewright.jit(f, strict=True)(np.arange(10.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = tilewright.jit(f)(np.arange(10.0))
+    if isinstance(result, tuple):
+        assert np.shares_memory(*result)
+    else:
+        assert not result.flags.writeable
+
+
+def test_an_array_of_no_dimensions_is_no_scalar():
+    def total(x):
+        return np.array(x.max())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = tilewright.jit(total)(np.arange(50_000.0))
+    assert type(result) is np.ndarray and result.shape == () and result == 49_999
+
+
+def test_more_dimensions_than_plans_have_are_numpys():
+    def added(x):
+        return x + 1
+
+    x = np.arange(512.0).reshape((2,) * 9)
+    with pytest.raises(tilewright.TraceError, match="it works on arrays of 9 dimensions, where at most 8 are compiled"):
+        tilewright.jit(added, strict=True)(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        same(tilewright.jit(added)(x), x + 1)
+    deep = tilewright.jit(lambda x: x[:, None] * 2, strict=True)
+    with pytest.raises(tilewright.TraceError, match="9 dimensions"):
+        deep(x[0])
 
 
 # ---- where NumPy runs it ----------------------------------------------------------------------------------------------
@@ -429,6 +557,16 @@ def test_one_blas_call_stays_with_numpy(caplog):
         same(product(a, b), a @ b)
     assert "one call of BLAS" in caplog.text
     assert "one call of BLAS" in product.explain()
+
+
+def test_a_product_of_integers_is_none_of_blas():
+    def product(a, b):
+        return a @ b
+
+    f = tilewright.jit(product)
+    a = np.random.default_rng(0).integers(-99, 99, (70, 130))
+    assert f.for_args(a, a.T).versions
+    same(f(a, a.T), a @ a.T)
 
 
 # ---- threads and processes --------------------------------------------------------------------------------------------

@@ -27,7 +27,8 @@ def test_one_signature():
     assert shapes(program) == "f(x: float32[:, :], mask: bool[:], a: float64) -> (float32, bool[:])"
     text = stub_text("f", [program], ["Needs NumPy alone."])
     assert (
-        "def f(x: NDArray[np.float32], mask: NDArray[np.bool_], a: float, *, out: tuple[NDArray[np.bool_]] | None = ...)"
+        "def f(x: NDArray[np.float32], mask: NDArray[np.bool_], a: float, *, "
+        "out: tuple[NDArray[np.float32] | None, NDArray[np.bool_] | None] | None = ...)"
         " -> tuple[np.float32, NDArray[np.bool_]]:" in text
     )
     ast.parse(text)

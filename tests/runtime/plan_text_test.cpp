@@ -138,6 +138,18 @@ TEST(PlanText, DeepNestingIsRefusedNotOverflowed) {
         EXPECT_NE(message_of(replaced(kDocumented, "X.0 >= 65536", e + "1 >= 2")), "accepted");
 }
 
+TEST(PlanText, ConditionsMayBeginWithABracketOrWithAnArgumentCalledAsAKeyword) {
+    std::string text = replaced(replaced(kDocumented, "X.0 >= 65536", "(X.0 + 1) // 2 >= 8"), "scalar a float64\n",
+                                "scalar a float64\nscalar isa int64\nscalar layout int64\n");
+    text = replaced(text, "temp t0", "require isa >= 8\nrequire layout % 2 == 0\ntemp t0");
+    Plan plan = parse_plan(text);
+    EXPECT_EQ(print_plan(plan), text);
+    std::size_t conditions = 0;
+    for (const PlanRequirement& r : plan.versions[0].requirements)
+        conditions += r.kind == PlanRequirement::Kind::condition;
+    EXPECT_EQ(conditions, 3u);
+}
+
 TEST(ComposePlan, PutsTheSuffixOnObjectsAlone) {
     std::string header = "tilewright-plan 1\nfunction f\narg X float64 1\nresult y float64 []\nreturn y\n";
     std::string text = compose_plan(

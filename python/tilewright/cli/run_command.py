@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from ..record import Script
+from ..record import Script, ScriptStopped, check_script
 from . import script_arguments
 from .app import OK, SCRIPT_RAISED, USAGE
 from .parse import UsageError, scripts_of
@@ -35,10 +35,11 @@ def run(
         wanted = scripts_of(scripts or [], module)
         if len(wanted) != 1:
             raise UsageError(f"run: {len(wanted)} scripts given. Give one.")
-    except UsageError as error:
+        script = wanted[0]
+        check_script(script)
+    except (UsageError, ScriptStopped) as error:
         print(f"autotune: {error}", file=sys.stderr)
         return USAGE
-    script = wanted[0]
     before_s = None
     if not skip_before:
         before_s, code, _ = _timed(script, None, show=False)

@@ -6,15 +6,18 @@ import json
 import re
 import subprocess
 import sys
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .. import settings
-from ..errors import Error, ScheduleError
+from ..decorator import JitFunction
+from ..errors import Error, ExportError, ScheduleError
 from ..export import ExportOptions, export_module
-from ..export.package import check_free
+from ..export.package import check_exportable, check_place
 from ..record import Script, ScriptRaised, ScriptStopped
 from ..record.choose import NothingToTune
 from ..tuning import COLD, TuneOptions, TuneResult, check_space_or_schedule, format_ns, tune_call
@@ -132,7 +135,7 @@ class _Options:
 
 def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -> int:
     """One script from recording to the closing line."""
-    check_free(options.out, options.export)  # before an hour of searching, not after
+    check_place(options.out, options.export)  # before an hour of searching, not after
     results: list[tuple[Prepared, TuneResult]] = []
     with Progress(quiet, options.tune.budget_s) as progress:
         progress.say(f"running {script.name}")
@@ -141,6 +144,8 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
             progress.warn(refusal)
         for one in prepared:
             _check_files(one, options)
+        if options.tune.db is None:
+            progress.warn("warning: there is no home directory: nothing learnt is kept. Give --db FILE.")
         also_specialize(prepared[0], options.also)
         budget_s = options.tune.budget_s / len(prepared)
         interrupted = False
@@ -155,13 +160,18 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
                 interrupted = True
                 break
         measured = [(one, result) for one, result in results if result.complete]
-        written = None
+        written, not_written = None, None
         if measured:
             progress.say(f"writing {options.out}")
-            written = _export(measured, options)
-    _report(results, written, options, as_json)
+            try:
+                written = _export(measured, options)
+            except ExportError as error:  # what was learnt is stored, and is said all the same
+                not_written = error
+    _report(results, written, as_json, not_written)
     if interrupted:
         return INTERRUPTED
+    if not_written is not None:
+        return USAGE
     return OK if len(measured) == len(prepared) else PARTIAL
 
 
@@ -205,23 +215,46 @@ def _adopt(one: Prepared, result: TuneResult) -> None:
     specialization.evidence = result.evidence()
 
 
-def _export(measured: list[tuple[Prepared, TuneResult]], options: _Options) -> Path:
-    function = measured[0][0].function
+@dataclass
+class _Written:
+    """A module and the one function in it."""
+
+    folder: Path
+    function: JitFunction
+
+
+def _export(measured: list[tuple[Prepared, TuneResult]], options: _Options) -> _Written:
+    """The first function that a module can have. Raises ExportError."""
+    functions = list(dict.fromkeys(one.function for one, _ in measured))
+    function = functions[0]
+    for other in reversed(functions):
+        with suppress(ExportError):
+            check_exportable(other, other.specializations, options.export)
+            function = other
     specializations = list(dict.fromkeys([one.specialization for one, _ in measured if one.function is function]))
     specializations += [s for s in function.specializations if s not in specializations]
-    return export_module(options.out, function, specializations, options.export)
+    return _Written(export_module(options.out, function, specializations, options.export), function)
 
 
-def _report(results: list[tuple[Prepared, TuneResult]], written: Path | None, options: _Options, as_json: bool) -> None:
+def _report(
+    results: list[tuple[Prepared, TuneResult]], written: _Written | None, as_json: bool, refusal: ExportError | None
+) -> None:
     if as_json:
         document = {
             "results": [{**r.evidence(), "complete": r.complete, "search": r.raw} for _, r in results],
-            "module": None if written is None else str(written),
+            "module": None if written is None else str(written.folder),
         }
+        if refusal is not None:
+            document["error"] = str(refusal)
         print(json.dumps(document, default=str))
         return
+    if refusal is not None:
+        print(f"autotune: tuned and stored, but no module was written: {refusal}", file=sys.stderr)
     if written is not None:
-        print(f"wrote {written}: from {written.name} import {results[0][0].function.__name__}")
+        print(f"wrote {written.folder}: from {written.folder.name} import {written.function.__name__}")
+        complete = [one.function for one, result in results if result.complete]
+        for name in dict.fromkeys(f.__name__ for f in complete if f is not written.function):
+            print(f"{name}: tuned and stored, but not in that module, which holds one function (--function picks it)")
     for one, result in results:
         fixed = result.raw.get("fixed")
         if fixed:
@@ -273,7 +306,7 @@ def _batch(context: typer.Context, scripts: list[Script], as_json: bool) -> int:
         print(json.dumps([{"script": name, "exit": code, **document} for name, code, document in rows]))
     else:
         for name, code, document in rows:
-            print(f"{name}: {_batch_line(code, document)}")
+            print(f"{name}: {_batch_line(code, document).removeprefix(f'{name}: ')}")
     codes = {code for _, code, _ in rows}
     if INTERRUPTED in codes:
         return INTERRUPTED
@@ -281,13 +314,14 @@ def _batch(context: typer.Context, scripts: list[Script], as_json: bool) -> int:
 
 
 def _batch_line(code: int, document: dict[str, Any]) -> str:
-    for result in document.get("results", []):
-        if result.get("complete"):
-            return (
-                f"{result['function']}: NumPy {format_ns(result['numpy_ns'])}{COLD if result['numpy_is_cold'] else ''} -> "
-                f"tuned {format_ns(result['tuned_ns'])} ({result['ratio']:.1f}x)"
-            )
-    return str(document.get("error") or f"not tuned (exit code {code})")
+    lines = [
+        f"{result['function']}: NumPy {format_ns(result['numpy_ns'])}{COLD if result['numpy_is_cold'] else ''} -> "
+        f"tuned {format_ns(result['tuned_ns'])} ({result['ratio']:.1f}x)"
+        for result in document.get("results", [])
+        if result.get("complete")
+    ]
+    lines += [str(document["error"])] if "error" in document else []
+    return "; ".join(lines) or f"not tuned (exit code {code})"
 
 
 def _own_arguments(context: typer.Context) -> list[str]:

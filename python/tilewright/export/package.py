@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import keyword
 import os
 import shutil
 import tempfile
@@ -63,35 +64,48 @@ def export_module(
 ) -> Path:
     """Write the module and return its folder. Raises ExportError; nothing is left behind then."""
     folder = folder.absolute()
-    if not folder.name.isidentifier():
-        raise ExportError(
-            f"{folder}: {folder.name!r} cannot be imported: it is no Python identifier.", "Choose another name."
-        )
-    check_free(folder, options)
-    _check_exportable(function, specializations, options)
+    check_place(folder, options)
+    check_exportable(function, specializations, options)
     try:
         levels = isa_levels(options.targets)
     except ValueError as error:
         raise ExportError(str(error)) from None
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        _write(staging, function, specializations, options, levels)
-        staging.chmod(0o755)
-        _swap_in(staging, folder)
-    except BaseException:
-        shutil.rmtree(staging, ignore_errors=True)
-        raise
-    if options.wheel:
-        from .wheel import write_wheel
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        try:
+            _write(staging, function, specializations, options, levels)
+            staging.chmod(0o755)
+            _swap_in(staging, folder)
+        except BaseException:
+            shutil.rmtree(staging, ignore_errors=True)
+            raise
+        if options.wheel:
+            from .wheel import write_wheel
 
-        write_wheel(folder, __version__, force=options.force or options.replace_own)
+            write_wheel(folder, __version__, force=options.force or options.replace_own)
+    except OSError as error:
+        raise ExportError(
+            f"{folder}: it cannot be written: {error.strerror or error}.",
+            "Free some space there, or choose another folder.",
+        ) from None
     return folder
 
 
-def check_free(folder: Path, options: ExportOptions) -> None:
-    """ExportError where the folder exists and may not be replaced. Called early too: before an hour of searching."""
+def check_place(folder: Path, options: ExportOptions) -> None:
+    """ExportError where no module can be written there, or none may. Called early too: before an hour of searching."""
+    if not folder.name.isidentifier() or keyword.iskeyword(folder.name):
+        raise ExportError(
+            f"{folder}: {folder.name!r} cannot be imported: it is no Python identifier.", "Choose another name."
+        )
     if not folder.exists() and not folder.is_symlink():
+        above = next(parent for parent in folder.parents if parent.exists())
+        try:  # permissions alone do not tell: a read-only file system, an administrator
+            os.rmdir(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=above))
+        except OSError as error:
+            raise ExportError(
+                f"{folder}: nothing can be written to {above}: {error.strerror or error}.", "Choose another folder."
+            ) from None
         return
     if options.force or (options.replace_own and is_own_and_unchanged(folder)):
         return
@@ -114,13 +128,23 @@ def is_own_and_unchanged(folder: Path) -> bool:
         return False
 
 
-def _check_exportable(function: JitFunction, specializations: list[Specialization], options: ExportOptions) -> None:
+def check_exportable(function: JitFunction, specializations: list[Specialization], options: ExportOptions) -> None:
+    """ExportError where a module cannot have what the function needs."""
     name = function.__name__
     for specialization in specializations:
         for argument in _arguments_of(specialization):
             if argument.path[0][0] == "parameter" and len(argument.path) > 1:
                 raise ExportError(
                     f"{name}: {argument.name} comes out of an object that is passed in; a module takes arrays and numbers.",
+                    "Pass it as an argument of its own.",
+                )
+        from ..trace.arguments import path_text
+
+        for guard in specialization.traced.guards:
+            if guard.path[0][0] == "parameter" and len(guard.path) > 1:
+                raise ExportError(
+                    f"{name}: {path_text(guard.path)} was compiled in and comes out of an object that is passed in; "
+                    "a module takes arrays and numbers.",
                     "Pass it as an argument of its own.",
                 )
     if function._refused and not options.allow_fallback:
@@ -165,7 +189,7 @@ def _write(
     (folder / "_face.abi3.so").chmod(0o755)
     groups = _groups(function, specializations, folder)
     (folder / "__init__.py").write_text(_init_text(function, groups, sorted(objects), notes))
-    (folder / "__init__.pyi").write_text(stub_text(name, programs, notes))
+    (folder / "__init__.pyi").write_text(stub_text(name, programs, notes, [_parameters(function, p) for p in programs]))
     (folder / "py.typed").write_text("")
     _write_licenses(folder)
     if len(plans) == 1 and not groups[0].saved:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Sequence
+
 from ..program import ArrayArgument, Program, ScalarArgument
 
 _PYTHON = {"int64": "int", "float64": "float", "bool": "bool", "complex128": "complex"}
 
 
-def stub_text(name: str, programs: list[Program], notes: list[str]) -> str:
-    """One overload per signature."""
+def stub_text(
+    name: str, programs: list[Program], notes: list[str], parameters: Sequence[Sequence[inspect.Parameter]] = ()
+) -> str:
+    """One overload per signature. `parameters`: of each program, the user's own; else the program's arguments."""
     lines = [f'"""{name}, compiled by tilewright. Arrays as listed; anything else is a TypeError."""', ""]
     lines += [f"# {note}" for note in notes]
     imports = "Any, overload" if len(programs) > 1 else "Any"
     lines += [f"from typing import {imports}", "", "import numpy as np", "from numpy.typing import NDArray", ""]
-    for program in programs:
+    for number, program in enumerate(programs):
         if len(programs) > 1:
             lines.append("@overload")
-        lines += [_signature(name, program), f'    """{shapes(program)}"""', "    ...", ""]
+        lines += [
+            _signature(name, program, parameters[number] if parameters else _arguments(program)),
+            f'    """{shapes(program)}"""',
+            "    ...",
+            "",
+        ]
     lines += [
         "def evidence() -> dict[str, Any]:",
         '    """How fast it is, where that was measured, and which schedule runs."""',
@@ -45,19 +55,35 @@ def signature(program: Program) -> str:
     return f"{program.function}({', '.join(parts)})"
 
 
-def _signature(name: str, program: Program) -> str:
-    parts = []
-    for argument in program.arguments:
-        if isinstance(argument, ScalarArgument):
-            parts.append(f"{argument.name}: {_PYTHON[argument.dtype]}")
-        else:
-            parts.append(f"{argument.name}: {_array(argument.dtype)}")
+def _arguments(program: Program) -> list[inspect.Parameter]:
+    return [inspect.Parameter(a.name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in program.arguments]
+
+
+def _signature(name: str, program: Program, parameters: Sequence[inspect.Parameter]) -> str:
+    types = {
+        argument.name: _PYTHON[argument.dtype] if isinstance(argument, ScalarArgument) else _array(argument.dtype)
+        for argument in program.arguments
+    }
+    parts: list[str] = []
+    keyword_only = False
+    for k, parameter in enumerate(parameters):
+        if parameter.kind is parameter.KEYWORD_ONLY and not keyword_only:
+            keyword_only = True
+            parts.append("*")
+        # What is no argument of the program decided its structure and is compiled in.
+        default = "" if parameter.default is parameter.empty else " = ..."
+        parts.append(f"{parameter.name}: {types.get(parameter.name, 'Any')}{default}")
+        last = k + 1 == len(parameters) or parameters[k + 1].kind is not parameter.POSITIONAL_ONLY
+        if parameter.kind is parameter.POSITIONAL_ONLY and last:
+            parts.append("/")
     results = [_result(*program.type_of(result)) for result in program.results]
     whole = f"tuple[{', '.join(results)}]" if program.returns_tuple else results[0] if results else "None"
-    arrays = [_array(program.type_of(r)[0]) for r in program.results if program.type_of(r)[1]]
-    if arrays:
-        out = f"tuple[{', '.join(arrays)}]" if program.returns_tuple else arrays[0]
-        parts += ["*", f"out: {out} | None = ..."]
+    # A scalar of a tuple may go into a 0-d array.
+    outs = [_array(program.type_of(result)[0]) for result in program.results]
+    if any(program.type_of(result)[1] for result in program.results):
+        out = f"tuple[{', '.join(f'{o} | None' for o in outs)}]" if program.returns_tuple else outs[0]
+        parts += [] if keyword_only else ["*"]
+        parts.append(f"out: {out} | None = ...")
     return f"def {name}({', '.join(parts)}) -> {whole}:"
 
 

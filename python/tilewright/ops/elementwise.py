@@ -239,8 +239,14 @@ def _operation(tracer: Tracer, name: str, values: list[Value], dtype: np.dtype[A
 
 def clip_values(tracer: Tracer, values: list[Value], dtype: np.dtype[Any], shape: Sequence[Any]) -> Value:
     low_shape = broadcast_shapes(tracer, [values[0].shape, values[1].shape])
-    low = tracer.add("maximum", values[:2], {}, dtype, low_shape, "clip")
-    return tracer.add("minimum", (low, values[2]), {}, dtype, shape, "clip")
+    # Of equal operands maximum gives the second. np.clip keeps the element (-0.0 at a bound of 0.0) when both bounds are
+    # numbers, and gives the bound when one is an array.
+    value, lowest, highest = values
+    if lowest.shape or highest.shape:
+        low = tracer.add("maximum", (value, lowest), {}, dtype, low_shape, "clip")
+        return tracer.add("minimum", (low, highest), {}, dtype, shape, "clip")
+    low = tracer.add("maximum", (lowest, value), {}, dtype, low_shape, "clip")
+    return tracer.add("minimum", (highest, low), {}, dtype, shape, "clip")
 
 
 def _power(tracer: Tracer, operands: list[Any], loop: Sequence[np.dtype[Any]], shape: Sequence[Any]) -> Value | None:

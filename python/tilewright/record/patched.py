@@ -35,6 +35,10 @@ class _Patched(dict[str, Any]):
                 self._made.append(value)
             except (Error, TypeError, ValueError):
                 pass  # a function that no jit takes runs as it is
+        elif isinstance(value, JitFunction):
+            self._made.append(value)
+        elif isinstance(value, type):
+            self._made += [member for member in vars(value).values() if isinstance(member, JitFunction)]
         self._names[name] = value
         super().__setitem__(name, value)
 
@@ -78,7 +82,7 @@ def main(descriptor: int, arguments: list[str]) -> int:
 
 
 def _report(descriptor: int, made: list[JitFunction]) -> None:
-    names = [f.__name__ for f in made if any(s.versions for s in f.specializations)]
+    names = [f.__name__ for f in made if any(s.has_own_schedule for s in f.specializations)]
     with suppress(OSError):
         os.write(descriptor, json.dumps(names).encode())
         os.close(descriptor)

@@ -129,6 +129,11 @@ class _Observed(dict[str, Any]):
         return path.is_absolute() and path.is_relative_to(self._root) and "site-packages" not in path.parts
 
 
+def check_script(script: Script) -> None:
+    """ScriptStopped where there is no such script, or it does not parse."""
+    _load(script)
+
+
 def _load(script: Script) -> tuple[types.CodeType, str, str, str | None]:
     """Code, file, the folder for sys.path, and the package."""
     if script.module is not None:
@@ -170,10 +175,9 @@ def _compile(source: bytes, file: str, name: str) -> types.CodeType:
     try:
         return compile(source, file, "exec", dont_inherit=True)
     except SyntaxError as error:
-        line = (error.text or "").strip()
-        raise ScriptStopped(
-            f"{name}:{error.lineno}: does not parse: {error.msg}: {line!r}. Fix the script first."
-        ) from None
+        line = f": {error.text.strip()!r}" if error.text and error.text.strip() else ""
+        where = name if error.lineno is None else f"{name}:{error.lineno}"
+        raise ScriptStopped(f"{where}: does not parse: {error.msg}{line}. Fix the script first.") from None
     except ValueError as error:  # null bytes
         raise ScriptStopped(f"{name}: does not parse: {error}.") from None
 

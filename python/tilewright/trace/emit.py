@@ -64,12 +64,17 @@ class Emitted:
 
 
 class Emitter:
-    def __init__(self, tracer: Tracer, results: Sequence[Value], returns_tuple: bool) -> None:
+    def __init__(
+        self, tracer: Tracer, results: Sequence[Value], returns_tuple: bool, memory: Sequence[int | None]
+    ) -> None:
+        """`memory`: of each result, what tells its array from others; None for scalars and arguments."""
         self.tracer = tracer
         self.results = list(results)
+        self.memory = {value.number: of for value, of in zip(results, memory, strict=True) if of is not None}
         self.returns_tuple = returns_tuple
         self.constants = {a.name: a.value for a in tracer.arguments if a.kind == "constant"}
         self.merged: dict[int, Value] = {}
+        self.values: list[Value] = []  # what is left of the program's values
         self.shapes: dict[int, tuple[Size, ...]] = {}
         self.attributes: dict[int, str] = {}
         self.names: dict[int, str] = {}
@@ -78,6 +83,7 @@ class Emitter:
 
     def run(self) -> Emitted:
         live = self._merge(self._reachable())
+        self.values = live
         self._name(live)
         text = "\n".join([*self._header(), *self._body(live), self._return()]) + "\n"
         return Emitted(text, digest_of(text), self.names, self.source_lines)
@@ -97,12 +103,19 @@ class Emitter:
     def _merge(self, values: list[Value]) -> list[Value]:
         by_key: dict[Any, Value] = {}
         results = {value.number for value in self.results}
+        taken: dict[int, int] = {}  # a result's number -> whose memory it is
+
+        def may_be(value: Value, other: Value) -> bool:
+            # Two arrays that are returned stay two, also when they are equal: the caller may write into one.
+            mine = self.memory.get(value.number)
+            return mine is None or taken.setdefault(other.number, mine) == mine
+
         for value in values:
             shape = tuple(self.tracer.resolve(size) for size in value.shape)
             self.shapes[value.number] = shape
             operands = [self.merged[operand.number] for operand in value.operands]
             same = self._identity(value, operands, shape)
-            if same is not None and not (value.number in results and _is_of_argument(same)):
+            if same is not None and not (value.number in results and _is_of_argument(same)) and may_be(value, same):
                 if not same.user_name and same.operation not in PLAIN_OPERATIONS:
                     same.user_name = value.user_name
                 self.merged[value.number] = same
@@ -119,6 +132,9 @@ class Emitter:
                     tuple(map(str, shape)),
                 )
             kept = by_key.setdefault(key, value)
+            if not may_be(value, kept):
+                kept = value
+                taken[value.number] = self.memory[value.number]
             if kept is not value and not kept.user_name:
                 kept.user_name = value.user_name
             self.merged[value.number] = kept

@@ -19,7 +19,7 @@ from .graph import VIEW_OPERATIONS, Value
 from .interpreter import Interpreter
 from .scalars import SymInt, SymScalar
 from .source import source_of
-from .tracer import Argument, PythonGuard, SizeGuard, Tracer
+from .tracer import MAX_RANK, Argument, PythonGuard, SizeGuard, Tracer
 
 _CONTRACTS = ("numpy", "reproducible", "fast")
 
@@ -256,24 +256,38 @@ def _call_with(root: types.FunctionType, symbolic: dict[str, Any]) -> Any:
 
 def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by: str) -> Traced:
     leaves: list[tuple[str, Value, str]] = []
+    memory: list[int | None] = []  # of each leaf: what tells its array from others
+    arrays: dict[int, SymArray] = {}  # the arrays that are returned, by their memory
     reasons: list[str] = []
+
+    def add_leaf(kind: str, value: Value, argument: str, of: int | None = None) -> Any:
+        leaves.append((kind, value, argument))
+        memory.append(of)
+        return ("leaf", len(leaves) - 1)
 
     def collect(item: Any) -> Any:
         if isinstance(item, SymArray):
             kind, value, argument = _array_leaf(tracer, item)
             if kind == "view":
                 reasons.append(f"it returns a view of {argument}")
-            leaves.append((kind, value, argument))
-            return ("leaf", len(leaves) - 1)
+            if kind != "array":
+                return add_leaf(kind, value, argument)
+            if not value.shape:
+                reasons.append("it returns an array of no dimensions")
+            of = id(item.storage)
+            if arrays.setdefault(of, item) is not item:
+                reasons.append("it returns several views of one array")
+            elif any(view.operation == "broadcast_to" for view in item.chain):
+                reasons.append("it returns a read-only view, of np.broadcast_to")
+            if any(value is other and of != owner for (_, other, _), owner in zip(leaves, memory, strict=True)):
+                value = _copy(tracer, value)
+            return add_leaf(kind, value, argument, of)
         if isinstance(item, SymInt):
-            leaves.append(("int", item.as_value(), ""))
             reasons.append("it returns a Python int")
-            return ("leaf", len(leaves) - 1)
+            return add_leaf("int", item.as_value(), "")
         if isinstance(item, SymScalar):
-            value = item.value
-            leaves.append((type(item.hint).__name__, value, ""))
             reasons.append(f"it returns a Python {type(item.hint).__name__}")
-            return ("leaf", len(leaves) - 1)
+            return add_leaf(type(item.hint).__name__, item.value, "")
         if isinstance(item, (tuple, list)) and is_symbolic(item):
             if type(item) is not tuple or item is not result:
                 reasons.append(
@@ -294,10 +308,13 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     shape = collect(result)
     values = [value for _, value, _ in leaves]
     if values:
-        emitter = Emitter(tracer, values, not isinstance(result, (SymArray, SymInt, SymScalar)))
+        emitter = Emitter(tracer, values, not isinstance(result, (SymArray, SymInt, SymScalar)), memory)
         emitted = emitter.run()
         names = [emitted.names[value.number] for value in emitter.results]
         text, digest, lines = emitted.text, emitted.digest, emitted.source_lines
+        deepest = max(len(value.shape) for value in emitter.values)
+        if deepest > MAX_RANK:
+            reasons.append(f"it works on arrays of {deepest} dimensions, where at most {MAX_RANK} are compiled")
         computed = any(not value.is_argument for value in emitter.results)
         if not computed:
             reasons.append("it returns its arguments and computes nothing")

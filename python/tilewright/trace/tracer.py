@@ -21,6 +21,7 @@ _COMPARE = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
 _NUMPY_FOLDER = os.path.dirname(np.__file__) + os.sep
 # Beyond this, compiling takes minutes: loops that are unrolled too far.
 MAX_VALUES = 2_000
+MAX_RANK = 8  # of plans, dsl/runtime/plan_text.md
 MAX_UNROLLED_TRIPS = 64
 
 
