@@ -441,7 +441,7 @@ void ReductionBuilder::build() {
     const Ends ends{plan_.name, true};
     const bool single = shape.axes.size() == 1 || shape.collapsed;
     const bool in_lanes = choice.rfind("lanes", 0) == 0;
-    const int levels = in_lanes ? choice.back() - '0' : 0;
+    const int levels = in_lanes || choice == "narrow1" ? choice.back() - '0' : 0;
     if (!single && in_lanes) return axis_by_axis(op, levels);
     if (!single) return serial_over_axes(op);
     Source source = operand_source(shape.axes, shape.collapsed);

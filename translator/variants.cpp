@@ -12,6 +12,9 @@ constexpr std::int64_t kLargestSerial = 32; ///< elements that may be summed one
 constexpr int kMostLevels = 4;
 constexpr std::int64_t kManyRows = 16384; ///< from here on rows in parallel are the default for few columns
 constexpr std::int64_t kFewColumns = 64;
+constexpr const char* kNarrow = "narrow1";
+constexpr int kNarrower = 4;
+constexpr std::int64_t kLongestNarrow = 192; ///< rows up to this long begin with narrow lanes
 constexpr std::int64_t kLibraryWork = 64 * 64 * 64;
 
 bool is_float(const std::string& dtype) {
@@ -34,7 +37,12 @@ LaneShape Analysis::lane_shape(const Operation& operation) const {
     bool searches = is_argument_search(operation.op);
     const std::string& dtype = searches ? values_.at(operation.operands[0]).type.dtype : operation.type.dtype;
     LaneShape out;
-    out.lanes = find_dtype(dtype)->bits == 64 ? 32 : 64;
+    const auto stage = stage_names_.find(operation.result);
+    const auto choice = stage == stage_names_.end() ? chosen_.end() : chosen_.find(stage->second);
+    const bool narrow = choice != chosen_.end() && choice->second == kNarrow;
+    // A block's lanes fill four registers of the widest machines, narrow ones one: a row of a hundred elements spends
+    // less on the tree over them than on its elements.
+    out.lanes = (find_dtype(dtype)->bits == 64 ? 32 : 64) / (narrow ? kNarrower : 1);
     // Rounding asks for short sums; what is exact may have long ones.
     bool rounds = (operation.op == "sum" || operation.op == "prod") && is_float(dtype);
     out.per_lane = rounds ? 16 : 128;
@@ -73,7 +81,12 @@ void Analysis::choose_reduction(const Operation& operation) {
     std::vector<std::string> options;
     const std::string lanes = "lanes" + std::to_string(levels);
     bool serial_is_accurate = !rounds || !shape.contiguous || (count >= 0 && count <= kLargestSerial);
-    if (shape.contiguous && !shape.axes.empty() && (count < 0 || count > kLargestSerial)) options.push_back(lanes);
+    if (shape.contiguous && !shape.axes.empty() && (count < 0 || count > kLargestSerial)) {
+        const bool narrow = single && levels == 1 && !searches && length >= 0 && length <= block / kNarrower;
+        if (narrow && length <= kLongestNarrow) options.push_back(kNarrow);
+        options.push_back(lanes);
+        if (narrow && length > kLongestNarrow) options.push_back(kNarrow);
+    }
     bool rows = !shape.contiguous && single && !searches && count > 512;
     bool rows_first = rows && count >= kManyRows && results >= 0 && results <= kFewColumns;
     if (rows_first) options.push_back("rows");
@@ -86,6 +99,7 @@ void Analysis::choose_reduction(const Operation& operation) {
         // Any known shape is taken, whatever the sizes here: its requirement goes into the plan.
         choice = given->second;
         bool known = choice == "serial" || (choice == "rows" && single && !searches && !shape.axes.empty());
+        known = known || (choice == kNarrow && single && !searches && !shape.axes.empty());
         for (int k = 1; k <= most; ++k)
             known = known || (choice == "lanes" + std::to_string(k) && !shape.axes.empty());
         if (!known) {
@@ -107,6 +121,7 @@ void Analysis::choose_reduction(const Operation& operation) {
         requirements_.push_back(size.text() + " <= " + std::to_string(most_elements));
     };
     if (choice == "serial" && rounds && shape.contiguous && !shape.axes.empty()) require(shape.extent, kLargestSerial);
+    if (choice == kNarrow) require(longest, block / kNarrower);
     if (choice.rfind("lanes", 0) == 0) {
         int chosen_levels = choice.back() - '0';
         if (!(searches && chosen_levels == 2)) require(longest, power(block, chosen_levels));

@@ -208,7 +208,9 @@ class SpaceBuilder {
             elements *= static_cast<double>(extent_of(loop, 1024));
         if (argument_bytes(stage) >= static_cast<double>(kStreamedBytes)) {
             lines_.push_back("choose { " + stage.name + ".prefetch_lines(" + loops.outermost + ", " +
-                             hole(stage.name + "_ahead", 1024, {512, 2048, 4096}, 64, 1 << 18) + ") | }");
+                             hole(stage.name + "_ahead", stage.pure.loops.size() > 1 ? 4096 : 1024,
+                                  {512, 1024, 2048, 4096}, 64, 1 << 18) +
+                             ") | }");
         }
         if (!stage.output || loops.vector_axis.empty()) return;
         if (elements * bytes_of(stage) < static_cast<double>(kStreamedBytes)) return;

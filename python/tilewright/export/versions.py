@@ -16,6 +16,8 @@ from ..program import Program, evaluate
 from ..specialization import Specialization, is_small, work_condition
 
 _SMALL_EXTENT = 100
+# A version for millions of elements shares out tiles that a few thousand do not fill: those get one of their own.
+_MEDIUM_EXTENT = 1 << 14
 _GROWTH = 1024  # from a small recorded call to the sizes for which the default version is built
 # Sizes for which every blocked reduction has all its levels, so that the version for any call needs no condition.
 _HUGE_EXTENT = 1 << 26
@@ -59,20 +61,28 @@ def _requests(
     small_call = is_small(program, bound)
     small_sizes = {name: min(size, _SMALL_EXTENT) for name, size in bound.sizes.items()}
     large_sizes = {name: size * _GROWTH if size > 8 and small_call else size for name, size in bound.sizes.items()}
-    if specialization.has_own_schedule:
-        conditions = () if specialization.is_by_hand else (work_condition(program, small_call),)
-        yield "tuned", with_schedule(base, specialization.schedule), conditions
+    medium_sizes = {name: min(size, _MEDIUM_EXTENT) for name, size in large_sizes.items()}
     small = replace(base, layouts=contiguous, sizes=_fixed(program, small_sizes))
-    yield "small", small, (work_condition(program, True),)
+    medium = replace(base, layouts=contiguous, sizes=_fixed(program, medium_sizes))
+    small_work = work_condition(program, True)
+    anything = dict.fromkeys(bound.layouts, "any")
+    # Small calls are the ones that feel how many versions are asked before theirs.
+    if specialization.is_by_hand:
+        yield "tuned", with_schedule(base, specialization.schedule), ()
+    yield "small", small, (small_work,)
+    if specialization.has_own_schedule and not specialization.is_by_hand:
+        yield "tuned", with_schedule(base, specialization.schedule), (work_condition(program, small_call),)
     yield "default", replace(base, layouts=contiguous, sizes=_fixed(program, large_sizes)), ()
+    if medium_sizes != large_sizes:
+        yield "medium", medium, ()
     for layouts in _fortran_layouts(program, contiguous):
         yield (
             f"Fortran order of {', '.join(n for n, k in layouts.items() if k == 'f')}",
             replace(base, layouts=layouts),
             (),
         )
-    anything = dict.fromkeys(bound.layouts, "any")
-    yield "any layout", replace(base, layouts=anything, guard_tails=True), ()
+    yield "small, any layout", replace(small, layouts=anything, guard_tails=True), (small_work,)
+    yield "any layout", replace(medium, layouts=anything, guard_tails=True), ()
     huge = {name: max(size, _HUGE_EXTENT) for name, size in bound.sizes.items()}
     yield "any size", replace(base, layouts=anything, sizes=_fixed(program, huge), guard_tails=True), ()
 
