@@ -43,12 +43,21 @@ class Memory {
     void* data_;
 };
 
-// The loops that candidates run too: vector loads and ordinary stores. Streaming stores would raise the limit beyond
-// what compiled kernels can reach (Halide has none), and "95 % of the limit" would never end a search.
-__attribute__((target("avx2"), noinline)) double read_avx2(const char* data, std::size_t bytes) {
+// The loops that candidates run too: vector loads, with ordinary stores or, as store_nontemporal() and prefetch_lines()
+// have it, with streaming ones and lines fetched ahead. The limit is the better of both.
+inline void fetch_ahead(const double* from) {
+    constexpr std::size_t kDoublesAhead = 128;
+    _mm_prefetch(reinterpret_cast<const char*>(from + kDoublesAhead), _MM_HINT_T0);
+}
+
+template <bool ahead> __attribute__((target("avx2"), noinline)) double read_avx2(const char* data, std::size_t bytes) {
     __m256d a = _mm256_setzero_pd(), b = a, c = a, d = a;
     const auto* p = reinterpret_cast<const double*>(data);
     for (std::size_t i = 0; i + 16 <= bytes / 8; i += 16) {
+        if (ahead) {
+            fetch_ahead(p + i);
+            fetch_ahead(p + i + 8);
+        }
         a = _mm256_add_pd(a, _mm256_loadu_pd(p + i));
         b = _mm256_add_pd(b, _mm256_loadu_pd(p + i + 4));
         c = _mm256_add_pd(c, _mm256_loadu_pd(p + i + 8));
@@ -59,10 +68,11 @@ __attribute__((target("avx2"), noinline)) double read_avx2(const char* data, std
     return lanes[0] + lanes[1] + lanes[2] + lanes[3];
 }
 
-__attribute__((noinline)) double read_sse2(const char* data, std::size_t bytes) {
+template <bool ahead> __attribute__((noinline)) double read_sse2(const char* data, std::size_t bytes) {
     __m128d a = _mm_setzero_pd(), b = a, c = a, d = a;
     const auto* p = reinterpret_cast<const double*>(data);
     for (std::size_t i = 0; i + 8 <= bytes / 8; i += 8) {
+        if (ahead) fetch_ahead(p + i);
         a = _mm_add_pd(a, _mm_loadu_pd(p + i));
         b = _mm_add_pd(b, _mm_loadu_pd(p + i + 2));
         c = _mm_add_pd(c, _mm_loadu_pd(p + i + 4));
@@ -73,40 +83,49 @@ __attribute__((noinline)) double read_sse2(const char* data, std::size_t bytes) 
     return lanes[0] + lanes[1];
 }
 
+template <bool stream>
 __attribute__((target("avx2"), noinline)) void write_avx2(char* data, std::size_t bytes, double value) {
     const __m256d v = _mm256_set1_pd(value);
     auto* p = reinterpret_cast<double*>(data);
     for (std::size_t i = 0; i + 8 <= bytes / 8; i += 8) {
-        _mm256_storeu_pd(p + i, v);
-        _mm256_storeu_pd(p + i + 4, v);
+        stream ? _mm256_stream_pd(p + i, v) : _mm256_storeu_pd(p + i, v);
+        stream ? _mm256_stream_pd(p + i + 4, v) : _mm256_storeu_pd(p + i + 4, v);
     }
+    if (stream) _mm_sfence();
 }
 
-__attribute__((noinline)) void write_sse2(char* data, std::size_t bytes, double value) {
+template <bool stream> __attribute__((noinline)) void write_sse2(char* data, std::size_t bytes, double value) {
     const __m128d v = _mm_set1_pd(value);
     auto* p = reinterpret_cast<double*>(data);
     for (std::size_t i = 0; i + 4 <= bytes / 8; i += 4) {
-        _mm_storeu_pd(p + i, v);
-        _mm_storeu_pd(p + i + 2, v);
+        stream ? _mm_stream_pd(p + i, v) : _mm_storeu_pd(p + i, v);
+        stream ? _mm_stream_pd(p + i + 2, v) : _mm_storeu_pd(p + i + 2, v);
     }
+    if (stream) _mm_sfence();
 }
 
+template <bool stream>
 __attribute__((target("avx2"), noinline)) void copy_avx2(char* to, const char* from, std::size_t bytes) {
     auto* p = reinterpret_cast<double*>(to);
     const auto* q = reinterpret_cast<const double*>(from);
     for (std::size_t i = 0; i + 8 <= bytes / 8; i += 8) {
-        _mm256_storeu_pd(p + i, _mm256_loadu_pd(q + i));
-        _mm256_storeu_pd(p + i + 4, _mm256_loadu_pd(q + i + 4));
+        if (stream) fetch_ahead(q + i);
+        stream ? _mm256_stream_pd(p + i, _mm256_loadu_pd(q + i)) : _mm256_storeu_pd(p + i, _mm256_loadu_pd(q + i));
+        stream ? _mm256_stream_pd(p + i + 4, _mm256_loadu_pd(q + i + 4))
+               : _mm256_storeu_pd(p + i + 4, _mm256_loadu_pd(q + i + 4));
     }
+    if (stream) _mm_sfence();
 }
 
-__attribute__((noinline)) void copy_sse2(char* to, const char* from, std::size_t bytes) {
+template <bool stream> __attribute__((noinline)) void copy_sse2(char* to, const char* from, std::size_t bytes) {
     auto* p = reinterpret_cast<double*>(to);
     const auto* q = reinterpret_cast<const double*>(from);
     for (std::size_t i = 0; i + 4 <= bytes / 8; i += 4) {
-        _mm_storeu_pd(p + i, _mm_loadu_pd(q + i));
-        _mm_storeu_pd(p + i + 2, _mm_loadu_pd(q + i + 2));
+        if (stream) fetch_ahead(q + i);
+        stream ? _mm_stream_pd(p + i, _mm_loadu_pd(q + i)) : _mm_storeu_pd(p + i, _mm_loadu_pd(q + i));
+        stream ? _mm_stream_pd(p + i + 2, _mm_loadu_pd(q + i + 2)) : _mm_storeu_pd(p + i + 2, _mm_loadu_pd(q + i + 2));
     }
+    if (stream) _mm_sfence();
 }
 
 constexpr int kChains = 12; // enough independent chains to hide a latency of 4 at two operations a cycle
@@ -188,21 +207,31 @@ Roofline measure_roofline(const Machine& machine, std::int64_t largest_bytes) {
         const int rounds = static_cast<int>(std::max<std::size_t>(1, (std::size_t{1} << 25) / bytes));
         const int repeats = bytes >= std::size_t{1} << 27 ? 5 : 7;
         auto piece = [&](int thread) { return memory.data() + part * static_cast<std::size_t>(thread); };
-        const double read_s = best_seconds(threads, repeats, [&](int thread) {
+        auto read = [&]<bool ahead>(int thread) {
             double sum = 0;
             for (int round = 0; round < rounds; ++round)
-                sum += avx2 ? read_avx2(piece(thread), part) : read_sse2(piece(thread), part);
+                sum += avx2 ? read_avx2<ahead>(piece(thread), part) : read_sse2<ahead>(piece(thread), part);
             sink.store(sum, std::memory_order_relaxed);
-        });
-        const double write_s = best_seconds(threads, repeats, [&](int thread) {
+        };
+        auto write = [&]<bool stream>(int thread) {
             for (int round = 0; round < rounds; ++round)
-                avx2 ? write_avx2(piece(thread), part, round) : write_sse2(piece(thread), part, round);
-        });
-        const double copy_s = best_seconds(threads, repeats, [&](int thread) {
+                avx2 ? write_avx2<stream>(piece(thread), part, round) : write_sse2<stream>(piece(thread), part, round);
+        };
+        auto copy = [&]<bool stream>(int thread) {
             char* half = piece(thread);
-            for (int round = 0; round < rounds; ++round)
-                avx2 ? copy_avx2(half, half + part / 2, part / 2) : copy_sse2(half, half + part / 2, part / 2);
-        });
+            for (int round = 0; round < rounds; ++round) {
+                avx2 ? copy_avx2<stream>(half, half + part / 2, part / 2)
+                     : copy_sse2<stream>(half, half + part / 2, part / 2);
+            }
+        };
+        auto better = [&](const auto& loop) {
+            const auto plain = [&](int thread) { loop.template operator()<false>(thread); };
+            const auto hinted = [&](int thread) { loop.template operator()<true>(thread); };
+            return std::min(best_seconds(threads, repeats, plain), best_seconds(threads, repeats, hinted));
+        };
+        const double read_s = better(read);
+        const double write_s = better(write);
+        const double copy_s = better(copy);
         const double moved = static_cast<double>(part) * threads * rounds / 1e9;
         roofline.levels.push_back({static_cast<std::int64_t>(bytes), moved / read_s, moved / write_s, moved / copy_s});
     }

@@ -174,6 +174,21 @@ void call_by_type(const Blas& library, DType dtype, const Operand& a, const Oper
     }
 }
 
+// A product of this many multiplications is what BLAS libraries run on one thread; OpenBLAS shares out larger ones.
+constexpr std::int64_t kStripWork = 250'000;
+// From here on a library's own threads do better than strips of ours.
+constexpr std::int64_t kMostStripWork = 4'000'000;
+constexpr std::int64_t kLeastStripRows = 16;
+
+/// How many strips of rows a product is computed in. It follows from the shape alone: the bits of a result do not
+/// depend on the number of threads.
+std::int64_t strips_of(std::int64_t rows, std::int64_t columns, std::int64_t inner) {
+    if (columns > kMostStripWork / inner) return 1;
+    const std::int64_t work_per_row = columns * inner;
+    if (rows > kMostStripWork / work_per_row) return 1;
+    return std::max<std::int64_t>(1, std::min(rows / kLeastStripRows, rows * work_per_row / kStripWork));
+}
+
 /// Rows in parallel, in panels of `inner` that stay in the cache. Integers wrap: unsigned arithmetic has the same bits.
 template <class T> void plain_matmul(const MatrixView& a, const MatrixView& b, const MatrixView& c) {
     constexpr std::int64_t kPanel = 128;
@@ -220,10 +235,23 @@ int matmul(DType dtype, const MatrixView& a, const MatrixView& b, const MatrixVi
         Operand left, right;
         if (!prepare(a, bytes, left) || !prepare(b, bytes, right)) return kOutOfMemory;
         BlasThreads threads(blas());
-        if (blas().wide)
-            call_by_type<std::int64_t>(blas(), dtype, left, right, c, a.columns);
-        else
-            call_by_type<int>(blas(), dtype, left, right, c, a.columns);
+        const std::int64_t strips = strips_of(c.rows, c.columns, a.columns);
+        parallel_for(static_cast<int>(strips), [&](int strip) {
+            const std::int64_t first = c.rows * strip / strips;
+            const std::int64_t end = c.rows * (strip + 1) / strips;
+            Operand rows;
+            rows.transpose = left.transpose;
+            rows.leading = left.leading;
+            rows.data =
+                static_cast<const char*>(left.data) + first * bytes * (left.transpose == kTranspose ? 1 : left.leading);
+            MatrixView part = c;
+            part.data = static_cast<char*>(c.data) + first * std::max<std::int64_t>(c.columns, 1) * bytes;
+            part.rows = end - first;
+            if (blas().wide)
+                call_by_type<std::int64_t>(blas(), dtype, rows, right, part, a.columns);
+            else
+                call_by_type<int>(blas(), dtype, rows, right, part, a.columns);
+        });
         return 0;
     }
     switch (dtype) {

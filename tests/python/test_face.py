@@ -161,7 +161,19 @@ def test_library_products_are_numpys(dtype):
     product = _face.load(
         MATMUL.format(dtype=dtype), {}, name="product", parameters=parameters("A", "B"), module_name="m"
     )
-    for m, k, n in [(1, 1, 1), (3, 4, 5), (65, 33, 20), (0, 3, 2), (3, 0, 2), (200, 100, 50)]:
+    # From 100 x 100 x 100 on products are computed in strips of rows, up to where BLAS shares them out itself.
+    sizes = [
+        (1, 1, 1),
+        (3, 4, 5),
+        (65, 33, 20),
+        (0, 3, 2),
+        (3, 0, 2),
+        (200, 100, 50),
+        (100, 100, 100),
+        (49, 300, 80),
+        (170, 150, 160),
+    ]
+    for m, k, n in sizes:
         a = RNG.integers(0, 5, (m, k)).astype(dtype)
         b = RNG.integers(0, 5, (k, n)).astype(dtype)
         for left in (a, np.asfortranarray(a), np.repeat(a, 2, axis=1)[:, ::2]):

@@ -1,0 +1,130 @@
+"""How close a search gets: winners of several seeds, from empty stores, timed against each other in pairs.
+
+    python benchmarks/convergence.py                      # everything: an hour and a half
+    python benchmarks/convergence.py kmeans pi --changed --seeds 3 --budget 30s --best 120s
+
+Each seed runs the `autotune` command with a store of its own; one more run of `--best` seconds looks for the best known schedule.
+All modules then answer in one process, turn by turn; a seed's figure is the median over turns of (its time / the best one's).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).parent
+FUNCTIONS = {
+    "cases": {"kmeans": "get_labels", "softmax": "softmax", "trig": "trig", "pi": "estimate_pi"},
+    "changed": {"kmeans": "get_labels", "softmax": "log_softmax", "trig": "trig", "pi": "estimate_pi"},
+}
+WARM_S = 0.03
+BAR = 1.05
+
+
+def tuned(script: Path, function: str, folder: Path, label: str, budget: str, seed: int) -> Any:
+    """The module that one search leaves behind."""
+    out = folder / f"{script.stem}_{label}"
+    command = [
+        str(Path(sys.executable).with_name("autotune")), str(script), "--function", function, "--budget", budget,
+        "--seed", str(seed), "--db", str(folder / f"{label}.db"), "--out", str(out),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 3):
+        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
+    return getattr(importlib.import_module(out.name), function)
+
+
+def make_data(script: Path) -> tuple[Any, ...]:
+    spec = importlib.util.spec_from_file_location(f"convergence_{script.parent.name}_{script.stem}", script)
+    assert spec is not None and spec.loader is not None
+    module: ModuleType = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return tuple(module.make_data())
+
+
+def times_ns(call: Any, arguments: tuple[Any, ...], calls: int = 4) -> float:
+    """The mean of a few calls, after 30 ms of others."""
+    end = time.perf_counter() + WARM_S
+    while time.perf_counter() < end:
+        call(*arguments)
+    start = time.perf_counter_ns()
+    for _ in range(calls):
+        call(*arguments)
+    return (time.perf_counter_ns() - start) / calls
+
+
+def converge(script: Path, function: str, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    name = f"{script.parent.name}/{script.stem}"
+    winners = {"best": tuned(script, function, folder, "best", arguments.best, 1000)}
+    for seed in range(arguments.seeds):
+        winners[str(seed)] = tuned(script, function, folder, f"seed{seed}", arguments.budget, seed)
+    data = make_data(script)
+    turns: dict[str, list[float]] = {label: [] for label in winners}
+    for _ in range(arguments.turns):
+        for label, call in winners.items():
+            turns[label].append(times_ns(call, data))
+    medians = {label: float(np.median(values)) for label, values in turns.items()}
+    fastest = min(medians, key=lambda label: medians[label])
+    ratios = {
+        label: float(np.median(np.asarray(turns[label]) / np.asarray(turns[fastest])))
+        for label in winners
+        if label != "best"
+    }
+    median = float(np.median(list(ratios.values())))
+    print(
+        f"{name}: best known {medians[fastest] / 1e6:.3f} ms ({'the long run' if fastest == 'best' else 'seed ' + fastest}); seeds "
+        f"{', '.join(f'{ratio:.3f}' for ratio in ratios.values())}; median {median:.3f}, bar {BAR}: "
+        f"{'held' if median <= BAR else 'short'}",
+        flush=True,
+    )
+    return {
+        "case": name,
+        "budget": arguments.budget,
+        "best_ms": medians[fastest] / 1e6,
+        "ratios": ratios,
+        "median": median,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("cases", nargs="*", choices=[*FUNCTIONS["cases"], []], help="all if none is named")
+    parser.add_argument("--changed", action="store_true", help="the changed versions only")
+    parser.add_argument("--original", action="store_true", help="the originals only")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--budget", default="60s")
+    parser.add_argument("--best", default="180s", help="the search for the best known schedule")
+    parser.add_argument("--turns", type=int, default=15)
+    parser.add_argument("--out", type=Path, help="write the figures to this JSON file")
+    arguments = parser.parse_args()
+    groups = [
+        g for g in FUNCTIONS if not (arguments.changed and g == "cases") and not (arguments.original and g == "changed")
+    ]
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        for group in groups:
+            for case in arguments.cases or FUNCTIONS["cases"]:
+                place = Path(folder) / group
+                place.mkdir(exist_ok=True)
+                sys.path.insert(0, str(place))
+                for module in [m for m in sys.modules if m.startswith(f"{case}_")]:
+                    del sys.modules[module]
+                results.append(converge(HERE / group / f"{case}.py", FUNCTIONS[group][case], arguments, place))
+                sys.path.remove(str(place))
+    if arguments.out:
+        arguments.out.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
