@@ -32,7 +32,7 @@ WARM_S = 0.03
 BAR = 1.05
 
 
-def tuned(script: Path, function: str, folder: Path, label: str, budget: str, seed: int) -> Any:
+def tuned(script: Path, function: str, folder: Path, *, label: str, budget: str, seed: int) -> Any:
     """The module that one search leaves behind."""
     out = folder / f"{script.stem}_{label}"
     command = [
@@ -66,9 +66,9 @@ def times_ns(call: Any, arguments: tuple[Any, ...], calls: int = 4) -> float:
 
 def converge(script: Path, function: str, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     name = f"{script.parent.name}/{script.stem}"
-    winners = {"best": tuned(script, function, folder, "best", arguments.best, 1000)}
+    winners = {"best": tuned(script, function, folder, label="best", budget=arguments.best, seed=1000)}
     for seed in range(arguments.seeds):
-        winners[str(seed)] = tuned(script, function, folder, f"seed{seed}", arguments.budget, seed)
+        winners[str(seed)] = tuned(script, function, folder, label=f"seed{seed}", budget=arguments.budget, seed=seed)
     data = make_data(script)
     turns: dict[str, list[float]] = {label: [] for label in winners}
     for _ in range(arguments.turns):
