@@ -43,8 +43,8 @@ class Memory {
     void* data_;
 };
 
-// The loops that candidates run too: vector loads and ordinary stores. Streaming stores would raise the limit beyond
-// what compiled kernels can reach (Halide has none), and "95 % of the limit" would never end a search.
+// The loops that most candidates run too: vector loads and ordinary stores. Streaming stores would raise the limit
+// beyond what they can reach, and "95 % of the limit" would never end their search.
 __attribute__((target("avx2"), noinline)) double read_avx2(const char* data, std::size_t bytes) {
     __m256d a = _mm256_setzero_pd(), b = a, c = a, d = a;
     const auto* p = reinterpret_cast<const double*>(data);
