@@ -44,9 +44,12 @@ class SearchSession {
   public:
     SearchSession(const Job& job, const TuneEnvironment& environment)
         : job_(job), env_(environment), bench_(*environment.workbench), machine_(environment.machine),
-          log_(environment.store, [this](const std::string& text) {
-              emit({{"event", "warning"}, {"text", text}});
-          }) {
+          log_(
+              environment.store,
+              [this](const std::string& text) {
+                  emit({{"event", "warning"}, {"text", text}});
+              },
+              [this] { return now_s(); }) {
         start_s_ = now_s();
     }
 
@@ -60,7 +63,9 @@ class SearchSession {
         return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
     }
     double elapsed_s() const { return now_s() - start_s_; }
-    double left_s() const { return job_.budget_s - elapsed_s(); }
+    /// Of the budget. It is for searching: waiting for the store does not count.
+    double spent_s() const { return elapsed_s() - log_.waited_s(); }
+    double left_s() const { return job_.budget_s - spent_s(); }
     bool cancelled() const { return env_.cancel != nullptr && env_.cancel->load(); }
     void emit(nlohmann::json event) const {
         if (!env_.observer) return;
@@ -73,6 +78,7 @@ class SearchSession {
     // --- steps
     // ---------------------------------------------------------------------------------------------------------------
     void open_spaces();
+    void refuse_empty_spaces();
     void add_space(const dsl::Schedule& text, const Variant& variant);
     dsl::Schedule default_of(const Variant& variant);
     void try_start(const dsl::Schedule& schedule, const std::string& origin);

@@ -1,5 +1,8 @@
 // autotune/session_spaces.cpp: what a search session starts with: spaces of each variant, and what earlier sessions
 // learnt.
+#include <algorithm>
+
+#include "autotune/search/seen_points.h"
 #include "autotune/search_session.h"
 #include "autotune/variant_combinations.h"
 #include "dsl/base/digest.h"
@@ -63,6 +66,52 @@ void SearchSession::add_space(const dsl::Schedule& text, const Variant& variant)
     spaces_.push_back({words_of(variant), dsl::Space(std::move(of_variant)), make_environment(*info, machine_)});
 }
 
+namespace {
+
+/// Whether a point is found that satisfies every condition: by drawing, or by counting through a small space.
+bool has_point(const SearchSpace& space) {
+    std::mt19937_64 rng(1);
+    if (space.space.random_point(rng, space.environment)) return true;
+    const std::vector<SearchSpace> only = {space};
+    return SeenPoints(only).next_by_counting().has_value();
+}
+
+/// The conditions that leave `space` without a point: one that nothing satisfies, or all of them.
+std::string contradiction_of(const SearchSpace& space) {
+    const std::vector<dsl::Statement>& statements = space.space.text().statements;
+    const auto is_where = [](const dsl::Statement& one) { return one.kind == dsl::Statement::Kind::where; };
+    std::string all;
+    for (std::size_t kept = 0; kept < statements.size(); ++kept) {
+        if (!is_where(statements[kept])) continue;
+        dsl::Schedule alone = space.space.text();
+        alone.statements.clear();
+        for (std::size_t i = 0; i < statements.size(); ++i)
+            if (i == kept || !is_where(statements[i])) alone.statements.push_back(statements[i]);
+        const std::string text = dsl::print_statement(statements[kept]);
+        if (!has_point({space.label, dsl::Space(std::move(alone)), space.environment})) return text;
+        all += (all.empty() ? "" : ", ") + text;
+    }
+    if (!all.empty()) return all;
+    return space.space.violated(space.space.first_point(), space.environment).value_or("its conditions");
+}
+
+} // namespace
+
+/// A space of a person in which no point satisfies the conditions is a mistake and not a search that is done.
+void SearchSession::refuse_empty_spaces() {
+    std::string empty;
+    for (std::size_t i = spaces_.size(); i-- > 0;) {
+        if (has_point(spaces_[i])) continue;
+        empty = contradiction_of(spaces_[i]);
+        notes_.push_back("variant " + spaces_[i].label + " is left out: no point of the space satisfies " + empty);
+        spaces_.erase(spaces_.begin() + static_cast<std::ptrdiff_t>(i));
+        space_digests_.erase(space_digests_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    if (spaces_.empty() && !empty.empty())
+        throw ScheduleError("<space>: " + empty + ": no point of the space satisfies that.",
+                            "Correct the condition, leave it out, or give the holes more values.");
+}
+
 void SearchSession::open_spaces() {
     const std::vector<VariantOptions> choices = bench_.variants();
     variants_ = variant_combinations(choices);
@@ -90,6 +139,7 @@ void SearchSession::open_spaces() {
         }
         for (const Variant& variant : variant_combinations(asked, 24))
             add_space(given, variant);
+        refuse_empty_spaces();
         return;
     }
     for (const Variant& variant : variants_) {

@@ -15,7 +15,7 @@ dsl::Schedule SearchSession::default_of(const Variant& variant) {
 }
 
 bool SearchSession::starts_over() {
-    return elapsed_s() > job_.budget_s * kStartsShare || !stop_reason().empty();
+    return spent_s() > job_.budget_s * kStartsShare || !stop_reason().empty();
 }
 
 void SearchSession::try_start(const dsl::Schedule& schedule, const std::string& origin) {

@@ -4,15 +4,26 @@
 #include "dsl/base/error.h"
 
 namespace tilewright::autotune {
+namespace {
+
+// A write takes a millisecond; what takes this long was waiting.
+constexpr double kWaitS = 0.2;
+
+} // namespace
 
 template <class Body> void TrialLog::attempt(Body&& body) {
     if (store_ == nullptr) return;
+    const double start_s = clock_s_();
+    std::string failure;
     try {
         body();
     } catch (const StoreError& error) {
         store_ = nullptr;
-        if (warn_) warn_(std::string(error.what()) + " The search goes on; nothing further is stored.");
+        failure = error.what();
     }
+    const double took_s = clock_s_() - start_s;
+    if (took_s > kWaitS) waited_s_ += took_s;
+    if (!failure.empty() && warn_) warn_(failure + " The search goes on; nothing further is stored.");
 }
 
 void TrialLog::begin(const StoredWorkload& workload) {

@@ -13,9 +13,12 @@ namespace tilewright::autotune {
 
 class TrialLog {
   public:
-    TrialLog(Store* store, std::function<void(const std::string&)> warn) : store_(store), warn_(std::move(warn)) {}
+    TrialLog(Store* store, std::function<void(const std::string&)> warn, std::function<double()> clock_s)
+        : store_(store), warn_(std::move(warn)), clock_s_(std::move(clock_s)) {}
 
     bool active() const { return store_ != nullptr; }
+    /// How long the store has kept the search waiting, in seconds: while another process held it, say.
+    double waited_s() const { return waited_s_; }
     void begin(const StoredWorkload& workload);
     void add(const StoredTrial& trial);
     void add(const StoredTrial& trial, const StoredRecord& record);
@@ -29,6 +32,8 @@ class TrialLog {
     template <class Body> void attempt(Body&& body);
     Store* store_;
     std::function<void(const std::string&)> warn_;
+    std::function<double()> clock_s_;
+    double waited_s_ = 0;
 };
 
 } // namespace tilewright::autotune

@@ -11,19 +11,6 @@ std::string typed(const std::string& name, const Type& type) {
     return out + "]\n";
 }
 
-std::string quoted(const std::string& text) {
-    std::string out = "\"";
-    for (char c : text) {
-        if (c == '\n') {
-            out += "\\n";
-            continue;
-        }
-        if (c == '"' || c == '\\') out += '\\';
-        out += c;
-    }
-    return out + "\"";
-}
-
 std::string joined(const std::vector<std::string>& names) {
     std::string out;
     for (std::size_t k = 0; k < names.size(); ++k)

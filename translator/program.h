@@ -69,6 +69,8 @@ struct Program {
 Program read_program(std::string_view text);
 /// Canonical text: read_program(print_program(p)) == p.
 std::string print_program(const Program& program);
+/// A message between quotes, as programs and plans write it.
+std::string quoted(const std::string& text);
 /// 32 hexadecimal digits of the canonical text without file and line numbers.
 std::string program_digest(const Program& program);
 /// The executable specification: types, dominance, shapes, attributes. Throws InternalError.

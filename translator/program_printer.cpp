@@ -5,19 +5,6 @@
 namespace tilewright::translator {
 namespace {
 
-std::string quoted(const std::string& text) {
-    std::string out = "\"";
-    for (char c : text) {
-        if (c == '\n') {
-            out += "\\n";
-            continue;
-        }
-        if (c == '"' || c == '\\') out += '\\';
-        out += c;
-    }
-    return out + "\"";
-}
-
 std::string print(const Type& type) {
     std::string out = type.dtype + "[";
     for (std::size_t k = 0; k < type.shape.size(); ++k)
@@ -117,6 +104,19 @@ class Printer {
 };
 
 } // namespace
+
+std::string quoted(const std::string& text) {
+    std::string out = "\"";
+    for (char c : text) {
+        if (c == '\n') {
+            out += "\\n";
+            continue;
+        }
+        if (c == '"' || c == '\\') out += '\\';
+        out += c;
+    }
+    return out + "\"";
+}
 
 std::string print_program(const Program& program) {
     return Printer(true).run(program);

@@ -20,17 +20,6 @@ SizeTree constant(std::int64_t value) {
     return SizeTree::integer(value);
 }
 
-/// Pairs (k, k + half), then again: each level of the tree is one vector operation.
-template <class F> Expr pairwise(std::vector<Expr> values, F&& combine) {
-    while (values.size() > 1) {
-        std::size_t half = values.size() / 2;
-        for (std::size_t k = 0; k < half; ++k)
-            values[k] = combine(values[k], values[k + half]);
-        values.resize(half);
-    }
-    return values[0];
-}
-
 /// Tells Halide that a position stays inside the axis: the update's condition says so, which bounds inference cannot
 /// see.
 Expr inside(const Expr& position, const Expr& extent) {

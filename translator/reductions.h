@@ -5,6 +5,17 @@
 
 namespace tilewright::translator {
 
+/// Pairs (k, k + half), then again: each level of the tree is one vector operation.
+template <class F> Halide::Expr pairwise(std::vector<Halide::Expr> values, F&& combine) {
+    while (values.size() > 1) {
+        std::size_t half = values.size() / 2;
+        for (std::size_t k = 0; k < half; ++k)
+            values[k] = combine(values[k], values[k + half]);
+        values.resize(half);
+    }
+    return values[0];
+}
+
 /// Builds the stages of one reduction or matmul under the chosen variant. The last one is named as `plan`; the ones
 /// before it NAME_lanes, NAME_block, NAME_rows, NAME_best, NAME_axisK.
 class ReductionBuilder {

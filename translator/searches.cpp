@@ -57,16 +57,6 @@ bool is_nonnegative(const Analysis& analysis, const std::string& value) {
     return (op == "add" || op == "sum") && all_operands();
 }
 
-template <class F> Expr pairwise(std::vector<Expr> values, F&& combine) {
-    while (values.size() > 1) {
-        std::size_t half = values.size() / 2;
-        for (std::size_t k = 0; k < half; ++k)
-            values[k] = combine(values[k], values[k + half]);
-        values.resize(half);
-    }
-    return values[0];
-}
-
 /// The best of all lanes: first the value, then the smallest index that has it. Comparing pairs instead would read each
 /// lane several times a level, and the expression would grow with a power of the lanes.
 std::vector<Expr> best_of(bool smallest, const std::vector<Best>& lanes) {

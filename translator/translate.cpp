@@ -149,6 +149,13 @@ dsl::Algorithm build(const Program& program, const TranslateOptions& options) {
 
 } // namespace
 
+Layout layout_of(const std::string& name) {
+    if (name == "c") return Layout::c;
+    if (name == "f") return Layout::f;
+    if (name == "any") return Layout::any;
+    throw InternalError("translate options: layout '" + name + "' is none of c, f, any.");
+}
+
 dsl::Algorithm translate(const Program& program, const TranslateOptions& options) {
     verify_program(program);
     return guarded<TranslateError>(program.function, [&] { return build(program, options); });

@@ -23,6 +23,8 @@ enum class Layout {
     f,  ///< column-major contiguous
     any ///< any strides, negative and zero ones too (whole elements)
 };
+/// Of its name in jobs and options: c, f or any. Throws InternalError for others.
+Layout layout_of(const std::string& name);
 
 struct TranslateOptions {
     std::map<std::string, std::string> variant;     ///< missing ones take the default

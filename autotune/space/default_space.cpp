@@ -17,7 +17,6 @@ namespace {
 constexpr int kCheapOps = 3;
 // Reduced axes up to this long are worth a copy of the loop with the length known.
 constexpr std::int64_t kUnrollExtent = 8;
-constexpr int kLongChainOps = 20;
 // The rows of a block that are added one by one.
 constexpr std::int64_t kMostUnrolledRows = 16;
 // Results from this size on are written past the caches, arguments fetched ahead: twice what the L2 of a big core has.
@@ -44,48 +43,89 @@ class SpaceBuilder {
     }
 
   private:
+    /// The first rule that fits a stage decides its place; what no rule takes gets a nest of its own.
     void place(const dsl::StageInfo& stage) {
-        if (stage.output || graph_.uses(stage.name).empty()) return place_root(stage, false);
-        StagePlan plan = graph_.follow(stage, plans_);
-        std::string reducing_loop;
-        const dsl::StageInfo* reducer = graph_.reducing_reader(stage, plans_, &reducing_loop);
+        using Rule = bool (SpaceBuilder::*)(const dsl::StageInfo&);
+        static constexpr Rule kRules[] = {&SpaceBuilder::place_result,       &SpaceBuilder::place_inlined,
+                                          &SpaceBuilder::place_in_reduction, &SpaceBuilder::place_rows,
+                                          &SpaceBuilder::place_lanes,        &SpaceBuilder::place_in_root};
+        for (const Rule rule : kRules)
+            if ((this->*rule)(stage)) return;
+        place_root(stage, true);
+    }
 
-        const bool may_inline = stage.inlinable && !reads_lanes(stage);
-        if (may_inline && inline_by_default(stage)) {
-            plan.placement = Placement::inlined;
-            plans_[stage.name] = plan;
-            return offer_storage(stage, plan);
+    bool place_result(const dsl::StageInfo& stage) {
+        if (!stage.output && !graph_.uses(stage.name).empty()) return false;
+        place_root(stage, false);
+        return true;
+    }
+
+    bool place_inlined(const dsl::StageInfo& stage) {
+        if (!may_inline(stage) || !inline_by_default(stage)) return false;
+        StagePlan plan = graph_.follow(stage, plans_);
+        plan.placement = Placement::inlined;
+        plans_[stage.name] = plan;
+        offer_storage(stage, plan);
+        return true;
+    }
+
+    /// One vector of the root's elements at a time, in the loop that reduces over this stage.
+    bool place_in_reduction(const dsl::StageInfo& stage) {
+        std::string loop;
+        const dsl::StageInfo* reducer = graph_.reducing_reader(stage, plans_, &loop);
+        const StagePlan plan = graph_.follow(stage, plans_);
+        if (reducer == nullptr || plan.root == nullptr || !vector_granular(*reducer) || !follows_every_axis(plan) ||
+            plans_.at(reducer->name).placement != Placement::attached)
+            return false;
+        attach(stage, plan, *reducer, loop);
+        return true;
+    }
+
+    /// Blocks of rows are what a reduction over a non-contiguous axis can share out.
+    bool place_rows(const dsl::StageInfo& stage) {
+        if (stage.part != "rows" || extent_of(stage.pure.loops.front(), 1) <= 1) return false;
+        place_root(stage, true);
+        return true;
+    }
+
+    /// Lanes go into the loops of the stage that adds them up.
+    bool place_lanes(const dsl::StageInfo& stage) {
+        if (stage.part != "lanes") return false;
+        const dsl::StageInfo& tree = *graph_.uses(stage.name).front().reader;
+        if (tree.pure.loops.empty()) {
+            place_last_lanes(stage);
+            return true;
         }
-        if (reducer && plan.root && plans_.at(reducer->name).placement == Placement::attached &&
-            vector_granular(*reducer) && follows_every_axis(plan)) {
-            plan.placement = Placement::attached;
-            plan.attach_stage = reducer->name;
-            plan.attach_loop = reducing_loop;
-            plans_[stage.name] = plan;
-            return emit_attached(stage, plan, /*alternatives=*/{});
+        const std::string loop = innermost_of(tree);
+        if (loop.empty()) {
+            place_root(stage, true);
+            return true;
         }
-        // Blocks of rows are what a reduction over a non-contiguous axis can share out.
-        if (stage.part == "rows" && extent_of(stage.pure.loops.front(), 1) > 1) return place_root(stage, true);
-        if (stage.part == "lanes" && !graph_.uses(stage.name).empty()) {
-            const dsl::StageInfo* tree = graph_.uses(stage.name).front().reader;
-            if (tree->pure.loops.empty()) return place_last_lanes(stage);
-            plan.placement = Placement::attached;
-            plan.root = plans_.at(tree->name).root;
-            plan.attach_stage = tree->name;
-            plan.attach_loop = innermost_of(*tree);
-            if (plan.attach_loop.empty()) return place_root(stage, true);
-            plans_[stage.name] = plan;
-            return emit_attached(stage, plan, {});
-        }
+        StagePlan plan = graph_.follow(stage, plans_);
+        plan.root = plans_.at(tree.name).root;
+        attach(stage, plan, tree, loop);
+        return true;
+    }
+
+    bool place_in_root(const dsl::StageInfo& stage) {
+        const StagePlan plan = graph_.follow(stage, plans_);
         const std::string loop = loop_in_root(plan);
-        if (loop.empty()) return place_root(stage, true);
+        if (loop.empty()) return false;
+        attach(stage, plan, *plan.root, loop,
+               may_inline(stage) ? std::vector<std::string>{stage.name + ".inline()"} : std::vector<std::string>{});
+        return true;
+    }
+
+    void attach(const dsl::StageInfo& stage, StagePlan plan, const dsl::StageInfo& to, const std::string& loop,
+                const std::vector<std::string>& alternatives = {}) {
         plan.placement = Placement::attached;
-        plan.attach_stage = plan.root->name;
+        plan.attach_stage = to.name;
         plan.attach_loop = loop;
         plans_[stage.name] = plan;
-        emit_attached(stage, plan,
-                      may_inline ? std::vector<std::string>{stage.name + ".inline()"} : std::vector<std::string>{});
+        emit_attached(stage, plan, alternatives);
     }
+
+    bool may_inline(const dsl::StageInfo& stage) const { return stage.inlinable && !reads_lanes(stage); }
 
     /// The last level of a blocked reduction: a handful of values, so it is one vector and no threads.
     void place_last_lanes(const dsl::StageInfo& stage) {
@@ -120,13 +160,9 @@ class SpaceBuilder {
         const auto& uses = graph_.uses(stage.name);
         if (stage.operations <= kCheapOps) return true;
         for (const Use& use : uses)
-            if (repeats(stage, use)) return false;
+            if (use.read->broadcast) return false; // it would be computed again for each step of a loop of its reader
         return uses.size() == 1;
     }
-
-    /// Whether `use` reads one element of `stage` more than once: its reader runs over a loop that does not move the
-    /// read.
-    static bool repeats(const dsl::StageInfo&, const Use& use) { return use.read->broadcast; }
 
     /// The innermost loop of the root in which a stage may be computed, or "".
     std::string loop_in_root(const StagePlan& plan) const {

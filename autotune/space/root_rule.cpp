@@ -12,8 +12,6 @@ namespace {
 constexpr double kParallelOps = 60'000;
 // What one parallel task should at least do, so that handing it out costs nothing.
 constexpr double kTaskOps = 100'000;
-// Operations per element from which one vector at a time waits for itself.
-constexpr double kLongChainOps = 20;
 
 std::int64_t power_of_two_below(double value) {
     return value < 1 ? 1 : std::int64_t{1} << static_cast<int>(std::floor(std::log2(value)));

@@ -9,6 +9,9 @@
 
 namespace tilewright::autotune {
 
+/// Operations per element from which one vector at a time waits for itself.
+inline constexpr int kLongChainOps = 20;
+
 /// A root's loops after its directives, and where other stages may be computed in them.
 struct RootLoops {
     std::vector<std::string> axes; ///< the pure loops in nest order, outermost first

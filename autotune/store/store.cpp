@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -193,6 +194,7 @@ struct Store::Impl {
     }
 
     void open();
+    int open_for_reading();
     void migrate();
     void use_write_ahead_log() const;
     int pragma(const char* sql) const {
@@ -259,11 +261,13 @@ void Store::Impl::open() {
         warnings.push_back("store " + path +
                            ": it lies on a network file system, where SQLite's locks may fail. "
                            "Give a local file with --db when several machines use it at once.");
-    const int common = SQLITE_OPEN_FULLMUTEX;
-    int code = sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | common, nullptr);
-    if (code != SQLITE_OK && access(path.c_str(), R_OK) == 0) {
+    int code =
+        sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
+    // SQLite falls back to reading by itself where the file, but not its folder, is protected.
+    const bool writable = code == SQLITE_OK && sqlite3_db_readonly(db, "main") == 0;
+    if (!writable && access(path.c_str(), R_OK) == 0) {
         sqlite3_close_v2(db);
-        code = sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY | common, nullptr);
+        code = open_for_reading();
     }
     if (code != SQLITE_OK) {
         const std::string detail = db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
@@ -287,6 +291,26 @@ void Store::Impl::open() {
     }
     if (::stat(path.c_str(), &opened) != 0)
         throw StoreError("store " + path + ": " + std::strerror(errno) + ".", advice(SQLITE_CANTOPEN));
+}
+
+/// In a folder that may not be written SQLite cannot make the file by which readers and writers of a write-ahead log
+/// agree. Without a log nobody is writing, and the file is all there is; with one, SQLite says what it needs.
+int Store::Impl::open_for_reading() {
+    const std::string folder = std::filesystem::absolute(path).parent_path().string();
+    const bool at_rest =
+        faccessat(AT_FDCWD, folder.c_str(), W_OK, AT_EACCESS) != 0 && access((path + "-wal").c_str(), F_OK) != 0;
+    if (!at_rest) return sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_FULLMUTEX, nullptr);
+    std::string uri = "file:";
+    for (const char c : std::filesystem::absolute(path).string()) {
+        if (c == '%' || c == '?' || c == '#') {
+            constexpr char kDigits[] = "0123456789ABCDEF";
+            uri += {'%', kDigits[static_cast<unsigned char>(c) / 16], kDigits[static_cast<unsigned char>(c) % 16]};
+        } else {
+            uri += c;
+        }
+    }
+    uri += "?immutable=1";
+    return sqlite3_open_v2(uri.c_str(), &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_FULLMUTEX, nullptr);
 }
 
 /// The change of journal needs the file alone for a moment and does not wait for it by itself.

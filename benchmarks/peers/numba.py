@@ -18,31 +18,11 @@ def version() -> str:
 def _kernels() -> dict[str, Any]:
     from numba import njit, prange
 
-    @njit(parallel=True, fastmath=True)
     def kmeans(points, means):
         n, dims = points.shape
         count = means.shape[0]
         labels = np.empty(n, np.int64)
         for i in prange(n):
-            best = 0
-            best_distance = np.inf
-            for k in range(count):
-                distance = 0.0
-                for d in range(dims):
-                    difference = points[i, d] - means[k, d]
-                    distance += difference * difference
-                if distance < best_distance:
-                    best_distance = distance
-                    best = k
-            labels[i] = best
-        return labels
-
-    @njit(fastmath=True)
-    def kmeans_serial(points, means):
-        n, dims = points.shape
-        count = means.shape[0]
-        labels = np.empty(n, np.int64)
-        for i in range(n):
             best = 0
             best_distance = np.inf
             for k in range(count):
@@ -132,8 +112,8 @@ def _kernels() -> dict[str, Any]:
         return scores
 
     return {
-        "kmeans": kmeans,
-        "kmeans_100": kmeans_serial,
+        "kmeans": njit(parallel=True, fastmath=True)(kmeans),
+        "kmeans_100": njit(fastmath=True)(kmeans),  # prange is range without parallel
         "trig": trig,
         "softmax": softmax,
         "l2norm": l2norm,

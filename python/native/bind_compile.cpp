@@ -19,13 +19,6 @@ using namespace py::literals;
 namespace tilewright::native {
 namespace {
 
-translator::Layout layout_of(const std::string& name) {
-    if (name == "c") return translator::Layout::c;
-    if (name == "f") return translator::Layout::f;
-    if (name == "any") return translator::Layout::any;
-    throw InternalError("translate options: layout '" + name + "' is none of c, f, any.");
-}
-
 /// {variant: {}, layouts: {}, sizes: {}, contract: ""}; every key may be missing.
 translator::TranslateOptions options_of(const py::dict& given) {
     translator::TranslateOptions options;
@@ -34,7 +27,7 @@ translator::TranslateOptions options_of(const py::dict& given) {
     if (given.contains("contract")) options.contract = given["contract"].cast<std::string>();
     if (given.contains("layouts"))
         for (const auto& [name, layout] : given["layouts"].cast<std::map<std::string, std::string>>())
-            options.layouts[name] = layout_of(layout);
+            options.layouts[name] = translator::layout_of(layout);
     return options;
 }
 

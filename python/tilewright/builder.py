@@ -5,19 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-from . import logs
+from . import logs, plan
 from .cache import object_cache
 from .errors import InternalError, ScheduleError
 from .machine import host_isa
-from .native import compiler
+from .native import compiler, compiler_identity
 from .plan import Build, Kernel, with_type_guards
 from .program import Program
-
-# Part of every key: raise it when the same text compiles to something else.
-FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,10 @@ class BuildRequest:
     def key(self) -> str:
         """The name of the build in the object cache. Sizes count by their magnitude only: what a default schedule
         needs of them is among the build's conditions."""
-        from . import __version__
-
         magnitudes = {name: int(size).bit_length() for name, size in self.sizes.items()}
         text = json.dumps(
             [
-                FORMAT,
-                __version__,
+                _identity(),
                 self.digest,
                 sorted(self.layouts.items()),
                 sorted(magnitudes.items()),
@@ -63,7 +60,6 @@ class BuildRequest:
                 self.cores if self.schedule is None else 0,
                 self.schedule,
                 self.guard_tails,
-                _compiler_stamp(),
             ]
         )
         return hashlib.sha256(text.encode()).hexdigest()
@@ -129,20 +125,12 @@ def with_schedule(request: BuildRequest, schedule: str) -> BuildRequest:
     return replace(request, schedule=schedule)
 
 
-def _compiler_stamp() -> str:
-    """Tells one build of tilewright from another during development; a release has one."""
-    global _stamp
-    if _stamp is None:
-        import importlib.util
-        import os
-
-        spec = importlib.util.find_spec("tilewright._native")
-        try:
-            state = os.stat(spec.origin) if spec is not None and spec.origin else None
-        except OSError:
-            state = None
-        _stamp = "" if state is None else f"{state.st_size}.{state.st_mtime_ns}"
-    return _stamp
-
-
-_stamp: str | None = None
+@lru_cache(maxsize=1)
+def _identity() -> str:
+    """What makes builds, as one text: the compiler and the Python that adds to its plans. It changes with the code, so
+    that objects of another tilewright are never served, during development either."""
+    digest = hashlib.sha256(compiler_identity().encode())
+    for file in (__file__, plan.__file__):
+        with suppress(OSError):  # without sources there is nobody to change them
+            digest.update(Path(file).read_bytes())
+    return digest.hexdigest()

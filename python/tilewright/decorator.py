@@ -135,7 +135,7 @@ class JitFunction(_face.Dispatcher):
         """
         from .tuning import TuneOptions, tune_call
 
-        specialization, bound = self._specialize(args, kwargs)
+        specialization, _ = self._specialize(args, kwargs)
         options = TuneOptions(
             budget_s=budget,
             max_trials=trials or 0,
@@ -146,12 +146,7 @@ class JitFunction(_face.Dispatcher):
             contract=self._contract,
             isa=self._isa,
         )
-        result = tune_call(specialization, self.__wrapped__, args, kwargs, options, observer=observer)
-        if result.schedule:
-            specialization.set_schedule(result.schedule, bound, label="tuned")
-            specialization.evidence = result.evidence()
-            self._publish(specialization)
-        return result
+        return tune_call(specialization, self.__wrapped__, args, kwargs, options, compiled=self, observer=observer)
 
     def export(
         self,

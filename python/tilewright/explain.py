@@ -124,13 +124,24 @@ def _evidence(specialization: Specialization) -> list[str]:
     if tuned_ns and numpy_ns:
         cold = COLD if evidence.get("numpy_is_cold") else ""
         lines.append(f"  NumPy {format_ns(numpy_ns)}{cold}, tuned {format_ns(tuned_ns)}, {numpy_ns / tuned_ns:.1f}x")
-    if tuned_ns and default_ns:
-        lines.append(f"  the default schedule takes {format_ns(default_ns)}")
+    kernel_ns = evidence.get("kernel_ns") or tuned_ns
+    if kernel_ns and default_ns:
+        lines.append(f"  its kernel takes {format_ns(kernel_ns)}, that of the default schedule {format_ns(default_ns)}")
     if evidence.get("gbps"):
         share = evidence.get("share_of_limit")
         of_limit = f", {share:.0%} of this machine's measured limit" if share else ""
         lines.append(f"  it moves {evidence['gbps']:.1f} GB/s{of_limit}")
-    skip = {"numpy_ns", "numpy_is_cold", "tuned_ns", "default_ns", "schedule", "ratio", "gbps", "share_of_limit"}
+    skip = {
+        "numpy_ns",
+        "numpy_is_cold",
+        "tuned_ns",
+        "kernel_ns",
+        "default_ns",
+        "schedule",
+        "ratio",
+        "gbps",
+        "share_of_limit",
+    }
     for key, value in evidence.items():
         if key not in skip and isinstance(value, (str, int, float)) and value != "":
             lines.append(f"  {key.replace('_', ' ')}: {value}")

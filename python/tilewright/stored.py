@@ -46,7 +46,7 @@ def stored_schedule(specialization: Specialization, bound: Bound, path: Path | N
     if not record:
         return None
     evidence = {
-        "tuned_ns": record["median_ns"],
+        "kernel_ns": record["median_ns"],
         "default_ns": record["default_ns"],
         "gbps": record.get("gbps"),
         "share_of_limit": record.get("limit_share"),

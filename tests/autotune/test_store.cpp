@@ -251,6 +251,41 @@ TEST_F(StoreTest, AStoreThatMayOnlyBeReadIsReadWithOneWarning) {
     }
 }
 
+TEST_F(StoreTest, AStoreInAFolderThatMayNotBeWrittenIsRead) {
+    // As on a read-only file system; the name holds what a URI gives another meaning.
+    path = folder + "/a/50% of #1?.db";
+    {
+        Store store(path);
+        store.put_workload(workload());
+        store.put_trial(trial("d1"));
+        store.put_record(record("d1"));
+    }
+    ASSERT_FALSE(fs::exists(path + "-wal")) << "closing folds the log into the file";
+    const auto read_only = fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read;
+    const auto enter = fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
+    fs::permissions(path, read_only);
+    fs::permissions(folder + "/a", read_only | enter);
+    fs::permissions(folder, read_only | enter);
+    const bool root = geteuid() == 0;
+    if (root) {
+        ASSERT_EQ(seteuid(65534), 0);
+    }
+    const std::string error = error_of([&] {
+        Store store(path);
+        EXPECT_TRUE(store.read_only());
+        EXPECT_EQ(store.warnings().size(), 1u);
+        EXPECT_EQ(store.list().size(), 1u);
+        EXPECT_EQ(store.best("w1")->digest, "d1");
+        EXPECT_TRUE(store.check().empty());
+    });
+    if (root) {
+        ASSERT_EQ(seteuid(0), 0);
+    }
+    fs::permissions(folder, fs::perms::owner_all);
+    fs::permissions(folder + "/a", fs::perms::owner_all);
+    EXPECT_EQ(error, "");
+}
+
 TEST_F(StoreTest, AFolderThatCannotBeMadeIsNamed) {
     const std::string error = error_of([] { Store store("/proc/tilewright/x.db"); });
     EXPECT_NE(error.find("store /proc/tilewright/x.db: its folder could not be made"), std::string::npos) << error;

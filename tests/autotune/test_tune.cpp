@@ -1,8 +1,11 @@
 // tests/autotune/test_tune.cpp: whole searches on recorded times: the right best, under every kind of failure.
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <memory>
+#include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,6 +88,16 @@ class TuneTest : public ::testing::Test {
             if (auto point = spaces[0].space.random_point(rng, spaces[0].environment))
                 best = std::min(best, time_of(dsl::print_schedule(spaces[0].space.at(*point))));
         return best;
+    }
+    void take_80_megabytes() {
+        JobArgument x;
+        x.name = "X";
+        x.dtype = "float64";
+        x.shape = {10000000};
+        x.strides_bytes = {8};
+        JobDataSet set;
+        set.arguments = {x};
+        job.datasets = {set};
     }
     int count(const std::string& event) const {
         int found = 0;
@@ -264,14 +277,7 @@ TEST_F(TuneTest, CtrlCKeepsTheBestSoFar) {
 }
 
 TEST_F(TuneTest, StopsAtTheLimitOfTheMachine) {
-    JobDataSet set;
-    JobArgument x;
-    x.name = "X";
-    x.dtype = "float64";
-    x.shape = {10000000};
-    x.strides_bytes = {8};
-    set.arguments = {x};
-    job.datasets = {set};
+    take_80_megabytes();
     // 80 MB at 9 GB/s take 8.9 ms: between the default and the best of the space.
     environment.machine.roofline.levels = {{1 << 22, 9, 9, 9}};
     int measured = 0;
@@ -287,14 +293,7 @@ TEST_F(TuneTest, StopsAtTheLimitOfTheMachine) {
 }
 
 TEST_F(TuneTest, ALimitTakenOnABusyMachineIsRaisedAndTheSearchGoesOn) {
-    JobDataSet set;
-    JobArgument x;
-    x.name = "X";
-    x.dtype = "float64";
-    x.shape = {10000000};
-    x.strides_bytes = {8};
-    set.arguments = {x};
-    job.datasets = {set};
+    take_80_megabytes();
     environment.machine.roofline.levels = {{1 << 22, 2, 2, 2}};
     environment.rules.measure_roofline = [](const Machine&) {
         Roofline better;
@@ -474,6 +473,54 @@ TEST_F(TuneTest, AFailingStoreCostsOneWarningAndNotTheResult) {
             EXPECT_LE(count("warning"), 1) << name;
         }
     }
+}
+
+TEST_F(TuneTest, WaitingForTheStoreIsNotTakenFromTheBudget) {
+    job.budget_s = 4;
+    const int undisturbed = run().trials;
+    ASSERT_GT(undisturbed, 2);
+    const std::string path = folder + "/locked.db";
+    Store store(path, 1500);
+    sqlite3* other = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &other), SQLITE_OK);
+    const std::unique_ptr<sqlite3, decltype(&sqlite3_close)> closes(other, sqlite3_close);
+    ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+    environment.store = &store;
+    RecordedWorkbench bench = make_bench(1);
+    environment.workbench = &bench;
+    environment.clock_s = [&bench] {
+        const auto now = std::chrono::steady_clock::now().time_since_epoch();
+        return bench.now_s() + std::chrono::duration<double>(now).count();
+    };
+    events.clear();
+    const TuneResult result = tune(job, environment);
+    EXPECT_EQ(count("warning"), 1);
+    EXPECT_GT(result.elapsed_s, 5) << "it did wait";
+    EXPECT_GE(result.trials, undisturbed - 1) << "and then had all of its time";
+    for (const auto& event : events)
+        EXPECT_TRUE(event["event"] != "warning" || event["left_s"] > 3.9) << event;
+}
+
+TEST_F(TuneTest, ASpaceWithoutAPointNamesTheCondition) {
+    const std::string head = "tilewright-space 1\nspace get_labels for x86-64-v4\n"
+                             "labels.split(i, io, ii, ?tile{1024, 4096}).parallel(io).vectorize(ii, ?lanes{8, 16})\n";
+    const auto error_of = [&](const std::string& conditions) -> std::string {
+        job.space = head + conditions;
+        try {
+            run();
+        } catch (const ScheduleError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    const std::string advice =
+        " no point of the space satisfies that. Correct the condition, leave it out, or give the "
+        "holes more values.";
+    EXPECT_EQ(error_of("where 1 == 2\n"), "<space>: where 1 == 2:" + advice);
+    EXPECT_EQ(error_of("where ?tile >= 4096\nwhere ?lanes > 16\n"), "<space>: where ?lanes > 16:" + advice);
+    EXPECT_EQ(error_of("where ?tile > 1024\nwhere ?tile < 4096\n"),
+              "<space>: where ?tile > 1024, where ?tile < 4096:" + advice);
+    EXPECT_EQ(error_of("where ?tile > 1024\n"), "");
 }
 
 TEST_F(TuneTest, MistakesInGivenTextsAreSaidAtOnce) {

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import timeit
 
 import numpy as np
 import pytest
@@ -332,6 +333,32 @@ def test_tune_from_python(tmp_path, monkeypatch):
     smaller = tilewright.jit(work, strict=True)
     smaller(x[:300_001])
     assert smaller.schedule == result.schedule
+
+
+def test_a_tiny_call_is_promised_what_it_gives(tmp_path, monkeypatch):
+    import tilewright
+
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+
+    def work(x):
+        return np.sqrt(x) * 2 + x
+
+    f = tilewright.jit(work, strict=True)
+    x = np.arange(100.0)
+    events = []
+    result = f.tune(x, budget=2, observer=events.append)
+    best = [event for event in events if event["event"] == "new_best"]
+    assert result.call_ns > result.kernel_ns and result.tuned_ns == result.call_ns
+    assert best and all(event["call_ns"] > event["median_ns"] for event in best)
+    assert f.specializations[0].evidence["tuned_ns"] == result.call_ns
+
+    def per_call(function):
+        return min(timeit.repeat(lambda: function(x), number=2000, repeat=9))
+
+    in_use = per_call(work) / per_call(f)
+    assert in_use / 2 < result.ratio < in_use * 2, (result.ratio, in_use)
+    assert result.numpy_ns / result.kernel_ns > in_use * 2, "what used to be promised"
+    assert f(x).tolist() == work(x).tolist()
 
 
 @pytest.mark.parametrize("trouble", ["corrupt", "read-only", "folder"])

@@ -1,11 +1,16 @@
 """The object cache: what it keeps, whom it trusts, and that it never costs a result."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from tilewright import builder, native
+from tilewright.builder import BuildRequest
 from tilewright.cache import ObjectCache, decode, encode
 from tilewright.plan import Build, Kernel
 
@@ -147,3 +152,29 @@ def test_another_process_waits_for_the_build(tmp_path):
     )
     processes = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert [p.communicate()[0] for p in processes] == ["in\nout\n"] * 2
+
+
+def test_the_identity_is_the_linkers_digest_of_the_compiler(tmp_path, monkeypatch):
+    identity = native.compiler_identity()
+    library = Path(native.compiler().__file__)
+    notes = subprocess.run(["readelf", "-n", library], capture_output=True, text=True, check=True).stdout
+    assert identity.split()[1] == notes.partition("Build ID: ")[2].split()[0]
+    bare = tmp_path / "_native.so"  # without its note it is told apart by its size and time
+    shutil.copy(library, bare)
+    subprocess.run(["objcopy", "--remove-section=.note.gnu.build-id", bare], check=True)
+    monkeypatch.setattr(native.importlib.util, "find_spec", lambda name: SimpleNamespace(origin=str(bare)))
+    without = native.compiler_identity()
+    assert without.split()[1:] == [str(bare.stat().st_size), str(bare.stat().st_mtime_ns)]
+
+
+def test_objects_of_another_compiler_are_not_served(monkeypatch):
+    request = BuildRequest(program="p", digest="d", layouts={}, sizes={})
+
+    def key_with(identity):
+        monkeypatch.setattr(builder, "compiler_identity", lambda: identity)
+        builder._identity.cache_clear()
+        return request.key()
+
+    keys = [key_with("0.1.0 aa"), key_with("0.1.0 bb"), key_with("0.1.0 aa")]
+    builder._identity.cache_clear()
+    assert keys[0] == keys[2] != keys[1]

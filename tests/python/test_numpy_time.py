@@ -1,5 +1,6 @@
 """Which time of NumPy speed-ups are relative to: that of warm calls, or of a cold one that says so."""
 
+import statistics
 import time
 import types
 
@@ -50,21 +51,54 @@ def test_a_slow_numpy_is_not_run_again(monkeypatch):
     assert function.calls == 1
 
 
+def result_of(**fields):
+    known = {
+        "function": "f", "summary": "", "contract": "numpy", "schedule": "s", "numpy_ns": 9e9, "numpy_is_cold": False, "kernel_ns": 3e9,
+        "default_ns": 0, "trials": 1, "known": 0, "elapsed_s": 2, "reason": "the end", "bytes_moved": 6e9, "limit_share": None,
+        "workload": types.SimpleNamespace(key="k", isa="x86-64"),
+    }  # fmt: skip
+    return tuning.TuneResult(**(known | fields))
+
+
+def test_short_calls_are_compared_as_calls_from_python(capsys):
+    result = result_of(numpy_ns=1670, kernel_ns=33, call_ns=265, bytes_moved=330)
+    assert result.closing_line().startswith("f: NumPy 1.67 us -> tuned 265 ns (6.3x, 33 ns of it in the kernel); ")
+    assert "; 10.0 GB/s;" in result.closing_line()  # what moves the bytes is the kernel
+    evidence = result.evidence()
+    assert (evidence["numpy_ns"], evidence["tuned_ns"], evidence["kernel_ns"]) == (1670, 265, 33)
+    assert evidence["ratio"] == 6.302
+    with Progress(quiet=False, budget_s=9) as progress:
+        progress({"event": "numpy", "median_ns": 1670, "is_cold": False})
+        progress({"event": "started", "left_s": 9.0})
+        progress({"event": "new_best", "median_ns": 33, "call_ns": 265, "left_s": 8.4})
+    assert "best 265 ns, 6.3x NumPy, 8 s left" in capsys.readouterr().err
+
+
+def test_very_short_calls_are_timed_without_the_clock():
+    def same(x):
+        return x
+
+    times = tuning._many_times(same, datasets.Call("recorded", (3.0,), {}))
+    one_at_a_time = []
+    for _ in range(1000):
+        before = time.perf_counter_ns()
+        same(3.0)
+        one_at_a_time.append(time.perf_counter_ns() - before)
+    assert statistics.median(times) < 0.9 * statistics.median(one_at_a_time)
+
+
 @pytest.mark.parametrize(("is_cold", "text"), [(False, "50.0x NumPy,"), (True, "50.0x NumPy (its first call),")])
 def test_progress_uses_it_and_names_a_cold_one(is_cold, text, capsys):
     with Progress(quiet=False, budget_s=9) as progress:
         progress({"event": "numpy", "median_ns": 2e9, "is_cold": is_cold})
-        progress({"event": "started"})
+        progress({"event": "started", "left_s": 9.0})
         progress({"event": "trial", "trial": 1})
         progress({"event": "new_best", "median_ns": 40e6})
     assert f"1 candidates, best 40 ms, {text} 9 s left" in capsys.readouterr().err
 
 
 def test_the_closing_line_names_a_cold_one():
-    result = tuning.TuneResult(
-        function="f", summary="", contract="numpy", schedule="s", numpy_ns=9e9, numpy_is_cold=True, tuned_ns=3e9, default_ns=0,
-        trials=1, known=0, elapsed_s=2, reason="the end", bytes_moved=6e9, limit_share=None, workload=types.SimpleNamespace(key="k", isa="x86-64"),
-    )  # fmt: skip
+    result = result_of(numpy_is_cold=True)
     assert result.closing_line() == (
         "f: NumPy 9 s (its first call) -> tuned 3 s (3.0x); result equal under contract numpy; 2.0 GB/s; "
         "searched 2 s, 1 candidates, stopped: the end"

@@ -1,5 +1,6 @@
 """Running a script once: what is seen, what is copied, what is chosen, and what a broken script leads to."""
 
+import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -315,3 +316,31 @@ def test_sys_exit_after_some_work_is_an_end(tmp_path):
 def test_names_of_modules(file, stem):
     assert Script(Path(file)).stem == stem
     assert Script(None, "pkg.mod").stem == "mod"
+
+
+def test_os_exit_ends_the_script_and_not_the_command(tmp_path):
+    import os
+
+    before = os._exit
+    recorder, _ = record(tmp_path, KMEANS + "\n    import os; os._exit(3)\n")
+    assert "get_labels" in by_name(recorder)
+    with pytest.raises(ScriptRaised, match="stopped with exit code 3"):
+        record(tmp_path, "import os; os._exit(3)\n")
+    assert os._exit is before
+
+
+def test_a_forked_child_of_the_script_still_leaves_by_os_exit(tmp_path):
+    _, main = record(
+        tmp_path, "import os\nchild = os.fork()\nif not child: os._exit(7)\nended = os.waitpid(child, 0)[1]\n"
+    )
+    assert main.ended == 7 << 8
+
+
+def test_os_exit_in_a_thread_is_said(tmp_path):
+    file = tmp_path / "threaded.py"
+    file.write_text("import os, threading\nt = threading.Thread(target=os._exit, args=(0,))\nt.start()\nt.join()\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "tilewright", str(file)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "threaded.py: called os._exit(0) in a thread; nothing was tuned." in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -370,13 +371,13 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
         "trace_refused.py",
         "makes_complex",
         "a value of dtype complex128; only booleans, integers and floats of up to 64 bits are compiled in "
-        "this release. Convert it, or leave it out of the compiled function.",
+        "this release. Pass its real and imaginary parts, or leave it out of the compiled function.",
     ),
     "makes_object_array": (
         "trace_refused.py",
         "makes_object_array",
         "a value of dtype object; only booleans, integers and floats of up to 64 bits are compiled in this "
-        "release. Convert it, or leave it out of the compiled function.",
+        "release. Make it an array of numbers where it is made, or leave it out of the compiled function.",
     ),
     "multiplies_matrices_of_rank_three": (
         "trace_refused.py",
@@ -467,22 +468,63 @@ def test_nothing_happened_outside() -> None:
     ("value", "text"),
     [
         (np.arange(3) + 1j, "x is complex128[3]; complex arrays are not compiled in this release. "
-         "Convert it with astype, or leave it out of the compiled function."),
+         "Pass its real and imaginary parts, or leave it out of the compiled function."),
         (np.array([None, 1]), "x is object[2]; object arrays hold Python objects, which only Python can work on. "
-         "Convert it with astype, or leave it out of the compiled function."),
+         "Make it an array of numbers where it is made, or leave it out of the compiled function."),
         (np.ma.array([1.0, 2]), "x is a numpy.ma.MaskedArray; its operations are not those of a plain array. Pass np.asarray(x)."),
         (np.array([[1.0]]).view(np.matrix), "x is a numpy.matrix; its operations are not those of a plain array. Pass np.asarray(x)."),
         (np.array(["a"]), "x is <U1[1]; only booleans, integers and floats of up to 64 bits are compiled. "
-         "Convert it with astype, or leave it out of the compiled function."),
+         "Leave it out of the compiled function."),
+        (np.array(["2020-01-01"], "M8[D]"), "x is datetime64[D][1]; only booleans, integers and floats of up to 64 bits are "
+         "compiled. Leave it out of the compiled function."),
+        (np.longdouble([1]), "x is float128[1]; only booleans, integers and floats of up to 64 bits are compiled. "
+         "Convert it with astype(np.float64), or leave it out of the compiled function."),
         (np.arange(3, dtype=">i4"), "x is >i4[3]; byte-swapped arrays are not compiled. "
          "Pass x.astype(x.dtype.newbyteorder(\"=\"))."),
     ],
-    ids=["complex", "object", "masked", "matrix", "text", "byte order"],
+    ids=["complex", "object", "masked", "matrix", "text", "dates", "longdouble", "byte order"],
 )  # fmt: skip
 def test_arrays_that_are_refused_by_name(value: Any, text: str) -> None:
     with pytest.raises(TraceError) as caught:
         trace(trace_refused.takes_anything, (value,))
     assert str(caught.value).split("in takes_anything: ")[1] == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a", "adds: x + y, of an array and a str; only arithmetic on numbers is compiled."),
+        (b"a", "adds: x + y, of an array and a bytes; only arithmetic on numbers is compiled."),
+        (
+            None,
+            "adds: unsupported operand type(s) for +: 'ndarray' and 'NoneType'.",
+        ),
+        ({}, "adds: unsupported operand type(s) for +: 'ndarray' and 'dict'."),
+    ],
+    ids=["str", "bytes", "None", "dict"],
+)
+def test_operands_that_are_no_numbers_are_named_as_the_user_gave_them(value: Any, text: str) -> None:
+    def adds(x: Any, y: Any) -> Any:
+        return x + y
+
+    with pytest.raises(TraceError) as caught:
+        trace(adds, (X, value))
+    assert str(caught.value).split(", in ")[1] == f"{text} Pass numbers and arrays of numbers."
+    with pytest.raises(TypeError) as of_numpy:
+        adds(X, value)
+    with warnings.catch_warnings(), pytest.raises(TypeError) as of_call:
+        warnings.simplefilter("ignore", tilewright.FallbackWarning)
+        tilewright.jit(adds)(X, value)
+    assert str(of_call.value) == str(of_numpy.value)
+
+
+def test_integers_beside_strings_still_follow_python() -> None:
+    def named(x: Any, n: int) -> Any:
+        return x * len("ab" * n) + len(f"{n}")
+
+    assert trace(named, (X, 3)).program_text
+    with pytest.raises(TraceError, match='can only concatenate str \\(not "int"\\) to str'):
+        trace(lambda x, n: x + len("a" + n), (X, 3))  # type: ignore[operator]
 
 
 def test_what_is_not_a_python_function() -> None:

@@ -94,6 +94,12 @@ PyObject* item_of(PyObject* mapping, const std::string& name, bool& failed) {
     return value;
 }
 
+/// A date is of a class of NumPy's that has arithmetic, but it is no number.
+bool is_number(PyObject* object) {
+    if (PyArray_IsScalar(object, Generic)) return PyArray_IsScalar(object, Number) || PyArray_IsScalar(object, Bool);
+    return PyNumber_Check(object) != 0;
+}
+
 } // namespace
 
 std::shared_ptr<const LoadedPlan> LoadedPlan::make(PyObject* plan_text, PyObject* objects, const std::string& function,
@@ -447,20 +453,24 @@ void LoadedPlan::raise(const Problem& problem) const {
         std::string wanted = describe(a.dtype, a.rank), got = describe(problem.object.get());
         bool is_array = PyArray_Check(problem.object.get());
         bool same_rank = is_array && PyArray_NDIM(reinterpret_cast<PyArrayObject*>(problem.object.get())) == a.rank;
+        // Of strings, dates and objects a cast makes an error, or numbers that nobody meant.
+        const int type = is_array ? PyArray_TYPE(reinterpret_cast<PyArrayObject*>(problem.object.get())) : NPY_NOTYPE;
+        bool has_numbers = PyTypeNum_ISNUMBER(type) || PyTypeNum_ISBOOL(type);
         std::string hint =
-            same_rank  ? "Convert it: " + a.name + ".astype('" + std::string(runtime::info(a.dtype).name) + "')."
-            : is_array ? "Pass an array of " + std::to_string(a.rank) + (a.rank == 1 ? " dimension." : " dimensions.")
-                       : "Pass an array.";
+            is_array && !has_numbers ? "Pass an array of numbers."
+            : same_rank ? "Convert it: " + a.name + ".astype('" + std::string(runtime::info(a.dtype).name) + "')."
+            : is_array  ? "Pass an array of " + std::to_string(a.rank) + (a.rank == 1 ? " dimension." : " dimensions.")
+                        : "Pass an array.";
         PyErr_Format(PyExc_TypeError, "%s: %s is %s, but this module takes %s. %s", function, a.name.c_str(),
                      got.c_str(), wanted.c_str(), hint.c_str());
         return;
     }
     case Problem::Kind::scalar: {
         const PlanArgument& a = plan.arguments[index];
-        PyErr_Format(PyExc_TypeError,
-                     "%s: %s is %R (%s), but this module takes a number that is %s without a cast. Convert it.",
+        PyErr_Format(PyExc_TypeError, "%s: %s is %R (%s), but this module takes a number that is %s without a cast. %s",
                      function, a.name.c_str(), problem.object.get(), describe(problem.object.get()).c_str(),
-                     std::string(runtime::info(a.dtype).name).c_str());
+                     std::string(runtime::info(a.dtype).name).c_str(),
+                     is_number(problem.object.get()) ? "Convert it." : "Pass a number.");
         return;
     }
     case Problem::Kind::constant:

@@ -6,17 +6,6 @@
 #include "dsl/runtime/compose_plan.h"
 
 namespace tilewright::native {
-namespace {
-
-translator::Layout layout_of(const std::string& name) {
-    if (name == "c") return translator::Layout::c;
-    if (name == "f") return translator::Layout::f;
-    if (name == "any") return translator::Layout::any;
-    throw InternalError("tuning job: layout " + name + " is none of c, f, any.");
-}
-
-} // namespace
-
 Candidates::Candidates(const autotune::Job& job)
     : job_(job), program_(translator::read_program(job.program)), machine_(autotune::this_machine(job.isa)) {
     if (job.threads > 0) machine_.cores = job.threads;
@@ -29,7 +18,7 @@ translator::TranslateOptions Candidates::options(const Variant& variant) const {
     options.sizes_here = job_.sizes;
     options.contract = job_.contract;
     for (const auto& [name, layout] : job_.layouts)
-        options.layouts[name] = layout_of(layout);
+        options.layouts[name] = translator::layout_of(layout);
     return options;
 }
 

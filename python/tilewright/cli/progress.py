@@ -22,7 +22,8 @@ class Progress:
         self._best_ns = 0.0
         self._tried = 0
         self._started = time.monotonic()
-        self._search_started = 0.0
+        self._is_searching = False
+        self._ends = 0.0  # of the search, as its last event had it
         self._last_line = 0.0
         self._status: Any = None
         self._console: Any = None
@@ -61,8 +62,10 @@ class Progress:
     def __call__(self, event: dict[str, Any]) -> None:
         """One event of the search."""
         kind = event.get("event")
+        if "left_s" in event:
+            self._ends = time.monotonic() + float(event["left_s"])
         if kind == "started":
-            self._search_started = time.monotonic()
+            self._is_searching = True
         elif kind == "phase":
             self._live(str(event.get("phase") or event.get("name") or ""))
         elif kind == "numpy":
@@ -73,7 +76,7 @@ class Progress:
         elif kind == "trial":
             self._tried = int(event.get("trial") or self._tried + 1)
         elif kind == "new_best":
-            self._best_ns = float(event.get("median_ns") or 0)
+            self._best_ns = float(event.get("call_ns") or event.get("median_ns") or 0)
             self._best_line()
         if kind in ("trial", "tick"):
             self._summary()
@@ -85,7 +88,7 @@ class Progress:
     def _summary(self) -> None:
         if self._status is not None:
             self._live(self._state())
-        elif time.monotonic() - self._last_line > _PLAIN_EVERY_S and self._search_started:
+        elif time.monotonic() - self._last_line > _PLAIN_EVERY_S and self._is_searching:
             self._best_line()
 
     def _live(self, text: str) -> None:
@@ -104,6 +107,4 @@ class Progress:
         return time.monotonic() - self._started
 
     def _left(self) -> float:
-        if not self._search_started:
-            return self._budget_s
-        return max(0.0, self._budget_s - (time.monotonic() - self._search_started))
+        return max(0.0, self._ends - time.monotonic()) if self._ends else self._budget_s

@@ -155,7 +155,6 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
             options.tune.budget_s = budget_s
             result = _tune_one(one, options, progress)
             results.append((one, result))
-            _adopt(one, result)
             if result.raw.get("interrupted") or result.raw.get("cancelled"):
                 interrupted = True
                 break
@@ -199,20 +198,10 @@ def _tune_one(one: Prepared, options: _Options, progress: Progress) -> TuneResul
         one.call.args,
         one.call.kwargs,
         options.tune,
+        compiled=one.function,
         observer=progress,
         is_warm=True,
     )
-
-
-def _adopt(one: Prepared, result: TuneResult) -> None:
-    if not result.complete:
-        return
-    from ..binding import bind
-
-    specialization = one.specialization
-    bound = bind(specialization.traced, specialization.program, one.call.args, one.call.kwargs)
-    specialization.set_schedule(result.schedule, bound, file="the best schedule", label="tuned")
-    specialization.evidence = result.evidence()
 
 
 @dataclass

@@ -12,7 +12,7 @@ from ..trace.arrays import SymArray
 from ..trace.graph import Value
 from ..trace.scalars import SymInt, SymScalar
 from ..trace.sizes import Size
-from ..trace.tracer import Tracer
+from ..trace.tracer import Tracer, numbers_wanted
 
 BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)
@@ -80,7 +80,7 @@ def _refuse_dtype(tracer: Tracer, dtype: np.dtype[Any]) -> None:
         raise tracer.error(
             f"a value of dtype {dtype}",
             "only booleans, integers and floats of up to 64 bits are compiled in this release",
-            "Convert it, or leave it out of the compiled function.",
+            numbers_wanted(dtype),
             "dtype",
         )
 

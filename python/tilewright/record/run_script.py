@@ -6,13 +6,14 @@ import builtins
 import io
 import os
 import sys
+import threading
 import time
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from .capture import Recorder, RecordingDone
 
@@ -58,7 +59,7 @@ def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
     )
     root = Path(folder).resolve()
     observed = _Observed(main.__dict__, recorder, root)
-    with _as_main(main, [file, *script.arguments], folder), _jit_reports_to(recorder):
+    with _as_main(main, [file, *script.arguments], folder), _jit_reports_to(recorder), _exit_is_noticed(script.name):
         start = time.perf_counter_ns()
         try:
             exec(code, main.__dict__, observed)
@@ -221,6 +222,30 @@ def _stdout_to_stderr() -> Iterator[None]:
         if saved >= 0:
             os.dup2(saved, 1)
             os.close(saved)
+
+
+@contextmanager
+def _exit_is_noticed(name: str) -> Iterator[None]:
+    """os._exit() in the script ends the script, as sys.exit() does, and not this command without a word."""
+    leave, owner = os._exit, os.getpid()
+
+    def end_script(status: int) -> NoReturn:
+        if os.getpid() != owner:  # a forked child of the script's
+            leave(status)
+        if threading.current_thread() is not threading.main_thread():
+            print(
+                f"autotune: {name}: called os._exit({status}) in a thread; nothing was tuned.",
+                file=sys.stderr,
+                flush=True,
+            )
+            leave(status or 1)
+        raise SystemExit(status)
+
+    os._exit = end_script
+    try:
+        yield
+    finally:
+        os._exit = leave
 
 
 @contextmanager

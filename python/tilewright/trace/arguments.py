@@ -18,7 +18,7 @@ from .arrays import Storage, SymArray
 from .graph import Value
 from .scalars import SymInt, SymScalar
 from .sizes import Size
-from .tracer import Argument, PythonGuard, Tracer
+from .tracer import Argument, PythonGuard, Tracer, numbers_wanted
 
 Path = tuple[Any, ...]
 
@@ -249,7 +249,7 @@ def refuse_array(tracer: Tracer, value: np.ndarray[Any, Any], where: str) -> Non
         raise tracer.error(
             f"{where} is {value.dtype}[{', '.join(map(str, value.shape))}]",
             why,
-            "Convert it with astype, or leave it out of the compiled function.",
+            numbers_wanted(value.dtype),
             "dtype",
         )
 

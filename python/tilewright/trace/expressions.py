@@ -122,6 +122,13 @@ class Expressions:
                     "only the attributes and methods of objects are followed",
                     "Pass what it holds as arrays and numbers.",
                 )
+            if isinstance(value, (str, bytes)) and any(isinstance(other, SymArray) for other in values):
+                raise self.error(
+                    node,
+                    f"{ast.unparse(node)}, of an array and a {type(value).__name__}",
+                    "only arithmetic on numbers is compiled",
+                    "Pass numbers and arrays of numbers.",
+                )
 
     def in_place(self, node: ast.operator, left: Any, right: Any) -> Any:
         return _IN_PLACE[type(node)](left, right)

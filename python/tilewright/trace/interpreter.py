@@ -201,6 +201,8 @@ class Interpreter(Expressions, Calls):
             return None
         except _Return as returned:
             return returned.value
+        except TypeError as error:
+            raise self.tracer.in_users_words(error) from None
         finally:
             self.tracer.last_frame = self.tracer.frames.pop()
             self.active.pop()
@@ -416,13 +418,19 @@ class Interpreter(Expressions, Calls):
         trips = self.iterate(node.iter, self.evaluate(node.iter))
         for item in trips:
             self.assign(node.target, item)
-            try:
-                self.block(node.body)
-            except _Break:
+            if self._ends_with(node.body):
                 return
-            except _Continue:
-                continue
         self.block(node.orelse)
+
+    def _ends_with(self, body: list[ast.stmt]) -> bool:
+        """One round of a loop; whether a break ended the loop."""
+        try:
+            self.block(body)
+        except _Break:
+            return True
+        except _Continue:
+            pass
+        return False
 
     def iterate(self, node: ast.AST, value: Any) -> Iterable[Any]:
         """What a for visits."""
@@ -444,12 +452,8 @@ class Interpreter(Expressions, Calls):
 
     def _while(self, node: ast.While) -> None:
         while self.truth(node.test, self.evaluate(node.test), "a while"):
-            try:
-                self.block(node.body)
-            except _Break:
+            if self._ends_with(node.body):
                 return
-            except _Continue:
-                continue
         self.block(node.orelse)
 
     def _assert(self, node: ast.Assert) -> None:

@@ -56,7 +56,36 @@ def _is_int(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, np.generic)
 
 
-class SymInt(Symbolic):
+class _Number(Symbolic):  # noqa: PLW1641 - each kind hashes its own value
+    """A Python number in the trace: its six comparisons come down to one."""
+
+    __slots__ = ()
+
+    def _compare(self, symbol: str, other: Any) -> Any:
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> Any:
+        result = self._compare("==", other)
+        return False if result is NotImplemented else result
+
+    def __ne__(self, other: object) -> Any:
+        result = self._compare("!=", other)
+        return True if result is NotImplemented else result
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compare("<", other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compare(">", other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compare(">=", other)
+
+
+class SymInt(_Number):
     """A Python integer that is known at run time: an extent, an integer argument, or arithmetic on them."""
 
     __slots__ = ("size",)
@@ -123,26 +152,6 @@ class SymInt(Symbolic):
         if isinstance(other, (Symbolic, np.ndarray, np.generic)):
             return _ufunc(self.tracer, _COMPARE_UFUNC[symbol], self, other)
         return NotImplemented
-
-    def __eq__(self, other: object) -> Any:
-        result = self._compare("==", other)
-        return False if result is NotImplemented else result
-
-    def __ne__(self, other: object) -> Any:
-        result = self._compare("!=", other)
-        return True if result is NotImplemented else result
-
-    def __lt__(self, other: Any) -> Any:
-        return self._compare("<", other)
-
-    def __le__(self, other: Any) -> Any:
-        return self._compare("<=", other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._compare(">", other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._compare(">=", other)
 
     # -- arithmetic ---------------------------------------------------------------------------------
 
@@ -298,7 +307,7 @@ class SymInt(Symbolic):
         return self
 
 
-class SymScalar(Symbolic):
+class SymScalar(_Number):
     """A Python float or bool that is known at run time.
 
     Arithmetic on it that can raise in Python (a division, a power) uses the value of the recorded call instead,
@@ -356,26 +365,6 @@ class SymScalar(Symbolic):
         if isinstance(other, (Symbolic, np.ndarray, np.generic)):
             return _ufunc(self.tracer, _COMPARE_UFUNC[symbol], self, other)
         return NotImplemented
-
-    def __eq__(self, other: object) -> Any:
-        result = self._compare("==", other)
-        return False if result is NotImplemented else result
-
-    def __ne__(self, other: object) -> Any:
-        result = self._compare("!=", other)
-        return True if result is NotImplemented else result
-
-    def __lt__(self, other: Any) -> Any:
-        return self._compare("<", other)
-
-    def __le__(self, other: Any) -> Any:
-        return self._compare("<=", other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._compare(">", other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._compare(">=", other)
 
     def _operand(self, other: Any) -> SymScalar | None:
         """`other` as a float of the program, None where it is not a Python number."""

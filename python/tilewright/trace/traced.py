@@ -220,7 +220,10 @@ def trace(
     else:
         tracer.cache.pop("interpreter")
         tracer.last_frame[2] = root.__code__.co_firstlineno
-        result = _call_with(root, symbolic)
+        try:
+            result = _call_with(root, symbolic)
+        except TypeError as error:
+            raise tracer.in_users_words(error) from None
     # What is read of the results belongs to the return.
     tracer.frames.append(tracer.last_frame)
     return _finish(function, tracer, result, contract, "source" if node is not None else "protocols")

@@ -19,6 +19,7 @@ from .sizes import Atom, Size
 
 _COMPARE = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
 _NUMPY_FOLDER = os.path.dirname(np.__file__) + os.sep
+_USERS_WORDS = {"SymArray": "ndarray", "SymInt": "int", "SymScalar": "float"}
 # Beyond this, compiling takes minutes: loops that are unrolled too far.
 MAX_VALUES = 2_000
 MAX_RANK = 8  # of plans, dsl/runtime/plan_text.md
@@ -74,6 +75,21 @@ class Argument:
     program_value: Value | None = field(default=None, repr=False)
 
 
+class OperandError(TraceError, TypeError):
+    """A TraceError for what Python itself refuses with a TypeError."""
+
+
+def numbers_wanted(dtype: np.dtype[Any]) -> str:
+    """What to do about an array of a dtype that no program holds. A cast helps only where numbers stay what they are."""
+    if dtype.kind == "c":
+        return "Pass its real and imaginary parts, or leave it out of the compiled function."
+    if dtype.kind == "f":
+        return "Convert it with astype(np.float64), or leave it out of the compiled function."
+    if dtype.kind == "O":
+        return "Make it an array of numbers where it is made, or leave it out of the compiled function."
+    return "Leave it out of the compiled function."
+
+
 class Tracer:
     """One trace. `frame_file` and `line` say where in the user's source it is at the moment."""
 
@@ -121,6 +137,20 @@ class Tracer:
         file, line, function = self.location()
         where = f"{file}:{line}, in {function}" if line else file or function
         return TraceError(f"{where}: {asked}; {why}.", what_to_do, file=file, line=line, construct=construct or asked)
+
+    def in_users_words(self, error: TypeError) -> TypeError:
+        """Python's complaint about operands names our classes: an OperandError names what the user gave, and NumPy then
+        raises the error that it has for that."""
+        text = str(error)
+        if not any(ours in text for ours in _USERS_WORDS):
+            return error
+        for ours, theirs in _USERS_WORDS.items():
+            text = text.replace(ours, theirs)
+        file, line, function = self.location()
+        where = f"{file}:{line}, in {function}" if line else file or function
+        return OperandError(
+            f"{where}: {text}.", "Pass numbers and arrays of numbers.", file=file, line=line, construct="operand"
+        )
 
     @contextmanager
     def composite(self, name: str) -> Iterator[None]:
