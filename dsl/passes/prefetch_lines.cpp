@@ -191,12 +191,11 @@ class InsertPrefetches : public IRMutator {
     Stmt fetch(const DenseLoad& load) const {
         const int bytes = load.element.bytes();
         const int lines = std::max(1, load.lanes * bytes / kCacheLineBytes);
+        const Expr address = hinted_address(base_name(load.buffer), load.begin, bytes);
         Stmt result;
         for (int line = 0; line < lines; ++line) {
-            const Expr index = hinted_index(load.begin, bytes_ahead_ + line * kCacheLineBytes, bytes);
-            Expr call = Call::make(load.element, Call::prefetch,
-                                   {Variable::make(Handle(), base_name(load.buffer)), index, Expr(1), Expr(1)},
-                                   Call::Intrinsic);
+            const Expr index = static_cast<int>((kHintOffset + bytes_ahead_ + line * kCacheLineBytes) / bytes);
+            Expr call = Call::make(load.element, Call::prefetch, {address, index, Expr(1), Expr(1)}, Call::Intrinsic);
             Stmt one = Evaluate::make(call);
             result = result.defined() ? Block::make(result, one) : one;
         }
