@@ -37,8 +37,22 @@ class FindDenseLoads : public IRVisitor {
     std::set<std::string> bound_here_;
     Expr condition_;
 
+    /// What is loaded may lie outside of its array where the statement does not run.
+    static bool loads_something(const Expr& value) {
+        class FindLoad : public IRVisitor {
+          public:
+            bool found = false;
+
+          private:
+            using IRVisitor::visit;
+            void visit(const Load*) override { found = true; }
+        } find;
+        value.accept(&find);
+        return find.found;
+    }
     bool known_in_front(const Expr& value) const {
-        return std::none_of(bound_here_.begin(), bound_here_.end(),
+        return !loads_something(value) &&
+               std::none_of(bound_here_.begin(), bound_here_.end(),
                             [&](const std::string& name) { return expr_uses_var(value, name); });
     }
     template <class LetOrLetStmt> void bind(const LetOrLetStmt* op) {

@@ -598,5 +598,69 @@ TEST(Hints, OnlyWholeLinesGoPastTheCaches) {
     EXPECT_EQ(build(twice(dtype), "out.vectorize(i, 8)\n", "x86-64-v3", false).prefetches, 0);
 }
 
+TEST(Hints, PointsOfTwoColumnsAreFetchedAheadAndTheirLabelsGoPastTheCaches) {
+    const std::string body = "labels.split(i, io, ii, 4096).parallel(io).split(ii, iv, ix, 16).vectorize(ix)\n"
+                             "nearest.compute_at(labels, iv).vectorize(i)\n"
+                             "nearest.update(0).reorder(i, k).vectorize(i)\n"
+                             "norm.compute_at(nearest, k).vectorize(i)\n"
+                             "norm.update(0).reorder(i, r).vectorize(i).specialize(X.1 == 2) { unroll(r) }\n"
+                             "labels.prefetch_lines(io, 2048).store_nontemporal(4096)\n";
+    const EmittedKernel kernel = build(kmeans(), body, "x86-64-v3", false);
+    EXPECT_GT(kernel.prefetches, 0);
+    EXPECT_GT(kernel.nontemporal_stores, 0);
+}
+
+/// What a statement loads, and the conditions and addresses of its prefetches.
+class Reads : public Halide::Internal::IRVisitor {
+  public:
+    int prefetches = 0;
+    int loads_of_mask = 0;
+
+  private:
+    using Halide::Internal::IRVisitor::visit;
+    void visit(const Halide::Internal::Call* op) override {
+        prefetches += op->is_intrinsic(Halide::Internal::Call::prefetch);
+        IRVisitor::visit(op);
+    }
+    void visit(const Halide::Internal::Load* op) override {
+        loads_of_mask += op->name == "mask";
+        IRVisitor::visit(op);
+    }
+};
+
+/// A loop that may not run at all, or only where a condition holds, must not have its loads done in front of it.
+TEST(Hints, NothingIsLoadedInFrontOfItsCondition) {
+    using namespace Halide::Internal;
+    using Halide::Expr;
+    const Expr i = Variable::make(Halide::Int(32), "f.s0.i");
+    const Expr n = Variable::make(Halide::Int(32), "n");
+    const auto load = [](Halide::Type type, const std::string& name, Expr index) {
+        return Load::make(type, name, std::move(index), Halide::Buffer<>(), Halide::Parameter(),
+                          const_true(type.lanes()), ModulusRemainder());
+    };
+    const auto copy = [&](const Expr& begin) {
+        const Expr ramp = Ramp::make(begin, 1, 16);
+        return Store::make("f", load(Halide::Float(32, 16), "x", ramp), ramp, Halide::Parameter(), const_true(16),
+                           ModulusRemainder());
+    };
+    const auto loop = [](const std::string& name, const Expr& extent, const Stmt& body) {
+        return For::make(name, 0, extent, ForType::Serial, Halide::Partition::Auto, Halide::DeviceAPI::None, body);
+    };
+    const auto fetched = [&](const Stmt& body) {
+        Reads reads;
+        insert_prefetches(loop("f.s0.i", 1000, body), {{"f.s0.", "i", 1024}}, {"x", "mask"}).accept(&reads);
+        return reads;
+    };
+    // for j < n: f = x, with x in the same place each time: once in front of the loop over j.
+    EXPECT_EQ(fetched(loop("j", n, copy(i * 16))).prefetches, 1);
+    EXPECT_EQ(fetched(loop("j", n, IfThenElse::make(n > 3, copy(i * 16)))).prefetches, 1);
+    // ... if mask[i]; and where mask[i] says where x is.
+    const Expr mask = load(Halide::Int(32), "mask", i);
+    const Reads condition = fetched(loop("j", n, IfThenElse::make(mask > 0, copy(i * 16))));
+    EXPECT_EQ(condition.loads_of_mask, 1);
+    EXPECT_EQ(condition.prefetches, 1);
+    EXPECT_EQ(fetched(loop("j", n, copy(mask * 16))).loads_of_mask, 2); // once for x, once for f
+}
+
 } // namespace
 } // namespace tilewright::dsl::test
