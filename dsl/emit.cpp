@@ -216,7 +216,11 @@ EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, co
     EmittedKernel result;
     result.name = kernel.name;
     result.object = object.content();
-    if (!kernel.traffic.nontemporal.empty() || !kernel.traffic.prefetches.empty()) apply_memory_hints(result.object);
+    if (!kernel.traffic.nontemporal.empty() || !kernel.traffic.prefetches.empty()) {
+        const MemoryHints hints = apply_memory_hints(result.object);
+        result.nontemporal_stores = hints.stores;
+        result.prefetches = hints.prefetches;
+    }
     if (options.assembly) {
         result.assembly = assembly.content();
         result.lowered = lowered.content();

@@ -20,6 +20,8 @@ struct EmittedKernel {
     std::string name;                   ///< C symbol; the object defines NAME and NAME_argv
     std::string object;                 ///< ELF x86-64 relocatable, no Halide runtime inside
     std::vector<std::string> requires_; ///< conditions of plan_text.md: "X.0 >= 65536"
+    int nontemporal_stores = 0;         ///< vector stores past the caches, where store_nontemporal asks for them
+    int prefetches = 0;                 ///< instructions that prefetch_lines asks for
     std::string assembly;
     std::string lowered; ///< Halide's final statement, as text
 };

@@ -248,9 +248,19 @@ class SpaceBuilder {
                                   {512, 1024, 2048, 4096}, 64, 1 << 18) +
                              ") | }");
         }
-        if (!stage.output || loops.vector_axis.empty()) return;
+        if (!stage.output || loops.vector_axis.empty() || is_read(stage)) return;
         if (elements * bytes_of(stage) < static_cast<double>(kStreamedBytes)) return;
         lines_.push_back("choose { " + stage.name + ".store_nontemporal(" + std::to_string(kStreamedBytes) + ") | }");
+    }
+
+    /// Whether the kernel reads what the stage has stored.
+    bool is_read(const dsl::StageInfo& stage) const {
+        return !stage.updates.empty() ||
+               std::any_of(info_.stages.begin(), info_.stages.end(), [&](const dsl::StageInfo& other) {
+                   return other.kernel == stage.kernel &&
+                          std::any_of(other.reads.begin(), other.reads.end(),
+                                      [&](const dsl::ReadInfo& read) { return read.from == stage.name; });
+               });
     }
 
     int bytes_of(const dsl::StageInfo& stage) const {

@@ -3,6 +3,7 @@
 
 #include "dsl/base/error.h"
 #include "dsl/directives/directives.h"
+#include "dsl/schedule_text.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -16,13 +17,19 @@ Traffic& traffic_of(ApplyContext& context) {
 // ---- prefetch_lines -------------------------------------------------------------------------------------------------
 
 void check_prefetch_lines(CheckContext& context) {
+    // Lowering knows loops by their names, which the copies of a definition share.
+    if (context.in_block) {
+        return context.refuse(
+            context.where() + ": prefetch_lines inside specialize: it reaches the loops of that name in every copy.",
+            "Write " + context.where() + "." + print_directive(context.directive) + " as a line of its own.");
+    }
     if (!context.loop(0)) return;
-    const auto bytes = context.factor(1, "the distance in bytes");
-    if (bytes && (*bytes % 64 != 0 || *bytes > kMostBytesAhead)) {
+    const auto bytes = context.number(1, "the distance in bytes");
+    if (bytes && (*bytes <= 0 || *bytes % 64 != 0 || *bytes > kMostBytesAhead)) {
         return context.refuse_at(1,
                                  context.where() + ": prefetch_lines " + std::to_string(*bytes) +
-                                     " bytes ahead: not a multiple of 64 up to " + std::to_string(kMostBytesAhead) +
-                                     ".",
+                                     " bytes ahead: not a positive multiple of 64 up to " +
+                                     std::to_string(kMostBytesAhead) + ".",
                                  "Write a distance such as 2048.");
     }
     context.touch();
@@ -35,6 +42,18 @@ void apply_prefetch_lines(ApplyContext& context) {
 
 // ---- store_nontemporal ----------------------------------------------------------------------------------------------
 
+/// Who reads the stage in its own kernel, or "".
+std::string reader_of(const CheckContext& context) {
+    if (!context.stage.pure()) return "its own update";
+    for (const auto& [name, stage] : context.model.stages) {
+        if (stage.kernel != context.stage.kernel) continue;
+        for (const DefinitionModel& definition : stage.definitions)
+            for (const CallInfo& call : definition.calls)
+                if (call.stage == context.stage.name) return name;
+    }
+    return "";
+}
+
 void check_store_nontemporal(CheckContext& context) {
     if (!context.whole_stage()) return;
     if (!context.stage.output) {
@@ -42,6 +61,13 @@ void check_store_nontemporal(CheckContext& context) {
             context.where() +
                 ": store_nontemporal on a stage that the kernel keeps to itself: it is read again at once.",
             "Use it on a stage that is a result.");
+    }
+    // Besides being slow, stores through the second base address and loads of the array are nothing that the optimizer
+    // would keep in order.
+    if (const std::string reader = reader_of(context); !reader.empty()) {
+        return context.refuse(context.where() + ": store_nontemporal on a result that " + reader +
+                                  " reads again: it would come back from memory.",
+                              "Take it away.");
     }
     context.factor(0, "the least bytes of the result");
 }

@@ -71,6 +71,8 @@ bool rewrite_vex(Byte* op, const Byte* begin) {
 
 bool rewrite_sse(Byte* op, const Byte* begin) {
     if (op - begin < 2 || op[-1] != 0x0F) return false;
+    // The last byte of an EVEX prefix with mask k7 is 0F too.
+    if (op - begin >= 4 && op[-4] == 0x62 && (op[-3] & 0x0F) == 1 && (op[-2] & 4)) return false;
     Byte* before = op - 2;
     if ((*before & 0xF0) == 0x40 && before > begin) --before; // REX
     unsigned prefix = none;

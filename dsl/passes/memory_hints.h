@@ -35,12 +35,25 @@ inline constexpr const char* kPrefetchBase = "tilewright_prefetch_base";
 /// it does not move the displacement into a register in front of the loop.
 inline constexpr const char* kOpaqueZero = "tilewright_opaque_zero";
 
-/// The index of the second base address for index `index` of the array, `bytes_on` further on.
-inline Halide::Expr hinted_index(const Halide::Expr& index, std::int64_t bytes_on, int element_bytes) {
+/// `value ^ zero`.
+inline Halide::Expr opaque(const Halide::Expr& value) {
     const Halide::Expr zero = Halide::Internal::Variable::make(Halide::Int(32), kOpaqueZero);
-    return Halide::Internal::Call::make(Halide::Int(32), Halide::Internal::Call::bitwise_xor, {index, zero},
-                                        Halide::Internal::Call::PureIntrinsic) +
-           static_cast<int>((kHintOffset + bytes_on) / element_bytes);
+    return Halide::Internal::Call::make(value.type(), Halide::Internal::Call::bitwise_xor,
+                                        {value, Halide::cast(value.type(), zero)},
+                                        Halide::Internal::Call::PureIntrinsic);
+}
+/// The index of the second base address for index `index` of the array. The base itself has to be in use beside it, or
+/// the optimizer adds the displacement to the base in front of the loop: stores ask whether they are aligned.
+inline Halide::Expr hinted_index(const Halide::Expr& index, int element_bytes) {
+    return opaque(index) + static_cast<int>(kHintOffset / element_bytes);
+}
+/// The address of element `index` after the second base address `base`, of which no part is known in front of a loop.
+inline Halide::Expr hinted_address(const std::string& base, const Halide::Expr& index, int element_bytes) {
+    const Halide::Type address = Halide::UInt(64);
+    const Halide::Expr begin = Halide::reinterpret(address, Halide::Internal::Variable::make(Halide::Handle(), base)) +
+                               Halide::cast(address, Halide::cast(Halide::Int(64), index)) *
+                                   Halide::Internal::make_const(address, element_bytes);
+    return Halide::reinterpret(Halide::Handle(), opaque(begin));
 }
 /// Binds what hinted_index() reads.
 inline Halide::Internal::Stmt with_opaque_zero(const Halide::Internal::Stmt& body) {

@@ -66,9 +66,8 @@ class StreamStores : public IRMutator {
         Expr aligned = (address & make_const(UInt(64), kVectorBytes - 1)) == make_zero(UInt(64));
         // A base of 1 stands for "do not": with elements of one byte some index would make it look aligned.
         if (bytes == 1) aligned = aligned && (base & make_one(UInt(64))) == make_zero(UInt(64));
-        Stmt past =
-            Store::make(name, op->value, Ramp::make(hinted_index(ramp->base, 0, bytes), ramp->stride, ramp->lanes),
-                        Parameter(), op->predicate, ModulusRemainder());
+        Stmt past = Store::make(name, op->value, Ramp::make(hinted_index(ramp->base, bytes), ramp->stride, ramp->lanes),
+                                Parameter(), op->predicate, ModulusRemainder());
         return IfThenElse::make(aligned, past, Stmt(op));
     }
 

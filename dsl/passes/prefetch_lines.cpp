@@ -37,8 +37,22 @@ class FindDenseLoads : public IRVisitor {
     std::set<std::string> bound_here_;
     Expr condition_;
 
+    /// What is loaded may lie outside of its array where the statement does not run.
+    static bool loads_something(const Expr& value) {
+        class FindLoad : public IRVisitor {
+          public:
+            bool found = false;
+
+          private:
+            using IRVisitor::visit;
+            void visit(const Load*) override { found = true; }
+        } find;
+        value.accept(&find);
+        return find.found;
+    }
     bool known_in_front(const Expr& value) const {
-        return std::none_of(bound_here_.begin(), bound_here_.end(),
+        return !loads_something(value) &&
+               std::none_of(bound_here_.begin(), bound_here_.end(),
                             [&](const std::string& name) { return expr_uses_var(value, name); });
     }
     template <class LetOrLetStmt> void bind(const LetOrLetStmt* op) {
@@ -191,12 +205,11 @@ class InsertPrefetches : public IRMutator {
     Stmt fetch(const DenseLoad& load) const {
         const int bytes = load.element.bytes();
         const int lines = std::max(1, load.lanes * bytes / kCacheLineBytes);
+        const Expr address = hinted_address(base_name(load.buffer), load.begin, bytes);
         Stmt result;
         for (int line = 0; line < lines; ++line) {
-            const Expr index = hinted_index(load.begin, bytes_ahead_ + line * kCacheLineBytes, bytes);
-            Expr call = Call::make(load.element, Call::prefetch,
-                                   {Variable::make(Handle(), base_name(load.buffer)), index, Expr(1), Expr(1)},
-                                   Call::Intrinsic);
+            const Expr index = static_cast<int>((kHintOffset + bytes_ahead_ + line * kCacheLineBytes) / bytes);
+            Expr call = Call::make(load.element, Call::prefetch, {address, index, Expr(1), Expr(1)}, Call::Intrinsic);
             Stmt one = Evaluate::make(call);
             result = result.defined() ? Block::make(result, one) : one;
         }

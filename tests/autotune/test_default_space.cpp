@@ -151,6 +151,15 @@ update: float64[2*a.1] = update(%11, v1) {index=[a.1:1]}
 return update
 )";
 
+/// One result is computed from the other.
+const char* const kTwoResults = R"(tilewright-program 1
+function f
+arg x: float64[x.0]
+v: float64[x.0] = exp(x)
+w: float64[x.0] = multiply(v, v)
+return (v, w)
+)";
+
 using Sizes = std::map<std::string, std::int64_t>;
 
 Machine machine_of(const std::string& isa, int cores) {
@@ -268,6 +277,24 @@ TEST(DefaultSpace, WhatAnUpdateOfARootReadsStaysOutsideOfLoopsThatItLacks) {
     EXPECT_THAT(space_of(kStdIntoParts, {{"a.0", 31}, {"a.1", 300}}), HasSubstr("\nstd.compute_root()\n"));
 }
 
+TEST(DefaultSpace, WhatNoCacheHoldsMayBeFetchedAheadAndWrittenPastThem) {
+    const std::string kmeans = space_of(kKmeans, kManyPoints);
+    EXPECT_THAT(kmeans, HasSubstr("choose { argmin.prefetch_lines(io, ?argmin_ahead{1024, 512, 2048, 4096}) | }\n"));
+    EXPECT_THAT(kmeans, HasSubstr("choose { argmin.store_nontemporal(4194304) | }\n"));
+    // 4 MiB and more, of arguments and of results each on their own.
+    EXPECT_THAT(space_of(kLaplace, {{"x.0", 700}, {"x.1", 700}}), Not(HasSubstr("nontemporal")));
+    const std::string total = space_of(kTotal, {{"x.0", 10'000'000}});
+    EXPECT_THAT(total, HasSubstr("choose { sum_block.prefetch_lines(bo, "));
+    EXPECT_THAT(total, Not(HasSubstr("nontemporal")));
+    EXPECT_THAT(space_of(kTotal, {{"x.0", 100'000}}), Not(HasSubstr("prefetch_lines")));
+}
+
+TEST(DefaultSpace, AResultThatTheKernelReadsAgainIsNotWrittenPastTheCaches) {
+    const std::string text = space_of(kTwoResults, {{"x.0", 10'000'000}});
+    EXPECT_THAT(text, Not(HasSubstr("v.store_nontemporal")));
+    EXPECT_THAT(text, HasSubstr("choose { w.store_nontemporal(4194304) | }\n"));
+}
+
 TEST(DefaultSpace, TheDefaultScheduleIsItsFirstPoint) {
     const dsl::Algorithm algorithm = translated(kKmeans, at(kManyPoints));
     const Machine machine = machine_of("x86-64-v3", 8);
@@ -355,6 +382,7 @@ INSTANTIATE_TEST_SUITE_P(
         Legal{"softmax",
               kSoftmax,
               {{{"x.0", 4096}, {"x.1", 4096}}, {{"x.0", 2}, {"x.1", 10}}, {{"x.0", 1}, {"x.1", 1'000'000}}}},
+        Legal{"two_results", kTwoResults, {{{"x.0", 10'000'000}}, {{"x.0", 7}}}},
         Legal{"twice", kTwice, {{{"x.0", 1'000'000}}}},
         Legal{"column_sums",
               kColumnSums,

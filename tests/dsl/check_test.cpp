@@ -122,6 +122,38 @@ TEST(Check, RefusesWithTheReasonAndSomethingThatWorks) {
         {chain, "a.in(b) as b", "a: there already is a stage or an argument b. Choose another name."},
         {chain, "c.in(a) as x", "a: does not read c. Nothing reads it."},
         {chain, "c.bound(i, 3, 4)", "c.i: bound with a minimum of 3: axes begin at 0. Write bound(i, 0, 4)."},
+        {pointwise, "out.prefetch_lines(ij, 64)", "out: there is no loop ij. Did you mean i?"},
+        {pointwise, "out.split(i, io, ii, 8).prefetch_lines(i, 64)",
+         "out: there is no loop i any more (it was split, fused or renamed). Its loops are: io, ii, j."},
+        {pointwise, "out.prefetch_lines(i, 100)",
+         "out: prefetch_lines 100 bytes ahead: not a positive multiple of 64 up to 262144. Write a distance such as "
+         "2048."},
+        {pointwise, "out.prefetch_lines(i, 262208)",
+         "out: prefetch_lines 262208 bytes ahead: not a positive multiple of 64 up to 262144. Write a distance such as "
+         "2048."},
+        {pointwise, "out.prefetch_lines(i, 0)",
+         "out: prefetch_lines 0 bytes ahead: not a positive multiple of 64 up to 262144. Write a distance such as "
+         "2048."},
+        {pointwise, "y2.prefetch_lines(i, 64)",
+         "y2: prefetch_lines needs a stage with loops and storage of its own, and this one is computed inline. Add "
+         "y2.compute_root() or compute_at(...), or take the directive away."},
+        {pointwise, "out.specialize(X.0 == 4) { prefetch_lines(i, 64) }",
+         "out: prefetch_lines inside specialize: it reaches the loops of that name in every copy. Write "
+         "out.prefetch_lines(i, 64) as a line of its own."},
+        {pointwise, "y2.compute_root().store_nontemporal(1)",
+         "y2: store_nontemporal on a stage that the kernel keeps to itself: it is read again at once. Use it on a "
+         "stage that is a result."},
+        {pointwise, "out.store_nontemporal(0)",
+         "out: the least bytes of the result of store_nontemporal is 0, which is not a positive number below "
+         "2147483648. Write a power of two such as 8."},
+        {pointwise, "out.specialize(X.0 == 4) { store_nontemporal(64) }",
+         "out: store_nontemporal concerns the whole stage and cannot stand inside specialize. Write "
+         "out.store_nontemporal(64) as a line of its own."},
+        {output_update, "out.update(0).store_nontemporal(64)",
+         "out.update(0): store_nontemporal concerns the whole stage, not one update. Write out.store_nontemporal(64)."},
+        {output_update, "out.store_nontemporal(64)",
+         "out: store_nontemporal on a result that its own update reads again: it would come back from memory. Take it "
+         "away."},
         {chain, "c.fold_storage(i, 4)",
          "c: fold_storage is for stages inside a kernel; this is an output, whose memory is the caller's. Take the "
          "directive away."},
@@ -142,6 +174,9 @@ TEST(Check, AcceptsWhatThoseHintsSuggest) {
         {int_sums, "sums.compute_root()\nsums.update(0).atomic().vectorize(r, 8)"},
         {int_sums, "sums.update(0).split(r, ro, ri, 64).rfactor(ro, u) as part\npart.compute_root().vectorize(u, 4)"},
         {pointwise, "y2.compute_at(out, i).vectorize(i, 8)\nout.parallel(i)"},
+        {pointwise, "y2.compute_root().prefetch_lines(i, 64)\nout.prefetch_lines(i, 262144).store_nontemporal(1)"},
+        {float_sums, "sums.compute_root()\nsums.update(0).prefetch_lines(r, 2048)"},
+        {output_update, "out.update(0).prefetch_lines(i, 64)"},
         {chain, "a.in(b) as a2\na2.compute_at(c, i)\nb.compute_at(c, i)\na.compute_root()"},
     };
     for (const auto& [make, body] : good) {

@@ -1,14 +1,16 @@
-// tests/dsl/kernel_runner.cpp: a linker call and the three functions that kernels import.
+// tests/dsl/kernel_runner.cpp: a linker call and the functions that kernels import.
 #include "kernel_runner.h"
 
-#include "dsl/passes/memory_hints.h"
-
 #include <dlfcn.h>
+#include <immintrin.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
+
+#include "dsl/passes/memory_hints.h"
 
 extern "C" {
 __attribute__((visibility("default"))) int halide_do_par_for(void* context, int (*task)(void*, int, std::uint8_t*),
@@ -31,6 +33,7 @@ __attribute__((visibility("default"))) int tilewright_opaque_zero() {
     return 0;
 }
 __attribute__((visibility("default"))) int tilewright_stream_fence() {
+    _mm_sfence();
     return 0;
 }
 __attribute__((visibility("default"))) void halide_free(void*, void* memory) {
@@ -40,10 +43,12 @@ __attribute__((visibility("default"))) void halide_free(void*, void* memory) {
 
 namespace tilewright::dsl::test {
 
-GuardedArray::GuardedArray(halide_type_t type, std::vector<int> numpy_shape) : type_(type) {
+GuardedArray::GuardedArray(halide_type_t type, std::vector<int> numpy_shape, std::size_t offset) : type_(type) {
     for (int extent : numpy_shape)
         count_ *= static_cast<std::size_t>(extent);
-    bytes_.assign(kGuard * 2 + byte_count(), 0xA5);
+    bytes_.assign(kGuard * 2 + 128 + byte_count(), 0xA5);
+    const auto address = reinterpret_cast<std::uintptr_t>(bytes_.data());
+    first_ = (address + kGuard + 63) / 64 * 64 - address + offset;
     int stride = 1;
     for (auto extent = numpy_shape.rbegin(); extent != numpy_shape.rend(); ++extent) {
         dimensions_.emplace_back(0, *extent, stride);
@@ -52,7 +57,7 @@ GuardedArray::GuardedArray(halide_type_t type, std::vector<int> numpy_shape) : t
 }
 
 halide_buffer_t* GuardedArray::buffer() {
-    buffer_.host = bytes_.data() + kGuard;
+    buffer_.host = bytes_.data() + first_;
     buffer_.type = type_;
     buffer_.dimensions = static_cast<int>(dimensions_.size());
     buffer_.dim = dimensions_.data();
@@ -60,10 +65,10 @@ halide_buffer_t* GuardedArray::buffer() {
 }
 
 bool GuardedArray::intact() const {
-    for (std::size_t k = 0; k < kGuard; ++k) {
-        if (bytes_[k] != 0xA5 || bytes_[bytes_.size() - 1 - k] != 0xA5) return false;
-    }
-    return true;
+    const auto untouched = [](unsigned char byte) { return byte == 0xA5; };
+    const auto first = bytes_.begin() + static_cast<std::ptrdiff_t>(first_);
+    const auto last = first + static_cast<std::ptrdiff_t>(byte_count());
+    return std::all_of(bytes_.begin(), first, untouched) && std::all_of(last, bytes_.end(), untouched);
 }
 
 LoadedKernel::LoadedKernel(const EmittedKernel& kernel) {

@@ -14,20 +14,22 @@ namespace tilewright::dsl::test {
 /// An array whose surroundings are checked: every byte outside it must keep its value.
 class GuardedArray {
   public:
-    GuardedArray(halide_type_t type, std::vector<int> numpy_shape);
+    /// `offset`: bytes from a cache line to the first element; NumPy's own arrays begin at 16.
+    GuardedArray(halide_type_t type, std::vector<int> numpy_shape, std::size_t offset = 16);
 
-    template <class T> T* data() { return reinterpret_cast<T*>(bytes_.data() + kGuard); }
+    template <class T> T* data() { return reinterpret_cast<T*>(bytes_.data() + first_); }
     std::size_t size() const { return count_; }
     halide_buffer_t* buffer();
     /// Whether the guard bytes are as they were.
     bool intact() const;
-    const unsigned char* begin() const { return bytes_.data() + kGuard; }
+    const unsigned char* begin() const { return bytes_.data() + first_; }
     std::size_t byte_count() const { return count_ * type_.bytes(); }
 
   private:
     static constexpr std::size_t kGuard = 1 << 16;
     halide_type_t type_;
     std::size_t count_ = 1;
+    std::size_t first_ = 0; ///< the byte where the first element begins
     std::vector<unsigned char> bytes_;
     std::vector<halide_dimension_t> dimensions_;
     halide_buffer_t buffer_{};

@@ -27,7 +27,7 @@ class Draw {
         const std::vector<std::string> loops = definition.nest.names();
         const std::string target = which == 0 ? name : name + ".update(" + std::to_string(which - 1) + ")";
         const std::string loop = loops.empty() ? "i" : any(loops);
-        switch (below(22)) {
+        switch (below(25)) {
         case 0:
         case 1:
             return target + ".split(" + loop + ", " + fresh() + ", " + fresh() + ", " + factor() + tail() + ")";
@@ -68,6 +68,11 @@ class Draw {
             return which == 0 ? name + ".align_storage(" + axis(stage) + ", 8)" : target + ".atomic()";
         case 20:
             return name + ".bound(" + axis(stage) + ", 0, 16)";
+        case 21:
+        case 22:
+            return target + ".prefetch_lines(" + loop + ", " + any(std::vector<std::string>{"64", "2048"}) + ")";
+        case 23:
+            return name + ".store_nontemporal(1)";
         default:
             return name + "." +
                    any(std::vector<std::string>{"store_root()", "hoist_storage_root()", "inline()", "store_in(heap)",
