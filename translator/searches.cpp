@@ -129,9 +129,11 @@ void ReductionBuilder::search_serial(const Source& source, bool of_roots) {
     stage.dtypes.push_back(index_type.bits() == 64 ? "int64" : "int32");
     std::vector<std::string> names;
     Exprs kept = kept_index(stage, source.kept, names);
-    // An element equal to the start never replaces it, and 0 is then the first index anyway.
+    // An element equal to the start never replaces it, and 0 is then the first index anyway. The start of a search
+    // among squares has to have a root, or it would pass for NaN, which nothing beats.
+    const Expr least = of_roots ? Halide::Internal::make_zero(type) : lowest(type);
     stage.define({names.rbegin(), names.rend()},
-                 {smallest ? highest(type) : lowest(type), Halide::Internal::make_zero(index_type)}, 0);
+                 {smallest ? highest(type) : least, Halide::Internal::make_zero(index_type)}, 0);
     evaluator_.begin_definition();
     std::vector<Loop> loops{{"r", source.extent, true, true}};
     Halide::RDom domain = stage.reduce(loops);

@@ -7,6 +7,7 @@ Every program runs twice, with the Funcs as they come and vectorized with guarde
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -433,6 +434,141 @@ def test_kmeans(evaluator: Evaluator, dtype: str) -> None:
             check(evaluator, KMEANS.format(dtype), arguments, layouts={"X": layout})
         nasty = {name: np.where(rng.random(x.shape) < 0.1, np.array(np.nan, dtype), x) for name, x in arguments.items()}
         check(evaluator, KMEANS.format(dtype), nasty)
+
+
+def floats_of_bits(rng: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Array:
+    """Any bits: every exponent is as likely as any other, NaN, infinities and subnormals among them."""
+    bits = np.dtype(f"u{np.dtype(dtype).itemsize}")
+    return rng.integers(0, np.iinfo(bits).max, shape, bits, endpoint=True).view(dtype)
+
+
+SEARCH_OF_ROOTS = """tilewright-program 1
+function f
+arg x: {0}[x.0, x.1]
+guard x.0 >= 1 "empty"
+%1: {0}[x.0, x.1] = absolute(x)
+%2: {0}[x.0, x.1] = sqrt(%1)
+least: int64[x.1] = argmin(%2) {{axis=0}}
+most: int64[x.1] = argmax(%2) {{axis=0}}
+return (least, most)
+"""
+
+
+def neighbours(rng: np.random.Generator, dtype: str) -> tuple[Array, Array]:
+    """Numbers of every exponent, as bits, and the bits of infinity."""
+    info = np.finfo(dtype)
+    bits = np.dtype(f"u{info.dtype.itemsize}")
+    mantissas = [0, 1, 2, (1 << info.nmant) - 1, (1 << info.nmant) - 20, 1 << (info.nmant - 1)]
+    exponents = np.arange(0, (1 << info.nexp) - 1).astype(bits)
+    if dtype == "float64":
+        # Every eighth, and all at the ends.
+        exponents = np.concatenate([exponents[:70], exponents[70:-20:8], exponents[-20:]])
+    fixed = np.array(mantissas, bits)
+    drawn = rng.integers(0, 1 << info.nmant, (exponents.size, 6), bits)
+    mantissa = np.concatenate([np.broadcast_to(fixed, (exponents.size, fixed.size)), drawn], axis=1)
+    subnormal = (np.uint64(1) << np.arange(info.nmant, dtype="u8")).astype(bits)
+    base = ((exponents << bits.type(info.nmant))[:, None] | mantissa).ravel()
+    return np.concatenate([base, subnormal]), np.array(np.inf, dtype).view(bits)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("candidates", [2, 3, 4, 5])
+def test_searches_of_roots_that_nearly_tie(evaluator: Evaluator, dtype: str, candidates: int) -> None:
+    """Squares up to 40 steps apart: whether their roots differ decides who is the first of the best."""
+    rng = np.random.default_rng(candidates)
+    base, infinity = neighbours(rng, dtype)
+    steps = np.arange(41, dtype=base.dtype)
+    if candidates == 2:
+        near = (base[:, None] + steps).ravel()
+        rows = np.stack([np.repeat(base, steps.size), near])
+        rows = np.concatenate([rows, rows[::-1]], axis=1)
+    else:
+        spans = rng.choice(np.array([3, 6, 41], base.dtype), base.size * 12)
+        rows = np.repeat(base, 12)[None, :] + rng.integers(0, spans, (candidates, base.size * 12), base.dtype)
+    x = np.minimum(rows, infinity).view(dtype)
+    check(evaluator, SEARCH_OF_ROOTS.format(dtype), {"x": x}, variant={"least": "serial", "most": "serial"})
+    tied = (np.sqrt(x) == np.sqrt(x[:1])) & (x != x[:1])
+    assert tied.any(axis=0).sum() > 1000, "the near ties are no longer near"
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_searches_of_roots_among_special_values(evaluator: Evaluator, dtype: str) -> None:
+    info = np.finfo(dtype)
+    few = np.array([0.0, -0.0, np.inf, np.nan, info.max, info.tiny, info.smallest_subnormal, 1.0], dtype)
+    for candidates in (1, 2, 3, 4):
+        x = np.array(list(itertools.product(few, repeat=candidates)), dtype).T.copy()
+        check(evaluator, SEARCH_OF_ROOTS.format(dtype), {"x": x}, variant={"least": "serial", "most": "serial"})
+    wild = floats_of_bits(np.random.default_rng(9), dtype, (5, 100000))
+    check(evaluator, SEARCH_OF_ROOTS.format(dtype), {"x": wild}, variant={"least": "serial", "most": "serial"})
+
+
+def test_roots_of_what_may_be_negative_are_searched_as_roots(evaluator: Evaluator) -> None:
+    """A negative number's root is NaN, which wins; its square would not."""
+    text = SEARCH_OF_ROOTS.replace("%1: {0}[x.0, x.1] = absolute(x)", "%1: {0}[x.0, x.1] = add(x, x)")
+    rng = np.random.default_rng(10)
+    x = floats_of_bits(rng, "float32", (3, 5000))
+    check(evaluator, text.format("float32"), {"x": x}, variant={"least": "serial", "most": "serial"})
+
+
+def quotient_program(a: str, b: str, result: str) -> str:
+    return (
+        f"tilewright-program 1\nfunction f\narg a: float32[{a}]\narg b: float32[{b}]\n"
+        f"y: float32[{result}] = divide(a, b)\nreturn y\n"
+    )
+
+
+def divisors(rng: np.random.Generator, count: int) -> Array:
+    """Random bits, but half of them small integers times powers of two, of which quotients fall between two floats."""
+    wild = floats_of_bits(rng, "float32", (count,))
+    tame = np.ldexp(rng.integers(1, 2000, count), rng.integers(-126, 100, count)).astype("f4")
+    return np.where(rng.random(count) < 0.5, wild, tame)
+
+
+def dividends(rng: np.random.Generator, b: Array, columns: int) -> Array:
+    """Random bits; subnormal quotients that lie in the very middle; and quotients about the smallest normal number."""
+    wild = floats_of_bits(rng, "float32", (b.size, columns))
+    kind = rng.random((b.size, columns))
+    with np.errstate(all="ignore"):
+        wide = b.astype("f8")[:, None]
+        middle = wide * (2.0 * rng.integers(0, 1 << 12, wild.shape) + 1) * 2.0**-150
+        edge = wide * (2.0**-126 + rng.integers(-8, 8, wild.shape) * 2.0**-150)
+        return np.where(kind < 0.6, wild, np.where(kind < 0.85, middle, edge).astype("f4"))
+
+
+def test_divisors_that_a_row_shares(evaluator: Evaluator) -> None:
+    """One reciprocal in float64 for a row must give the bits of each division. TILEWRIGHT_DIVISIONS says how many."""
+    rng = np.random.default_rng(int(os.environ.get("TILEWRIGHT_SEED", "1")))
+    total = int(os.environ.get("TILEWRIGHT_DIVISIONS", "1000000"))
+    text = quotient_program("a.0, a.1", "a.0, 1", "a.0, a.1")
+    while total > 0:
+        rows = min(10000, max(1, total // 1000))
+        b = divisors(rng, rows)
+        a = dividends(rng, b, 1000)
+        with np.errstate(all="ignore"):
+            expected = a / b[:, None]
+        assert (np.abs(expected[expected != 0]) < np.finfo("f4").tiny).mean() > 0.1, "too few subnormal quotients"
+        same(run_both(evaluator, text, {"a": a, "b": b[:, None]})[0], expected, "a / b")
+        total -= a.size
+
+
+def test_divisors_of_every_shape_and_order(evaluator: Evaluator) -> None:
+    rng = np.random.default_rng(12)
+    special = specials("float32")
+    b = np.concatenate([special, divisors(rng, 60)])
+    a = np.concatenate([dividends(rng, b, 97), np.broadcast_to(special, (b.size, special.size))], axis=1)
+    row = np.ascontiguousarray(a[0])
+    # What moves along the rows, what does not, and the same of columns, for both orders of a.
+    for layout in ("c", "f", "any"):
+        layouts = {"a": layout}
+        for shape, values in (("a.0, 1", b[:, None]), ("1, a.1", row[None, :]), ("a.1", row), ("a.0, a.1", a[::-1].copy()),
+                              ("1, 1", b[:1, None]), ("1", b[3:4])):  # fmt: skip
+            text = quotient_program("a.0, a.1", shape, "a.0, a.1")
+            check(evaluator, text, {"a": a, "b": values}, layouts=layouts)
+    check(evaluator, quotient_program("a.0", "b.0, 1", "b.0, a.0"), {"a": row, "b": b[:, None]})
+    check(evaluator, quotient_program("a.0, 1", "b.0", "a.0, b.0"), {"a": b[:, None], "b": row})
+    for divisor in b:
+        check(evaluator, quotient_program("a.0", "", "a.0"), {"a": a.ravel(), "b": divisor})
+    check(evaluator, quotient_program("", "", ""), {"a": np.float32(1), "b": np.float32(3)})
 
 
 SOFTMAX = """tilewright-program 1
