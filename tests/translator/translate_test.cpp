@@ -96,7 +96,10 @@ TEST(Translate, VariantsFollowTheSizes) {
     };
     const std::string row = sum_text("float32", "x.0, x.1", "[1]", "x.0");
     EXPECT_EQ(of(row, {{"x.0", 5}, {"x.1", 32}}), "y: serial\n");
-    EXPECT_EQ(of(row, {{"x.0", 5}, {"x.1", 33}}), "y: lanes1\n");
+    EXPECT_EQ(of(row, {{"x.0", 5}, {"x.1", 33}}), "y: narrow1 lanes1\n");
+    EXPECT_EQ(of(row, {{"x.0", 5}, {"x.1", 192}}), "y: narrow1 lanes1\n");
+    EXPECT_EQ(of(row, {{"x.0", 5}, {"x.1", 193}}), "y: lanes1 narrow1\n");
+    EXPECT_EQ(of(row, {{"x.0", 5}, {"x.1", 257}}), "y: lanes1\n");
     EXPECT_EQ(of(row, {{"x.0", 5}, {"x.1", 1025}}), "y: lanes2\n");
     EXPECT_EQ(of(row, {}), "y: lanes3\n");
     const std::string column = sum_text("float32", "x.0, x.1", "[0]", "x.1");
@@ -106,9 +109,9 @@ TEST(Translate, VariantsFollowTheSizes) {
     EXPECT_EQ(of(sum_text("int64", "x.0", "[0]", ""), {{"x.0", 100000}}), "y: lanes2 serial\n");
     EXPECT_EQ(of(sum_text("float64", "x.0, x.1", "[0, 1]", ""), {{"x.0", 200'000'000}, {"x.1", 10}}), "y: lanes4\n");
     EXPECT_EQ(of(kSoftmax, {{"A.0", 64}, {"A.1", 64}, {"B.1", 64}}),
-              "z: loops blas\nmax: lanes1 serial\nsum: lanes1\n");
+              "z: loops blas\nmax: narrow1 lanes1 serial\nsum: narrow1 lanes1\n");
     EXPECT_EQ(of(kSoftmax, {{"A.0", 65}, {"A.1", 64}, {"B.1", 64}}),
-              "z: blas loops\nmax: lanes1 serial\nsum: lanes1\n");
+              "z: blas loops\nmax: narrow1 lanes1 serial\nsum: narrow1 lanes1\n");
     TranslateOptions reproducible;
     reproducible.contract = "reproducible";
     EXPECT_EQ(variants(read_program(kSoftmax), reproducible)[0].options, std::vector<std::string>{"loops"});
