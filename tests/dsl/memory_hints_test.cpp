@@ -474,6 +474,10 @@ struct Level {
     Dtype dtype;
 };
 
+void PrintTo(const Level& level, std::ostream* out) {
+    *out << level.dtype.name << " for " << level.isa;
+}
+
 class HintedKernels : public ::testing::TestWithParam<Level> {};
 
 TEST_P(HintedKernels, GiveTheResultsOfTheScheduleWithoutHintsWhereverTheResultLies) {

@@ -248,6 +248,9 @@ TEST(Executor, LibmThroughTheTable) {
 }
 
 TEST(Executor, RunningOutOfMemoryInsideAKernelIsAStatus) {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "AddressSanitizer itself cannot live within a limit of addresses";
+#endif
     std::string plan =
         "tilewright-plan 1\nfunction f\narg X float64 1\nscalar n int64\nresult y float64 [X.0]\nreturn y\n"
         "version \"only\"\ncall big_scratch in \"big_scratch\" (n, X, y)\nend\n";

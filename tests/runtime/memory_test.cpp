@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "dsl/runtime/stream.h"
+
 namespace tilewright::runtime {
 namespace {
 
@@ -117,6 +119,41 @@ TEST(Pool, ServesManyThreads) {
     for (std::thread& t : threads)
         t.join();
     EXPECT_EQ(pool_info().live_bytes, 0u);
+}
+
+TEST(Stream, ResultsAreWrittenPastTheCachesOnlyWhereItPays) {
+    const auto is_aligned_nowhere = [](void* base) { return base == reinterpret_cast<void*>(std::uintptr_t{1}); };
+    halide_dimension_t shape[2] = {{0, 1000, 1}, {0, 300, 1000}};
+    halide_buffer_t buffer{};
+    buffer.type = halide_type_t(halide_type_float, 64);
+    buffer.dimensions = 2;
+    buffer.dim = shape;
+    const std::int64_t bytes = 8 * 1000 * 300;
+    trim_pool();
+    auto* first = static_cast<unsigned char*>(result_allocate(static_cast<std::size_t>(bytes)));
+    buffer.host = first;
+    // The system has only just zeroed these pages in a cache; that is over when a kernel has written them.
+    EXPECT_TRUE(is_aligned_nowhere(kernel_stream_base(&buffer, 1)));
+    void* base = kernel_stream_base(&buffer, 1);
+    EXPECT_FALSE(is_aligned_nowhere(base));
+    // Both bases lie equally far below the array, whole cache lines below it.
+    EXPECT_EQ(base, kernel_prefetch_base(&buffer));
+    EXPECT_EQ((reinterpret_cast<std::uintptr_t>(first) - reinterpret_cast<std::uintptr_t>(base)) % 64, 0u);
+    EXPECT_EQ(kernel_stream_base(&buffer, bytes), base);
+    EXPECT_TRUE(is_aligned_nowhere(kernel_stream_base(&buffer, bytes + 1)));
+    result_release(first);
+    auto* second = static_cast<unsigned char*>(result_allocate(static_cast<std::size_t>(bytes)));
+    buffer.host = second;
+    EXPECT_FALSE(is_aligned_nowhere(kernel_stream_base(&buffer, bytes)));
+    result_release(second);
+    // Indices of 32 bits have to reach the last element through the second base too. Nothing is touched here.
+    shape[1].extent = 1 << 21;
+    EXPECT_TRUE(is_aligned_nowhere(kernel_stream_base(&buffer, 1)));
+    buffer.type = halide_type_t(halide_type_uint, 1);
+    shape[1].extent = 1 << 10;
+    EXPECT_FALSE(is_aligned_nowhere(kernel_stream_base(&buffer, 1000 << 10)));
+    EXPECT_TRUE(is_aligned_nowhere(kernel_stream_base(&buffer, (1000 << 10) + 1)));
+    EXPECT_EQ(kernel_opaque_zero(), 0);
 }
 
 } // namespace
