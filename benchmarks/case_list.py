@@ -11,6 +11,15 @@ from typing import Any
 CASES_FOLDER = Path(__file__).parent / "cases"
 
 
+def load_script(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise FileNotFoundError(path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @dataclass(frozen=True)
 class Case:
     """One row of the table: a function of a script in cases/, its data, its bars and what counts as a right answer."""
@@ -35,13 +44,7 @@ class Case:
     """Compare our own time per element with that of another case instead of with peers."""
 
     def module(self) -> ModuleType:
-        path = CASES_FOLDER / f"{self.script}.py"
-        spec = importlib.util.spec_from_file_location(self.script, path)
-        if spec is None or spec.loader is None:
-            raise FileNotFoundError(path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
+        return load_script(CASES_FOLDER / f"{self.script}.py")
 
 
 F32 = {"dtype": "float32"}

@@ -6,6 +6,7 @@ import importlib
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,21 @@ def check(got: Any, wanted: np.ndarray, rules: Case) -> str | None:
     scale = np.maximum(scale, float(np.mean(np.abs(wanted))) * 1e-3)
     error = float(np.max(np.abs(got - wanted) / scale)) if wanted.size else 0.0
     return None if error <= rules.rtol else f"relative error {error:.2e} above {rules.rtol:.0e}"
+
+
+def steady_ns(call: Callable[[], Any], calls: int) -> float:
+    """The mean of `calls` calls or more, at least 20 ms of them, after 30 ms of others: what other processes left in the caches is not part of
+    a steady state."""
+    warm_until = time.perf_counter() + WARM_S
+    call()
+    while time.perf_counter() < warm_until:
+        call()
+    count = 0
+    start_ns = time.perf_counter_ns()
+    while count < calls or time.perf_counter_ns() - start_ns < TIMED_NS:
+        call()
+        count += 1
+    return (time.perf_counter_ns() - start_ns) / count
 
 
 def main() -> None:
@@ -71,19 +87,9 @@ def main() -> None:
             kept.clear()
             start_ns = time.perf_counter_ns()
             kept.append(call())
-            elapsed_ns = time.perf_counter_ns() - start_ns
+            elapsed_ns: float = time.perf_counter_ns() - start_ns
         else:
-            # A steady state is asked for: what other processes left in the caches is not part of it.
-            warm_until = time.perf_counter() + WARM_S
-            call()
-            while time.perf_counter() < warm_until:
-                call()
-            count = 0
-            start_ns = time.perf_counter_ns()
-            while count < calls or time.perf_counter_ns() - start_ns < TIMED_NS:
-                call()
-                count += 1
-            elapsed_ns = (time.perf_counter_ns() - start_ns) / count
+            elapsed_ns = steady_ns(call, calls)
         reply(ns=elapsed_ns)
 
 

@@ -11,57 +11,35 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import json
-import subprocess
 import sys
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
+from case_list import load_script
+from child import steady_ns
+from run import autotune
 
 HERE = Path(__file__).parent
 FUNCTIONS = {
     "cases": {"kmeans": "get_labels", "softmax": "softmax", "trig": "trig", "pi": "estimate_pi"},
     "changed": {"kmeans": "get_labels", "softmax": "log_softmax", "trig": "trig", "pi": "estimate_pi"},
 }
-WARM_S = 0.03
 BAR = 1.05
 
 
 def tuned(script: Path, function: str, folder: Path, *, label: str, budget: str, seed: int) -> Any:
     """The module that one search leaves behind."""
     out = folder / f"{script.stem}_{label}"
-    command = [
-        str(Path(sys.executable).with_name("autotune")), str(script), "--function", function, "--budget", budget,
-        "--seed", str(seed), "--db", str(folder / f"{label}.db"), "--out", str(out),
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = autotune(
+        script, function, budget, "--seed", str(seed), "--db", str(folder / f"{label}.db"), "--out", str(out)
+    )
     if done.returncode not in (0, 3):
-        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
+        raise SystemExit(f"{' '.join(done.args)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
     return getattr(importlib.import_module(out.name), function)
-
-
-def make_data(script: Path) -> tuple[Any, ...]:
-    spec = importlib.util.spec_from_file_location(f"convergence_{script.parent.name}_{script.stem}", script)
-    assert spec is not None and spec.loader is not None
-    module: ModuleType = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return tuple(module.make_data())
-
-
-def times_ns(call: Any, arguments: tuple[Any, ...], calls: int = 4) -> float:
-    """The mean of a few calls, after 30 ms of others."""
-    end = time.perf_counter() + WARM_S
-    while time.perf_counter() < end:
-        call(*arguments)
-    start = time.perf_counter_ns()
-    for _ in range(calls):
-        call(*arguments)
-    return (time.perf_counter_ns() - start) / calls
 
 
 def converge(script: Path, function: str, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
@@ -69,11 +47,11 @@ def converge(script: Path, function: str, arguments: argparse.Namespace, folder:
     winners = {"best": tuned(script, function, folder, label="best", budget=arguments.best, seed=1000)}
     for seed in range(arguments.seeds):
         winners[str(seed)] = tuned(script, function, folder, label=f"seed{seed}", budget=arguments.budget, seed=seed)
-    data = make_data(script)
+    data = load_script(script).make_data()
     turns: dict[str, list[float]] = {label: [] for label in winners}
     for _ in range(arguments.turns):
         for label, call in winners.items():
-            turns[label].append(times_ns(call, data))
+            turns[label].append(steady_ns(partial(call, *data), 4))
     medians = {label: float(np.median(values)) for label, values in turns.items()}
     fastest = min(medians, key=lambda label: medians[label])
     ratios = {

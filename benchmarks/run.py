@@ -80,19 +80,30 @@ def paired_ratio(theirs: list[float], ours: list[float]) -> tuple[float, float, 
     return float(np.median(ratios)), float(np.quantile(medians, 0.025)), float(np.quantile(medians, 0.975))
 
 
+def autotune(script: Path, function: str, budget: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command as users run it, the one that is installed beside this Python."""
+    command = [
+        str(Path(sys.executable).with_name("autotune")),
+        str(script),
+        "--function",
+        function,
+        "--budget",
+        budget,
+        *words,
+    ]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 def tune(rules: Case, modules: Path, budget: str, database: Path) -> None:
     """Leaves modules/NAME_tuned, made by the command that users run. Goes on where an earlier run stopped."""
     out = modules / f"{rules.name}_tuned"
     if out.exists():
         return
-    command = [
-        str(Path(sys.executable).with_name("autotune")), str(CASES_FOLDER / f"{rules.script}.py"), "--function", rules.function,
-        "--budget", budget, "--db", str(database), "--out", str(out),
-    ]  # fmt: skip
-    if "dtype" in rules.data:
-        command += ["--", rules.data["dtype"]]
+    words = ["--", rules.data["dtype"]] if "dtype" in rules.data else []
     print(f"  tuning {rules.name} ({budget})", flush=True)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = autotune(
+        CASES_FOLDER / f"{rules.script}.py", rules.function, budget, "--db", str(database), "--out", str(out), *words
+    )
     if done.returncode not in (0, 3):
         print(f"  autotune ended with {done.returncode}: {done.stderr[-2000:]}", flush=True)
     else:

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "dsl/base/error.h"
+#include "dsl/base/kernel_imports.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -46,17 +47,9 @@ std::set<std::string> undefined_symbols(std::string_view object) {
 }
 
 bool runtime_has(const std::string& symbol) {
-    static const std::set<std::string> known = {"halide_do_par_for",
-                                                "halide_malloc",
-                                                "halide_free",
-                                                "memcpy",
-                                                "memmove",
-                                                "memset",
-                                                "_GLOBAL_OFFSET_TABLE_",
-                                                "tilewright_opaque_zero",
-                                                "tilewright_prefetch_base",
-                                                "tilewright_stream_base",
-                                                "tilewright_stream_fence"};
+    static const std::set<std::string> known = {
+        "halide_do_par_for",     "halide_malloc", "halide_free", "memcpy",    "memmove",   "memset",
+        "_GLOBAL_OFFSET_TABLE_", kOpaqueZero,     kPrefetchBase, kStreamBase, kStreamFence};
     static const std::set<std::string> math = {
         "acos", "acosh",     "asin", "asinh", "atan",  "atan2",     "atanh", "cbrt", "ceil",  "cos", "cosh",  "exp",
         "exp2", "expm1",     "fabs", "floor", "fma",   "fmax",      "fmin",  "fmod", "hypot", "log", "log10", "log1p",

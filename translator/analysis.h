@@ -107,6 +107,8 @@ class Analysis {
     int kernels_ = 0;
 };
 
+/// The levels of a reduction in lanes under a variant's option, 0 where it does not run in lanes.
+int lane_levels(const std::string& option);
 bool is_reduction(const std::string& op);
 bool is_view(const std::string& op);
 /// Whether an operation is computed element by element from operands that broadcast.

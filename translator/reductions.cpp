@@ -429,9 +429,8 @@ void ReductionBuilder::build() {
     const Monoid op = monoid();
     const Ends ends{plan_.name, true};
     const bool single = shape.axes.size() == 1 || shape.collapsed;
-    const bool in_lanes = choice.rfind("lanes", 0) == 0;
-    const int levels = in_lanes || choice == "narrow1" ? choice.back() - '0' : 0;
-    if (!single && in_lanes) return axis_by_axis(op, levels);
+    const int levels = lane_levels(choice);
+    if (!single && levels > 0) return axis_by_axis(op, levels);
     if (!single) return serial_over_axes(op);
     Source source = operand_source(shape.axes, shape.collapsed);
     if (choice == "serial") return serial(source, op, ends);

@@ -116,7 +116,7 @@ void ReductionBuilder::search() {
         return x.type().is_bool() ? Halide::cast<uint8_t>(x) : x;
     };
     if (choice == "serial") return search_serial(source, of_roots);
-    search_lanes(source, choice != "lanes1");
+    search_lanes(source, lane_levels(choice) > 1);
 }
 
 void ReductionBuilder::search_serial(const Source& source, bool of_roots) {

@@ -33,6 +33,10 @@ std::int64_t power(std::int64_t base, int exponent) {
 
 } // namespace
 
+int lane_levels(const std::string& option) {
+    return option == kNarrow || option.rfind("lanes", 0) == 0 ? option.back() - '0' : 0;
+}
+
 LaneShape Analysis::lane_shape(const Operation& operation) const {
     bool searches = is_argument_search(operation.op);
     const std::string& dtype = searches ? values_.at(operation.operands[0]).type.dtype : operation.type.dtype;
@@ -121,11 +125,9 @@ void Analysis::choose_reduction(const Operation& operation) {
         requirements_.push_back(size.text() + " <= " + std::to_string(most_elements));
     };
     if (choice == "serial" && rounds && shape.contiguous && !shape.axes.empty()) require(shape.extent, kLargestSerial);
-    if (choice == kNarrow) require(longest, block / kNarrower);
-    if (choice.rfind("lanes", 0) == 0) {
-        int chosen_levels = choice.back() - '0';
-        if (!(searches && chosen_levels == 2)) require(longest, power(block, chosen_levels));
-    }
+    const int chosen_levels = lane_levels(choice);
+    if (chosen_levels > 0 && !(searches && chosen_levels == 2))
+        require(longest, power(lane_shape(operation).block(), chosen_levels));
 }
 
 void Analysis::choose_matmul(const Operation& operation) {

@@ -4,6 +4,7 @@
 #include "autotune/space/default_space.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "autotune/space/root_rule.h"
 #include "autotune/space/stage_graph.h"
@@ -239,9 +240,6 @@ class SpaceBuilder {
     /// Data that no cache holds until its next use: fetched ahead, and written past the caches.
     void offer_memory_hints(const dsl::StageInfo& stage, const RootLoops& loops) {
         if (loops.outermost.empty()) return;
-        double elements = 1;
-        for (const dsl::LoopInfo& loop : stage.pure.loops)
-            elements *= static_cast<double>(extent_of(loop, 1024));
         if (argument_bytes(stage) >= static_cast<double>(kStreamedBytes)) {
             lines_.push_back("choose { " + stage.name + ".prefetch_lines(" + loops.outermost + ", " +
                              hole(stage.name + "_ahead", stage.pure.loops.size() > 1 ? 4096 : 1024,
@@ -249,7 +247,7 @@ class SpaceBuilder {
                              ") | }");
         }
         if (!stage.output || loops.vector_axis.empty() || is_read(stage)) return;
-        if (elements * bytes_of(stage) < static_cast<double>(kStreamedBytes)) return;
+        if (iterations_of(stage.pure.loops) * bytes_of(stage) < static_cast<double>(kStreamedBytes)) return;
         lines_.push_back("choose { " + stage.name + ".store_nontemporal(" + std::to_string(kStreamedBytes) + ") | }");
     }
 
@@ -278,13 +276,12 @@ class SpaceBuilder {
                 const auto& loops = read.definition < 0
                                         ? stage.pure.loops
                                         : stage.updates[static_cast<std::size_t>(read.definition)].loops;
-                double elements = 1;
-                for (const dsl::LoopInfo& loop : loops) {
-                    const bool moves =
-                        !read.broadcast || std::find(read.axes.begin(), read.axes.end(), loop.name) != read.axes.end();
-                    if (moves) elements *= static_cast<double>(extent_of(loop, 1024));
-                }
-                total += elements * bytes_of(stage);
+                std::vector<dsl::LoopInfo> moving;
+                std::copy_if(loops.begin(), loops.end(), std::back_inserter(moving), [&](const dsl::LoopInfo& loop) {
+                    return !read.broadcast ||
+                           std::find(read.axes.begin(), read.axes.end(), loop.name) != read.axes.end();
+                });
+                total += iterations_of(moving) * bytes_of(stage);
             }
         }
         return total;
@@ -292,24 +289,15 @@ class SpaceBuilder {
 
     /// Operations for one element of a root with all that feeds it: what decides whether threads pay.
     double work_per_element(const dsl::StageInfo& root) const {
-        double elements = 1;
-        for (const dsl::LoopInfo& loop : root.pure.loops)
-            elements *= static_cast<double>(extent_of(loop, 1024));
         double total = 0;
         for (const dsl::StageInfo& stage : info_.stages) {
             if (stage.kernel != root.kernel) continue;
-            double own = 1;
-            for (const dsl::LoopInfo& loop : stage.pure.loops)
-                own *= static_cast<double>(extent_of(loop, 1024));
-            for (const auto& update : stage.updates) {
-                double all = 1;
-                for (const dsl::LoopInfo& loop : update.loops)
-                    all *= static_cast<double>(extent_of(loop, 1024));
-                own = std::max(own, all);
-            }
+            double own = iterations_of(stage.pure.loops);
+            for (const auto& update : stage.updates)
+                own = std::max(own, iterations_of(update.loops));
             total += own * (1 + stage.operations);
         }
-        return std::max(1.0, total / std::max(1.0, elements));
+        return std::max(1.0, total / std::max(1.0, iterations_of(root.pure.loops)));
     }
 
     void emit_root_update(const dsl::StageInfo& stage, const RootLoops& root, std::size_t update) {
@@ -391,12 +379,12 @@ class SpaceBuilder {
         auto [loop, factor] = vector_loop_of(stage, plan);
         std::string use_factor = factor;
         if (!factor.empty() && factor == "?" + stage.name + "_vec") {
-            // As in root_rule: long chains of dependent steps want two vectors at a time.
             if (stage.part == "lanes") {
                 const std::int64_t lanes = extent_of(stage.pure.loops.back(), 16);
                 const std::int64_t first = unrolled_lanes(stage) ? lanes / 2 : lanes;
                 factor = hole(stage.name + "_vec", first, {lanes, lanes / 2, lanes / 4}, 2, lanes);
             } else {
+                // As in root_rule: long chains of dependent steps want two vectors at a time.
                 const int lanes = default_lanes(stage, graph_, machine_) * (stage.operations >= kLongChainOps ? 2 : 1);
                 factor = hole(stage.name + "_vec", lanes, {lanes / 2, lanes * 2, lanes * 4}, 2, 1 << 20);
             }

@@ -62,9 +62,7 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         result.attach_at = {""};
         return result;
     }
-    double elements = 1;
-    for (const dsl::LoopInfo& loop : loops)
-        elements *= static_cast<double>(extent_of(loop, 1024));
+    const double elements = iterations_of(loops);
     const double work = elements * std::max(1.0, element_ops);
     const bool parallel = machine.cores > 1 && work > kParallelOps;
     const std::string& name = root.name;

@@ -7,6 +7,13 @@ std::int64_t extent_of(const dsl::LoopInfo& loop, std::int64_t otherwise) {
     return loop.extent_here >= 0 ? loop.extent_here : otherwise;
 }
 
+double iterations_of(const std::vector<dsl::LoopInfo>& loops) {
+    double product = 1;
+    for (const dsl::LoopInfo& loop : loops)
+        product *= static_cast<double>(extent_of(loop, 1024));
+    return product;
+}
+
 StageGraph::StageGraph(const dsl::AlgorithmInfo& info) : info_(info) {
     for (const dsl::StageInfo& stage : info_.stages)
         by_name_[stage.name] = &stage;

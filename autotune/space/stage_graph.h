@@ -59,4 +59,7 @@ class StageGraph {
 /// The value of a loop's extent at the sizes translated for; `otherwise` where it is not known.
 std::int64_t extent_of(const dsl::LoopInfo& loop, std::int64_t otherwise);
 
+/// How often the body of a nest runs; an extent that is not known counts as 1024.
+double iterations_of(const std::vector<dsl::LoopInfo>& loops);
+
 } // namespace tilewright::autotune

@@ -13,27 +13,12 @@
 #include <vector>
 
 #include "Halide.h"
+#include "dsl/base/kernel_imports.h"
 
 namespace tilewright::dsl {
 
-/// Bytes between the second base address and the array. A multiple of 64 that is unlikely as any other displacement.
-inline constexpr std::int64_t kHintOffset = 0x35A71000;
 /// How far from it displacements may lie, after unrolling and with the distance of a prefetch.
 inline constexpr std::int64_t kHintReach = 0x80000;
-
-// What kernels import for it; dsl/runtime/stream.h defines them.
-
-/// halide_buffer_t* of an output, the least bytes for which the detour pays -> the second base address, or an address
-/// that no vector store is aligned to.
-inline constexpr const char* kStreamBase = "tilewright_stream_base";
-/// Makes non-temporal stores of this thread visible before whatever it writes next.
-inline constexpr const char* kStreamFence = "tilewright_stream_fence";
-/// halide_buffer_t* of an argument -> its second base address.
-inline constexpr const char* kPrefetchBase = "tilewright_prefetch_base";
-
-/// -> 0, which the optimizer does not know: an index that went through `^ zero` is no induction variable to it, so that
-/// it does not move the displacement into a register in front of the loop.
-inline constexpr const char* kOpaqueZero = "tilewright_opaque_zero";
 
 /// `value ^ zero`.
 inline Halide::Expr opaque(const Halide::Expr& value) {

@@ -1,11 +1,13 @@
 // dsl/passes/nontemporal_stores.cpp: the lowering pass behind store_nontemporal().
 #include "dsl/passes/nontemporal_stores.h"
 
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "dsl/passes/memory_hints.h"
+#include "dsl/passes/statement_pass.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -21,16 +23,14 @@ std::string stream_name(const std::string& output) {
 
 class StreamStores : public IRMutator {
   public:
-    explicit StreamStores(const std::vector<NonTemporalStores>& outputs) : outputs_(outputs) {}
+    explicit StreamStores(const std::map<std::string, std::int64_t>& least_bytes) : least_bytes_(least_bytes) {}
 
     Stmt run(const Stmt& statement) {
         Stmt result = mutate(statement);
         for (const std::string& output : used_) {
-            std::int64_t least = 0;
-            for (const NonTemporalStores& wanted : outputs_)
-                if (wanted.func == output) least = wanted.min_bytes;
             const Expr buffer = Variable::make(type_of<struct halide_buffer_t*>(), output + ".buffer");
-            const Expr base = Call::make(Handle(), kStreamBase, {buffer, make_const(Int(64), least)}, Call::Extern);
+            const Expr base =
+                Call::make(Handle(), kStreamBase, {buffer, make_const(Int(64), least_bytes_.at(output))}, Call::Extern);
             result = Block::make(result, fence());
             result = LetStmt::make(stream_name(output), base, result);
         }
@@ -39,22 +39,16 @@ class StreamStores : public IRMutator {
 
   private:
     using IRMutator::visit;
-    const std::vector<NonTemporalStores>& outputs_;
+    const std::map<std::string, std::int64_t>& least_bytes_; ///< of each output that is to be streamed
     std::set<std::string> used_;
     bool stored_ = false;
 
     static Stmt fence() { return Evaluate::make(Call::make(Int(32), kStreamFence, std::vector<Expr>{}, Call::Extern)); }
 
-    bool wanted(const std::string& name) const {
-        for (const NonTemporalStores& output : outputs_)
-            if (output.func == name) return true;
-        return false;
-    }
-
     Stmt visit(const Store* op) override {
         const Ramp* ramp = op->index.as<Ramp>();
         const int bytes = op->value.type().bytes();
-        if (!wanted(op->name) || !ramp || !is_const_one(ramp->stride) || !ramp->base.type().is_scalar() ||
+        if (!least_bytes_.count(op->name) || !ramp || !is_const_one(ramp->stride) || !ramp->base.type().is_scalar() ||
             !is_const_one(op->predicate) || ramp->lanes * bytes % kVectorBytes != 0) {
             return Stmt(op);
         }
@@ -82,21 +76,14 @@ class StreamStores : public IRMutator {
     }
 };
 
-class NonTemporalStoresPass : public IRMutator {
-  public:
-    explicit NonTemporalStoresPass(std::vector<NonTemporalStores> outputs) : outputs_(std::move(outputs)) {}
-    using IRMutator::mutate;
-    Stmt mutate(const Stmt& statement) override { return StreamStores(outputs_).run(statement); }
-
-  private:
-    std::vector<NonTemporalStores> outputs_;
-};
-
 } // namespace
 
-void add_nontemporal_stores_pass(Pipeline& pipeline, std::vector<NonTemporalStores> outputs) {
-    auto* pass = new NonTemporalStoresPass(std::move(outputs));
-    pipeline.add_custom_lowering_pass(pass, [pass] { delete pass; });
+void add_nontemporal_stores_pass(Pipeline& pipeline, const std::vector<NonTemporalStores>& outputs) {
+    std::map<std::string, std::int64_t> least_bytes;
+    for (const NonTemporalStores& output : outputs)
+        least_bytes[output.func] = output.min_bytes;
+    add_statement_pass(pipeline,
+                       [least_bytes](const Stmt& statement) { return StreamStores(least_bytes).run(statement); });
 }
 
 } // namespace tilewright::dsl

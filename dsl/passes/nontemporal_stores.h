@@ -11,6 +11,6 @@ namespace tilewright::dsl {
 /// Sends dense vector stores of the named outputs, where they turn out to be aligned to a cache line, through the
 /// marked base of memory_hints.h, and puts a fence behind them: at the end of each task of a parallel loop and of the
 /// kernel.
-void add_nontemporal_stores_pass(Halide::Pipeline& pipeline, std::vector<NonTemporalStores> outputs);
+void add_nontemporal_stores_pass(Halide::Pipeline& pipeline, const std::vector<NonTemporalStores>& outputs);
 
 } // namespace tilewright::dsl

@@ -2,10 +2,10 @@
 #include "dsl/passes/prefetch_lines.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "dsl/passes/memory_hints.h"
+#include "dsl/passes/statement_pass.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -14,6 +14,10 @@ using namespace Halide;
 using namespace Halide::Internal;
 
 constexpr int kCacheLineBytes = 64;
+
+bool uses_any(const Expr& value, const std::vector<std::string>& names) {
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return expr_uses_var(value, name); });
+}
 
 /// One piece of memory that a statement reads: where it begins and how many bytes it has.
 struct DenseLoad {
@@ -34,7 +38,7 @@ class FindDenseLoads : public IRVisitor {
   private:
     using IRVisitor::visit;
     const std::set<std::string>& arguments_;
-    std::set<std::string> bound_here_;
+    std::vector<std::string> bound_here_;
     Expr condition_;
 
     /// What is loaded may lie outside of its array where the statement does not run.
@@ -50,20 +54,16 @@ class FindDenseLoads : public IRVisitor {
         value.accept(&find);
         return find.found;
     }
-    bool known_in_front(const Expr& value) const {
-        return !loads_something(value) &&
-               std::none_of(bound_here_.begin(), bound_here_.end(),
-                            [&](const std::string& name) { return expr_uses_var(value, name); });
-    }
+    bool known_in_front(const Expr& value) const { return !loads_something(value) && !uses_any(value, bound_here_); }
     template <class LetOrLetStmt> void bind(const LetOrLetStmt* op) {
         op->value.accept(this);
-        bound_here_.insert(op->name);
+        bound_here_.push_back(op->name);
         op->body.accept(this);
     }
     void visit(const Let* op) override { bind(op); }
     void visit(const LetStmt* op) override { bind(op); }
     void visit(const For* op) override {
-        bound_here_.insert(op->name);
+        bound_here_.push_back(op->name);
         IRVisitor::visit(op);
     }
     void visit(const IfThenElse* op) override {
@@ -90,20 +90,6 @@ class FindDenseLoads : public IRVisitor {
     }
 };
 
-/// Which variables change from one iteration of a loop to the next.
-class Moving {
-  public:
-    void push(const std::string& name) { names_.push_back(name); }
-    void pop() { names_.pop_back(); }
-    bool moves(const Expr& value) const {
-        return std::any_of(names_.begin(), names_.end(),
-                           [&](const std::string& name) { return expr_uses_var(value, name); });
-    }
-
-  private:
-    std::vector<std::string> names_;
-};
-
 class InsertPrefetches : public IRMutator {
   public:
     InsertPrefetches(const std::vector<PrefetchLines>& prefetches, const std::set<std::string>& arguments)
@@ -124,8 +110,8 @@ class InsertPrefetches : public IRMutator {
     const std::vector<PrefetchLines>& prefetches_;
     const std::set<std::string>& arguments_;
     std::set<std::string> used_;
-    std::int64_t bytes_ahead_ = 0; ///< 0 outside of the named loops
-    Moving moving_;
+    std::int64_t bytes_ahead_ = 0;                   ///< 0 outside of the named loops
+    std::vector<std::string> moving_;                ///< what changes from one iteration of the named loop to the next
     std::vector<std::pair<std::string, Expr>> done_; ///< what this path through the loop's body has fetched
 
     static std::string base_name(const std::string& buffer) { return buffer + ".ahead"; }
@@ -152,18 +138,18 @@ class InsertPrefetches : public IRMutator {
         }
         const std::int64_t outer = std::exchange(bytes_ahead_, ahead);
         auto before = std::exchange(done_, {});
-        moving_.push(op->name);
+        moving_.push_back(op->name);
         Stmt result = IRMutator::visit(op);
-        moving_.pop();
+        moving_.pop_back();
         done_ = std::move(before);
         bytes_ahead_ = outer;
         return result;
     }
     Stmt visit(const LetStmt* op) override {
-        if (bytes_ahead_ == 0 || !moving_.moves(op->value)) return IRMutator::visit(op);
-        moving_.push(op->name);
+        if (bytes_ahead_ == 0 || !uses_any(op->value, moving_)) return IRMutator::visit(op);
+        moving_.push_back(op->name);
         Stmt result = ahead_of(op->value, IRMutator::visit(op));
-        moving_.pop();
+        moving_.pop_back();
         return result;
     }
     Stmt visit(const IfThenElse* op) override {
@@ -188,7 +174,7 @@ class InsertPrefetches : public IRMutator {
         node.accept(&found);
         Stmt result;
         for (const DenseLoad& load : found.loads) {
-            if (!moving_.moves(load.begin)) continue;
+            if (!uses_any(load.begin, moving_)) continue;
             const bool repeated = std::any_of(done_.begin(), done_.end(), [&](const auto& known) {
                 return known.first == load.buffer && equal(known.second, load.begin);
             });
@@ -217,18 +203,6 @@ class InsertPrefetches : public IRMutator {
     }
 };
 
-class PrefetchLinesPass : public IRMutator {
-  public:
-    PrefetchLinesPass(std::vector<PrefetchLines> prefetches, std::set<std::string> arguments)
-        : prefetches_(std::move(prefetches)), arguments_(std::move(arguments)) {}
-    using IRMutator::mutate;
-    Stmt mutate(const Stmt& statement) override { return insert_prefetches(statement, prefetches_, arguments_); }
-
-  private:
-    std::vector<PrefetchLines> prefetches_;
-    std::set<std::string> arguments_;
-};
-
 } // namespace
 
 Stmt insert_prefetches(const Stmt& statement, const std::vector<PrefetchLines>& prefetches,
@@ -238,8 +212,10 @@ Stmt insert_prefetches(const Stmt& statement, const std::vector<PrefetchLines>& 
 
 void add_prefetch_lines_pass(Pipeline& pipeline, std::vector<PrefetchLines> prefetches,
                              std::set<std::string> arguments) {
-    auto* pass = new PrefetchLinesPass(std::move(prefetches), std::move(arguments));
-    pipeline.add_custom_lowering_pass(pass, [pass] { delete pass; });
+    add_statement_pass(pipeline,
+                       [prefetches = std::move(prefetches), arguments = std::move(arguments)](const Stmt& statement) {
+                           return insert_prefetches(statement, prefetches, arguments);
+                       });
 }
 
 } // namespace tilewright::dsl

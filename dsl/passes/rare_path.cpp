@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "dsl/passes/statement_pass.h"
 #include "dsl/passes/tuple_updates.h"
 
 namespace tilewright::dsl {
@@ -302,12 +303,6 @@ class BranchOnMarkers : public IRMutator {
     Stmt visit(const Atomic* op) override { return strip(Stmt(op), Form::select); }
 };
 
-class RarePathPass : public IRMutator {
-  public:
-    using IRMutator::mutate;
-    Stmt mutate(const Stmt& statement) override { return lower_rare_paths(statement); }
-};
-
 } // namespace
 
 Stmt lower_rare_paths(const Stmt& statement) {
@@ -317,8 +312,7 @@ Stmt lower_rare_paths(const Stmt& statement) {
 
 void add_rare_path_pass(Pipeline& pipeline) {
     protect_tuple_updates(pipeline);
-    auto* pass = new RarePathPass;
-    pipeline.add_custom_lowering_pass(pass, [pass] { delete pass; });
+    add_statement_pass(pipeline, lower_rare_paths);
 }
 
 } // namespace tilewright::dsl

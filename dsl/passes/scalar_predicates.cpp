@@ -1,6 +1,8 @@
 // dsl/passes/scalar_predicates.cpp: the lowering pass for predicates without vectors.
 #include "dsl/passes/scalar_predicates.h"
 
+#include "dsl/passes/statement_pass.h"
+
 namespace tilewright::dsl {
 namespace {
 
@@ -35,8 +37,7 @@ class ScalarPredicates : public IRMutator {
 } // namespace
 
 void add_scalar_predicates_pass(Halide::Pipeline& pipeline) {
-    auto* pass = new ScalarPredicates;
-    pipeline.add_custom_lowering_pass(pass, [pass] { delete pass; });
+    add_statement_pass(pipeline, [](const Stmt& statement) { return ScalarPredicates().mutate(statement); });
 }
 
 } // namespace tilewright::dsl

@@ -1,6 +1,8 @@
 // dsl/passes/tuple_updates.cpp: makes the needs of Tuple elements visible to Halide.
 #include "dsl/passes/tuple_updates.h"
 
+#include "dsl/passes/statement_pass.h"
+
 #include <map>
 #include <set>
 #include <string>
@@ -95,8 +97,7 @@ void protect_tuple_updates(Halide::Pipeline& pipeline) {
             }
         }
     }
-    auto* pass = new NeverIsFalse;
-    pipeline.add_custom_lowering_pass(pass, [pass] { delete pass; });
+    add_statement_pass(pipeline, [](const Stmt& statement) { return NeverIsFalse().mutate(statement); });
 }
 
 } // namespace tilewright::dsl

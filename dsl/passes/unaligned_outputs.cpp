@@ -1,6 +1,8 @@
 // dsl/passes/unaligned_outputs.cpp: the lowering pass that drops alignments that memory does not have.
 #include "dsl/passes/unaligned_outputs.h"
 
+#include "dsl/passes/statement_pass.h"
+
 #include <set>
 #include <string>
 #include <utility>
@@ -55,8 +57,7 @@ void add_unaligned_outputs_pass(Halide::Pipeline& pipeline) {
             names.insert(count == 1 ? output.name() : output.name() + "." + std::to_string(k));
         }
     }
-    auto* pass = new UnalignedOutputs(std::move(names));
-    pipeline.add_custom_lowering_pass(pass, [pass] { delete pass; });
+    add_statement_pass(pipeline, [names](const Stmt& statement) { return UnalignedOutputs(names).mutate(statement); });
 }
 
 } // namespace tilewright::dsl

@@ -1,6 +1,8 @@
 // dsl/passes/zero_divisors.cpp: the lowering pass that hides zeros from Halide's code generation.
 #include "dsl/passes/zero_divisors.h"
 
+#include "dsl/passes/statement_pass.h"
+
 #include <cmath>
 #include <cstdint>
 
@@ -42,8 +44,7 @@ class ZeroDivisors : public IRMutator {
 } // namespace
 
 void add_zero_divisors_pass(Halide::Pipeline& pipeline) {
-    auto* pass = new ZeroDivisors;
-    pipeline.add_custom_lowering_pass(pass, [pass] { delete pass; });
+    add_statement_pass(pipeline, [](const Stmt& statement) { return ZeroDivisors().mutate(statement); });
 }
 
 } // namespace tilewright::dsl

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <mutex>
 
+#include "dsl/base/kernel_imports.h"
 #include "dsl/runtime/memory.h"
 #include "dsl/runtime/out_of_memory.h"
 #include "dsl/runtime/parallel.h"
@@ -101,10 +102,10 @@ const Entry kOurs[] = {{"halide_do_par_for", address(kernel_parallel_loop)},
                        {"halide_malloc", address(kernel_malloc)},
                        {"halide_free", address(kernel_free)},
                        {"halide_error", address(kernel_error)},
-                       {"tilewright_opaque_zero", address(kernel_opaque_zero)},
-                       {"tilewright_prefetch_base", address(kernel_prefetch_base)},
-                       {"tilewright_stream_base", address(kernel_stream_base)},
-                       {"tilewright_stream_fence", address(kernel_stream_fence)},
+                       {kOpaqueZero, address(kernel_opaque_zero)},
+                       {kPrefetchBase, address(kernel_prefetch_base)},
+                       {kStreamBase, address(kernel_stream_base)},
+                       {kStreamFence, address(kernel_stream_fence)},
                        {"memcpy", address(static_cast<void* (*)(void*, const void*, std::size_t)>(std::memcpy))},
                        {"memmove", address(static_cast<void* (*)(void*, const void*, std::size_t)>(std::memmove))},
                        {"memset", address(static_cast<void* (*)(void*, int, std::size_t)>(std::memset))},

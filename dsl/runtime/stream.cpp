@@ -3,13 +3,12 @@
 
 #include <immintrin.h>
 
+#include "dsl/base/kernel_imports.h"
 #include "dsl/runtime/memory.h"
 
 namespace tilewright::runtime {
 namespace {
 
-// dsl/passes/memory_hints.h, which this side of the project does not include.
-constexpr std::int64_t kHintOffset = 0x35A71000;
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 30;
 void* const kNot = reinterpret_cast<void*>(std::uintptr_t{1});
 

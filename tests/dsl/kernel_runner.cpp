@@ -10,7 +10,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "dsl/passes/memory_hints.h"
+#include "dsl/base/kernel_imports.h"
 
 extern "C" {
 __attribute__((visibility("default"))) int halide_do_par_for(void* context, int (*task)(void*, int, std::uint8_t*),
@@ -24,10 +24,10 @@ __attribute__((visibility("default"))) void* halide_malloc(void*, std::size_t by
     return std::aligned_alloc(128, (bytes + 255) / 128 * 128);
 }
 __attribute__((visibility("default"))) void* tilewright_stream_base(const halide_buffer_t* output, std::int64_t) {
-    return output->host - tilewright::dsl::kHintOffset;
+    return output->host - tilewright::kHintOffset;
 }
 __attribute__((visibility("default"))) void* tilewright_prefetch_base(const halide_buffer_t* argument) {
-    return argument->host - tilewright::dsl::kHintOffset;
+    return argument->host - tilewright::kHintOffset;
 }
 __attribute__((visibility("default"))) int tilewright_opaque_zero() {
     return 0;

@@ -141,6 +141,15 @@ def own_folders(tmp_path, monkeypatch):
 counts = {"compared": 0, "refused": 0}
 
 
+def count_one(choices):
+    """Writes one function and compares its answers with NumPy's; a function that is refused is counted."""
+    made = Writer(choices).write()
+    try:
+        counts["compared"] += run_one(made, choices)
+    except Refused:
+        counts["refused"] += 1
+
+
 @pytest.mark.skipif(LONG > 0, reason="the long run is asked for")
 @settings(
     max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck),
@@ -148,12 +157,7 @@ counts = {"compared": 0, "refused": 0}
 )  # fmt: skip
 @given(st.data())
 def test_random_functions_answer_as_numpy(data):
-    choices = Drawn(data)
-    made = Writer(choices).write()
-    try:
-        counts["compared"] += run_one(made, choices)
-    except Refused:
-        counts["refused"] += 1
+    count_one(Drawn(data))
 
 
 @pytest.mark.skipif(LONG > 0, reason="the long run is asked for")
@@ -166,12 +170,8 @@ def test_many_random_functions_answer_as_numpy():
     wrong = []
     for seed in range(SEED, SEED + LONG):
         print(seed, end=" ", flush=True)  # which one it was, should the process end here
-        choices = SeededChoices(seed)
-        made = Writer(choices).write()
         try:
-            counts["compared"] += run_one(made, choices)
-        except Refused:
-            counts["refused"] += 1
+            count_one(SeededChoices(seed))
         except Exception as error:  # noqa: BLE001  (each of them is told)
             wrong.append(f"seed {seed}: {type(error).__name__}: {error}")
             print(f"\n{wrong[-1]}", flush=True)
