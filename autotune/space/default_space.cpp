@@ -20,6 +20,8 @@ constexpr int kCheapOps = 3;
 constexpr std::int64_t kUnrollExtent = 8;
 // The rows of a block that are added one by one.
 constexpr std::int64_t kMostUnrolledRows = 16;
+// Vectors that a block's lanes are added up in: a register each.
+constexpr std::int64_t kMostAccumulators = 8;
 // Results from this size on are written past the caches, arguments fetched ahead: twice what the L2 of a big core has.
 constexpr std::int64_t kStreamedBytes = 4 << 20;
 
@@ -242,13 +244,18 @@ class SpaceBuilder {
         if (loops.outermost.empty()) return;
         if (argument_bytes(stage) >= static_cast<double>(kStreamedBytes)) {
             lines_.push_back("choose { " + stage.name + ".prefetch_lines(" + loops.outermost + ", " +
-                             hole(stage.name + "_ahead", stage.pure.loops.size() > 1 ? 4096 : 1024,
-                                  {512, 1024, 2048, 4096}, 64, 1 << 18) +
+                             hole(stage.name + "_ahead", first_distance(stage), {512, 1024, 2048, 4096}, 64, 1 << 18) +
                              ") | }");
         }
         if (!stage.output || loops.vector_axis.empty() || is_read(stage)) return;
         if (iterations_of(stage.pure.loops) * bytes_of(stage) < static_cast<double>(kStreamedBytes)) return;
         lines_.push_back("choose { " + stage.name + ".store_nontemporal(" + std::to_string(kStreamedBytes) + ") | }");
+    }
+
+    /// Bytes to fetch ahead. Rows of several axes and reductions in blocks read without a pause, and gain from more.
+    static int first_distance(const dsl::StageInfo& stage) {
+        if (stage.pure.loops.size() > 1) return 4096;
+        return stage.part == "block" ? 2048 : 1024;
     }
 
     /// Whether the kernel reads what the stage has stored.
@@ -381,8 +388,10 @@ class SpaceBuilder {
         if (!factor.empty() && factor == "?" + stage.name + "_vec") {
             if (stage.part == "lanes") {
                 const std::int64_t lanes = extent_of(stage.pure.loops.back(), 16);
-                const std::int64_t first = unrolled_lanes(stage) ? lanes / 2 : lanes;
-                factor = hole(stage.name + "_vec", first, {lanes, lanes / 2, lanes / 4}, 2, lanes);
+                const std::int64_t least = std::max<std::int64_t>(2, lanes / kMostAccumulators);
+                const std::int64_t own = default_lanes(stage, graph_, machine_);
+                factor = hole(stage.name + "_vec", std::clamp(own, least, lanes), {lanes, lanes / 2, lanes / 4}, least,
+                              lanes);
             } else {
                 // As in root_rule: long chains of dependent steps want two vectors at a time.
                 const int lanes = default_lanes(stage, graph_, machine_) * (stage.operations >= kLongChainOps ? 2 : 1);
@@ -408,16 +417,6 @@ class SpaceBuilder {
         lines_.push_back(choice + " }");
     }
 
-    /// Whether the reduced loop of a block's lanes has a length that is known and short. All lanes as one vector then
-    /// stay in registers, half of them leave more to what the expression itself needs.
-    static bool unrolled_lanes(const dsl::StageInfo& stage) {
-        return std::all_of(stage.updates.begin(), stage.updates.end(), [](const dsl::DefinitionInfo& update) {
-            return std::all_of(update.loops.begin(), update.loops.end(), [](const dsl::LoopInfo& loop) {
-                return !loop.reduced || (is_number(loop.extent) && extent_of(loop, 1000) <= kMostUnrolledRows);
-            });
-        });
-    }
-
     void emit_attached_update(const dsl::StageInfo& stage, std::size_t update, const std::string& vector_loop,
                               const std::string& factor, std::vector<std::string>* body) const {
         const auto& loops = stage.updates[update].loops;
@@ -436,6 +435,9 @@ class SpaceBuilder {
         if (has_vector_loop && !reduced.empty()) line += ".reorder(" + vector_loop + join(reduced) + ")";
         if (has_vector_loop) line += ".vectorize(" + vector_loop + ", " + factor + ")";
         const bool constant = last_reduced && is_number(last_reduced->extent);
+        const std::string lane_count = stage.pure.loops.empty() ? "" : stage.pure.loops.back().extent;
+        // One accumulator for each vector of lanes: all of them stay in registers.
+        if (stage.part == "lanes" && has_vector_loop && factor != lane_count) line += ".unroll(" + vector_loop + ")";
         if (stage.part == "lanes" && constant && extent_of(*last_reduced, 1000) <= kMostUnrolledRows)
             line += ".unroll(" + last_reduced->name + ")";
         if (line != head) body->push_back(line);
