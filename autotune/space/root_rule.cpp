@@ -12,6 +12,8 @@ namespace {
 constexpr double kParallelOps = 60'000;
 // What one parallel task should at least do, so that handing it out costs nothing.
 constexpr double kTaskOps = 100'000;
+// With more tasks than this for a core it matters little who gets the last one.
+constexpr int kManyTasks = 16;
 
 std::int64_t power_of_two_below(double value) {
     return value < 1 ? 1 : std::int64_t{1} << static_cast<int>(std::floor(std::log2(value)));
@@ -24,6 +26,15 @@ std::int64_t task_elements(double elements, double ops, const Machine& machine, 
     // A block of a reduction stands for the many elements that it reads: about one for each operation.
     double cached = static_cast<double>(machine.l2_bytes) / (blocks ? 4.0 * std::max(1.0, ops) : 16.0);
     return std::max<std::int64_t>(1, power_of_two_below(std::min(cached, std::max(enough, balanced))));
+}
+
+/// About `tile` rows for a task, such that few tasks are shared out evenly: 100 rows for 2 cores are 8 tasks of 13
+/// rather than 7 of 16.
+std::int64_t even_tile(std::int64_t rows, std::int64_t tile, int cores) {
+    const std::int64_t tasks = (rows + tile - 1) / tile;
+    if (tasks > kManyTasks * cores) return tile;
+    const std::int64_t rounds = std::max<std::int64_t>(1, (tasks + cores / 2) / cores);
+    return (rows + rounds * cores - 1) / (rounds * cores);
 }
 
 } // namespace
@@ -132,9 +143,10 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
             tile = std::max<std::int64_t>(
                 1, std::min<std::int64_t>(power_of_two_below(static_cast<double>(tile)),
                                           power_of_two_below(static_cast<double>(row_count) / machine.cores)));
+            const std::int64_t share = (row_count + machine.cores - 1) / machine.cores;
             line += ".split(" + rows + ", " + rows + "o, " + rows + "i, " +
-                    hole(name + "_rows", tile, {1, tile / 4, tile / 2, tile * 2, tile * 4, tile * 16}, 1,
-                         power_of_two_below(static_cast<double>(row_count) / machine.cores)) +
+                    hole(name + "_rows", even_tile(row_count, tile, machine.cores),
+                         {1, tile / 4, tile / 2, tile, tile * 2, tile * 4, tile * 16, share}, 1, share) +
                     ").parallel(" + rows + "o)";
             row_loop = rows + "i";
         }
