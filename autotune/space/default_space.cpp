@@ -230,7 +230,7 @@ class SpaceBuilder {
         StagePlan plan;
         plan.root = &stage;
         plans_[stage.name] = plan;
-        RootLoops loops = root_rule(stage, graph_, machine_, work_per_element(stage));
+        RootLoops loops = root_rule(stage, graph_, machine_, work_per_element(stage), longest_chain(stage));
         if (internal) lines_.push_back(stage.name + ".compute_root()");
         for (const std::string& line : loops.lines)
             lines_.push_back(line);
@@ -244,7 +244,7 @@ class SpaceBuilder {
         if (loops.outermost.empty()) return;
         if (argument_bytes(stage) >= static_cast<double>(kStreamedBytes)) {
             lines_.push_back("choose { " + stage.name + ".prefetch_lines(" + loops.outermost + ", " +
-                             hole(stage.name + "_ahead", first_distance(stage), {512, 1024, 2048, 4096}, 64, 1 << 18) +
+                             hole(stage.name + "_ahead", first_distance(stage), {1024, 2048, 4096, 8192}, 64, 1 << 18) +
                              ") | }");
         }
         if (!stage.output || loops.vector_axis.empty() || is_read(stage)) return;
@@ -252,11 +252,8 @@ class SpaceBuilder {
         lines_.push_back("choose { " + stage.name + ".store_nontemporal(" + std::to_string(kStreamedBytes) + ") | }");
     }
 
-    /// Bytes to fetch ahead. Rows of several axes and reductions in blocks read without a pause, and gain from more.
-    static int first_distance(const dsl::StageInfo& stage) {
-        if (stage.pure.loops.size() > 1) return 4096;
-        return stage.part == "block" ? 2048 : 1024;
-    }
+    /// Bytes to fetch ahead, as measured on sums, k-means and softmax.
+    static int first_distance(const dsl::StageInfo& stage) { return stage.part == "block" ? 2048 : 4096; }
 
     /// Whether the kernel reads what the stage has stored.
     bool is_read(const dsl::StageInfo& stage) const {
@@ -305,6 +302,14 @@ class SpaceBuilder {
             total += own * (1 + stage.operations);
         }
         return std::max(1.0, total / std::max(1.0, iterations_of(root.pure.loops)));
+    }
+
+    /// Operations on the way to one element without those inside of reductions, whose terms keep the units busy.
+    double longest_chain(const dsl::StageInfo& root) const {
+        double total = 0;
+        for (const dsl::StageInfo& stage : info_.stages)
+            if (stage.kernel == root.kernel && stage.updates.empty()) total += stage.operations;
+        return total;
     }
 
     void emit_root_update(const dsl::StageInfo& stage, const RootLoops& root, std::size_t update) {

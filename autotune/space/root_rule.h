@@ -25,8 +25,9 @@ struct RootLoops {
 };
 
 /// Loops for stage `root`: rows or tiles in parallel, the contiguous axis in vectors.
-/// `element_ops` is the work per element of everything that will run inside.
-RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double element_ops);
+/// `element_ops` is the work per element of everything that will run inside, `chain_ops` what of it is one chain.
+RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double element_ops,
+                    double chain_ops);
 
 /// The vector width a stage starts with: the lanes of its narrowest value of at least 32 bits.
 int default_lanes(const dsl::StageInfo& stage, const StageGraph& graph, const Machine& machine);
