@@ -201,13 +201,15 @@ TEST(DefaultSpace, ARootOfOneLoopIsSharedOutInTilesAndVectorized) {
 TEST(DefaultSpace, ATileHoldsAtLeastOneVector) {
     const std::string text = space_of(kColumnSums, {{"x.0", 100'000}, {"x.1", 64}});
     EXPECT_THAT(text, HasSubstr("\nwhere ?sum_tile >= ?sum_vec\n"));
-    // Too few elements for a vector a core, however much each costs.
-    EXPECT_THAT(space_of(kColumnSums, {{"x.0", 100'000'000}, {"x.1", 5}}), Not(HasSubstr("sum_tile")));
+    // Too few elements for a vector, however much each costs.
+    EXPECT_THAT(space_of(kColumnSums, {{"x.0", 100'000'000}, {"x.1", 3}}), Not(HasSubstr("sum_tile")));
 }
 
 TEST(DefaultSpace, ChainsOfElementaryFunctionsTakeTwoVectorsAtATime) {
     EXPECT_THAT(space_of(kExp, {{"x.0", 10'000'000}}), HasSubstr("?y_vec{8, 4, 16"));
     EXPECT_THAT(space_of(kLaplace, {{"x.0", 2000}, {"x.1", 2000}}), HasSubstr("?y_vec{4, 2, 8"));
+    // The terms of a reduction are no chain.
+    EXPECT_THAT(space_of(kKmeans, kManyPoints), HasSubstr("?argmin_vec{4, 2, 8"));
 }
 
 TEST(DefaultSpace, ARootOfRowsSharesThemOutAndVectorizesTheContiguousAxis) {
@@ -280,7 +282,7 @@ TEST(DefaultSpace, WhatAnUpdateOfARootReadsStaysOutsideOfLoopsThatItLacks) {
 
 TEST(DefaultSpace, WhatNoCacheHoldsMayBeFetchedAheadAndWrittenPastThem) {
     const std::string kmeans = space_of(kKmeans, kManyPoints);
-    EXPECT_THAT(kmeans, HasSubstr("choose { argmin.prefetch_lines(io, ?argmin_ahead{1024, 512, 2048, 4096}) | }\n"));
+    EXPECT_THAT(kmeans, HasSubstr("choose { argmin.prefetch_lines(io, ?argmin_ahead{4096, 1024, 2048, 8192}) | }\n"));
     EXPECT_THAT(kmeans, HasSubstr("choose { argmin.store_nontemporal(4194304) | }\n"));
     // 4 MiB and more, of arguments and of results each on their own.
     EXPECT_THAT(space_of(kLaplace, {{"x.0", 700}, {"x.1", 700}}), Not(HasSubstr("nontemporal")));
