@@ -4,7 +4,8 @@
     python benchmarks/convergence.py kmeans pi --changed --seeds 3 --budget 30s --best 120s
 
 Each seed runs the `autotune` command with a store of its own; one more run of `--best` seconds looks for the best known schedule.
-All modules then answer in one process, turn by turn; a seed's figure is the median over turns of (its time / the best one's).
+The winners then answer in one process, turn by turn, equal schedules as one; a seed's figure is the median over turns of (its time / the
+best one's).
 """
 
 from __future__ import annotations
@@ -31,15 +32,16 @@ FUNCTIONS = {
 BAR = 1.05
 
 
-def tuned(script: Path, function: str, folder: Path, *, label: str, budget: str, seed: int) -> Any:
-    """The module that one search leaves behind."""
+def tuned(script: Path, function: str, folder: Path, *, label: str, budget: str, seed: int) -> tuple[str, Any]:
+    """The schedules that one search found, and the function of the module that it left behind."""
     out = folder / f"{script.stem}_{label}"
     done = autotune(
         script, function, budget, "--seed", str(seed), "--db", str(folder / f"{label}.db"), "--out", str(out)
     )
     if done.returncode not in (0, 3):
         raise SystemExit(f"{' '.join(done.args)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
-    return getattr(importlib.import_module(out.name), function)
+    schedules = "".join(file.read_text() for file in sorted(out.glob("schedules/*.tuned.tws")))
+    return schedules, getattr(importlib.import_module(out.name), function)
 
 
 def converge(script: Path, function: str, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
@@ -48,20 +50,21 @@ def converge(script: Path, function: str, arguments: argparse.Namespace, folder:
     for seed in range(arguments.seeds):
         winners[str(seed)] = tuned(script, function, folder, label=f"seed{seed}", budget=arguments.budget, seed=seed)
     data = load_script(script).make_data()
-    turns: dict[str, list[float]] = {label: [] for label in winners}
+    calls = dict(winners.values())
+    turns: dict[str, list[float]] = {schedules: [] for schedules in calls}
     for _ in range(arguments.turns):
-        for label, call in winners.items():
-            turns[label].append(steady_ns(partial(call, *data), 4))
-    medians = {label: float(np.median(values)) for label, values in turns.items()}
+        for schedules, call in calls.items():
+            turns[schedules].append(steady_ns(partial(call, *data), 4))
+    medians = {label: float(np.median(turns[schedules])) for label, (schedules, _) in winners.items()}
     fastest = min(medians, key=lambda label: medians[label])
     ratios = {
-        label: float(np.median(np.asarray(turns[label]) / np.asarray(turns[fastest])))
-        for label in winners
+        label: float(np.median(np.asarray(turns[schedules]) / np.asarray(turns[winners[fastest][0]])))
+        for label, (schedules, _) in winners.items()
         if label != "best"
     }
     median = float(np.median(list(ratios.values())))
     print(
-        f"{name}: best known {medians[fastest] / 1e6:.3f} ms ({'the long run' if fastest == 'best' else 'seed ' + fastest}); seeds "
+        f"{name}: {len(calls)} schedules, best known {medians[fastest] / 1e6:.3f} ms ({'the long run' if fastest == 'best' else 'seed ' + fastest}); seeds "
         f"{', '.join(f'{ratio:.3f}' for ratio in ratios.values())}; median {median:.3f}, bar {BAR}: "
         f"{'held' if median <= BAR else 'short'}",
         flush=True,
