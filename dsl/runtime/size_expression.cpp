@@ -350,6 +350,13 @@ CompiledSize CompiledSize::compile(const SizeExpression& e, const std::function<
         result.constant_ = constant ? e.operands[1].value : slot(e.operands[1].name);
         return result;
     }
+    // How many elements a call has decides between versions: such a condition is met by every small call.
+    if (is_comparison(e.op) && e.operands[1].op == Op::integer && result.append_sum(e.operands[0], slot, 0)) {
+        result.shape_ = Shape::compare_sum;
+        result.compare_ = e.op;
+        result.constant_ = e.operands[1].value;
+        return result;
+    }
     result.append(e, slot, 0);
     result.shape_ = Shape::code;
     std::int64_t folded = 0;
@@ -360,6 +367,26 @@ CompiledSize CompiledSize::compile(const SizeExpression& e, const std::function<
         result.constant_ = folded;
     }
     return result;
+}
+
+bool CompiledSize::append_sum(const SizeExpression& e, const std::function<int(const std::string&)>& slot, int depth) {
+    if (depth > kMaxDepth) return false;
+    const bool is_sum = e.op == Op::add;
+    if (is_sum && !append_sum(e.operands[0], slot, depth + 1)) return false;
+    if (!append_product(is_sum ? e.operands[1] : e, slot, depth + 1)) return false;
+    factors_.push_back(kEndOfProduct);
+    return true;
+}
+
+bool CompiledSize::append_product(const SizeExpression& e, const std::function<int(const std::string&)>& slot,
+                                  int depth) {
+    if (depth > kMaxDepth) return false;
+    const bool is_product = e.op == Op::mul;
+    if (is_product && !append_product(e.operands[0], slot, depth + 1)) return false;
+    const SizeExpression& factor = is_product ? e.operands[1] : e;
+    if (factor.op != Op::symbol) return false;
+    factors_.push_back(slot(factor.name));
+    return true;
 }
 
 void CompiledSize::append(const SizeExpression& e, const std::function<int(const std::string&)>& slot, int depth) {

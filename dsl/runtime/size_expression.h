@@ -68,6 +68,12 @@ class CompiledSize {
         case Shape::compare_symbol:
             result = compare(compare_, symbols[symbol_], symbols[constant_]);
             return true;
+        case Shape::compare_sum: {
+            std::int64_t total = 0;
+            if (!sum(symbols, total)) return false;
+            result = compare(compare_, total, constant_);
+            return true;
+        }
         case Shape::code:
             break;
         }
@@ -81,7 +87,7 @@ class CompiledSize {
 
   private:
     using Op = SizeExpression::Op;
-    enum class Shape : std::uint8_t { constant, symbol, compare_constant, compare_symbol, code };
+    enum class Shape : std::uint8_t { constant, symbol, compare_constant, compare_symbol, compare_sum, code };
     struct Instruction {
         Op op;
         std::int64_t operand;
@@ -102,13 +108,31 @@ class CompiledSize {
             return a >= b;
         }
     }
+    /// The products of `factors_`, added up.
+    bool sum(const std::int64_t* symbols, std::int64_t& total) const {
+        std::int64_t product = 1;
+        for (int factor : factors_) {
+            if (factor != kEndOfProduct) {
+                if (__builtin_mul_overflow(product, symbols[factor], &product)) return false;
+                continue;
+            }
+            if (__builtin_add_overflow(total, product, &total)) return false;
+            product = 1;
+        }
+        return true;
+    }
     bool run(const std::int64_t* symbols, std::int64_t& result) const;
+    bool append_sum(const SizeExpression& expression, const std::function<int(const std::string&)>& slot, int depth);
+    bool append_product(const SizeExpression& expression, const std::function<int(const std::string&)>& slot,
+                        int depth);
     void append(const SizeExpression& expression, const std::function<int(const std::string&)>& slot, int depth);
 
     Shape shape_ = Shape::constant;
     Op compare_ = Op::eq;
     int symbol_ = 0;
     std::int64_t constant_ = 0;
+    static constexpr int kEndOfProduct = -1;
+    std::vector<int> factors_; ///< of compare_sum: the symbols of each product
     std::vector<Instruction> code_;
 };
 

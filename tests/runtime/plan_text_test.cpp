@@ -183,6 +183,36 @@ TEST(SizeExpression, OverflowAndDivisionByZeroAreNoValue) {
     }
 }
 
+TEST(SizeExpression, ASumOfProductsThatIsComparedIsTheSameNumber) {
+    const std::int64_t symbols[] = {5, 7};
+    auto holds = [&](const std::string& text) {
+        CompiledSize compiled =
+            CompiledSize::compile(parse_size(text), [](const std::string& name) { return name == "b"; });
+        std::int64_t result = -1;
+        EXPECT_TRUE(compiled.evaluate(symbols, result)) << text;
+        return result == 1;
+    };
+    // 5 * 7 + 5 * 5 * 7 + 7 + 5 = 222; with a literal among its factors it takes the general way.
+    for (const char* sum : {"a*b + a*a*b + b + a", "a*b + a*a*b + b + 1*a", "a + (b + a*b + a*a*b)"}) {
+        for (const char* op : {"<", "<=", "==", ">=", ">", "!="}) {
+            for (int bound : {221, 222, 223}) {
+                const std::string text = std::string(sum) + " " + op + " " + std::to_string(bound);
+                EXPECT_EQ(holds(text), holds("222 " + (op + (" " + std::to_string(bound))))) << text;
+            }
+        }
+    }
+    const std::int64_t large = std::int64_t{1} << 62;
+    for (const char* text : {"n*n < 5", "n + n < 5"}) {
+        CompiledSize compiled = CompiledSize::compile(parse_size(text), [](const std::string&) { return 0; });
+        std::int64_t result = 0;
+        EXPECT_FALSE(compiled.evaluate(&large, result)) << text;
+    }
+    std::string chain = "n";
+    for (int k = 0; k < 100; ++k)
+        chain += " + n";
+    EXPECT_EQ(value_of(chain + " == 202", 2), 1);
+}
+
 TEST(SizeExpression, PrintsWhatItParses) {
     for (const char* text :
          {"X.0 + 1", "(X.0 + 1)*2", "a - (b - c)", "a - b - c", "a // b // c", "a // (b // c)", "-(a + b)", "a*(-3)",
