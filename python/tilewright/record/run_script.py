@@ -180,7 +180,7 @@ def _compile(source: bytes, file: str, name: str) -> types.CodeType:
         where = name if error.lineno is None else f"{name}:{error.lineno}"
         raise ScriptStopped(f"{where}: does not parse: {error.msg}{line}. Fix the script first.") from None
     except ValueError as error:  # null bytes
-        raise ScriptStopped(f"{name}: does not parse: {error}.") from None
+        raise ScriptStopped(f"{name}: does not parse: {error}. Fix the script first.") from None
 
 
 @contextmanager
