@@ -308,13 +308,17 @@ def test_several_scripts_end_in_a_summary(place):
     assert lines[2] == "more/c.py: raised ValueError."
 
 
-def test_tune_from_python(tmp_path, monkeypatch):
-    import tilewright
+def work(x):
+    return np.sqrt(x) * 2 + x
 
+
+@pytest.fixture
+def own_store(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
 
-    def work(x):
-        return np.sqrt(x) * 2 + x
+
+def test_tune_from_python(own_store):
+    import tilewright
 
     f = tilewright.jit(work, strict=True)
     x = np.arange(400_000.0)
@@ -335,13 +339,8 @@ def test_tune_from_python(tmp_path, monkeypatch):
     assert smaller.schedule == result.schedule
 
 
-def test_a_tiny_call_is_promised_what_it_gives(tmp_path, monkeypatch):
+def test_a_tiny_call_is_promised_what_it_gives(own_store):
     import tilewright
-
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-
-    def work(x):
-        return np.sqrt(x) * 2 + x
 
     f = tilewright.jit(work, strict=True)
     x = np.arange(100.0)
