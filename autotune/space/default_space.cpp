@@ -230,7 +230,7 @@ class SpaceBuilder {
         StagePlan plan;
         plan.root = &stage;
         plans_[stage.name] = plan;
-        RootLoops loops = root_rule(stage, graph_, machine_, work_per_element(stage), longest_chain(stage));
+        RootLoops loops = root_rule(stage, graph_, machine_, work_per_element(stage), chain_operations(stage));
         if (internal) lines_.push_back(stage.name + ".compute_root()");
         for (const std::string& line : loops.lines)
             lines_.push_back(line);
@@ -305,7 +305,7 @@ class SpaceBuilder {
     }
 
     /// Operations on the way to one element without those inside of reductions, whose terms keep the units busy.
-    double longest_chain(const dsl::StageInfo& root) const {
+    double chain_operations(const dsl::StageInfo& root) const {
         double total = 0;
         for (const dsl::StageInfo& stage : info_.stages)
             if (stage.kernel == root.kernel && stage.updates.empty()) total += stage.operations;
