@@ -1,7 +1,5 @@
 """Which time of NumPy speed-ups are relative to: that of warm calls, or of a cold one that says so."""
 
-import statistics
-import time
 import types
 
 import pytest
@@ -9,16 +7,39 @@ from tilewright import datasets, tuning
 from tilewright.cli.progress import Progress
 
 
+class Clock:
+    """Time as `tuning` sees it: it passes where somebody says so, and a little at each look at it."""
+
+    LOOK_NS = 50
+
+    def __init__(self):
+        self.now_ns = 0
+
+    def perf_counter_ns(self):
+        self.now_ns += self.LOOK_NS
+        return self.now_ns
+
+    def perf_counter(self):
+        return self.perf_counter_ns() / 1e9
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch):
+    found = Clock()
+    monkeypatch.setattr(tuning, "time", found)
+    return found
+
+
 class Slow:
     """A function whose first call takes longer than the others."""
 
-    def __init__(self, first_s, later_s):
+    def __init__(self, clock, first_s, later_s):
         self.calls = 0
-        self._first_s, self._later_s = first_s, later_s
+        self._clock, self._first_s, self._later_s = clock, first_s, later_s
 
     def __call__(self, x):
         self.calls += 1
-        time.sleep(self._first_s if self.calls == 1 else self._later_s)
+        self._clock.now_ns += round(1e9 * (self._first_s if self.calls == 1 else self._later_s))
         return x
 
 
@@ -28,25 +49,24 @@ def measured(function, is_warm):
     return time_of_numpy
 
 
-def test_the_first_call_of_a_process_does_not_count():
-    function = Slow(0.3, 0.002)
+def test_the_first_call_of_a_process_does_not_count(clock):
+    function = Slow(clock, 0.3, 0.002)
     found = measured(function, is_warm=False)
-    assert not found.is_cold and 2e6 <= found.ns < 100e6
+    assert not found.is_cold and found.ns == 2e6 + Clock.LOOK_NS
     assert function.calls == 1 + tuning._BASELINE_RUNS
 
 
-def test_after_the_recorded_call_each_call_counts():
-    function = Slow(0.002, 0.002)
+def test_after_the_recorded_call_each_call_counts(clock):
+    function = Slow(clock, 0.002, 0.002)
     assert not measured(function, is_warm=True).is_cold
     assert function.calls == tuning._BASELINE_RUNS
 
 
-def test_a_slow_numpy_is_not_run_again(monkeypatch):
-    monkeypatch.setattr(tuning, "_BASELINE_S", 0.01)
-    function = Slow(0.02, 0.02)
+def test_a_slow_numpy_is_not_run_again(clock):
+    function = Slow(clock, 20, 20)
     found = measured(function, is_warm=False)
-    assert found.is_cold and found.ns >= 20e6 and function.calls == 1
-    function = Slow(0.02, 0.02)
+    assert found.is_cold and found.ns == 20e9 + Clock.LOOK_NS and function.calls == 1
+    function = Slow(clock, 20, 20)
     assert not measured(function, is_warm=True).is_cold  # the recorded call was the cold one
     assert function.calls == 1
 
@@ -74,17 +94,14 @@ def test_short_calls_are_compared_as_calls_from_python(capsys):
     assert "best 265 ns, 6.3x NumPy, 8 s left" in capsys.readouterr().err
 
 
-def test_very_short_calls_are_timed_without_the_clock():
-    def same(x):
+def test_very_short_calls_are_timed_without_the_clock(clock):
+    def short(x):
+        clock.now_ns += 100
         return x
 
-    times = tuning._many_times(same, datasets.Call("recorded", (3.0,), {}))
-    one_at_a_time = []
-    for _ in range(1000):
-        before = time.perf_counter_ns()
-        same(3.0)
-        one_at_a_time.append(time.perf_counter_ns() - before)
-    assert statistics.median(times) < 0.9 * statistics.median(one_at_a_time)
+    times = tuning._many_times(short, datasets.Call("recorded", (3.0,), {}))
+    assert len(times) == 1000
+    assert all(100 < each < 101 for each in times)  # a look at the clock is half such a call
 
 
 @pytest.mark.parametrize(("is_cold", "text"), [(False, "50.0x NumPy,"), (True, "50.0x NumPy (its first call),")])
