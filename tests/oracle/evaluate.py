@@ -140,27 +140,114 @@ def evaluate(text: str, inputs: Mapping[str, Any]) -> Any:
         for axis, size in enumerate(split_top(shape)):
             if size_of(size, sizes) != sizes[f"{name}.{axis}"]:
                 raise GuardFailed(line)
+    body: list[str] = []
     for line in lines[2:]:
-        if line.startswith(("arg ", "scalar ")):
-            continue
         if match := re.fullmatch(r'guard (.*?) "(.*)"(?: @\d+)?', line):
             if not _holds(match[1], sizes):
                 raise GuardFailed(match[2])
-        elif match := re.fullmatch(r"return (.*)", line):
-            if match[1].startswith("("):
-                return tuple(values[name] for name in split_top(match[1][1:-1]))
-            return values[match[1]]
-        else:
+        elif not line.startswith(("arg ", "scalar ")):
+            body.append(line.strip())
+    returned = re.fullmatch(r"return (.*)", body[-1])
+    if returned is None:
+        raise ProgramError("no return line")
+    _Run(values, sizes).block(body[:-1])
+    if returned[1].startswith("("):
+        return tuple(values[name] for name in split_top(returned[1][1:-1]))
+    return values[returned[1]]
+
+
+class _Run:
+    """The lines of a block, and those of the regions in it."""
+
+    def __init__(self, values: dict[str, Any], sizes: dict[str, int]) -> None:
+        self.values = values
+        self.sizes = sizes
+
+    def block(self, lines: list[str]) -> list[Any]:
+        """What it yields."""
+        at = 0
+        while at < len(lines):
+            line = lines[at]
+            at += 1
+            if line.startswith("yield "):
+                _check(at == len(lines), line)
+                return [self.values[name] for name in split_top(line[6:])]
+            if line.endswith("{"):
+                regions, at = self._regions(lines, at)
+                self._region(line, regions)
+                continue
             match = _LINE.fullmatch(line)
             _check(match is not None, line)
             name, dtype, shape, operation, operands, attributes = match.groups()  # type: ignore[union-attr]
-            _check(name not in values, line)
-            result = _run(
-                operation, [values[o] for o in split_top(operands)], _attributes(attributes or ""), sizes,
-                np.dtype(dtype), tuple(size_of(s, sizes) for s in split_top(shape)), line,
+            _check(name not in self.values, line)
+            self.values[name] = _run(
+                operation, [self.values[o] for o in split_top(operands)], _attributes(attributes or ""), self.sizes,
+                np.dtype(dtype), self._shape(shape), line,
             )  # fmt: skip
-            values[name] = result
-    raise ProgramError("no return line")
+        return []
+
+    def _shape(self, text: str) -> tuple[int, ...]:
+        return tuple(size_of(size, self.sizes) for size in split_top(text))
+
+    @staticmethod
+    def _regions(lines: list[str], at: int) -> tuple[list[list[str]], int]:
+        """The blocks up to the closing brace, and the line behind it."""
+        regions: list[list[str]] = [[]]
+        depth = 1
+        while True:
+            line = lines[at]
+            at += 1
+            depth -= line.startswith("}")
+            if depth == 0:
+                if not line.endswith("{"):
+                    return regions, at
+                regions.append([])
+                depth = 1
+                continue
+            depth += line.endswith("{")
+            regions[-1].append(line)
+
+    def _inner(self, lines: list[str], extra: Mapping[str, Any]) -> list[Any]:
+        """A block's yields; its names are gone afterwards."""
+        return _Run({**self.values, **extra}, self.sizes).block(lines)
+
+    def _typed(self, text: str) -> list[tuple[str, str, str]]:
+        found = [re.fullmatch(r"(%?\w+): (\w+)\[(.*?)\]", part) for part in split_top(text)]
+        _check(all(found), text)
+        return [(m[1], m[2], m[3]) for m in found if m]
+
+    def _checked(self, typed: list[tuple[str, str, str]], values: list[Any], line: str) -> dict[str, Any]:
+        _check(len(typed) == len(values), line)
+        for (name, dtype, shape), value in zip(typed, values, strict=True):
+            held = (value.dtype, value.shape)
+            _check(held == (np.dtype(dtype), self._shape(shape)), f"{line}: {name} is {held}")
+            _check(name not in self.values, line)
+        return {name: value for (name, _, _), value in zip(typed, values, strict=True)}
+
+    def _region(self, line: str, regions: list[list[str]]) -> None:
+        results, head = line[:-1].strip().split(" = ", 1)
+        typed = self._typed(results)
+        if match := re.fullmatch(r"if (%?\w+)", head):
+            truth = self.values[match[1]]
+            _check(truth.dtype == np.bool_ and truth.shape == () and len(regions) == 2, line)
+            self.values.update(self._checked(typed, self._inner(regions[0 if truth else 1], {}), line))
+            return
+        match = re.fullmatch(r"(?:for (\w+) in range\((.*)\)|while) carry \((.*)\)", head)
+        _check(match is not None, line)
+        variable, limits, carried = match.groups()  # type: ignore[union-attr]
+        parts = [part.rsplit(" = ", 1) for part in split_top(carried)]
+        parameters = self._typed(", ".join(part[0] for part in parts))
+        state = [self.values[part[1]] for part in parts]
+        if variable is None:
+            while self._inner(regions[0], self._checked(parameters, state, line))[0]:
+                state = self._inner(regions[1], self._checked(parameters, state, line))
+        else:
+            _check(variable not in self.sizes, line)
+            for index in range(*(size_of(limit, self.sizes) for limit in split_top(limits))):
+                self.sizes[variable] = index
+                state = self._inner(regions[0], self._checked(parameters, state, line))
+            self.sizes.pop(variable, None)
+        self.values.update(self._checked(typed, state, line))
 
 
 def _check(holds: bool, line: str) -> None:

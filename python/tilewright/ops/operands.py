@@ -37,7 +37,7 @@ def weak_type(operand: Any) -> type | None:
     if isinstance(operand, SymInt):
         return int
     if isinstance(operand, SymScalar):
-        return None if isinstance(operand.hint, bool) else float
+        return None if isinstance(operand.hint, bool) else type(operand.hint)
     if isinstance(operand, (bool, np.generic, np.ndarray, SymArray)):
         return None
     if isinstance(operand, int):
@@ -97,7 +97,7 @@ def dtype_of(operand: Any) -> np.dtype[Any]:
     if isinstance(operand, (SymArray, np.generic)):
         return operand.dtype
     if isinstance(operand, SymScalar):
-        return BOOL if isinstance(operand.hint, bool) else FLOAT64
+        return operand.value.dtype
     if isinstance(operand, bool):
         return BOOL
     return FLOAT64 if isinstance(operand, float) else INT64

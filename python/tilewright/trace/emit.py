@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Sequence
+from collections import ChainMap
+from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .graph import PLAIN_OPERATIONS, REDUCTIONS, VIEW_OPERATIONS, NewAxis, Slice, Value
+from .graph import PLAIN_OPERATIONS, REDUCTIONS, REGION_OPERATIONS, VIEW_OPERATIONS, Block, NewAxis, Slice, Value
 from .sizes import Size
 from .tracer import SizeGuard, Tracer
 
@@ -75,6 +76,8 @@ class Emitter:
         self.constants = {a.name: a.value for a in tracer.arguments if a.kind == "constant"}
         self.merged: dict[int, Value] = {}
         self.values: list[Value] = []  # what is left of the program's values
+        self.live: set[int] = set()
+        self.handed: dict[int, set[int]] = {}  # of each loop or branch: the positions that somebody reads
         self.shapes: dict[int, tuple[Size, ...]] = {}
         self.attributes: dict[int, str] = {}
         self.names: dict[int, str] = {}
@@ -82,37 +85,79 @@ class Emitter:
         self.source_lines: dict[str, str] = {}
 
     def run(self) -> Emitted:
-        live = self._merge(self._reachable())
-        self.values = live
-        self._name(live)
-        text = "\n".join([*self._header(), *self._body(live), self._return()]) + "\n"
+        program = self.tracer.blocks[0]
+        self._mark()
+        self._merge(program, {}, {value.number for value in self.results}, {})
+        self.results = [self.merged[value.number] for value in self.results]
+        # Merging leaves values that nothing uses any more.
+        self._mark()
+        self.values = list(self._in_order(program))
+        self._name(self.values)
+        text = "\n".join([*self._header(), *self._body(program, ""), self._return()]) + "\n"
         return Emitted(text, digest_of(text), self.names, self.source_lines)
 
     # -- which values are left ----------------------------------------------------------------------
 
-    def _reachable(self) -> list[Value]:
-        seen: dict[int, Value] = {}
+    def _mark(self) -> None:
+        """What the results need: of a loop, what it carries for them."""
+        self.live, self.handed = set(), {}
         pending = list(self.results)
+
+        def hand(region: Value, position: int) -> None:
+            pending.append(region)
+            handed = self.handed.setdefault(region.number, set())
+            if position in handed:
+                return
+            handed.add(position)
+            if region.operation != "if":
+                pending.extend((region.operands[position], region.blocks[0].parameters[position]))
+            pending.extend(block.yields[position] for block in _bodies(region))
+
         while pending:
             value = pending.pop()
-            if value.number not in seen:
-                seen[value.number] = value
+            value = self.merged.get(value.number, value)
+            if value.number in self.live:
+                continue
+            self.live.add(value.number)
+            if value.operation in ("result", "parameter"):
+                hand(value.attributes["of"], value.attributes["position"])
+            elif value.operation == "if":
                 pending.extend(value.operands)
-        return [seen[number] for number in sorted(seen)]
+            elif value.operation == "while":
+                pending.extend(value.blocks[0].yields)
+            elif value.operation != "for":
+                pending.extend(value.operands)
 
-    def _merge(self, values: list[Value]) -> list[Value]:
-        by_key: dict[Any, Value] = {}
-        results = {value.number for value in self.results}
-        taken: dict[int, int] = {}  # a result's number -> whose memory it is
+    def _in_order(self, block: Block) -> Iterator[Value]:
+        """The values that are left, those of regions behind their operation."""
+        yield from (value for value in block.parameters if value.number in self.live)
+        for value in block.values:
+            if value.number in self.live and self.merged[value.number] is value:
+                yield value
+                for position, inner in enumerate(value.blocks):
+                    shown = inner if position == 0 else Block(values=inner.values)
+                    yield from self._in_order(shown)
+
+    def _merge(
+        self, block: Block, by_key: MutableMapping[Any, Value], results: set[int], taken: dict[int, int]
+    ) -> None:
+        """Equal values become one; `taken`: a result's number -> whose memory it is."""
 
         def may_be(value: Value, other: Value) -> bool:
             # Two arrays that are returned stay two, also when they are equal: the caller may write into one.
             mine = self.memory.get(value.number)
             return mine is None or taken.setdefault(other.number, mine) == mine
 
-        for value in values:
+        for value in [*block.parameters, *block.values]:
+            if value.number not in self.live:
+                continue
             shape = tuple(self.tracer.resolve(size) for size in value.shape)
             self.shapes[value.number] = shape
+            if value.operation in REGION_OPERATIONS or value.operation in ("parameter", "result"):
+                self.merged[value.number] = value
+                for inner in value.blocks:
+                    self._merge(inner, ChainMap({}, by_key), results, taken)
+                continue
             operands = [self.merged[operand.number] for operand in value.operands]
             same = self._identity(value, operands, shape)
             if same is not None and not (value.number in results and _is_of_argument(same)) and may_be(value, same):
@@ -138,16 +183,6 @@ class Emitter:
             if kept is not value and not kept.user_name:
                 kept.user_name = value.user_name
             self.merged[value.number] = kept
-        self.results = [self.merged[value.number] for value in self.results]
-        # Merging leaves values that nothing uses any more.
-        used: set[int] = set()
-        pending = list(self.results)
-        while pending:
-            value = pending.pop()
-            if value.number not in used:
-                used.add(value.number)
-                pending.extend(self.merged[operand.number] for operand in value.operands)
-        return [value for value in values if value.number in used]
 
     def _identity(self, value: Value, operands: list[Value], shape: tuple[Size, ...]) -> Value | None:
         """The operand that `value` is equal to, if it is one."""
@@ -169,12 +204,25 @@ class Emitter:
     def _name(self, values: list[Value]) -> None:
         consumers: dict[int, set[int]] = {}
         for value in values:
-            for operand in value.operands:
-                consumers.setdefault(self.merged[operand.number].number, set()).add(value.number)
+            used_by = [*value.operands, *(yielded for block in value.blocks for yielded in block.yields)]
+            for operand in used_by:
+                if operand.number in self.merged:
+                    consumers.setdefault(self.merged[operand.number].number, set()).add(value.number)
         results = {value.number for value in self.results}
-        used = {argument.name for argument in self.tracer.arguments}
+        used = {argument.name for argument in self.tracer.arguments} | set(self.tracer.loops)
         anonymous = 0
         for value in values:
+            if value.operation in REGION_OPERATIONS:
+                for position in sorted(self.handed.get(value.number, ())):
+                    result = value.attributes["results"][position]
+                    self.names[result.number] = self._unique(result.user_name or result.call_name, used)
+                    self.source_lines[self.names[result.number]] = value.location
+                continue
+            if value.operation == "result":
+                continue
+            if value.operation == "parameter":
+                self.names[value.number] = self._unique(value.user_name or value.call_name, used)
+                continue
             if value.is_argument and value.name not in self.constants:
                 self.names[value.number] = value.name
                 continue
@@ -253,20 +301,55 @@ class Emitter:
                 guards.append(rewritten)
         return guards
 
-    def _body(self, values: list[Value]) -> list[str]:
+    def _body(self, block: Block, indent: str) -> list[str]:
         lines = []
-        for value in values:
+        for value in block.values:
+            if value.number not in self.live or self.merged[value.number] is not value or value.operation == "result":
+                continue
             if value.is_argument and value.name not in self.constants:
                 continue
-            shape = ", ".join(map(str, self.shapes[value.number]))
-            operands = ", ".join(self.names[self.merged[operand.number].number] for operand in value.operands)
+            if value.operation in REGION_OPERATIONS:
+                lines += self._region(value, indent)
+                continue
+            operands = ", ".join(self._name_of(operand) for operand in value.operands)
             attributes = self.attributes[value.number]
             operation = "const" if value.is_argument else value.operation
-            line = f"{self.names[value.number]}: {value.dtype}[{shape}] = {operation}({operands})"
-            lines.append(
-                line + (f" {{{attributes}}}" if attributes else "") + (f" @{value.line}" if value.line else "")
-            )
+            line = f"{indent}{self._typed(value)} = {operation}({operands})"
+            lines.append(line + (f" {{{attributes}}}" if attributes else "") + _at(value))
         return lines
+
+    def _region(self, region: Value, indent: str) -> list[str]:
+        positions = sorted(self.handed[region.number])
+        results = ", ".join(self._typed(region.attributes["results"][k]) for k in positions)
+        head = f"{indent}{results} = {region.operation} "
+        if region.operation == "if":
+            head += f"{self._name_of(region.operands[0])} {{"
+        else:
+            carried = ", ".join(
+                f"{self._typed(region.blocks[0].parameters[k])} = {self._name_of(region.operands[k])}" for k in positions
+            )
+            if region.operation == "for":
+                a = region.attributes
+                limits = ", ".join(str(self.tracer.resolve(a[key])) for key in ("start", "stop", "step"))
+                head += f"{a['variable']} in range({limits}) "
+            head += f"carry ({carried}) {{"
+        lines = [head]
+        for number, block in enumerate(region.blocks):
+            lines += self._body(block, indent + "  ")
+            is_test = region.operation == "while" and number == 0
+            yielded = block.yields if is_test else [block.yields[k] for k in positions]
+            lines.append(f"{indent}  yield {', '.join(self._name_of(value) for value in yielded)}")
+            if number + 1 < len(region.blocks):
+                lines.append(f"{indent}}} {'do' if is_test else 'else'} {{")
+        lines.append(f"{indent}}}{_at(region)}")
+        return lines
+
+    def _name_of(self, value: Value) -> str:
+        return self.names[self.merged[value.number].number]
+
+    def _typed(self, value: Value) -> str:
+        shape = self.shapes.get(value.number) or tuple(self.tracer.resolve(size) for size in value.shape)
+        return f"{self.names[value.number]}: {value.dtype}[{', '.join(map(str, shape))}]"
 
     def _return(self) -> str:
         names = [self.names[value.number] for value in self.results]
@@ -296,6 +379,15 @@ class Emitter:
         if isinstance(item, Slice):
             return f"{self.tracer.resolve(item.start)}:{item.step}"
         return str(self.tracer.resolve(item))
+
+
+def _bodies(region: Value) -> tuple[Block, ...]:
+    """The blocks that yield what the region gives."""
+    return region.blocks[1:] if region.operation == "while" else region.blocks
+
+
+def _at(value: Value) -> str:
+    return f" @{value.line}" if value.line else ""
 
 
 def _is_of_argument(value: Value) -> bool:

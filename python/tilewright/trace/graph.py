@@ -30,13 +30,30 @@ IndexItem = Slice | Size | NewAxis
 
 # Their results are never stages, whatever they are called.
 VIEW_OPERATIONS = frozenset({"index", "transpose", "reshape", "broadcast_to"})
-PLAIN_OPERATIONS = VIEW_OPERATIONS | {"const", "scalar_size", "iota", "argument", "scalar"}
+PLAIN_OPERATIONS = VIEW_OPERATIONS | {"const", "scalar_size", "iota", "argument", "scalar", "parameter", "result"}
 REDUCTIONS = frozenset({"sum", "prod", "max", "min", "any", "all", "argmin", "argmax"})
 
 
 @dataclass(eq=False, slots=True)
+class Block:
+    """Operations in the order they run: the program's own, or a region of a `for`, `while` or `if`."""
+
+    parameters: list[Value] = field(default_factory=list)
+    values: list[Value] = field(default_factory=list)
+    yields: list[Value] = field(default_factory=list)
+
+
+# Their several results are values of their own, of the operation `result`.
+REGION_OPERATIONS = frozenset({"for", "while", "if"})
+
+
+@dataclass(eq=False, slots=True)
 class Value:
-    """One operation and its result. Arguments are values whose operation is `argument` or `scalar`."""
+    """One operation and its result.
+
+    Arguments are values whose operation is `argument` or `scalar`. A region's operation has no result of its own: its
+    k-th one is a `result` whose operand it is, and what it hands from trip to trip is a `parameter` of its blocks.
+    """
 
     number: int
     operation: str
@@ -49,6 +66,8 @@ class Value:
     call_name: str = ""  # the NumPy call that made it
     user_name: str = ""  # the variable that it was assigned to
     name: str = field(default="")  # arguments only, until the text is written
+    blocks: tuple[Block, ...] = ()  # regions
+    home: Block | None = None  # the block that it runs in
 
     @property
     def is_argument(self) -> bool:

@@ -1,7 +1,7 @@
 """Runs a function's source on symbolic values: plain Python as Python does it, array operations into the program.
 
 Statements are here; expressions are in expressions.py, calls in calls.py. Control flow on traced values is refused at
-one place each (`_branch`, `_loop`), where regions of the program will grow.
+short loops are unrolled; longer ones and branches on data become regions (regions.py).
 """
 
 # ruff: noqa: PLR0917
@@ -19,12 +19,15 @@ from ..errors import TraceError
 from ..ops import indexing
 from .arguments import Inputs
 from .arrays import SymArray
-from .calls import Calls
+from .calls import Calls, SymRange
 from .expressions import Expressions
 from .graph import PLAIN_OPERATIONS
-from .scalars import SymInt, SymScalar
+from .regions import Pending, Regions
+from .scalars import RunScalar, SymInt, SymScalar
+from .sizes import Size
 from .source import FunctionNode
-from .tracer import MAX_UNROLLED_TRIPS, Tracer
+from . import tracer as tracer_module
+from .tracer import Tracer
 
 MAX_DEPTH = 32
 MAX_STATEMENTS = 200_000
@@ -124,7 +127,7 @@ class InterpretedFunction:
         return self.interpreter.call_interpreted(self, list(args), kwargs)
 
 
-class Interpreter(Expressions, Calls):
+class Interpreter(Expressions, Calls, Regions):
     """One trace's interpreter."""
 
     def __init__(self, tracer: Tracer, inputs: Inputs) -> None:
@@ -412,17 +415,46 @@ class Interpreter(Expressions, Calls):
         return bool(value)
 
     def _branch(self, node: ast.If) -> None:
-        self.block(node.body if self.truth(node.test, self.evaluate(node.test), "an if") else node.orelse)
+        condition = self.evaluate(node.test)
+        if self.is_of_the_run(condition):
+            self.if_region(node, condition)
+        else:
+            self.block(node.body if self.truth(node.test, condition, "an if") else node.orelse)
+
+    def is_of_the_run(self, condition: Any) -> bool:
+        """Whether a truth is one number that only the running function knows."""
+        if isinstance(condition, SymInt):
+            return self.tracer.decide_if_same_in_all_trips("!=", condition.size, 0) is None
+        return isinstance(condition, RunScalar) or (isinstance(condition, SymArray) and not condition.sizes)
 
     def _loop(self, node: ast.For) -> None:
-        trips = self.iterate(node.iter, self.evaluate(node.iter))
-        for item in trips:
+        value = self.evaluate(node.iter)
+        self.at(node)
+        if isinstance(value, (range, SymRange)):
+            limits = self._limits(node, value)
+            if limits is not None:
+                self.for_region(node, *limits)
+                self.block(node.orelse)
+                return
+        for item in self.iterate(node.iter, value):
             self.assign(node.target, item)
-            if self._ends_with(node.body):
+            if self.ends_with(node.body):
                 return
         self.block(node.orelse)
 
-    def _ends_with(self, body: list[ast.stmt]) -> bool:
+    def _limits(self, node: ast.For, value: range | SymRange) -> tuple[Size, Size, int] | None:
+        """(first, stop, step) of a range whose loop stays one, None where it is short enough to be unrolled."""
+        step = value.step.__index__()
+        first, stop = (limit.size if isinstance(limit, SymInt) else Size.constant(limit.__index__())
+                       for limit in (value.start, value.stop))  # fmt: skip
+        length = stop - first if step > 0 else first - stop
+        trips = (self.tracer.value_of(length) + abs(step) - 1) // abs(step)
+        some = self.tracer.decide_if_same_in_all_trips(">=", length, 1)
+        if some is False or (some and trips <= tracer_module.MAX_UNROLLED_TRIPS):
+            return None
+        return first, stop, step
+
+    def ends_with(self, body: list[ast.stmt]) -> bool:
         """One round of a loop; whether a break ended the loop."""
         try:
             self.block(body)
@@ -433,26 +465,20 @@ class Interpreter(Expressions, Calls):
         return False
 
     def iterate(self, node: ast.AST, value: Any) -> Iterable[Any]:
-        """What a for visits."""
+        """What a for visits, one by one."""
         self.at(node)
         self.refuse_object(node, value)
-        from .calls import SymRange
-
-        if isinstance(value, SymRange):
-            trips = value.trips()
-            if isinstance(trips, SymInt) and trips.hint > MAX_UNROLLED_TRIPS:
-                raise self.error(
-                    node,
-                    f"loops: a for over {ast.unparse(node)}, {trips.hint} trips in the recorded call",
-                    f"a loop over a traced size is unrolled up to {MAX_UNROLLED_TRIPS} trips in this release",
-                    "Write it with array operations, or leave the loop out of the compiled function.",
-                )
-            return value.items()
-        return value  # type: ignore[no-any-return]
+        return value.items() if isinstance(value, SymRange) else value
 
     def _while(self, node: ast.While) -> None:
-        while self.truth(node.test, self.evaluate(node.test), "a while"):
-            if self._ends_with(node.body):
+        while True:
+            condition = self.evaluate(node.test)
+            if self.is_of_the_run(condition):
+                self.while_region(node)
+                break
+            if not self.truth(node.test, condition, "a while"):
+                break
+            if self.ends_with(node.body):
                 return
         self.block(node.orelse)
 
@@ -571,7 +597,8 @@ class Interpreter(Expressions, Calls):
         first = frame
         while frame is not None:
             if name in frame.variables and name not in frame.globals:
-                return frame.variables[name]
+                held = frame.variables[name]
+                return held.read() if isinstance(held, Pending) else held
             if frame is first and name in frame.locals:
                 raise UnboundLocalError(
                     f"cannot access local variable '{name}' where it is not associated with a value"

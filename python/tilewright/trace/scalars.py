@@ -112,6 +112,8 @@ class SymInt(_Number):
             for argument in self.tracer.arguments:
                 if argument.kind == "scalar" and argument.name == monomial[0] and argument.program_value is not None:
                     return argument.program_value
+        if self.size.is_constant:
+            return self.tracer.add("const", (), {"value": self.size.constant_part}, np.dtype(np.int64), ())
         return self.tracer.add("scalar_size", (), {"size": self.size}, np.dtype(np.int64), ())
 
     def as_float(self) -> SymScalar:
@@ -143,15 +145,24 @@ class SymInt(_Number):
     # -- comparisons --------------------------------------------------------------------------------
 
     def _compare(self, symbol: str, other: Any) -> Any:
-        if isinstance(other, SymInt):
-            return self.tracer.decide(symbol, self.size, other.size)
-        if _is_int(other):
-            return self.tracer.decide(symbol, self.size, int(other))
+        if isinstance(other, SymInt) or _is_int(other):
+            theirs = other.size if isinstance(other, SymInt) else Size.constant(int(other))
+            known = self.tracer.decide_if_same_in_all_trips(symbol, self.size, theirs)
+            return self._compared_in_each_trip(symbol, theirs) if known is None else known
+        if isinstance(other, RunScalar):
+            return NotImplemented
         if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
             return _COMPARE[symbol](self.__index__(), float(other))
         if isinstance(other, (Symbolic, np.ndarray, np.generic)):
             return _ufunc(self.tracer, _COMPARE_UFUNC[symbol], self, other)
         return NotImplemented
+
+    def _compared_in_each_trip(self, symbol: str, theirs: Size) -> RunBool:
+        """A truth that each trip of the loops around has its own of."""
+        tracer = self.tracer
+        values = [SymInt(tracer, size).as_value() for size in (self.size, theirs)]
+        value = tracer.add(_COMPARE_UFUNC[symbol].__name__, values, {}, np.dtype(np.bool_), ())
+        return RunBool(tracer, value, symbol, self.size - theirs)
 
     # -- arithmetic ---------------------------------------------------------------------------------
 
@@ -160,6 +171,8 @@ class SymInt(_Number):
     ) -> Any:
         if isinstance(other, bool):
             other = int(other)
+        if isinstance(other, RunScalar):
+            return NotImplemented
         if isinstance(other, SymInt) or _is_int(other):
             mine, theirs = self.size, other.size if isinstance(other, SymInt) else Size.constant(other)
             left, right = (theirs, mine) if swapped else (mine, theirs)
@@ -358,6 +371,8 @@ class SymScalar(_Number):
         return round(self.concrete(), digits) if digits is not None else round(self.concrete())
 
     def _compare(self, symbol: str, other: Any) -> Any:
+        if isinstance(other, RunScalar):
+            return NotImplemented
         if isinstance(other, (SymScalar, SymInt)):
             return _COMPARE[symbol](self.concrete(), type(other.hint)(other))
         if isinstance(other, (int, float)) and not isinstance(other, np.generic):
@@ -385,6 +400,8 @@ class SymScalar(_Number):
             isinstance(other, Symbolic) and not isinstance(other, (SymScalar, SymInt))
         ):
             return _ufunc(self.tracer, ufunc, *((other, self) if swapped else (self, other)))
+        if isinstance(other, RunScalar) and not isinstance(self, RunScalar):
+            return NotImplemented
         mine, theirs = self._operand(self), self._operand(other)
         if mine is None or theirs is None:
             return NotImplemented
@@ -508,6 +525,83 @@ class SymScalar(_Number):
         return float(self).is_integer()
 
 
+class RunScalar(SymScalar):
+    """A Python float, int or bool that a loop changes: no value of the recorded call stands for it.
+
+    `hint` tells its type only. What would need the number itself is an error.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, tracer: Tracer, value: Value, kind: type) -> None:
+        super().__init__(tracer, value, kind(1), frozenset())
+
+    def __repr__(self) -> str:
+        return f"<{type(self.hint).__name__} of a loop>"
+
+    def concrete(self) -> Any:
+        raise self.tracer.error(
+            f"loops: a Python {type(self.hint).__name__} that a loop changes, where its number itself is needed",
+            "it is known only when the compiled function runs",
+            "Make it a NumPy scalar (np.float64(0)), or leave the loop out of the compiled function.",
+            "loop",
+        )
+
+    def _compare(self, symbol: str, other: Any) -> Any:
+        if isinstance(other, (int, float, Symbolic, np.ndarray)):
+            return _ufunc(self.tracer, _COMPARE_UFUNC[symbol], self, other)
+        return NotImplemented
+
+    def _operand(self, other: Any) -> SymScalar | None:
+        if not isinstance(self.hint, int):
+            return super()._operand(other)
+        # Among integers alone an integer stays one.
+        if isinstance(other, RunScalar) and type(other.hint) is int:
+            return other
+        if isinstance(other, SymInt) or _is_int(other):
+            of_int = other if isinstance(other, SymInt) else SymInt(self.tracer, Size.constant(int(other)))
+            return RunScalar(self.tracer, of_int.as_value(), int)
+        return None
+
+    def _float(self, operation: str, left: SymScalar, right: SymScalar, hint: float) -> SymScalar:
+        dtype = np.dtype(np.int64) if type(left.hint) is int else np.dtype(np.float64)
+        value = self.tracer.add(operation, (left.value, right.value), {}, dtype, ())
+        return RunScalar(self.tracer, value, type(left.hint))
+
+    def _arithmetic(self, other: Any, name: str, ufunc: np.ufunc, swapped: bool) -> Any:
+        if type(self.hint) is int and isinstance(other, (float, SymScalar)) and type(getattr(other, "hint", 0.0)) is float:
+            return RunScalar(self.tracer, self.as_float_value(), float)._arithmetic(other, name, ufunc, swapped)
+        return super()._arithmetic(other, name, ufunc, swapped)
+
+    def as_float_value(self) -> Value:
+        return self.tracer.add("cast", (self.value,), {}, np.dtype(np.float64), ())
+
+
+class RunBool(RunScalar):
+    """How a loop's index compares: one truth in each trip, with what it says of the index where it holds."""
+
+    __slots__ = ("difference", "symbol")
+
+    def __init__(self, tracer: Tracer, value: Value, symbol: str = "", difference: Size | None = None) -> None:
+        super().__init__(tracer, value, bool)
+        self.symbol = symbol
+        self.difference = difference
+
+    def facts(self, holds: bool) -> list[Size]:
+        """Sizes that are not negative where the truth is `holds`."""
+        if self.difference is None:
+            return []
+        symbol = self.symbol if holds else _OPPOSITE[self.symbol]
+        d = self.difference
+        if symbol == "==":
+            return [d, -d]
+        if symbol == "!=":
+            # Beyond an end that it never passes.
+            return [side - 1 for side in (d, -d) if self.tracer.decide_if_same_in_all_trips(">=", side, 0)]
+        return [{"<": -d - 1, "<=": -d, ">": d - 1, ">=": d}[symbol]]
+
+
+_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _COMPARE = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt,
     "<=": operator.le, ">": operator.gt, ">=": operator.ge,

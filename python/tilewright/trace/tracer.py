@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
-from .graph import Value
+from .graph import Block, Value
 from .sizes import Atom, Size
 
 _COMPARE = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
@@ -44,6 +44,15 @@ class SizeGuard:
             # "X.0 <= 5" reads better than "5 >= X.0".
             return f"{self.right} <= {self.left}"
         return f"{self.left} {self.operator} {self.right}"
+
+
+@dataclass(frozen=True)
+class LoopIndex:
+    """What a loop's index runs over, where there is a trip at all."""
+
+    first: Size
+    last: Size
+    step: int
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,13 @@ class Tracer:
     def __init__(self, function_name: str, file: str) -> None:
         self.function_name = function_name
         self.file = file
-        self.values: list[Value] = []
+        self.made = 0  # values so far
+        # The blocks that are being written, outermost first.
+        self.blocks: list[Block] = [Block()]
+        self.loops: dict[str, LoopIndex] = {}
+        self.open_loops: set[str] = set()  # those whose bodies are being run
+        # What the conditions around the present statement say: each `size >= 0`.
+        self.facts: list[Size] = []
         self.sizes: dict[str, int] = {}
         self.extents: set[str] = set()
         self.symbol_order: dict[str, int] = {}
@@ -171,8 +186,9 @@ class Tracer:
         dtype: np.dtype[Any],
         shape: Sequence[Size],
         call_name: str = "",
+        blocks: tuple[Block, ...] = (),
     ) -> Value:
-        if len(self.values) >= MAX_VALUES:
+        if self.made >= MAX_VALUES:
             raise self.error(
                 f"loops: more than {MAX_VALUES} operations were traced",
                 "a program that is unrolled this far does not compile in useful time",
@@ -181,7 +197,7 @@ class Tracer:
             )
         file, line, _ = self.location()
         value = Value(
-            number=len(self.values),
+            number=self.made,
             operation=operation,
             operands=tuple(operands),
             attributes=attributes,
@@ -190,9 +206,28 @@ class Tracer:
             line=self.root_line() if self.frames else line,
             location=f"{file}:{line}",
             call_name=self.composites[0] if self.composites else call_name or operation,
+            blocks=blocks,
         )
-        self.values.append(value)
+        self.made += 1
+        # Arguments are there before all else, wherever the trace comes across them first.
+        value.home = self.blocks[0] if value.is_argument else self.blocks[-1]
+        (value.home.parameters if operation == "parameter" else value.home.values).append(value)
         return value
+
+    @contextmanager
+    def writing(self, block: Block) -> Iterator[Block]:
+        """Values made inside belong to `block`."""
+        self.blocks.append(block)
+        facts = len(self.facts)
+        try:
+            yield block
+        finally:
+            del self.facts[facts:]
+            self.blocks.pop()
+
+    def is_visible(self, value: Value) -> bool:
+        """Whether the present statement may use a value: its block has not ended."""
+        return any(value.home is block for block in self.blocks)
 
     # -- sizes ----------------------------------------------------------------------------------
 
@@ -297,9 +332,25 @@ class Tracer:
 
     def decide(self, operator: str, left: Size | int, right: Size | int, message: str = "") -> bool:
         """Whether `left operator right` in the recorded call; a guard is kept, so that it is so in every call."""
+        known = self.decide_if_same_in_all_trips(operator, left, right, message)
+        if known is None:
+            raise self.error(
+                f"loops: whether {self.resolve(Size.of(left))} {operator} {self.resolve(Size.of(right))}",
+                "that differs from trip to trip, and decides the size or the kind of something here",
+                "Leave the loop out of the compiled function.",
+                "loop index",
+            )
+        return known
+
+    def decide_if_same_in_all_trips(
+        self, operator: str, left: Size | int, right: Size | int, message: str = ""
+    ) -> bool | None:
+        """As decide(); None where it is true of some trips of the loops around and not of others, or may be."""
         a, b = self.resolve(Size.of(left)), self.resolve(Size.of(right))
         if a.is_constant and b.is_constant:
             return bool(_COMPARE[operator](a.constant_part, b.constant_part))
+        if self.loops and not self.loops.keys().isdisjoint((a - b).symbols()):
+            return self._decide_for_all_trips(operator, a - b, message)
         if operator in ("<", "<=", ">", ">="):
             difference = {"<": b - a - 1, "<=": b - a, ">": a - b - 1, ">=": a - b}[operator]
             known = self._known(">=", difference)
@@ -320,11 +371,95 @@ class Tracer:
         self._record("!=", difference, message)
         return operator == "!="
 
+    # -- loops ----------------------------------------------------------------------------------
+
+    def new_loop(self, name: str, first: Size, trips: Size, step: int) -> Size:
+        """The index of a loop that stays one, as a symbol. Its value in the recorded call is that of the first trip."""
+        symbol, count = name, 2
+        while symbol in self.sizes or any(symbol == argument.name for argument in self.arguments):
+            symbol, count = f"{name}_{count}", count + 1
+        last = first + (trips - 1) * step
+        index = self.new_symbol(symbol, self.value_of(first), extent=False)
+        self.loops[symbol] = LoopIndex(first, last, step)
+        least = self._lower_bound(first if step > 0 else last)
+        if least is not None:
+            self.lower_bounds[symbol] = least
+        return index
+
+    def extreme(self, size: Size, highest: bool) -> Size | None:
+        """The largest or the smallest value of a size over all trips of the loops in it, None where that is not known."""
+        inside = [symbol for symbol in size.symbols() if symbol in self.loops]
+        if not inside:
+            return self.resolve(size)
+        # Inner loops first: their limits may name the outer ones.
+        symbol = max(inside, key=self.symbol_order.__getitem__)
+        total = Size.constant(0)
+        for monomial, coefficient in size.terms.items():
+            moving = [atom for atom in monomial if symbol in Size({(atom,): 1}).symbols()]
+            if not moving:
+                total = total + Size({monomial: coefficient})
+                continue
+            rest = list(monomial)
+            rest.remove(moving[0])
+            factor = Size({tuple(rest): 1})
+            if len(moving) > 1 or (rest and (self._lower_bound(factor) or 0) < 0) or self._lower_bound(factor) is None:
+                return None
+            bound = self._extreme_atom(moving[0], symbol, highest == (coefficient > 0))
+            if bound is None:
+                return None
+            total = total + bound * factor * coefficient
+        return self.extreme(total, highest)
+
+    def _extreme_atom(self, atom: Atom, symbol: str, highest: bool) -> Size | None:
+        if isinstance(atom, str):
+            loop = self.loops[symbol]
+            return loop.last if highest == (loop.step > 0) else loop.first
+        operation, left, right = atom
+        if operation == "%" and right.is_constant and right.constant_part > 0:
+            return right - 1 if highest else Size.constant(0)
+        if operation == "//" and right.is_constant and right.constant_part > 0:
+            of_left = self.extreme(left, highest)
+            return None if of_left is None else of_left.floor_divide(right)
+        if operation in ("min", "max"):
+            of_left, of_right = self.extreme(left, highest), self.extreme(right, highest)
+            if of_left is not None and of_right is not None:
+                return of_left.minimum(of_right) if operation == "min" else of_left.maximum(of_right)
+        return None
+
+    def _decide_for_all_trips(self, operator: str, difference: Size, message: str) -> bool | None:
+        if operator in ("==", "!="):
+            for side in (difference - 1, -difference - 1):
+                if self._decide_for_all_trips(">=", side, message):
+                    return operator == "!="
+            return None
+        if operator != ">=":
+            at_least = {"<": -difference - 1, "<=": -difference, ">": difference - 1}[operator]
+            return self._decide_for_all_trips(">=", at_least, message)
+        for fact in self.facts:
+            if (margin := difference - fact).is_constant and margin.constant_part >= 0:
+                return True
+            if (margin := -difference - 1 - fact).is_constant and margin.constant_part >= 0:
+                return False
+        least, most = self.extreme(difference, False), self.extreme(difference, True)
+        # A guard makes the answer of the recorded call that of every call.
+        if least is not None and self.value_of(least) >= 0:
+            return self.decide(">=", least, 0, message)
+        if most is not None and self.value_of(most) < 0:
+            return self.decide(">=", most, 0, message)
+        return None
+
     def unify(self, left: Size, right: Size, message: str = "") -> None:
         """Make two sizes that are equal in the recorded call the same from here on, under a guard."""
         difference = self.resolve(left) - self.resolve(right)
         if difference.is_constant:
             return
+        if not self.loops.keys().isdisjoint(difference.symbols()):
+            raise self.error(
+                f"loops: {self.resolve(left)} and {self.resolve(right)} as one size",
+                "they are equal in some trips alone",
+                "Leave the loop out of the compiled function.",
+                "loop index",
+            )
         candidates: list[tuple[int, int, Atom]] = []
         for monomial, coefficient in difference.terms.items():
             if len(monomial) != 1 or abs(coefficient) != 1:
@@ -354,6 +489,13 @@ class Tracer:
 
     def fix_symbol(self, symbol: str, message: str = "") -> int:
         """Use the value of the recorded call from here on, under a guard."""
+        if symbol in self.loops:
+            raise self.error(
+                f"loops: the value of {symbol} while tracing",
+                "it is the index of a loop, and another one in each trip",
+                "Index arrays with it, or leave the loop out of the compiled function.",
+                "loop index",
+            )
         value = self.sizes[symbol]
         if symbol not in self.substitutions:
             if symbol not in self.extents:

@@ -1,0 +1,573 @@
+"""Control flow on values of the run: loops that stay loops, and branches on data, as regions of the program.
+
+A body is run on symbolic values. What it changes is carried: variables that a trip reads before it assigns them, and
+arrays from outside that it writes. Which those are shows while it runs, so it runs again until nothing new appears and
+each carried value ends a trip with the dtype and the shape that it began with.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from .arrays import Storage, SymArray
+from .graph import Block, Value
+from .scalars import RunBool, RunScalar, SymInt, SymScalar
+from .sizes import Size
+
+if TYPE_CHECKING:
+    from ..errors import TraceError
+    from .interpreter import Frame
+    from .tracer import Tracer
+
+# Each run finds at least one more carried value or one wider dtype.
+MAX_RUNS = 40
+_MISSING = object()
+
+
+class CarryNeeded(Exception):
+    """A trip reads a variable before it assigns it."""
+
+    def __init__(self, frame: Frame, name: str) -> None:
+        super().__init__(name)
+        self.frame = frame
+        self.name = name
+
+
+@dataclass
+class Pending:
+    """Stands for a variable whose value is not settled: `read` gives it, or says why there is none."""
+
+    read: Callable[[], Any]
+
+
+@dataclass
+class Form:
+    """What kind of Python object a value is: array, scalar (of NumPy), float, int or bool."""
+
+    kind: str
+    dtype: np.dtype[Any]
+    shape: tuple[Size, ...] = ()
+
+    def object_of(self, tracer: Tracer, value: Value) -> Any:
+        if self.kind == "bool":
+            return RunBool(tracer, value)
+        if self.kind in ("int", "float"):
+            return RunScalar(tracer, value, {"int": int, "float": float}[self.kind])
+        return SymArray.fresh(tracer, value, is_scalar=self.kind == "scalar", c_order=True)
+
+    def joined(self, other: Form) -> Form | None:
+        """The form that holds both, None where there is none."""
+        if self.shape != other.shape or "array" in (self.kind, other.kind):
+            return self if (self.kind, self.dtype, self.shape) == (other.kind, other.dtype, other.shape) else None
+        if self.kind == other.kind:
+            return self if self.dtype == other.dtype else None
+        if "scalar" in (self.kind, other.kind):
+            scalar, number = (self, other) if self.kind == "scalar" else (other, self)
+            fits = np.result_type(scalar.dtype, {"bool": False, "int": 0, "float": 0.0}[number.kind]) == scalar.dtype
+            return scalar if fits else None
+        if "bool" in (self.kind, other.kind):
+            return None
+        return self if self.kind == "float" else other
+
+
+@dataclass
+class Carried:
+    """One value that goes from trip to trip, in a variable or in an array's memory."""
+
+    initial: Value
+    form: Form
+    frame: Frame | None  # of the variable, None for memory
+    name: str
+    storage: Storage | None = None
+    parameter: Value | None = field(default=None, repr=False)
+
+    @property
+    def called(self) -> str:
+        return self.name or self.initial.user_name or self.initial.call_name
+
+
+@dataclass
+class _Memory:
+    """An array from outside of a region, as it was before; `name` of the variable that leads to it."""
+
+    name: str
+    storage: Storage
+    value: Value
+    version: int
+
+    def changed(self) -> bool:
+        return self.storage.version != self.version
+
+    def set(self, value: Value) -> None:
+        self.storage.value = value
+        self.storage.version += 1
+        self.version = self.storage.version
+
+
+class Regions:
+    """The part of the interpreter that makes regions."""
+
+    tracer: Tracer
+    frame: Any
+
+    if TYPE_CHECKING:
+
+        def at(self, node: ast.AST) -> None: ...
+        def error(self, node: ast.AST, asked: str, why: str, what_to_do: str) -> TraceError: ...
+        def evaluate(self, node: ast.expr) -> Any: ...
+        def assign(self, target: ast.expr, value: Any) -> None: ...
+        def block(self, statements: Iterable[ast.stmt]) -> None: ...
+        def ends_with(self, body: list[ast.stmt]) -> bool: ...
+
+    # -- loops -----------------------------------------------------------------------------------
+
+    def for_region(self, node: ast.For, first: Size, stop: Size, step: int) -> None:
+        """A `for` over a range, as one operation of the program."""
+        tracer = self.tracer
+        name = node.target.id if isinstance(node.target, ast.Name) and node.target.id.strip("_") else "i"
+        length = stop - first if step > 0 else first - stop
+        index = tracer.new_loop(name, first, (length + (abs(step) - 1)).floor_divide(abs(step)), step)
+        (symbol,) = index.symbols()
+        last = tracer.loops[symbol].last
+
+        def trip() -> None:
+            # In a trip there is one.
+            tracer.facts.append(tracer.resolve(length - 1))
+            self.assign(node.target, SymInt(tracer, index))
+            if self.ends_with(node.body):
+                self._no_exit(node, "break")
+
+        tracer.open_loops.add(symbol)
+        carried, block, after = self._settled(node, [node], trip)
+        tracer.open_loops.discard(symbol)
+        self.at(node)
+        attributes = {"variable": symbol, "start": first, "stop": stop, "step": Size.constant(step)}
+        loop = tracer.add("for", [c.initial for c in carried], attributes, np.dtype(np.bool_), (), blocks=(block,))
+        self._hand_out(loop, carried)
+        for variable, value in after.items():
+            if isinstance(value, SymInt):
+                value = SymInt(tracer, tracer.resolve(value.size.substitute({symbol: last})))
+            self.frame.variables[variable] = self._once_run(node, variable, value, length)
+
+    def while_region(self, node: ast.While) -> None:
+        """A `while` on a value of the run."""
+        tracer = self.tracer
+        test = Block()
+
+        def trip() -> None:
+            del test.values[:], test.yields[:]
+            with tracer.writing(test):
+                test.yields.append(self._truth_value(node, self.evaluate(node.test)))
+            if self.ends_with(node.body):
+                self._no_exit(node, "break")
+
+        carried, block, after = self._settled(node, [node], trip)
+        self.at(node)
+        test.parameters = block.parameters
+        loop = tracer.add(
+            "while", [c.initial for c in carried], {}, np.dtype(np.bool_), (), blocks=(test, block)
+        )
+        self._hand_out(loop, carried)
+        for variable, value in after.items():
+            self.frame.variables[variable] = self._once_run(node, variable, value, None)
+
+    def _no_exit(self, node: ast.stmt, word: str) -> NoReturn:
+        raise self.error(
+            node,
+            f"loops: {word} out of a loop that runs on values of the run",
+            "loops that end early are not compiled in this release",
+            "Write the condition into a while, or leave the loop out of the compiled function.",
+        )
+
+    def _settled(
+        self, node: ast.stmt, statements: list[ast.stmt], trip: Callable[[], None]
+    ) -> tuple[list[Carried], Block, dict[str, Any]]:
+        """Runs a loop's body until it carries what it has to: (carried, its block, other variables after a trip)."""
+        tracer, frame = self.tracer, self.frame
+        names = sorted(_assigned(statements) & frame.locals)
+        before = {name: frame.variables.get(name, _MISSING) for name in names}
+        memories = list(_reachable(frame))
+        carried: list[Carried] = []
+        for _ in range(MAX_RUNS):
+            block = Block()
+            try:
+                with tracer.writing(block):
+                    self._enter(frame, names, carried, memories)
+                    trip()
+                    missed = [
+                        m for m in memories if m.changed() and not any(c.storage is m.storage for c in carried)
+                    ]
+                    wider = not missed and self._close(node, carried, block)
+                    after = {n: frame.variables.get(n, _MISSING) for n in names}
+                    handed = {c.name for c in carried if c.frame is frame}
+                    after = {n: v for n, v in after.items() if n not in handed and not isinstance(v, Pending)}
+                    if not missed and not wider:
+                        after = self._let_out(carried, block, before, after)
+            except CarryNeeded as needed:
+                self._leave(frame, before, memories)
+                carried.append(self._carried_name(node, needed))
+                continue
+            self._leave(frame, before, memories)
+            if missed:
+                carried += [self._carried_storage(m) for m in missed]
+            elif not wider:
+                return carried, block, after
+        raise self.error(
+            node, "loops: a loop whose values change their kind again and again",
+            f"they did not settle in {MAX_RUNS} runs of its body", "Leave the loop out of the compiled function.",
+        )  # fmt: skip
+
+    def _enter(self, frame: Frame, names: list[str], carried: list[Carried], memories: list[_Memory]) -> None:
+        """The state in which a trip begins."""
+
+        def of_last_trip(name: str) -> Pending:
+            def read() -> NoReturn:
+                raise CarryNeeded(frame, name)
+
+            return Pending(read)
+
+        for name in names:
+            frame.variables[name] = of_last_trip(name)
+        for one in carried:
+            one.parameter = self._parameter(one)
+            if one.storage is not None:
+                next(m for m in memories if m.storage is one.storage).set(one.parameter)
+            else:
+                assert one.frame is not None
+                one.frame.variables[one.name] = one.form.object_of(self.tracer, one.parameter)
+
+    def _parameter(self, one: Carried) -> Value:
+        parameter = self.tracer.add("parameter", (), {}, one.form.dtype, one.form.shape, call_name=one.called)
+        parameter.user_name = one.called
+        return parameter
+
+    def _leave(self, frame: Frame, before: dict[str, Any], memories: list[_Memory]) -> None:
+        """The state before the loop."""
+        for name, value in before.items():
+            if value is _MISSING:
+                frame.variables.pop(name, None)
+            else:
+                frame.variables[name] = value
+        for memory in memories:
+            if memory.changed() or memory.storage.value is not memory.value:
+                memory.set(memory.value)
+
+    def _close(self, node: ast.stmt, carried: list[Carried], block: Block) -> bool:
+        """Yields what is carried; whether one of them needs a wider form, and the body another run."""
+        wider = False
+        for one in carried:
+            if one.storage is not None:
+                block.yields.append(one.storage.value)
+                continue
+            assert one.frame is not None
+            found = self._value_of(one.frame.variables.get(one.name))
+            if found is None:
+                raise self.error(
+                    node, f"loops: {one.name}, which a trip hands to the next",
+                    "it is no array and no number", "Leave the loop out of the compiled function.",
+                )  # fmt: skip
+            value, form = found
+            joined = one.form.joined(form)
+            if joined is None:
+                raise self.error(
+                    node,
+                    f"loops: {one.name}, which a trip begins as {_form_text(one.form)} and ends as {_form_text(form)}",
+                    "an array or a number keeps its dtype and its shape from trip to trip",
+                    "Give it its final dtype and shape before the loop.",
+                )
+            if joined != one.form:
+                one.form = joined
+                with self.tracer.writing(self.tracer.blocks[-2]):
+                    one.initial = self._cast(one.initial, joined.dtype)
+                wider = True
+            block.yields.append(self._cast(value, joined.dtype))
+        return wider
+
+    def _let_out(
+        self, carried: list[Carried], block: Block, before: dict[str, Any], after: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Variables that a trip sets without reading them: carried for who reads them after the loop."""
+        tracer = self.tracer
+        left: dict[str, Any] = {}
+        for name, value in after.items():
+            found = None if isinstance(value, (SymInt, Pending)) or value is _MISSING else self._value_of(value)
+            if value is _MISSING:
+                continue
+            if found is None or not tracer.loops.keys().isdisjoint(
+                symbol for size in found[1].shape for symbol in size.symbols()
+            ):
+                left[name] = value
+                continue
+            made, form = found
+            if isinstance(value, SymArray) and value.chain and not value.is_scalar and _is_outside(value, block):
+                left[name] = Pending(self._lost_view(name))
+                continue
+            with tracer.writing(tracer.blocks[-2]):
+                held = self._value_of(before[name])
+                same = held is not None and held[1] == form
+                initial = held[0] if same and held is not None else self._zeros(form)
+            one = Carried(initial, form, self.frame, name)
+            one.parameter = self._parameter(one)
+            carried.append(one)
+            block.yields.append(made)
+            if not same:
+                left[name] = _MISSING  # read after the loop, it needs a trip
+        return left
+
+    def _lost_view(self, name: str) -> Callable[[], Any]:
+        def read() -> NoReturn:
+            raise self.tracer.error(
+                f"loops: {name} after the loop that made it, a view of an array from outside",
+                "which part it shows depends on the last trip",
+                "Take the view again after the loop.",
+                "loop",
+            )
+
+        return read
+
+    def _hand_out(self, loop: Value, carried: list[Carried]) -> None:
+        """What comes out of a loop or a branch, to the variables and the memory that hold it."""
+        loop.attributes["results"] = results = []
+        for position, one in enumerate(carried):
+            if one.parameter is not None:
+                one.parameter.attributes.update(of=loop, position=position)
+            result = self.tracer.add(
+                "result", (), {"of": loop, "position": position}, one.form.dtype, one.form.shape, call_name=one.called
+            )
+            result.user_name = one.called
+            results.append(result)
+            if one.storage is not None:
+                one.storage.value = result
+                one.storage.version += 1
+            else:
+                assert one.frame is not None
+                one.frame.variables[one.name] = one.form.object_of(self.tracer, result)
+
+    def _once_run(self, node: ast.stmt, name: str, value: Any, length: Size | None) -> Any:
+        """A variable that only a trip sets, read after the loop, whose range has that length."""
+        tracer = self.tracer
+        made = self.frame.variables.get(name, _MISSING) if value is _MISSING else value
+
+        def read() -> Any:
+            if length is None:
+                raise self.error(
+                    node, f"loops: {name} after a while that sets it",
+                    "whether the while runs at all depends on the data", f"Set {name} before the loop.",
+                )  # fmt: skip
+            message = f"cannot access local variable '{name}' where it is not associated with a value"
+            tracer.require(">=", length, 1, message, UnboundLocalError)
+            if not _sizes_in(made).isdisjoint(tracer.loops.keys() - tracer.open_loops):
+                raise self.error(
+                    node, f"loops: {name} after the loop that sets it",
+                    "its size differs from trip to trip", "Set it again after the loop.",
+                )  # fmt: skip
+            return made.read() if isinstance(made, Pending) else made
+
+        return Pending(read)
+
+    # -- branches --------------------------------------------------------------------------------
+
+    def if_region(self, node: ast.If, condition: Any) -> None:
+        """Both ways of an `if` on data, in blocks of their own; what they change is chosen by the condition."""
+        tracer, frame = self.tracer, self.frame
+        truth = self._truth_value(node, condition)
+        names = sorted(_assigned([node]) & frame.locals)
+        before = {name: frame.variables.get(name, _MISSING) for name in names}
+        memories = list(_reachable(frame))
+        ways = []
+        for holds, body in ((True, node.body), (False, node.orelse)):
+            block = Block()
+            with tracer.writing(block):
+                if isinstance(condition, RunBool):
+                    tracer.facts += condition.facts(holds)
+                if self._leaves(body):
+                    self._no_exit(node, "return, break or continue")
+                self.block(body)
+                found = {name: frame.variables.get(name, _MISSING) for name in names}
+                stored = {id(m.storage): m.storage.value for m in memories if m.changed()}
+                values = {n: None if v is before[n] else self._value_of(v) for n, v in found.items()}
+            ways.append((block, found, values, stored))
+            self._leave(frame, before, memories)
+        merged: list[Carried] = []
+        unsettled: dict[str, Any] = {}
+        (yes, found_yes, values_yes, stored_yes), (no, found_no, values_no, stored_no) = ways
+        for memory in memories:
+            key = id(memory.storage)
+            if key in stored_yes or key in stored_no:
+                yes.yields.append(stored_yes.get(key, memory.value))
+                no.yields.append(stored_no.get(key, memory.value))
+                form = Form("array", memory.value.dtype, memory.value.shape)
+                merged.append(Carried(memory.value, form, None, memory.name, memory.storage))
+        for name in names:
+            if found_yes[name] is before[name] and found_no[name] is before[name]:
+                continue
+            sides = []
+            for block, found, values in ((yes, found_yes, values_yes), (no, found_no, values_no)):
+                with tracer.writing(block):
+                    sides.append(values[name] or self._value_of(found[name]))
+            form = sides[0][1].joined(sides[1][1]) if sides[0] and sides[1] else None
+            if form is None:
+                unsettled[name] = self._differs(node, name)
+                continue
+            for block, side in zip((yes, no), sides, strict=True):
+                assert side is not None
+                with tracer.writing(block):
+                    block.yields.append(self._cast(side[0], form.dtype))
+            merged.append(Carried(truth, form, frame, name))
+        self.at(node)
+        if merged:
+            branch = tracer.add("if", (truth,), {}, np.dtype(np.bool_), (), blocks=(yes, no))
+            self._hand_out(branch, merged)
+        for name, value in unsettled.items():
+            frame.variables[name] = value
+
+    def _differs(self, node: ast.stmt, name: str) -> Pending:
+        def read() -> NoReturn:
+            raise self.error(
+                node, f"loops: {name} after an if on data",
+                "both ways have to leave an array or a number of one dtype and one shape in it",
+                f"Set {name} on both ways.",
+            )  # fmt: skip
+
+        return Pending(read)
+
+    @staticmethod
+    def _leaves(body: list[ast.stmt]) -> bool:
+        """Whether a return, or a break or continue of a loop around, is in it."""
+        pending: list[tuple[ast.AST, bool]] = [(statement, False) for statement in body]
+        while pending:
+            item, in_loop = pending.pop()
+            if isinstance(item, ast.Return) or (isinstance(item, (ast.Break, ast.Continue)) and not in_loop):
+                return True
+            if not isinstance(item, (ast.FunctionDef, ast.Lambda)):
+                inner = in_loop or isinstance(item, (ast.For, ast.While))
+                pending += [(child, inner) for child in ast.iter_child_nodes(item)]
+        return False
+
+    # -- values ----------------------------------------------------------------------------------
+
+    def _truth_value(self, node: ast.stmt, condition: Any) -> Value:
+        tracer = self.tracer
+        if isinstance(condition, SymInt):
+            condition = condition != 0
+        if isinstance(condition, SymArray) and not condition.sizes:
+            value = condition.read()
+            return self._cast(value, np.dtype(np.bool_))
+        if isinstance(condition, RunScalar):
+            return self._cast(condition.value, np.dtype(np.bool_))
+        if isinstance(condition, (bool, np.bool_)):
+            return tracer.add("const", (), {"value": bool(condition)}, np.dtype(np.bool_), ())
+        raise self.error(
+            node, f"loops: the truth of {condition!r}"[:200], "it has several elements", "Use np.any or np.all."
+        )
+
+    def _cast(self, value: Value, dtype: np.dtype[Any]) -> Value:
+        return value if value.dtype == dtype else self.tracer.add("cast", (value,), {}, dtype, value.shape)
+
+    def _zeros(self, form: Form) -> Value:
+        value = self.tracer.add("const", (), {"value": form.dtype.type(0).item()}, form.dtype, ())
+        return self.tracer.add("broadcast_to", (value,), {}, form.dtype, form.shape) if form.shape else value
+
+    def _value_of(self, held: Any) -> tuple[Value, Form] | None:
+        """A Python object as a value of the program and its form; None for what is no array and no number."""
+        tracer = self.tracer
+        if isinstance(held, SymArray):
+            value = held.read()
+            shape = tuple(tracer.resolve(size) for size in held.sizes)
+            return value, Form("scalar" if held.is_scalar else "array", held.dtype, shape)
+        if isinstance(held, SymInt):
+            return held.as_value(), Form("int", np.dtype(np.int64))
+        if isinstance(held, SymScalar):
+            return held.value, Form(type(held.hint).__name__, held.value.dtype)
+        if isinstance(held, (bool, np.bool_)) or (isinstance(held, int) and -(2**63) <= held < 2**63):
+            kind = "scalar" if isinstance(held, np.generic) else type(held).__name__
+            dtype = np.dtype(np.bool_) if isinstance(held, (bool, np.bool_)) else np.dtype(np.int64)
+            return tracer.add("const", (), {"value": held}, dtype, ()), Form(kind, dtype)
+        if isinstance(held, np.generic) and held.dtype.kind in "iuf":
+            return tracer.add("const", (), {"value": held.item()}, held.dtype, ()), Form("scalar", held.dtype)
+        if isinstance(held, float):
+            return tracer.add("const", (), {"value": held}, np.dtype(np.float64), ()), Form("float", np.dtype(float))
+        return None
+
+    def _carried_name(self, node: ast.stmt, needed: CarryNeeded) -> Carried:
+        held = needed.frame.variables.get(needed.name, _MISSING)
+        if held is _MISSING:
+            raise UnboundLocalError(
+                f"cannot access local variable '{needed.name}' where it is not associated with a value"
+            )
+        if isinstance(held, Pending):
+            held = held.read()
+        found = self._value_of(held)
+        if found is None:
+            raise self.error(
+                node, f"loops: {needed.name}, which a trip reads and changes",
+                f"a {type(held).__name__} is not carried from trip to trip",
+                "Carry arrays and numbers, or leave the loop out of the compiled function.",
+            )  # fmt: skip
+        value, form = found
+        return Carried(value, form, needed.frame, needed.name)
+
+    def _carried_storage(self, memory: _Memory) -> Carried:
+        value = memory.value
+        shape = tuple(self.tracer.resolve(size) for size in value.shape)
+        return Carried(value, Form("array", value.dtype, shape), None, memory.name, memory.storage)
+
+
+def _form_text(form: Form) -> str:
+    if form.kind in ("float", "int", "bool"):
+        return f"a Python {form.kind}"
+    return f"{form.dtype}[{', '.join(map(str, form.shape))}]"
+
+
+def _assigned(statements: list[ast.stmt]) -> set[str]:
+    """Names that statements bind, without those of functions and comprehensions inside."""
+    names: set[str] = set()
+    pending: list[ast.AST] = list(statements)
+    while pending:
+        item = pending.pop()
+        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(item.name)
+            continue
+        if isinstance(item, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            continue
+        if isinstance(item, ast.Name) and isinstance(item.ctx, (ast.Store, ast.Del)):
+            names.add(item.id)
+        pending.extend(ast.iter_child_nodes(item))
+    return names
+
+
+def _reachable(frame: Frame | None) -> Iterator[_Memory]:
+    """The memory of arrays that a function's variables lead to."""
+    seen: set[int] = set()
+    pending: list[tuple[str, Any]] = []
+    while frame is not None:
+        pending += frame.variables.items()
+        frame = frame.parent
+    for name, item in pending:
+        if isinstance(item, SymArray):
+            storage = item.storage
+            if id(storage) not in seen:
+                seen.add(id(storage))
+                yield _Memory(name, storage, storage.value, storage.version)
+        elif isinstance(item, (list, tuple)):
+            pending += ((name, part) for part in item)
+        elif isinstance(item, dict):
+            pending += ((name, part) for part in item.values())
+
+
+def _is_outside(array: SymArray, block: Block) -> bool:
+    return array.storage.value.home is not block or array.storage.value.operation == "parameter"
+
+
+def _sizes_in(held: Any) -> set[str]:
+    if isinstance(held, SymArray):
+        return {symbol for size in held.sizes for symbol in size.symbols()}
+    return held.size.symbols() if isinstance(held, SymInt) else set()
+
+
+__all__ = ["CarryNeeded", "Pending", "Regions"]
