@@ -68,7 +68,8 @@ def _refuse_advanced(tracer: Tracer, array: SymArray, part: Any) -> None:
             "Use np.where, or assign through the mask (x[mask] = value).",
             "mask",
         )
-    if isinstance(part, (float, str, SymScalar, np.floating)):
+    is_run_int = isinstance(part, SymScalar) and type(part.hint) is int
+    if isinstance(part, (float, str, SymScalar, np.floating)) and not is_run_int:
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are "
             "valid indices"

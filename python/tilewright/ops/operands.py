@@ -185,7 +185,8 @@ def is_one(tracer: Tracer, extent: Size) -> bool:
     """Whether an extent is 1 (then it is the literal 1 from here on)."""
     extent = tracer.resolve(extent)
     if not extent.is_constant and tracer.value_of(extent) == 1:
-        return tracer.decide("==", extent, 1)
+        # What a loop's index is in is 1 by chance: where it has to be equal to another extent, that is asked there.
+        return bool(tracer.decide_if_same_in_all_trips("==", extent, 1))
     return extent.is_constant and extent.constant_part == 1
 
 

@@ -84,11 +84,7 @@ class SymArray(Symbolic):
             return self.storage.value
         if self.is_scalar and self._read is not None:
             return self._read[1]  # a NumPy scalar is a copy
-        if (
-            self._read is None
-            or self._read[0] != self.storage.version
-            or not self.tracer.is_visible(self._read[1])
-        ):
+        if self._read is None or self._read[0] != self.storage.version or not self.tracer.is_visible(self._read[1]):
             if self.storage.version != self.version and any(view.uncertain for view in self.chain):
                 raise self.tracer.error(
                     "reading a reshaped array after the array itself was written",

@@ -326,7 +326,8 @@ class Emitter:
             head += f"{self._name_of(region.operands[0])} {{"
         else:
             carried = ", ".join(
-                f"{self._typed(region.blocks[0].parameters[k])} = {self._name_of(region.operands[k])}" for k in positions
+                f"{self._typed(region.blocks[0].parameters[k])} = {self._name_of(region.operands[k])}"
+                for k in positions
             )
             if region.operation == "for":
                 a = region.attributes

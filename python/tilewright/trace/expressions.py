@@ -58,6 +58,9 @@ class Expressions:
         def at(self, node: ast.AST) -> None: ...
         def error(self, node: ast.AST, asked: str, why: str, what_to_do: str) -> TraceError: ...
         def truth(self, node: ast.AST, value: Any, what: str) -> bool: ...
+        def is_of_the_run(self, condition: Any) -> bool: ...
+        def choose(self, node: ast.AST, condition: Any, *ways: Callable[[], Any], skips: bool = False) -> Any: ...
+        def negated(self, node: ast.AST, condition: Any) -> Any: ...
         def load(self, node: ast.Name) -> Any: ...
         def make_function(self, node: Any) -> Any: ...
         def assign(self, target: ast.expr, value: Any) -> None: ...
@@ -141,45 +144,55 @@ class Expressions:
         self.at(node)
         self.refuse_object(node, operand if not isinstance(node.op, ast.Not) else None)
         if isinstance(node.op, ast.Not):
+            if self.is_of_the_run(operand):
+                return self.negated(node, operand)
             return not self.truth(node.operand, operand, "the condition of a not")
         return _UNARY[type(node.op)](operand)
 
     def _eval_BoolOp(self, node: ast.BoolOp) -> Any:
-        is_and = isinstance(node.op, ast.And)
-        value: Any = None
-        for position, part in enumerate(node.values):
-            value = self.evaluate(part)
-            if position == len(node.values) - 1:
-                break
-            if self.truth(part, value, "the condition of an and" if is_and else "the condition of an or") != is_and:
-                break
-        return value
+        return self._and_or(isinstance(node.op, ast.And), node, node.values)
+
+    def _and_or(self, is_and: bool, node: ast.BoolOp, parts: list[ast.expr]) -> Any:
+        first, rest = self.evaluate(parts[0]), parts[1:]
+        if not rest:
+            return first
+        if self.is_of_the_run(first):
+            ways = (lambda: self._and_or(is_and, node, rest), lambda: first)
+            return self.choose(node, first, *(ways if is_and else ways[::-1]))
+        if self.truth(parts[0], first, f"the condition of an {'and' if is_and else 'or'}") != is_and:
+            return first
+        return self._and_or(is_and, node, rest)
 
     def _eval_Compare(self, node: ast.Compare) -> Any:
-        left = self.evaluate(node.left)
-        result: Any = True
-        for position, (operation, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
-            right = self.evaluate(right_node)
-            self.at(node)
-            if isinstance(operation, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
-                if isinstance(operation, (ast.Is, ast.IsNot)):
-                    self._refuse_identity(node, left, right)
-                self.inputs.pin(left)
-                self.inputs.pin(right)
-            else:
-                self.refuse_object(node, left, right)
-            if isinstance(operation, (ast.In, ast.NotIn)):
-                if isinstance(left, SymArray):
-                    raise self.error(node, f"testing whether {ast.unparse(node.left)} is in something",
-                                     "its elements are known only when the compiled function runs",
-                                     "Use comparisons of arrays.")  # fmt: skip
-                result = (left in right) == isinstance(operation, ast.In)
-            else:
-                result = _COMPARE[type(operation)](left, right)
-            if position < len(node.ops) - 1 and not self.truth(node, result, "a chained comparison"):
-                return result
-            left = right
-        return result
+        return self._compare_from(node, 0, self.evaluate(node.left))
+
+    def _compare_from(self, node: ast.Compare, position: int, left: Any) -> Any:
+        """The comparisons of a chain from one on, whose left side is there."""
+        operation = node.ops[position]
+        right = self.evaluate(node.comparators[position])
+        self.at(node)
+        if isinstance(operation, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
+            if isinstance(operation, (ast.Is, ast.IsNot)):
+                self._refuse_identity(node, left, right)
+            self.inputs.pin(left)
+            self.inputs.pin(right)
+        else:
+            self.refuse_object(node, left, right)
+        if isinstance(operation, (ast.In, ast.NotIn)):
+            if isinstance(left, SymArray):
+                raise self.error(node, f"testing whether {ast.unparse(node.left)} is in something",
+                                 "its elements are known only when the compiled function runs",
+                                 "Use comparisons of arrays.")  # fmt: skip
+            result = (left in right) == isinstance(operation, ast.In)
+        else:
+            result = _COMPARE[type(operation)](left, right)
+        if position == len(node.ops) - 1:
+            return result
+        if self.is_of_the_run(result):
+            return self.choose(node, result, lambda: self._compare_from(node, position + 1, right), lambda: result)
+        if not self.truth(node, result, "a chained comparison"):
+            return result
+        return self._compare_from(node, position + 1, right)
 
     def _refuse_identity(self, node: ast.AST, left: Any, right: Any) -> None:
         if isinstance(left, SymArray) and isinstance(right, SymArray) and left is not right:
@@ -188,7 +201,10 @@ class Expressions:
                              "Decide it at the caller.")  # fmt: skip
 
     def _eval_IfExp(self, node: ast.IfExp) -> Any:
-        holds = self.truth(node.test, self.evaluate(node.test), "a conditional expression")
+        condition = self.evaluate(node.test)
+        if self.is_of_the_run(condition):
+            return self.choose(node, condition, lambda: self.evaluate(node.body), lambda: self.evaluate(node.orelse))
+        holds = self.truth(node.test, condition, "a conditional expression")
         return self.evaluate(node.body if holds else node.orelse)
 
     def _eval_Lambda(self, node: ast.Lambda) -> Any:

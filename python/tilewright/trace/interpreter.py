@@ -10,23 +10,23 @@ from __future__ import annotations
 import ast
 import builtins
 import types
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ..errors import TraceError
 from ..ops import indexing
+from . import tracer as tracer_module
 from .arguments import Inputs
 from .arrays import SymArray
 from .calls import Calls, SymRange
 from .expressions import Expressions
 from .graph import PLAIN_OPERATIONS
-from .regions import Pending, Regions
+from .regions import Leaving, Pending, Regions, has_break
 from .scalars import RunScalar, SymInt, SymScalar
 from .sizes import Size
 from .source import FunctionNode
-from . import tracer as tracer_module
 from .tracer import Tracer
 
 MAX_DEPTH = 32
@@ -137,6 +137,8 @@ class Interpreter(Expressions, Calls, Regions):
         self.depth = 0
         self.steps = 0
         self.active: list[Any] = []
+        self.stopped: list[str] = []  # of each loop around that is a region: the variable of its breaks
+        self.ways_left = 0  # branches on data of which a way left its block
         # Files of frames, beside self.tracer.frames.
         self.statements: dict[type[ast.stmt], Callable[[Any], None]] = {
             ast.Return: self._return,
@@ -236,16 +238,39 @@ class Interpreter(Expressions, Calls, Regions):
     # -- statements --------------------------------------------------------------------------------------
 
     def block(self, statements: Iterable[ast.stmt]) -> None:
-        for statement in statements:
-            self.execute(statement)
+        statements = list(statements)
+        for position, statement in enumerate(statements):
+            if not self.leaves([statement]):
+                self.execute(statement)
+            elif isinstance(statement, ast.If):
+                # What follows belongs to the ways that do not leave.
+                self.count_step(statement)
+                self._branch(statement, statements[position + 1 :])
+                return
+            else:
+                before = self.ways_left
+                self.execute(statement)
+                if self.ways_left != before and not isinstance(statement, (ast.For, ast.While)):
+                    raise self.error(statement, f"loops: leaving a {_statement_name(statement)} by a branch on data",
+                                     "there is no rule for it", "Leave it behind the statement.")  # fmt: skip
+
+    def run_until_left(self, statements: list[ast.stmt]) -> tuple[Leaving | None, Any]:
+        """How the statements end, and what a return gives."""
+        try:
+            self.block(statements)
+        except _Break:
+            return Leaving.BREAK, None
+        except _Continue:
+            return Leaving.CONTINUE, None
+        except _Return as returned:
+            return Leaving.RETURN, returned.value
+        return None, None
+
+    def leave_with(self, value: Any) -> NoReturn:
+        raise _Return(value)
 
     def execute(self, node: ast.stmt) -> None:
-        self.steps += 1
-        if self.steps > MAX_STATEMENTS:
-            raise self.error(node, "loops: more than 200,000 statements were interpreted",
-                             "a loop that is unrolled this far does not compile in useful time",
-                             "Write it with array operations, or leave it out of the compiled function.")  # fmt: skip
-        self.at(node)
+        self.count_step(node)
         handler = self.statements.get(type(node))
         if handler is None:
             raise self.error(
@@ -255,6 +280,14 @@ class Interpreter(Expressions, Calls, Regions):
                 "Leave it out of the compiled function.",
             )
         handler(node)
+
+    def count_step(self, node: ast.stmt) -> None:
+        self.steps += 1
+        if self.steps > MAX_STATEMENTS:
+            raise self.error(node, "loops: more than 200,000 statements were interpreted",
+                             "a loop that is unrolled this far does not compile in useful time",
+                             "Write it with array operations, or leave it out of the compiled function.")  # fmt: skip
+        self.at(node)
 
     def error(self, node: ast.AST, asked: str, why: str, what_to_do: str) -> TraceError:
         self.at(node)
@@ -414,12 +447,12 @@ class Interpreter(Expressions, Calls, Regions):
             return True
         return bool(value)
 
-    def _branch(self, node: ast.If) -> None:
+    def _branch(self, node: ast.If, rest: Sequence[ast.stmt] = ()) -> None:
         condition = self.evaluate(node.test)
         if self.is_of_the_run(condition):
-            self.if_region(node, condition)
+            self.if_region(node, condition, list(rest))
         else:
-            self.block(node.body if self.truth(node.test, condition, "an if") else node.orelse)
+            self.block([*(node.body if self.truth(node.test, condition, "an if") else node.orelse), *rest])
 
     def is_of_the_run(self, condition: Any) -> bool:
         """Whether a truth is one number that only the running function knows."""
@@ -434,7 +467,6 @@ class Interpreter(Expressions, Calls, Regions):
             limits = self._limits(node, value)
             if limits is not None:
                 self.for_region(node, *limits)
-                self.block(node.orelse)
                 return
         for item in self.iterate(node.iter, value):
             self.assign(node.target, item)
@@ -471,16 +503,16 @@ class Interpreter(Expressions, Calls, Regions):
         return value.items() if isinstance(value, SymRange) else value
 
     def _while(self, node: ast.While) -> None:
-        while True:
+        # Trips whose condition is known now are unrolled, as those of a short range are.
+        for _ in range(0 if has_break(node.body) else tracer_module.MAX_UNROLLED_TRIPS):
             condition = self.evaluate(node.test)
             if self.is_of_the_run(condition):
-                self.while_region(node)
                 break
             if not self.truth(node.test, condition, "a while"):
-                break
-            if self.ends_with(node.body):
+                self.block(node.orelse)
                 return
-        self.block(node.orelse)
+            self.ends_with(node.body)
+        self.while_region(node)
 
     def _assert(self, node: ast.Assert) -> None:
         if not self.truth(node.test, self.evaluate(node.test), "an assert"):

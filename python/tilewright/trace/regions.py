@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -27,15 +29,25 @@ if TYPE_CHECKING:
 # Each run finds at least one more carried value or one wider dtype.
 MAX_RUNS = 40
 _MISSING = object()
+_GIVEN = " given"  # stands beside variables for what an expression or a return gives
+
+
+class Leaving(Enum):
+    """How statements end before their block does."""
+
+    BREAK = "break"
+    CONTINUE = "continue"
+    RETURN = "return"
 
 
 class CarryNeeded(Exception):
-    """A trip reads a variable before it assigns it."""
+    """A trip reads a variable before it assigns it, or may end before it assigns one of that form."""
 
-    def __init__(self, frame: Frame, name: str) -> None:
+    def __init__(self, frame: Frame, name: str, form: Form | None = None) -> None:
         super().__init__(name)
         self.frame = frame
         self.name = name
+        self.form = form
 
 
 @dataclass
@@ -43,6 +55,8 @@ class Pending:
     """Stands for a variable whose value is not settled: `read` gives it, or says why there is none."""
 
     read: Callable[[], Any]
+    of_last_trip: bool = False
+    was_set: bool = False  # before the loop
 
 
 @dataclass
@@ -85,10 +99,30 @@ class Carried:
     name: str
     storage: Storage | None = None
     parameter: Value | None = field(default=None, repr=False)
+    needs_trip: bool = False  # there is no value without one
 
     @property
     def called(self) -> str:
         return self.name or self.initial.user_name or self.initial.call_name
+
+
+@dataclass
+class _Unsettled:
+    """A variable that the two ways of a branch leave different kinds of values in."""
+
+    form: None = None
+    frame: None = None
+    storage: None = None
+
+
+@dataclass
+class _Side:
+    """One way of a branch: its block, the variables behind it, those that it changed as values, changed memory."""
+
+    block: Block
+    found: dict[str, Any]
+    values: dict[str, tuple[Value, Form] | None]
+    stored: dict[int, Value]
 
 
 @dataclass
@@ -120,9 +154,14 @@ class Regions:
         def at(self, node: ast.AST) -> None: ...
         def error(self, node: ast.AST, asked: str, why: str, what_to_do: str) -> TraceError: ...
         def evaluate(self, node: ast.expr) -> Any: ...
+
+        stopped: list[str]
+        ways_left: int
+
         def assign(self, target: ast.expr, value: Any) -> None: ...
         def block(self, statements: Iterable[ast.stmt]) -> None: ...
-        def ends_with(self, body: list[ast.stmt]) -> bool: ...
+        def run_until_left(self, statements: list[ast.stmt]) -> tuple[Leaving | None, Any]: ...
+        def leave_with(self, value: Any) -> NoReturn: ...
 
     # -- loops -----------------------------------------------------------------------------------
 
@@ -138,21 +177,33 @@ class Regions:
         def trip() -> None:
             # In a trip there is one.
             tracer.facts.append(tracer.resolve(length - 1))
-            self.assign(node.target, SymInt(tracer, index))
-            if self.ends_with(node.body):
-                self._no_exit(node, "break")
+
+            def body() -> None:
+                self.assign(node.target, SymInt(tracer, index))
+                self._trip_of(node)
+
+            if stopped:
+                self.choose(node, self.negated(node, self.held(stopped)), body, lambda: None, skips=True)
+            else:
+                body()
 
         tracer.open_loops.add(symbol)
-        carried, block, after = self._settled(node, [node], trip)
-        tracer.open_loops.discard(symbol)
+        try:
+            with self._breaking(node) as stopped:
+                carried, block, after = self._settled(node, stopped, trip)
+        finally:
+            tracer.open_loops.discard(symbol)
         self.at(node)
         attributes = {"variable": symbol, "start": first, "stop": stop, "step": Size.constant(step)}
         loop = tracer.add("for", [c.initial for c in carried], attributes, np.dtype(np.bool_), (), blocks=(block,))
         self._hand_out(loop, carried)
         for variable, value in after.items():
             if isinstance(value, SymInt):
-                value = SymInt(tracer, tracer.resolve(value.size.substitute({symbol: last})))
-            self.frame.variables[variable] = self._once_run(node, variable, value, length)
+                held: Any = SymInt(tracer, tracer.resolve(value.size.substitute({symbol: last})))
+            else:
+                held = value
+            self.frame.variables[variable] = self._once_run(node, variable, held, length)
+        self._else_of(node, stopped)
 
     def while_region(self, node: ast.While) -> None:
         """A `while` on a value of the run."""
@@ -162,34 +213,73 @@ class Regions:
         def trip() -> None:
             del test.values[:], test.yields[:]
             with tracer.writing(test):
-                test.yields.append(self._truth_value(node, self.evaluate(node.test)))
-            if self.ends_with(node.body):
-                self._no_exit(node, "break")
+                goes_on = self.negated(node, self.held(stopped)) if stopped else True
+                if goes_on is True:
+                    condition = self.evaluate(node.test)
+                else:
+                    condition = self.choose(node, goes_on, lambda: self.truth_of(node.test), lambda: False)
+                test.yields.append(self._truth_value(node, condition))
+            self._trip_of(node)
 
-        carried, block, after = self._settled(node, [node], trip)
+        with self._breaking(node) as stopped:
+            carried, block, after = self._settled(node, stopped, trip)
         self.at(node)
         test.parameters = block.parameters
-        loop = tracer.add(
-            "while", [c.initial for c in carried], {}, np.dtype(np.bool_), (), blocks=(test, block)
-        )
+        loop = tracer.add("while", [c.initial for c in carried], {}, np.dtype(np.bool_), (), blocks=(test, block))
         self._hand_out(loop, carried)
         for variable, value in after.items():
             self.frame.variables[variable] = self._once_run(node, variable, value, None)
+        self._else_of(node, stopped)
 
-    def _no_exit(self, node: ast.stmt, word: str) -> NoReturn:
-        raise self.error(
-            node,
-            f"loops: {word} out of a loop that runs on values of the run",
-            "loops that end early are not compiled in this release",
-            "Write the condition into a while, or leave the loop out of the compiled function.",
-        )
+    @contextmanager
+    def _breaking(self, node: ast.For | ast.While) -> Iterator[str]:
+        """The variable that says whether a break has ended the loop; "" where there is none in it."""
+        name = f" break of line {node.lineno}" if has_break(node.body) else ""
+        if name:
+            self.frame.variables[name] = False
+        self.stopped.append(name)
+        try:
+            yield name
+        finally:
+            self.stopped.pop()
+
+    def _trip_of(self, node: ast.For | ast.While) -> None:
+        leaving, _ = self.run_until_left(node.body)
+        if leaving is Leaving.RETURN:
+            raise self.error(
+                node, "loops: a return out of a loop that runs on values of the run",
+                "a loop hands its values on to what follows it", "Break out of the loop, and return behind it.",
+            )  # fmt: skip
+        if leaving is Leaving.BREAK:
+            self.frame.variables[self.stopped[-1]] = True
+
+    def _else_of(self, node: ast.For | ast.While, stopped: str) -> None:
+        held = self.frame.variables.pop(stopped, None)
+        if not node.orelse:
+            return
+        if held is None:
+            self.block(node.orelse)
+        else:
+            self.choose(node, self.negated(node, held), lambda: self.block(node.orelse), lambda: None)
+
+    def held(self, name: str) -> Any:
+        value = self.frame.variables[name]
+        return value.read() if isinstance(value, Pending) else value
+
+    def truth_of(self, node: ast.expr) -> RunBool:
+        """A condition as one truth of the run."""
+        return RunBool(self.tracer, self._truth_value(node, self.evaluate(node)))
+
+    def negated(self, node: ast.AST, condition: Any) -> RunBool:
+        value = self._truth_value(node, condition)
+        return RunBool(self.tracer, self.tracer.add("logical_not", (value,), {}, np.dtype(np.bool_), ()))
 
     def _settled(
-        self, node: ast.stmt, statements: list[ast.stmt], trip: Callable[[], None]
+        self, node: ast.For | ast.While, stopped: str, trip: Callable[[], None]
     ) -> tuple[list[Carried], Block, dict[str, Any]]:
         """Runs a loop's body until it carries what it has to: (carried, its block, other variables after a trip)."""
         tracer, frame = self.tracer, self.frame
-        names = sorted(_assigned(statements) & frame.locals)
+        names = sorted(_assigned([node]) & frame.locals) + [stopped] * bool(stopped)
         before = {name: frame.variables.get(name, _MISSING) for name in names}
         memories = list(_reachable(frame))
         carried: list[Carried] = []
@@ -197,17 +287,20 @@ class Regions:
             block = Block()
             try:
                 with tracer.writing(block):
-                    self._enter(frame, names, carried, memories)
+                    self._enter(frame, before, carried, memories)
                     trip()
-                    missed = [
-                        m for m in memories if m.changed() and not any(c.storage is m.storage for c in carried)
-                    ]
+                    missed = [m for m in memories if m.changed() and not any(c.storage is m.storage for c in carried)]
                     wider = not missed and self._close(node, carried, block)
                     after = {n: frame.variables.get(n, _MISSING) for n in names}
                     handed = {c.name for c in carried if c.frame is frame}
-                    after = {n: v for n, v in after.items() if n not in handed and not isinstance(v, Pending)}
+                    after = {
+                        n: v
+                        for n, v in after.items()
+                        if n not in handed and not (isinstance(v, Pending) and v.of_last_trip)
+                    }
+                    unset = [c.name for c in carried if c.needs_trip]
                     if not missed and not wider:
-                        after = self._let_out(carried, block, before, after)
+                        after = {**self._let_out(carried, block, before, after), **dict.fromkeys(unset, _MISSING)}
             except CarryNeeded as needed:
                 self._leave(frame, before, memories)
                 carried.append(self._carried_name(node, needed))
@@ -222,16 +315,16 @@ class Regions:
             f"they did not settle in {MAX_RUNS} runs of its body", "Leave the loop out of the compiled function.",
         )  # fmt: skip
 
-    def _enter(self, frame: Frame, names: list[str], carried: list[Carried], memories: list[_Memory]) -> None:
+    def _enter(self, frame: Frame, before: dict[str, Any], carried: list[Carried], memories: list[_Memory]) -> None:
         """The state in which a trip begins."""
 
         def of_last_trip(name: str) -> Pending:
             def read() -> NoReturn:
                 raise CarryNeeded(frame, name)
 
-            return Pending(read)
+            return Pending(read, of_last_trip=True, was_set=before[name] is not _MISSING)
 
-        for name in names:
+        for name in before:
             frame.variables[name] = of_last_trip(name)
         for one in carried:
             one.parameter = self._parameter(one)
@@ -298,9 +391,7 @@ class Regions:
             found = None if isinstance(value, (SymInt, Pending)) or value is _MISSING else self._value_of(value)
             if value is _MISSING:
                 continue
-            if found is None or not tracer.loops.keys().isdisjoint(
-                symbol for size in found[1].shape for symbol in size.symbols()
-            ):
+            if found is None or not self._is_fixed(found[1]):
                 left[name] = value
                 continue
             made, form = found
@@ -372,72 +463,129 @@ class Regions:
 
     # -- branches --------------------------------------------------------------------------------
 
-    def if_region(self, node: ast.If, condition: Any) -> None:
-        """Both ways of an `if` on data, in blocks of their own; what they change is chosen by the condition."""
+    def if_region(self, node: ast.If, condition: Any, rest: list[ast.stmt]) -> None:
+        """An `if` on data. `rest` is what follows it in its block where a way leaves the block: each way goes on by
+        itself then, and nothing is left to do behind it."""
+        outcomes: list[Leaving | None] = []
+
+        def way(body: list[ast.stmt]) -> Callable[[], Any]:
+            def run() -> Any:
+                leaving, value = self.run_until_left([*body, *rest])
+                outcomes.append(leaving)
+                if leaving is Leaving.BREAK:
+                    self.frame.variables[self.stopped[-1]] = True
+                return value
+
+            return run
+
+        value = self.choose(node, condition, way(node.body), way(node.orelse))
+        self.ways_left += any(leaving is not None for leaving in outcomes)
+        if Leaving.RETURN in outcomes:
+            if outcomes != [Leaving.RETURN, Leaving.RETURN]:
+                raise self.error(
+                    node, "loops: an if on data of which one way returns and the other does not",
+                    "a compiled function returns the same kind of thing on every way",
+                    "Return on both ways, or leave it out of the compiled function.",
+                )  # fmt: skip
+            self.leave_with(value)
+
+    def choose(self, node: ast.AST, condition: Any, *ways: Callable[[], Any], skips: bool = False) -> Any:
+        """Two ways in blocks of their own; what they change, and what they give, is chosen by the condition.
+
+        With `skips` the first way is a trip that an earlier break skips: what it sets is what the last trip set.
+        """
         tracer, frame = self.tracer, self.frame
         truth = self._truth_value(node, condition)
-        names = sorted(_assigned([node]) & frame.locals)
-        before = {name: frame.variables.get(name, _MISSING) for name in names}
+        before = dict(frame.variables)
         memories = list(_reachable(frame))
-        ways = []
-        for holds, body in ((True, node.body), (False, node.orelse)):
+        sides = []
+        for holds, way in zip((True, False), ways, strict=True):
             block = Block()
             with tracer.writing(block):
                 if isinstance(condition, RunBool):
                     tracer.facts += condition.facts(holds)
-                if self._leaves(body):
-                    self._no_exit(node, "return, break or continue")
-                self.block(body)
-                found = {name: frame.variables.get(name, _MISSING) for name in names}
+                given = way()
                 stored = {id(m.storage): m.storage.value for m in memories if m.changed()}
-                values = {n: None if v is before[n] else self._value_of(v) for n, v in found.items()}
-            ways.append((block, found, values, stored))
-            self._leave(frame, before, memories)
-        merged: list[Carried] = []
-        unsettled: dict[str, Any] = {}
-        (yes, found_yes, values_yes, stored_yes), (no, found_no, values_no, stored_no) = ways
+                found = {**frame.variables, _GIVEN: given}
+                values = {n: self._value_of(v) for n, v in found.items() if v is not before.get(n, _MISSING)}
+            sides.append(_Side(block, found, values, stored))
+            frame.variables = dict(before)
+            for memory in memories:
+                if memory.changed():
+                    memory.set(memory.value)
+        if skips:
+            self._keep_when_skipped(sides[0], before)
+        merged = self._merged(sides, memories)
+        self.at(node)
+        given = sides[0].found[_GIVEN]
+        if any(one.frame or one.storage for one in merged.values()):
+            branch = tracer.add("if", (truth,), {}, np.dtype(np.bool_), (), blocks=(sides[0].block, sides[1].block))
+            self._hand_out(branch, [one for one in merged.values() if one.form is not None])
+        for name, one in merged.items():
+            if one.form is None:
+                frame.variables[name] = self._differs(node, name)
+        if _GIVEN in frame.variables:
+            given = frame.variables.pop(_GIVEN)
+            return given.read() if isinstance(given, Pending) else given
+        return given
+
+    def _keep_when_skipped(self, trip: _Side, before: dict[str, Any]) -> None:
+        for name, found in trip.values.items():
+            held = before.get(name)
+            if isinstance(held, Pending) and held.of_last_trip and found and self._is_fixed(found[1]):
+                raise CarryNeeded(self.frame, name, found[1])
+
+    def _is_fixed(self, form: Form) -> bool:
+        """Whether its shape is the same in all trips."""
+        return self.tracer.loops.keys().isdisjoint(symbol for size in form.shape for symbol in size.symbols())
+
+    def _merged(self, sides: list[_Side], memories: list[_Memory]) -> dict[str, Any]:
+        """What the ways change: by the variable's name, without a form where they do not agree on one."""
+        merged: dict[str, Any] = {}
         for memory in memories:
             key = id(memory.storage)
-            if key in stored_yes or key in stored_no:
-                yes.yields.append(stored_yes.get(key, memory.value))
-                no.yields.append(stored_no.get(key, memory.value))
-                form = Form("array", memory.value.dtype, memory.value.shape)
-                merged.append(Carried(memory.value, form, None, memory.name, memory.storage))
-        for name in names:
-            if found_yes[name] is before[name] and found_no[name] is before[name]:
+            if any(key in side.stored for side in sides):
+                for side in sides:
+                    side.block.yields.append(side.stored.get(key, memory.value))
+                whole = Form("array", memory.value.dtype, memory.value.shape)
+                merged[f" {key}"] = Carried(memory.value, whole, None, memory.name, memory.storage)
+        for name in {name: None for side in sides for name in side.values}:
+            found = []
+            for side in sides:
+                with self.tracer.writing(side.block):
+                    held = side.found.get(name, _MISSING)
+                    found.append(side.values.get(name) or (None if held is _MISSING else self._value_of(held)))
+            if name == _GIVEN and sides[0].found[name] is None and sides[1].found[name] is None:
                 continue
-            sides = []
-            for block, found, values in ((yes, found_yes, values_yes), (no, found_no, values_no)):
-                with tracer.writing(block):
-                    sides.append(values[name] or self._value_of(found[name]))
-            form = sides[0][1].joined(sides[1][1]) if sides[0] and sides[1] else None
-            if form is None:
-                unsettled[name] = self._differs(node, name)
+            yes, no = found
+            for side in sides:
+                held = side.found.get(name)
+                if isinstance(held, Pending) and held.was_set and (yes or no):
+                    # One way leaves what the last trip left.
+                    raise CarryNeeded(self.frame, name)
+            form = yes[1].joined(no[1]) if yes and no else None
+            if form is None or yes is None or no is None:
+                merged[name] = _Unsettled()
                 continue
-            for block, side in zip((yes, no), sides, strict=True):
-                assert side is not None
-                with tracer.writing(block):
-                    block.yields.append(self._cast(side[0], form.dtype))
-            merged.append(Carried(truth, form, frame, name))
-        self.at(node)
-        if merged:
-            branch = tracer.add("if", (truth,), {}, np.dtype(np.bool_), (), blocks=(yes, no))
-            self._hand_out(branch, merged)
-        for name, value in unsettled.items():
-            frame.variables[name] = value
+            for side, (value, _) in zip(sides, (yes, no), strict=True):
+                with self.tracer.writing(side.block):
+                    side.block.yields.append(self._cast(value, form.dtype))
+            merged[name] = Carried(yes[0], form, self.frame, name)
+        return merged
 
-    def _differs(self, node: ast.stmt, name: str) -> Pending:
+    def _differs(self, node: ast.AST, name: str) -> Pending:
         def read() -> NoReturn:
+            what = f"{name} after an if on data" if name != _GIVEN else "what an if on data gives"
             raise self.error(
-                node, f"loops: {name} after an if on data",
-                "both ways have to leave an array or a number of one dtype and one shape in it",
-                f"Set {name} on both ways.",
+                node, f"loops: {what}",
+                "both ways have to give an array or a number of one dtype and one shape",
+                "Make both ways give the same kind of value.",
             )  # fmt: skip
 
         return Pending(read)
 
     @staticmethod
-    def _leaves(body: list[ast.stmt]) -> bool:
+    def leaves(body: Iterable[ast.stmt]) -> bool:
         """Whether a return, or a break or continue of a loop around, is in it."""
         pending: list[tuple[ast.AST, bool]] = [(statement, False) for statement in body]
         while pending:
@@ -451,7 +599,7 @@ class Regions:
 
     # -- values ----------------------------------------------------------------------------------
 
-    def _truth_value(self, node: ast.stmt, condition: Any) -> Value:
+    def _truth_value(self, node: ast.AST, condition: Any) -> Value:
         tracer = self.tracer
         if isinstance(condition, SymInt):
             condition = condition != 0
@@ -496,18 +644,16 @@ class Regions:
 
     def _carried_name(self, node: ast.stmt, needed: CarryNeeded) -> Carried:
         held = needed.frame.variables.get(needed.name, _MISSING)
-        if held is _MISSING:
-            raise UnboundLocalError(
-                f"cannot access local variable '{needed.name}' where it is not associated with a value"
-            )
-        if isinstance(held, Pending):
-            held = held.read()
-        found = self._value_of(held)
+        found = None if held is _MISSING else self._value_of(held.read() if isinstance(held, Pending) else held)
+        if needed.form is not None and (found is None or found[1].joined(needed.form) is None):
+            # Only trips set it, the first one for certain.
+            return Carried(self._zeros(needed.form), needed.form, needed.frame, needed.name, needs_trip=True)
         if found is None:
+            why = "is not carried from trip to trip" if held is not _MISSING else "may be read before it is set"
             raise self.error(
                 node, f"loops: {needed.name}, which a trip reads and changes",
-                f"a {type(held).__name__} is not carried from trip to trip",
-                "Carry arrays and numbers, or leave the loop out of the compiled function.",
+                f"a {type(held).__name__} {why}" if held is not _MISSING else f"it {why}",
+                "Carry arrays and numbers, set before the loop, or leave the loop out of the compiled function.",
             )  # fmt: skip
         value, form = found
         return Carried(value, form, needed.frame, needed.name)
@@ -541,6 +687,20 @@ def _assigned(statements: list[ast.stmt]) -> set[str]:
     return names
 
 
+def has_break(body: list[ast.stmt]) -> bool:
+    """Whether a break of this very loop is in its body."""
+    pending: list[ast.AST] = list(body)
+    while pending:
+        item = pending.pop()
+        if isinstance(item, ast.Break):
+            return True
+        if isinstance(item, (ast.For, ast.While)):
+            pending += item.orelse
+        elif not isinstance(item, (ast.FunctionDef, ast.Lambda)):
+            pending += ast.iter_child_nodes(item)
+    return False
+
+
 def _reachable(frame: Frame | None) -> Iterator[_Memory]:
     """The memory of arrays that a function's variables lead to."""
     seen: set[int] = set()
@@ -570,4 +730,4 @@ def _sizes_in(held: Any) -> set[str]:
     return held.size.symbols() if isinstance(held, SymInt) else set()
 
 
-__all__ = ["CarryNeeded", "Pending", "Regions"]
+__all__ = ["CarryNeeded", "Leaving", "Pending", "Regions", "has_break"]

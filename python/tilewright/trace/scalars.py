@@ -554,6 +554,8 @@ class RunScalar(SymScalar):
 
     def _operand(self, other: Any) -> SymScalar | None:
         if not isinstance(self.hint, int):
+            if isinstance(other, RunScalar) and isinstance(other.hint, int):
+                return RunScalar(self.tracer, other.as_float_value(), float)
             return super()._operand(other)
         # Among integers alone an integer stays one.
         if isinstance(other, RunScalar) and type(other.hint) is int:
@@ -569,7 +571,11 @@ class RunScalar(SymScalar):
         return RunScalar(self.tracer, value, type(left.hint))
 
     def _arithmetic(self, other: Any, name: str, ufunc: np.ufunc, swapped: bool) -> Any:
-        if type(self.hint) is int and isinstance(other, (float, SymScalar)) and type(getattr(other, "hint", 0.0)) is float:
+        if (
+            type(self.hint) is int
+            and isinstance(other, (float, SymScalar))
+            and type(getattr(other, "hint", 0.0)) is float
+        ):
             return RunScalar(self.tracer, self.as_float_value(), float)._arithmetic(other, name, ufunc, swapped)
         return super()._arithmetic(other, name, ufunc, swapped)
 

@@ -507,6 +507,8 @@ class Tracer:
     def fix(self, size: Size, message: str = "") -> int:
         """An integer in place of a size: each symbol in it takes its value of the recorded call."""
         size = self.resolve(size)
+        for symbol in size.symbols() & self.loops.keys():
+            self.fix_symbol(symbol, message)
         if not size.is_constant:
             value = self.value_of(size)
             self.unify(size, Size.constant(value), message)
