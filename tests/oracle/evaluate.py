@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -72,6 +73,7 @@ _UFUNCS = frozenset(
         "invert",
         "left_shift",
         "right_shift",
+        "conjugate",
     ]
 )
 _REDUCTIONS = {
@@ -289,11 +291,14 @@ def _run(
     with np.errstate(all="ignore"):
         if operation == "const":
             literal = attributes["value"]
-            result = dtype.type(
-                literal == "true" if dtype == np.bool_ else float(literal) if dtype.kind == "f" else int(literal)
-            )
+            read = {"b": lambda text: text == "true", "f": float, "c": complex}.get(dtype.kind, int)
+            result = dtype.type(read(literal))
+        elif operation in ("real", "imag"):
+            result = np.copy(getattr(operands[0], operation))[()]
         elif operation == "cast":
-            result = operands[0].astype(dtype)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+                result = operands[0].astype(dtype)
         elif operation == "scalar_size":
             result = np.int64(size_of(attributes["size"], sizes))
         elif operation in _UFUNCS:

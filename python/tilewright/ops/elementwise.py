@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..trace import compressed
 from ..trace.arrays import Storage, SymArray
+from ..trace.compressed import Compressed
 from ..trace.graph import Value
 from ..trace.scalars import SymInt, SymScalar
 from ..trace.tracer import Tracer
@@ -122,6 +124,12 @@ def apply_ufunc(
     **others: Any,
 ) -> Any:
     """np.<ufunc>(*inputs, ...) on traced values."""
+    if any(isinstance(x, Compressed) for x in inputs):
+        if out is not None or ufunc.signature is not None:
+            raise next(x for x in inputs if isinstance(x, Compressed)).refused(f"np.{ufunc.__name__}")
+        return compressed.elementwise(
+            tracer, ufunc, inputs, lambda f, whole: apply_ufunc(tracer, f, whole, None, dtype, casting, where, **others)
+        )
     if where is not True:
         raise _error(tracer, f"np.{ufunc.__name__}(where=...)", "elements that are left out keep what was in memory",
                      "Use np.where.")  # fmt: skip
@@ -196,7 +204,11 @@ def _elementwise(
     inputs = tuple(kind or dtype_of(x) for x, kind in zip(operands, kinds, strict=True))
     resolved = resolve_ufunc(ufunc, inputs, dtype, casting)
     loop, result_dtype = resolved[: ufunc.nin], resolved[ufunc.nin]
-    if result_dtype.kind not in "biuf" or any(d.kind not in "biuf" for d in loop):
+    orders = name in ("maximum", "minimum", "fmax", "fmin", "clip", "sign") or name in COMPARISONS - {"equal", "not_equal"}
+    if orders and any(d.kind == "c" for d in loop):
+        raise _error(tracer, f"np.{name} of complex numbers", "they have no order of their own",
+                     "Compare their absolute values.")  # fmt: skip
+    if result_dtype.kind not in "biufc" or any(d.kind not in "biufc" for d in loop):
         raise _error(tracer, f"np.{name} of {', '.join(str(dtype_of(x)) for x in operands)}",
                      f"NumPy computes it in {result_dtype}, which is not compiled in this release")  # fmt: skip
     shape = broadcast_shapes(tracer, [shape_of(x) for x in operands])
@@ -225,6 +237,8 @@ def _operation(tracer: Tracer, name: str, values: list[Value], dtype: np.dtype[A
         return clip_values(tracer, values, dtype, shape)
     if name == "fabs":
         return tracer.add("absolute", values, {}, dtype, shape, name)
+    if name == "conjugate" and dtype.kind == "c":
+        return tracer.add("conjugate", values, {}, dtype, shape, name)
     if name == "conjugate":
         return tracer.add("positive", values, {}, dtype, shape, name)
     if name in _ANGLES:
@@ -267,6 +281,8 @@ def _power(tracer: Tracer, operands: list[Any], loop: Sequence[np.dtype[Any]], s
                          "Use a scalar or an unsigned exponent, or floats.")  # fmt: skip
     if isinstance(number, (int, float)) and not isinstance(number, bool):
         value = to_value(tracer, base, dtype)
+        if number == 1 and dtype.kind == "c":
+            return tracer.add("positive", (value,), {}, dtype, shape, "power")
         if number == 2:
             return tracer.add("square", (value,), {}, dtype, shape, "power")
         if dtype.kind == "f":
@@ -433,9 +449,25 @@ def isclose(tracer: Tracer, a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, 
         return result
 
 
-@rule(np.real, np.real_if_close)
+@rule(np.real)
 def real(tracer: Tracer, x: Any) -> Any:
-    return x
+    array = operand_of(tracer, x)
+    return array.real if isinstance(array, SymArray) else x
+
+
+@rule(np.imag)
+def imag(tracer: Tracer, x: Any) -> Any:
+    array = operand_of(tracer, x)
+    return array.imag if isinstance(array, SymArray) else x * 0
+
+
+@rule(np.angle)
+def angle(tracer: Tracer, z: Any, deg: bool = False) -> Any:
+    array = operand_of(tracer, z)
+    with tracer.composite("angle"):
+        parts = (array.imag, array.real) if dtype_of(array).kind == "c" else (0, array)
+        result = apply_ufunc(tracer, np.arctan2, parts)
+        return result * (180 / math.pi) if deg else result
 
 
 def python_scalar_cast(tracer: Tracer, target: type, operand: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..trace.arrays import SymArray, View
+from ..trace.compressed import Compressed
 from ..trace.graph import NEWAXIS, Slice
 from ..trace.scalars import SymInt, SymScalar
 from ..trace.sizes import Size
@@ -130,6 +131,11 @@ def _slice(tracer: Tracer, part: slice, extent: Size) -> tuple[Size, int, Size]:
 def get_item(array: SymArray, key: Any) -> Any:
     from .shapes import index_view
 
+    if _is_mask(key) and key.ndim == array.ndim > 0:
+        _match_mask(array, key)
+        # A copy: what is written to the array later does not show in it.
+        return Compressed(array.tracer, SymArray.fresh(array.tracer, array.read(), is_scalar=False), key.read())
+
     items, shape, is_scalar = _parse(array, key)
     if is_scalar:
         # A NumPy scalar is a copy: later writes to the array do not show in it.
@@ -140,6 +146,9 @@ def get_item(array: SymArray, key: Any) -> Any:
 
 def set_item(array: SymArray, key: Any, value: Any) -> None:
     tracer = array.tracer
+    if isinstance(value, Compressed):
+        _set_compressed(array, key, value)
+        return
     if array.is_scalar:
         raise TypeError(f"'numpy.{array.dtype.name}' object does not support item assignment")
     operand = operand_of(tracer, value)
@@ -197,13 +206,28 @@ def _set_masked(array: SymArray, mask: SymArray, operand: Any) -> None:
             "Use np.where with the mask broadcast by hand.",
             "mask",
         )
-    for mine, theirs in zip(array.sizes, mask.sizes, strict=True):
-        if tracer.value_of(mine) != tracer.value_of(theirs):
-            raise IndexError("boolean index did not match indexed array")
-        tracer.unify(mine, theirs, "boolean index did not match indexed array")
+    _match_mask(array, mask)
     old = array.read()
     chosen = to_value(tracer, operand, array.dtype)
     array.write(tracer.add("where", (mask.read(), chosen, old), {}, array.dtype, old.shape))
+
+
+def _match_mask(array: SymArray, mask: SymArray) -> None:
+    for mine, theirs in zip(array.sizes, mask.sizes, strict=True):
+        if array.tracer.value_of(mine) != array.tracer.value_of(theirs):
+            raise IndexError("boolean index did not match indexed array")
+        array.tracer.unify(mine, theirs, "boolean index did not match indexed array")
+
+
+def _set_compressed(array: SymArray, mask: Any, elements: Compressed) -> None:
+    """x[mask] = what the same mask picked out."""
+    tracer = array.tracer
+    if not _is_mask(mask) or mask.ndim != array.ndim or mask.read() is not elements.mask:
+        raise elements.refused("storing the elements elsewhere")
+    _match_mask(array, mask)
+    old = array.read()
+    new = to_value(tracer, elements.whole, array.dtype)
+    array.write(tracer.add("where", (elements.mask, new, old), {}, array.dtype, old.shape))
 
 
 def update_item(array: SymArray, key: Any, ufunc: np.ufunc, other: Any) -> None:
@@ -217,8 +241,10 @@ def update_item(array: SymArray, key: Any, ufunc: np.ufunc, other: Any) -> None:
             )
         set_item(array, key, result)
         return
+    if isinstance(other, Compressed):
+        other = other.whole if other.mask is key.read() else other
     operand = operand_of(array.tracer, other)
-    if shape_of(operand):
+    if shape_of(operand) and operand is not other:
         _set_masked(array, key, operand)
     result = apply_ufunc(array.tracer, ufunc, (array, operand))
     if not np.can_cast(result.dtype, array.dtype, "same_kind"):

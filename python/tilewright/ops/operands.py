@@ -9,19 +9,21 @@ from typing import Any
 import numpy as np
 
 from ..trace.arrays import SymArray
+from ..trace.compressed import Compressed
 from ..trace.graph import Value
-from ..trace.scalars import SymInt, SymScalar
+from ..trace.scalars import Symbolic, SymInt, SymScalar
 from ..trace.sizes import Size
 from ..trace.tracer import Tracer, numbers_wanted
 
 BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)
 FLOAT64 = np.dtype(np.float64)
+COMPLEX128 = np.dtype(np.complex128)
 
 
 def is_symbolic(value: Any) -> bool:
     """Whether something traced is in it, looking into containers."""
-    if isinstance(value, (SymArray, SymInt, SymScalar)):
+    if isinstance(value, Symbolic):
         return True
     if isinstance(value, (list, tuple)):
         return any(is_symbolic(item) for item in value)
@@ -44,13 +46,15 @@ def weak_type(operand: Any) -> type | None:
         return int
     if isinstance(operand, float):
         return float
-    return None
+    return complex if isinstance(operand, complex) else None
 
 
 def operand_of(tracer: Tracer, value: Any) -> Any:
     """Something of a kind the rules know: SymArray, SymInt, SymScalar, Python number or np.generic."""
-    if isinstance(value, (SymArray, SymInt, SymScalar, bool, int, float)):
+    if isinstance(value, (SymArray, SymInt, SymScalar, bool, int, float, complex)):
         return value
+    if isinstance(value, Compressed):
+        raise value.refused("a NumPy call")
     if isinstance(value, np.generic):
         _refuse_dtype(tracer, value.dtype)
         return value
@@ -65,8 +69,6 @@ def operand_of(tracer: Tracer, value: Any) -> Any:
 
             return array_of_items(tracer, value)
         return operand_of(tracer, np.asarray(value))
-    if isinstance(value, complex):
-        _refuse_dtype(tracer, np.dtype(np.complex128))
     raise tracer.error(
         f"a {type(value).__name__} where NumPy takes an array",
         "it is not a number or an array of numbers",
@@ -76,10 +78,10 @@ def operand_of(tracer: Tracer, value: Any) -> Any:
 
 
 def _refuse_dtype(tracer: Tracer, dtype: np.dtype[Any]) -> None:
-    if dtype.kind not in "biuf" or dtype == np.longdouble:
+    if dtype.kind not in "biufc" or dtype in (np.longdouble, np.clongdouble):
         raise tracer.error(
             f"a value of dtype {dtype}",
-            "only booleans, integers and floats of up to 64 bits are compiled in this release",
+            "only booleans, integers, floats of up to 64 bits and complex numbers of two such are compiled",
             numbers_wanted(dtype),
             "dtype",
         )
@@ -100,6 +102,8 @@ def dtype_of(operand: Any) -> np.dtype[Any]:
         return operand.value.dtype
     if isinstance(operand, bool):
         return BOOL
+    if isinstance(operand, complex):
+        return COMPLEX128
     return FLOAT64 if isinstance(operand, float) else INT64
 
 

@@ -122,6 +122,9 @@ def _extreme(operation: str, ufunc: str) -> Any:
     ) -> Any:  # fmt: skip
         refuse_keywords(tracer, operation, initial, where)
         value = to_value(tracer, operand_of(tracer, a))
+        if value.dtype.kind == "c":
+            raise tracer.error(f"np.{operation} of complex numbers", "they have no order of their own",
+                               "Compare their absolute values.", operation)  # fmt: skip
         axes = normalize_axes(tracer, axis, len(value.shape))
         message = f"zero-size array to reduction operation {ufunc} which has no identity"
         # Also where the result is empty anyhow.

@@ -29,6 +29,7 @@ class Storage:
     # C-contiguous for certain: then a reshape of it is a view for certain.
     c_order: bool = False
     version: int = 0
+    part_of: str = ""  # real or imag: NumPy has a view there, and this is none
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,13 @@ class SymArray(Symbolic):
                 f"Work on a copy ({argument.name}.copy()) and return it.",
                 "in-place write",
             )
+        if self.storage.part_of:
+            raise self.tracer.error(
+                f"writing into .{self.storage.part_of} of an array",
+                "there is no rule for it",
+                "Make the complex array from its parts (re + 1j * im).",
+                "complex",
+            )
         for view in self.chain:
             if view.operation == "broadcast_to":
                 raise ValueError("assignment destination is read-only")
@@ -183,11 +191,18 @@ class SymArray(Symbolic):
 
     @property
     def real(self) -> SymArray:
-        return self
+        return self._part("real") if self.dtype.kind == "c" else self
 
     @property
     def imag(self) -> Any:
-        return self._call(np.zeros_like)
+        return self._part("imag") if self.dtype.kind == "c" else self._call(np.zeros_like)
+
+    def _part(self, name: str) -> SymArray:
+        value = self.read()
+        part = self.tracer.add(name, (value,), {}, np.dtype(f"f{value.dtype.itemsize // 2}"), value.shape, name)
+        made = SymArray.fresh(self.tracer, part, is_scalar=self.is_scalar)
+        made.storage.part_of = name
+        return made
 
     def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         from ..ops import call_numpy
@@ -386,19 +401,30 @@ def _is_operand(other: Any) -> bool:
     return isinstance(other, (int, float, complex, np.ndarray, np.generic, Symbolic, list, tuple))
 
 
-for _name, _ufunc in {
+_BINARY = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
     "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "lshift": np.left_shift, "rshift": np.right_shift,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-}.items():  # fmt: skip
-    setattr(SymArray, f"__{_name}__", _operator(_ufunc, False))
-    setattr(SymArray, f"__r{_name}__", _operator(_ufunc, True))
-    setattr(SymArray, f"__i{_name}__", _in_place(_ufunc))
-for _name, _ufunc in {
+}  # fmt: skip
+_COMPARING = {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-}.items():  # fmt: skip
-    setattr(SymArray, f"__{_name}__", _operator(_ufunc, False))
-for _name, _ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
-    setattr(SymArray, f"__{_name}__", _unary(_ufunc))
+}  # fmt: skip
+_UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 
-__all__ = ["NEWAXIS", "Storage", "SymArray", "View"]
+
+def operator_methods(cls: type, in_place: bool) -> None:
+    """Python's operators on a class, as ufuncs."""
+    for name, ufunc in _BINARY.items():
+        setattr(cls, f"__{name}__", _operator(ufunc, False))
+        setattr(cls, f"__r{name}__", _operator(ufunc, True))
+        if in_place:
+            setattr(cls, f"__i{name}__", _in_place(ufunc))
+    for name, ufunc in _COMPARING.items():
+        setattr(cls, f"__{name}__", _operator(ufunc, False))
+    for name, ufunc in _UNARY.items():
+        setattr(cls, f"__{name}__", _unary(ufunc))
+
+
+operator_methods(SymArray, in_place=True)
+
+__all__ = ["NEWAXIS", "Storage", "SymArray", "View", "operator_methods"]

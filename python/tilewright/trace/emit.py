@@ -404,6 +404,10 @@ def literal(value: Any, dtype: np.dtype[Any]) -> str:
         return "true" if value else "false"
     if dtype.kind in "iu":
         return str(int(value))
+    if dtype.kind == "c":
+        number = complex(value)
+        parts = [literal(part, np.dtype(np.float64)) for part in (number.real, number.imag)]
+        return f"{parts[0]}{'' if parts[1].startswith('-') else '+'}{parts[1]}j"
     number = float(value)
     if math.isnan(number):
         return "nan"
