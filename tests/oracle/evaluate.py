@@ -152,7 +152,16 @@ def evaluate(text: str, inputs: Mapping[str, Any]) -> Any:
     returned = re.fullmatch(r"return (.*)", body[-1])
     if returned is None:
         raise ProgramError("no return line")
+    written = {}
+    while match := re.fullmatch(r"write (\w+) = (%?\w+)", body[-2]) if len(body) > 1 else None:
+        written[match[1]] = match[2]
+        del body[-2]
     _Run(values, sizes).block(body[:-1])
+    # All values are there before the first is written; what is returned of an argument is that array.
+    kept = {name: np.array(values[of]) for name, of in written.items()}
+    for name, value in kept.items():
+        _check(value.dtype == inputs[name].dtype and value.shape == inputs[name].shape, name)
+        inputs[name][...] = value
     if returned[1].startswith("("):
         return tuple(values[name] for name in split_top(returned[1][1:-1]))
     return values[returned[1]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -87,10 +88,12 @@ def check(
         warnings.simplefilter("ignore")
         traced = trace(function, args, kwargs)
         assert traced.matches(args, kwargs)
-        compare(run_program(traced, args, kwargs), function(*args, **kwargs))
-        for other in others:
-            if traced.matches(other, kwargs):
-                compare(run_program(traced, other, kwargs), function(*other, **kwargs))
+        for call in (args, *others):
+            if traced.matches(call, kwargs):
+                mine, theirs = copy.deepcopy(call), copy.deepcopy(call)
+                compare(run_program(traced, mine, kwargs), function(*theirs, **kwargs))
+                # What it writes into its arguments, too.
+                compare(tuple(mine), tuple(theirs))
     return traced
 
 

@@ -58,6 +58,7 @@ class Inputs:
         self.tracer = tracer
         self.by_path: dict[Path, Any] = {}
         self.by_identity: dict[int, tuple[Any, Path]] = {}
+        self.arrays: list[SymArray] = []
 
     # -- entry points ---------------------------------------------------------------------------------
 
@@ -178,6 +179,7 @@ class Inputs:
             shape.append(symbol)
         argument.program_value = _argument_value(tracer, "argument", argument.name, value.dtype, shape)
         array = SymArray(tracer, Storage(argument.program_value, argument))
+        self.arrays.append(array)
         if not is_parameter and path[0][0] != "constant":
             self._guard(path, "type", np.ndarray)
         return array

@@ -102,13 +102,11 @@ class SymArray(Symbolic):
     def write(self, value: Value) -> None:
         """Replace all that this array shows; `value` has its dtype and its shape."""
         argument = self.storage.argument
-        if argument is not None:
+        if argument is not None and argument.kind != "array":
             raise self.tracer.error(
-                f"writing into {argument.name}, which the caller passed in"
-                if argument.kind == "array"
-                else f"writing into {argument.name}, which lives outside of the function",
-                "in-place writes to arguments are not compiled in this release",
-                f"Work on a copy ({argument.name}.copy()) and return it.",
+                f"writing into {argument.name}, which lives outside of the function",
+                "only arrays that are passed in are written in place",
+                f"Pass it as an argument, or work on a copy ({argument.name}.copy()).",
                 "in-place write",
             )
         if self.storage.part_of:

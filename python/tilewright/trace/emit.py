@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 from collections import ChainMap
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,11 +66,18 @@ class Emitted:
 
 class Emitter:
     def __init__(
-        self, tracer: Tracer, results: Sequence[Value], returns_tuple: bool, memory: Sequence[int | None]
+        self,
+        tracer: Tracer,
+        results: Sequence[Value],
+        returns_tuple: bool,
+        memory: Sequence[int | None],
+        writes: Mapping[str, Value],
     ) -> None:
-        """`memory`: of each result, what tells its array from others; None for scalars and arguments."""
+        """`memory`: of each result, what tells its array from others; None for scalars and arguments. `writes`: what
+        argument arrays hold at the end."""
         self.tracer = tracer
         self.results = list(results)
+        self.writes = dict(writes)
         self.memory = {value.number: of for value, of in zip(results, memory, strict=True) if of is not None}
         self.returns_tuple = returns_tuple
         self.constants = {a.name: a.value for a in tracer.arguments if a.kind == "constant"}
@@ -89,11 +96,12 @@ class Emitter:
         self._mark()
         self._merge(program, {}, {value.number for value in self.results}, {})
         self.results = [self.merged[value.number] for value in self.results]
+        self.writes = {name: self.merged[value.number] for name, value in self.writes.items()}
         # Merging leaves values that nothing uses any more.
         self._mark()
         self.values = list(self._in_order(program))
         self._name(self.values)
-        text = "\n".join([*self._header(), *self._body(program, ""), self._return()]) + "\n"
+        text = "\n".join([*self._header(), *self._body(program, ""), *self._writes(), self._return()]) + "\n"
         return Emitted(text, digest_of(text), self.names, self.source_lines)
 
     # -- which values are left ----------------------------------------------------------------------
@@ -101,7 +109,7 @@ class Emitter:
     def _mark(self) -> None:
         """What the results need: of a loop, what it carries for them."""
         self.live, self.handed = set(), {}
-        pending = list(self.results)
+        pending = [*self.results, *self.writes.values()]
 
         def hand(region: Value, position: int) -> None:
             pending.append(region)
@@ -352,9 +360,12 @@ class Emitter:
         shape = self.shapes.get(value.number) or tuple(self.tracer.resolve(size) for size in value.shape)
         return f"{self.names[value.number]}: {value.dtype}[{', '.join(map(str, shape))}]"
 
+    def _writes(self) -> list[str]:
+        return [f"write {name} = {self.names[value.number]}" for name, value in self.writes.items()]
+
     def _return(self) -> str:
         names = [self.names[value.number] for value in self.results]
-        if not self.returns_tuple:
+        if not self.returns_tuple and names:
             return f"return {names[0]}"
         return f"return ({', '.join(names)}{',' if len(names) == 1 else ''})"
 

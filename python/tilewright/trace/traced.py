@@ -55,6 +55,8 @@ class Traced:
     # Why NumPy has to run the call although it was traced; None when the program serves it.
     fallback_reason: str | None
     contract: str
+    # Arguments that the program writes into; they must not share memory with any other one.
+    writes: tuple[str, ...]
     function: Any = field(repr=False)
     traced_by: str = "source"
 
@@ -95,13 +97,22 @@ class Traced:
                 elif not _holds(guard, value):
                     return False
             sizes: dict[str, int] = {}
+            arrays: dict[str, Any] = {}
             for argument in self.arguments:
                 if argument.path[0][0] == "constant" or argument.kind not in ("array", "hidden", "scalar"):
                     continue
-                if not _fits(argument, follow(argument.path, parameters, root), sizes):
+                value = follow(argument.path, parameters, root)
+                if not _fits(argument, value, sizes):
                     return False
+                if argument.kind in ("array", "hidden"):
+                    arrays[argument.name] = value
         except Missing:
             return False
+        for written in self.writes:
+            if any(name != written and np.may_share_memory(arrays[written], a) for name, a in arrays.items()):
+                return False
+            if not arrays[written].flags.writeable:
+                return False
         for argument in self.arguments:
             if argument.path[0][0] == "constant" and argument.kind == "hidden":
                 sizes.update({f"{argument.name}.{k}": n for k, n in enumerate(argument.value.shape)})
@@ -271,6 +282,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     def collect(item: Any) -> Any:
         if isinstance(item, SymArray):
             kind, value, argument = _array_leaf(tracer, item)
+            if kind == "argument":
+                # The very object, whatever has been written into it.
+                return add_leaf(kind, item.storage.argument.program_value, argument)
             if kind == "view":
                 reasons.append(f"it returns a view of {argument}")
             if kind != "array":
@@ -310,15 +324,20 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
 
     shape = collect(result)
     values = [value for _, value, _ in leaves]
-    if values:
-        emitter = Emitter(tracer, values, not isinstance(result, (SymArray, SymInt, SymScalar)), memory)
+    writes = {
+        array.storage.argument.name: array.storage.value
+        for array in tracer.cache["inputs"].arrays
+        if array.storage.argument is not None and array.storage.value is not array.storage.argument.program_value
+    }
+    if values or writes:
+        emitter = Emitter(tracer, values, not isinstance(result, (SymArray, SymInt, SymScalar)), memory, writes)
         emitted = emitter.run()
         names = [emitted.names[value.number] for value in emitter.results]
         text, digest, lines = emitted.text, emitted.digest, emitted.source_lines
         deepest = max(len(value.shape) for value in emitter.values)
         if deepest > MAX_RANK:
             reasons.append(f"it works on arrays of {deepest} dimensions, where at most {MAX_RANK} are compiled")
-        computed = any(not value.is_argument for value in emitter.results)
+        computed = bool(writes) or any(not value.is_argument for value in emitter.results)
         if not computed:
             reasons.append("it returns its arguments and computes nothing")
     else:
@@ -348,6 +367,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         results=restore(shape),
         fallback_reason="; ".join(dict.fromkeys(reasons)) or None,
         contract=contract,
+        writes=tuple(writes),
         function=function,
         traced_by=traced_by,
     )
