@@ -26,7 +26,7 @@ def run_program(traced: Traced, args: Sequence[Any], kwargs: dict[str, Any] | No
         if traced.program_text
         else []
     )
-    by_name = dict(zip(names, flat, strict=True))
+    by_name = dict(zip([name for name in names if name], flat, strict=True))
 
     def restore(item: Any) -> Any:
         if isinstance(item, Result):

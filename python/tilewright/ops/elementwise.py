@@ -204,7 +204,10 @@ def _elementwise(
     inputs = tuple(kind or dtype_of(x) for x, kind in zip(operands, kinds, strict=True))
     resolved = resolve_ufunc(ufunc, inputs, dtype, casting)
     loop, result_dtype = resolved[: ufunc.nin], resolved[ufunc.nin]
-    orders = name in ("maximum", "minimum", "fmax", "fmin", "clip", "sign") or name in COMPARISONS - {"equal", "not_equal"}
+    orders = name in ("maximum", "minimum", "fmax", "fmin", "clip", "sign") or name in COMPARISONS - {
+        "equal",
+        "not_equal",
+    }
     if orders and any(d.kind == "c" for d in loop):
         raise _error(tracer, f"np.{name} of complex numbers", "they have no order of their own",
                      "Compare their absolute values.")  # fmt: skip

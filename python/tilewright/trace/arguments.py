@@ -246,7 +246,10 @@ def refuse_array(tracer: Tracer, value: np.ndarray[Any, Any], where: str) -> Non
     if value.dtype.kind not in "biufc" or value.dtype in (np.longdouble, np.clongdouble):
         why = {
             "O": "object arrays hold Python objects, which only Python can work on",
-        }.get(value.dtype.kind, "only booleans, integers, floats of up to 64 bits and complex numbers of two such are compiled")
+        }.get(
+            value.dtype.kind,
+            "only booleans, integers, floats of up to 64 bits and complex numbers of two such are compiled",
+        )
         raise tracer.error(
             f"{where} is {value.dtype}[{', '.join(map(str, value.shape))}]",
             why,

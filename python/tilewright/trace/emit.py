@@ -96,7 +96,8 @@ class Emitter:
         self._mark()
         self._merge(program, {}, {value.number for value in self.results}, {})
         self.results = [self.merged[value.number] for value in self.results]
-        self.writes = {name: self.merged[value.number] for name, value in self.writes.items()}
+        written = {name: self.merged[value.number] for name, value in self.writes.items()}
+        self.writes = {name: value for name, value in written.items() if value.name != name}
         # Merging leaves values that nothing uses any more.
         self._mark()
         self.values = list(self._in_order(program))
@@ -161,6 +162,9 @@ class Emitter:
                 continue
             shape = tuple(self.tracer.resolve(size) for size in value.shape)
             self.shapes[value.number] = shape
+            if value.operation in ("parameter", "result") and (same := self._unchanged(value)) is not None:
+                self.merged[value.number] = self.merged[same.number]
+                continue
             if value.operation in REGION_OPERATIONS or value.operation in ("parameter", "result"):
                 self.merged[value.number] = value
                 for inner in value.blocks:
@@ -191,6 +195,19 @@ class Emitter:
             if kept is not value and not kept.user_name:
                 kept.user_name = value.user_name
             self.merged[value.number] = kept
+
+    def _unchanged(self, value: Value) -> Value | None:
+        """What a loop carries and no trip changes: the value that it began with."""
+        loop, position = value.attributes["of"], value.attributes["position"]
+        if loop.operation == "if":
+            return None
+        final = loop.blocks[-1].yields[position]
+        while final.operation == "result" and (same := self._unchanged(final)) is not None:
+            final = same
+        if final is not loop.blocks[-1].parameters[position]:
+            return None
+        initial: Value = loop.operands[position]
+        return initial
 
     def _identity(self, value: Value, operands: list[Value], shape: tuple[Size, ...]) -> Value | None:
         """The operand that `value` is equal to, if it is one."""

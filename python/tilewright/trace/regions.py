@@ -41,11 +41,10 @@ class Leaving(Enum):
 
 
 class CarryNeeded(Exception):
-    """A trip reads a variable before it assigns it, or may end before it assigns one of that form."""
+    """A trip that a break skips would set a variable of that form."""
 
-    def __init__(self, frame: Frame, name: str, form: Form | None = None) -> None:
+    def __init__(self, name: str, form: Form) -> None:
         super().__init__(name)
-        self.frame = frame
         self.name = name
         self.form = form
 
@@ -99,7 +98,7 @@ class Carried:
     name: str
     storage: Storage | None = None
     parameter: Value | None = field(default=None, repr=False)
-    needs_trip: bool = False  # there is no value without one
+    final: Value | None = field(default=None, repr=False)  # at the end of a trip
 
     @property
     def called(self) -> str:
@@ -282,15 +281,17 @@ class Regions:
         names = sorted(_assigned([node]) & frame.locals) + [stopped] * bool(stopped)
         before = {name: frame.variables.get(name, _MISSING) for name in names}
         memories = list(_reachable(frame))
-        carried: list[Carried] = []
+        # Memory is carried, and what no trip writes is left out of the text; variables are when a trip reads them.
+        forms: dict[str, Form] = {}
+        unset: dict[str, Form] = {}
         for _ in range(MAX_RUNS):
             block = Block()
+            carried = [self._carried_memory(m) for m in memories]
             try:
                 with tracer.writing(block):
-                    self._enter(frame, before, carried, memories)
+                    self._enter(node, before, carried, memories, forms, unset)
                     trip()
-                    missed = [m for m in memories if m.changed() and not any(c.storage is m.storage for c in carried)]
-                    wider = not missed and self._close(node, carried, block)
+                    wider = self._close(node, carried, forms)
                     after = {n: frame.variables.get(n, _MISSING) for n in names}
                     handed = {c.name for c in carried if c.frame is frame}
                     after = {
@@ -298,41 +299,48 @@ class Regions:
                         for n, v in after.items()
                         if n not in handed and not (isinstance(v, Pending) and v.of_last_trip)
                     }
-                    unset = [c.name for c in carried if c.needs_trip]
-                    if not missed and not wider:
-                        after = {**self._let_out(carried, block, before, after), **dict.fromkeys(unset, _MISSING)}
+                    if not wider:
+                        left = self._let_out(carried, block, before, after)
+                        block.yields += [one.final for one in carried if one.final is not None]
             except CarryNeeded as needed:
-                self._leave(frame, before, memories)
-                carried.append(self._carried_name(node, needed))
-                continue
+                unset[needed.name] = needed.form
+                wider = True
             self._leave(frame, before, memories)
-            if missed:
-                carried += [self._carried_storage(m) for m in missed]
-            elif not wider:
-                return carried, block, after
+            if not wider:
+                return carried, block, {**left, **{n: _MISSING for n in unset if n in handed}}
         raise self.error(
             node, "loops: a loop whose values change their kind again and again",
             f"they did not settle in {MAX_RUNS} runs of its body", "Leave the loop out of the compiled function.",
         )  # fmt: skip
 
-    def _enter(self, frame: Frame, before: dict[str, Any], carried: list[Carried], memories: list[_Memory]) -> None:
+    def _enter(  # noqa: PLR0917
+        self, node: ast.stmt, before: dict[str, Any], carried: list[Carried], memories: list[_Memory],
+        forms: dict[str, Form], unset: dict[str, Form],
+    ) -> None:  # fmt: skip
         """The state in which a trip begins."""
+        tracer, frame = self.tracer, self.frame
+        outer, block = tracer.blocks[-2:]
 
         def of_last_trip(name: str) -> Pending:
-            def read() -> NoReturn:
-                raise CarryNeeded(frame, name)
+            made: list[Any] = []
 
-            return Pending(read, of_last_trip=True, was_set=before[name] is not _MISSING)
+            def read() -> Any:
+                if not made:
+                    with tracer.writing(outer):
+                        one = self._carried_name(node, name, before[name], forms.get(name), unset.get(name))
+                    with tracer.writing(block):
+                        one.parameter = self._parameter(one)
+                    carried.append(one)
+                    made.append(one.form.object_of(tracer, one.parameter))
+                return made[0]
+
+            return Pending(read, of_last_trip=True, was_set=before[name] is not _MISSING or name in unset)
 
         for name in before:
             frame.variables[name] = of_last_trip(name)
-        for one in carried:
+        for one, memory in zip(carried, memories, strict=True):
             one.parameter = self._parameter(one)
-            if one.storage is not None:
-                next(m for m in memories if m.storage is one.storage).set(one.parameter)
-            else:
-                assert one.frame is not None
-                one.frame.variables[one.name] = one.form.object_of(self.tracer, one.parameter)
+            memory.set(one.parameter)
 
     def _parameter(self, one: Carried) -> Value:
         parameter = self.tracer.add("parameter", (), {}, one.form.dtype, one.form.shape, call_name=one.called)
@@ -350,15 +358,18 @@ class Regions:
             if memory.changed() or memory.storage.value is not memory.value:
                 memory.set(memory.value)
 
-    def _close(self, node: ast.stmt, carried: list[Carried], block: Block) -> bool:
-        """Yields what is carried; whether one of them needs a wider form, and the body another run."""
+    def _close(self, node: ast.stmt, carried: list[Carried], forms: dict[str, Form]) -> bool:
+        """What a trip leaves in what is carried; whether something needs a wider form, and the body another run."""
         wider = False
         for one in carried:
             if one.storage is not None:
-                block.yields.append(one.storage.value)
+                one.final = one.storage.value
                 continue
             assert one.frame is not None
-            found = self._value_of(one.frame.variables.get(one.name))
+            held = one.frame.variables.get(one.name)
+            if isinstance(held, Pending) and held.of_last_trip:
+                held = held.read()
+            found = self._value_of(held)
             if found is None:
                 raise self.error(
                     node, f"loops: {one.name}, which a trip hands to the next",
@@ -374,11 +385,9 @@ class Regions:
                     "Give it its final dtype and shape before the loop.",
                 )
             if joined != one.form:
-                one.form = joined
-                with self.tracer.writing(self.tracer.blocks[-2]):
-                    one.initial = self._cast(one.initial, joined.dtype)
+                forms[one.name] = joined
                 wider = True
-            block.yields.append(self._cast(value, joined.dtype))
+            one.final = self._cast(value, joined.dtype)
         return wider
 
     def _let_out(
@@ -404,8 +413,8 @@ class Regions:
                 initial = held[0] if same and held is not None else self._zeros(form)
             one = Carried(initial, form, self.frame, name)
             one.parameter = self._parameter(one)
+            one.final = made
             carried.append(one)
-            block.yields.append(made)
             if not same:
                 left[name] = _MISSING  # read after the loop, it needs a trip
         return left
@@ -532,8 +541,14 @@ class Regions:
     def _keep_when_skipped(self, trip: _Side, before: dict[str, Any]) -> None:
         for name, found in trip.values.items():
             held = before.get(name)
-            if isinstance(held, Pending) and held.of_last_trip and found and self._is_fixed(found[1]):
-                raise CarryNeeded(self.frame, name, found[1])
+            if (
+                isinstance(held, Pending)
+                and held.of_last_trip
+                and not held.was_set
+                and found
+                and self._is_fixed(found[1])
+            ):
+                raise CarryNeeded(name, found[1])
 
     def _is_fixed(self, form: Form) -> bool:
         """Whether its shape is the same in all trips."""
@@ -554,15 +569,12 @@ class Regions:
             for side in sides:
                 with self.tracer.writing(side.block):
                     held = side.found.get(name, _MISSING)
+                    if isinstance(held, Pending) and held.was_set:
+                        held = held.read()  # one way leaves what the last trip left
                     found.append(side.values.get(name) or (None if held is _MISSING else self._value_of(held)))
             if name == _GIVEN and sides[0].found[name] is None and sides[1].found[name] is None:
                 continue
             yes, no = found
-            for side in sides:
-                held = side.found.get(name)
-                if isinstance(held, Pending) and held.was_set and (yes or no):
-                    # One way leaves what the last trip left.
-                    raise CarryNeeded(self.frame, name)
             form = yes[1].joined(no[1]) if yes and no else None
             if form is None or yes is None or no is None:
                 merged[name] = _Unsettled()
@@ -642,23 +654,24 @@ class Regions:
             return tracer.add("const", (), {"value": held}, np.dtype(np.float64), ()), Form("float", np.dtype(float))
         return None
 
-    def _carried_name(self, node: ast.stmt, needed: CarryNeeded) -> Carried:
-        held = needed.frame.variables.get(needed.name, _MISSING)
+    def _carried_name(self, node: ast.stmt, name: str, held: Any, wider: Form | None, unset: Form | None) -> Carried:
         found = None if held is _MISSING else self._value_of(held.read() if isinstance(held, Pending) else held)
-        if needed.form is not None and (found is None or found[1].joined(needed.form) is None):
+        if unset is not None and (found is None or found[1].joined(unset) is None):
             # Only trips set it, the first one for certain.
-            return Carried(self._zeros(needed.form), needed.form, needed.frame, needed.name, needs_trip=True)
+            return Carried(self._zeros(unset), unset, self.frame, name)
         if found is None:
-            why = "is not carried from trip to trip" if held is not _MISSING else "may be read before it is set"
+            why = f"a {type(held).__name__} is not carried from trip to trip"
             raise self.error(
-                node, f"loops: {needed.name}, which a trip reads and changes",
-                f"a {type(held).__name__} {why}" if held is not _MISSING else f"it {why}",
+                node, f"loops: {name}, which a trip reads and changes",
+                "it may be read before it is set" if held is _MISSING else why,
                 "Carry arrays and numbers, set before the loop, or leave the loop out of the compiled function.",
             )  # fmt: skip
         value, form = found
-        return Carried(value, form, needed.frame, needed.name)
+        if wider is not None:
+            value, form = self._cast(value, wider.dtype), wider
+        return Carried(value, form, self.frame, name)
 
-    def _carried_storage(self, memory: _Memory) -> Carried:
+    def _carried_memory(self, memory: _Memory) -> Carried:
         value = memory.value
         shape = tuple(self.tracer.resolve(size) for size in value.shape)
         return Carried(value, Form("array", value.dtype, shape), None, memory.name, memory.storage)

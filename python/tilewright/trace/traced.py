@@ -284,7 +284,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             kind, value, argument = _array_leaf(tracer, item)
             if kind == "argument":
                 # The very object, whatever has been written into it.
-                return add_leaf(kind, item.storage.argument.program_value, argument)
+                owner = item.storage.argument
+                assert owner is not None and owner.program_value is not None
+                return add_leaf(kind, owner.program_value, argument)
             if kind == "view":
                 reasons.append(f"it returns a view of {argument}")
             if kind != "array":
@@ -333,6 +335,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         emitter = Emitter(tracer, values, not isinstance(result, (SymArray, SymInt, SymScalar)), memory, writes)
         emitted = emitter.run()
         names = [emitted.names[value.number] for value in emitter.results]
+        writes = emitter.writes
         text, digest, lines = emitted.text, emitted.digest, emitted.source_lines
         deepest = max(len(value.shape) for value in emitter.values)
         if deepest > MAX_RANK:
