@@ -342,9 +342,19 @@ def set_in_a_while(x):
     return v
 
 
+def written_and_rebound(x):
+    y = x.copy()
+    z = y
+    for _ in range(100):
+        y[0] += 1
+        y = y * 2
+    return z
+
+
 @pytest.mark.parametrize(
     ("function", "text"),
     [
+        (written_and_rebound, "loops: y, which a trip writes into and assigns anew"),
         (sometimes_set, "loops: v after an if on data; both ways have to give"),
         (wider_after_a_trip, "loops: y, which a trip begins as float32[3] and ends as float64[3]"),
         (grows, "loops: y, which a trip begins as float64[x.0] and ends as float64[x.0 - 1]"),

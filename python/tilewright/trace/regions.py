@@ -99,6 +99,7 @@ class Carried:
     storage: Storage | None = None
     parameter: Value | None = field(default=None, repr=False)
     final: Value | None = field(default=None, repr=False)  # at the end of a trip
+    held: Any = field(default=None, repr=False)  # the variable's object at the start of a trip
 
     @property
     def called(self) -> str:
@@ -330,8 +331,9 @@ class Regions:
                         one = self._carried_name(node, name, before[name], forms.get(name), unset.get(name))
                     with tracer.writing(block):
                         one.parameter = self._parameter(one)
+                    one.held = one.form.object_of(tracer, one.parameter)
                     carried.append(one)
-                    made.append(one.form.object_of(tracer, one.parameter))
+                    made.append(one.held)
                 return made[0]
 
             return Pending(read, of_last_trip=True, was_set=before[name] is not _MISSING or name in unset)
@@ -369,6 +371,13 @@ class Regions:
             held = one.frame.variables.get(one.name)
             if isinstance(held, Pending) and held.of_last_trip:
                 held = held.read()
+            if isinstance(one.held, SymArray) and one.held.storage.version:
+                # In the first trip it is an array from outside, which others may see; in later ones it is not.
+                raise self.error(
+                    node, f"loops: {one.name}, which a trip writes into and assigns anew",
+                    "the first trip writes into the array from before the loop, the others into their own",
+                    f"Write into it ({one.name}[...] = value) instead of assigning it anew.",
+                )  # fmt: skip
             found = self._value_of(held)
             if found is None:
                 raise self.error(
