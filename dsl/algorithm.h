@@ -56,6 +56,9 @@ struct StageInfo {
     std::vector<ReadInfo> reads;
     bool output = false;
     bool inlinable = true; ///< has only a pure definition and is no output
+    /// An output whose tails are guarded whatever a schedule says: its memory holds more than it writes, its elements
+    /// are read before they are written, or its extents change from call to call of the kernel.
+    bool guarded = false;
     int operations = 0;    ///< arithmetic operations per element, transcendental ones counted as 20
     int line = 0;          ///< of the user's source, 0 where unknown
     std::string source;    ///< the NumPy call it comes from, for people

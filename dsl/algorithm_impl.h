@@ -19,6 +19,13 @@ struct StageImpl {
     std::vector<std::map<std::string, Halide::RVar>> update_loops; ///< per update: "r" -> RVar
 };
 
+/// An output that is part of a buffer.
+struct PlacedOutput {
+    std::string func;
+    Halide::Expr offset; ///< of its first element in the buffer, in elements
+    std::string input;   ///< the ImageParam through which the kernel also reads that buffer, "" if it does not
+};
+
 /// One compiled pipeline of the plan.
 struct KernelImpl {
     std::string name; ///< C symbol, such as get_labels_k0
@@ -26,6 +33,7 @@ struct KernelImpl {
     std::vector<std::string> output_names;   ///< plan buffers they are written to
     std::vector<Halide::Argument> arguments; ///< sizes and scalars, then inputs, in call order
     std::vector<std::string> argument_names; ///< plan names: "X.0", "a", "X", "t0"
+    std::vector<PlacedOutput> placed;        ///< of `outputs`
     Traffic traffic;                         ///< what the schedule says of it; filled by apply()
 };
 

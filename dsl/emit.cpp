@@ -20,6 +20,7 @@
 #include "dsl/passes/memory_hints.h"
 #include "dsl/passes/nontemporal_stores.h"
 #include "dsl/passes/passes.h"
+#include "dsl/passes/placed_outputs.h"
 #include "dsl/passes/prefetch_lines.h"
 
 namespace tilewright::dsl {
@@ -182,6 +183,7 @@ EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, co
     const Target target = halide_target(options.isa, options.contract != "fast");
     Halide::Pipeline pipeline(kernel.outputs);
     add_passes(pipeline);
+    add_placed_outputs_pass(pipeline, kernel.placed);
     if (!kernel.traffic.prefetches.empty()) {
         std::set<std::string> inputs;
         for (const Halide::Argument& argument : kernel.arguments)

@@ -41,6 +41,7 @@ ScheduleModel::ScheduleModel(const AlgorithmInfo& algorithm, std::string wanted_
             stage.definitions.push_back(make_definition(info.updates[k], static_cast<int>(k), info.output));
         }
         stage.output = info.output;
+        stage.guarded = info.guarded;
         stage.kernel = info.kernel;
         stage.element_bytes = 1;
         for (const std::string& dtype : info.dtypes) {
@@ -394,7 +395,7 @@ void ScheduleModel::finish_definition(const StageModel& stage, const DefinitionM
         const Region count = extent(stage, definition, id);
         if (!count.extent) {
             if (!count.decided) continue;
-            if (guard_tails) {
+            if (guard_tails || stage.guarded) {
                 demoted.emplace_back(&definition, loop.name);
                 continue;
             }

@@ -98,7 +98,8 @@ std::vector<int> reduced_axes(const Operation& operation) {
     return axes;
 }
 
-Analysis::Analysis(const Program& program, const TranslateOptions& options) : program_(program), options_(options) {
+Analysis::Analysis(const Program& program, const TranslateOptions& options, const SegmentContext& context)
+    : program_(program), options_(options), context_(context) {
     collect_values();
     choose_variants();
     collect_stages();
@@ -113,9 +114,12 @@ std::string Analysis::where(const Operation& operation) const {
 }
 
 std::string Analysis::unique(const std::string& wish) {
+    std::set<std::string>* others = context_.names;
     std::string name = wish;
-    for (int k = 2; !names_.insert(name).second; ++k)
+    for (int k = 2; names_.count(name) != 0 || (others != nullptr && others->count(name) != 0); ++k)
         name = wish + "_" + std::to_string(k);
+    names_.insert(name);
+    if (others != nullptr) others->insert(name);
     return name;
 }
 
@@ -166,8 +170,28 @@ void Analysis::refuse(const Operation& operation) const {
                              "Reshape it to fewer axes.");
 }
 
+/// A named value's own name, unless another segment has it: it is computed in both.
+std::string Analysis::stage_name(const std::string& value) {
+    if (context_.targets == nullptr) return value;
+    const std::vector<std::string>& yields = program_.body.yields;
+    for (std::size_t k = 0; k < yields.size(); ++k)
+        if (yields[k] == value && (*context_.targets)[k].fresh) return value;
+    names_.erase(value);
+    return unique(value);
+}
+
 void Analysis::collect_values() {
     std::set<std::string> used;
+    if (context_.targets != nullptr) {
+        for (const Target& target : *context_.targets) {
+            for (const Size& extent : target.type.shape)
+                tree_of(extent).collect_symbols(used);
+            for (const IndexEntry& entry : target.region) {
+                entry.start.collect_symbols(used);
+                if (entry.kind == IndexEntry::Kind::slice) entry.step.collect_symbols(used);
+            }
+        }
+    }
     for (const ArrayArgument& argument : program_.arrays) {
         names_.insert(argument.name);
         ValueInfo info;
@@ -266,7 +290,7 @@ void Analysis::collect_values() {
             }
             if (!stage) info.flat = info.flat || flat;
         }
-        if (stage) stage_names_[operation.result] = named ? operation.result : unique(op);
+        if (stage) stage_names_[operation.result] = named ? stage_name(operation.result) : unique(op);
         values_[operation.result] = std::move(info);
     }
     for (const std::string& name : program_.argument_order) {
@@ -321,8 +345,21 @@ void Analysis::collect_stages() {
         add(std::move(plan));
     }
     std::map<std::string, std::string> copies;
-    for (const std::string& name : program_.body.yields) {
+    for (std::size_t k = 0; k < program_.body.yields.size(); ++k) {
+        const std::string& name = program_.body.yields[k];
         const ValueInfo& info = values_.at(name);
+        if (context_.targets != nullptr && !(*context_.targets)[k].fresh) {
+            StagePlan plan;
+            plan.target = &(*context_.targets)[k];
+            plan.name = unique(plan.target->buffer);
+            plan.value = name;
+            plan.result = plan.materialised = true;
+            std::set<std::string> seen;
+            collect_reads(name, plan.reads, seen);
+            returned_.push_back(plan.name);
+            stages_.push_back(std::move(plan));
+            continue;
+        }
         if (info.kind == ValueInfo::Kind::array || info.kind == ValueInfo::Kind::scalar) {
             returned_.push_back(name);
             continue;
@@ -333,7 +370,8 @@ void Analysis::collect_stages() {
             returned_.push_back(plan.name);
             continue;
         }
-        if (!info.view_of.empty() && values_.at(info.view_of).kind == ValueInfo::Kind::array)
+        if (context_.targets == nullptr && !info.view_of.empty() &&
+            values_.at(info.view_of).kind == ValueInfo::Kind::array)
             throw TranslateError(where(*info.operation) + ": returns a view of " + info.view_of +
                                      ", whose memory NumPy's result would share; a kernel gives new memory.",
                                  "Let NumPy run this function, or return a copy.");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "translator/loops/steps.h"
 #include "translator/program.h"
 #include "translator/size.h"
 #include "translator/translate.h"
@@ -42,7 +43,16 @@ struct StagePlan {
     std::set<std::string> reads;               ///< stages
     int kernel = 0;
     bool result = false;
-    bool materialised = false; ///< read by another kernel or the library, or a result
+    bool materialised = false;          ///< read by another kernel or the library, or a result
+    const Target* target = nullptr;     ///< the part of a buffer that it writes, where that is not its own buffer
+    /// The name in the plan of the memory that it writes.
+    const std::string& buffer() const { return target != nullptr ? target->buffer : name; }
+};
+
+/// A segment of a program with loops: what an analysis of it shares with the others.
+struct SegmentContext {
+    const std::vector<Target>* targets = nullptr; ///< of the yields
+    std::set<std::string>* names = nullptr;       ///< taken by stages and buffers so far
 };
 
 /// Block structure of a reduction in lanes.
@@ -55,7 +65,7 @@ struct LaneShape {
 class Analysis {
   public:
     /// Both must outlive the analysis. Throws TranslateError for what has no translation.
-    Analysis(const Program& program, const TranslateOptions& options);
+    Analysis(const Program& program, const TranslateOptions& options, const SegmentContext& context = {});
 
     const ValueInfo& value(const std::string& name) const { return values_.at(name); }
     const std::vector<StagePlan>& stages() const { return stages_; }
@@ -81,6 +91,7 @@ class Analysis {
 
   private:
     void collect_values();
+    std::string stage_name(const std::string& value);
     void refuse(const Operation& operation) const;
     void choose_variants();
     void choose_reduction(const Operation& operation);
@@ -94,6 +105,7 @@ class Analysis {
 
     const Program& program_;
     const TranslateOptions& options_;
+    SegmentContext context_;
     std::map<std::string, ValueInfo> values_;
     std::vector<StagePlan> stages_;
     std::map<std::string, std::string> stage_names_;    ///< of values that are stages

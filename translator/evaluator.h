@@ -25,6 +25,7 @@ struct Shared {
     std::map<std::string, Halide::ImageParam> flat;   ///< the same, as one long axis
     std::map<std::string, Halide::Func> funcs;        ///< stages of the kernel that makes them
     std::set<std::string> symbols;                    ///< names given to Halide, which must differ
+    std::set<std::string> loop_symbols = {};          ///< sizes that change from trip to trip of a loop around
 
     Halide::Expr size(const SizeTree& tree) const;
     Halide::Expr size(const Size& size_) const { return size(tree_of(size_)); }

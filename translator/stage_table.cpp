@@ -157,6 +157,15 @@ std::vector<dsl::LoopInfo> StageTable::loop_infos(const std::vector<Loop>& loops
     return out;
 }
 
+/// Whether an extent changes from trip to trip of a loop around the kernel: conditions on it cannot be asked once.
+bool StageTable::follows_loops(const std::vector<Loop>& loops) const {
+    std::set<std::string> symbols;
+    for (const Loop& loop : loops)
+        loop.extent.collect_symbols(symbols);
+    return std::any_of(symbols.begin(), symbols.end(),
+                       [&](const std::string& name) { return shared_.loop_symbols.count(name) != 0; });
+}
+
 void StageTable::finish(StageDraft draft) {
     dsl::StageInfo info;
     info.name = draft.name_;
@@ -171,6 +180,7 @@ void StageTable::finish(StageDraft draft) {
     info.operations = draft.operations_;
     info.kernel = draft.kernel;
     info.part = draft.part;
+    info.guarded = draft.guarded || (draft.output && follows_loops(draft.pure_));
     if (draft.operation != nullptr) {
         info.line = draft.operation->line;
         info.source = call_text(*draft.operation);

@@ -43,6 +43,7 @@ class StageDraft {
     std::vector<std::string> dtypes;
     const Operation* operation = nullptr;
     bool output = false;
+    bool guarded = false; ///< StageInfo::guarded
     int kernel = 0;
     std::string part; ///< StageInfo::part
 
@@ -78,6 +79,7 @@ class StageTable {
     std::vector<dsl::StageInfo> infos;
 
   private:
+    bool follows_loops(const std::vector<Loop>& loops) const;
     std::vector<dsl::LoopInfo> loop_infos(const std::vector<Loop>& loops) const;
 
     Shared& shared_;

@@ -1,135 +1,24 @@
 // translator/translate.cpp: (Program, variant) -> Algorithm: stages, then kernels, then the plan's text.
 #include "translator/translate.h"
 
-#include <algorithm>
-
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
 #include "translator/analysis.h"
 #include "translator/evaluator.h"
+#include "translator/kernels.h"
+#include "translator/loops/build_stepped.h"
 #include "translator/plan_writer.h"
-#include "translator/reductions.h"
 #include "translator/stage_table.h"
 
 namespace tilewright::translator {
 namespace {
 
-using Halide::Expr;
-
-void make_parameters(Shared& shared) {
-    for (const std::string& name : shared.analysis.sizes()) {
-        // Halide takes a parameter for the loop of the same name: an argument may be called i.
-        const bool is_argument = name.find('.') == std::string::npos;
-        shared.sizes.emplace(name, Halide::Param<int32_t>(shared.symbol(is_argument ? name + "_size" : name)));
-    }
-    for (const ScalarArgument& argument : shared.program.scalars) {
-        const DType& dtype = *find_dtype(argument.dtype);
-        // A scalar without kernels may still be returned as it is; operations on it were refused.
-        if (!has_kernels(dtype)) continue;
-        shared.scalars.emplace(argument.name,
-                               Halide::Param<void>(storage_type(dtype), shared.symbol(argument.name + "_value")));
-    }
-}
-
-/// A stage that is computed element by element, or the copy of a view.
-void build_elementwise(Shared& shared, StageTable& table, Evaluator& evaluator, const StagePlan& plan) {
-    const Type& type = shared.analysis.value(plan.value).type;
-    StageDraft stage(shared, plan.name);
-    stage.dtypes = {type.dtype};
-    stage.operation = plan.operation != nullptr ? plan.operation : shared.analysis.value(plan.value).operation;
-    stage.output = plan.materialised;
-    stage.kernel = plan.kernel;
-    Exprs index;
-    std::vector<std::string> names;
-    for (std::size_t k = 0; k < type.shape.size(); ++k) {
-        names.push_back(loop_name(k));
-        index.push_back(stage.pure(names.back(), tree_of(type.shape[k])));
-    }
-    evaluator.begin_definition();
-    Expr value = plan.operation != nullptr ? evaluator.define(*plan.operation, index) : evaluator.at(plan.value, index);
-    if (type.dtype == "bool") value = Halide::cast<uint8_t>(value);
-    stage.define({names.rbegin(), names.rend()}, {value}, evaluator.operations());
-    shared.funcs[plan.name] = stage.func();
-    table.finish(std::move(stage));
-}
-
-std::string kernel_name(const std::string& function, int kernel) {
-    std::string clean;
-    for (char c : function)
-        clean += std::isalnum(static_cast<unsigned char>(c)) != 0 && (c & 0x80) == 0 ? c : '_';
-    if (clean.empty() || std::isdigit(static_cast<unsigned char>(clean[0])) != 0) clean = "f_" + clean;
-    return clean + "_k" + std::to_string(kernel);
-}
-
-/// Outputs are C-contiguous and start at 0.
-void bind_output(Shared& shared, Halide::Func func, const Type& type) {
-    const std::size_t rank = type.shape.size();
-    Halide::OutputImageParam buffer = func.output_buffer();
-    Expr stride = 1;
-    for (std::size_t d = 0; d < rank; ++d) {
-        Expr extent = shared.size(type.shape[rank - 1 - d]);
-        buffer.dim(static_cast<int>(d)).set_bounds(0, extent).set_stride(stride);
-        stride = Halide::Internal::is_const_one(stride)   ? extent
-                 : Halide::Internal::is_const_one(extent) ? stride
-                                                          : stride * extent;
-    }
-}
-
-dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used, int number) {
-    dsl::KernelImpl kernel;
-    kernel.name = kernel_name(shared.program.function, number);
-    for (const std::string& name : shared.analysis.sizes()) {
-        kernel.arguments.emplace_back(shared.sizes.at(name));
-        kernel.argument_names.push_back(name);
-    }
-    for (const std::string& name : shared.program.argument_order) {
-        if (used.scalars.count(name) == 0) continue;
-        kernel.arguments.emplace_back(shared.scalars.at(name));
-        kernel.argument_names.push_back(name);
-    }
-    auto add_input = [&](const std::string& name, const Halide::ImageParam& image) {
-        kernel.arguments.emplace_back(image);
-        kernel.argument_names.push_back(name);
-    };
-    std::vector<std::string> inputs;
-    for (const std::string& name : shared.program.argument_order)
-        inputs.push_back(name);
-    for (const StagePlan& stage : shared.analysis.stages())
-        inputs.push_back(stage.name);
-    for (const std::string& name : inputs) {
-        if (used.arrays.count(name) != 0) add_input(name, shared.arrays.at(name));
-        if (used.flat.count(name) != 0) add_input(name, shared.flat.at(name));
-    }
-    for (const StagePlan& stage : shared.analysis.stages()) {
-        if (stage.library || stage.kernel != number || !stage.materialised) continue;
-        Halide::Func func = table.impls.at(stage.name).func;
-        bind_output(shared, func, shared.analysis.value(stage.value).type);
-        kernel.outputs.push_back(func);
-        kernel.output_names.push_back(stage.name);
-    }
-    return kernel;
-}
-
 dsl::Algorithm build(const Program& program, const TranslateOptions& options) {
     Analysis analysis(program, options);
     Shared shared{program, options, analysis, {}, {}, {}, {}, {}, {}};
-    // Names of stages first: schedules and lowered code then show them unchanged.
-    make_parameters(shared);
     StageTable table(shared);
     auto impl = std::make_unique<dsl::AlgorithmImpl>();
-    for (int number = 0; number < analysis.kernels(); ++number) {
-        Evaluator evaluator(shared, number);
-        for (const StagePlan& plan : analysis.stages()) {
-            if (plan.library || plan.kernel != number) continue;
-            bool reduces =
-                plan.operation != nullptr && (is_reduction(plan.operation->op) || plan.operation->op == "matmul");
-            if (reduces)
-                ReductionBuilder(shared, table, evaluator, plan).build();
-            else
-                build_elementwise(shared, table, evaluator, plan);
-        }
-        impl->kernels.push_back(make_kernel(shared, table, evaluator.used(), number));
-    }
+    build_kernels(shared, table, impl->kernels);
     dsl::AlgorithmInfo info;
     info.function = program.function;
     info.variant = analysis.chosen();
@@ -158,7 +47,9 @@ Layout layout_of(const std::string& name) {
 
 dsl::Algorithm translate(const Program& program, const TranslateOptions& options) {
     verify_program(program);
-    return guarded<TranslateError>(program.function, [&] { return build(program, options); });
+    return guarded<TranslateError>(program.function, [&] {
+        return needs_steps(program) ? build_stepped(program, options) : build(program, options);
+    });
 }
 
 } // namespace tilewright::translator

@@ -165,6 +165,7 @@ void Analysis::choose_variants() {
         known.insert(stage_names_.at(operation.result));
     }
     for (const auto& [name, option] : options_.variant) {
+        if (context_.targets != nullptr) break; // other segments have choices too
         if (known.count(name) == 0)
             throw TranslateError(program_.function + ": variant " + name + " = " + option +
                                      ": the program has no such choice.",
@@ -174,6 +175,7 @@ void Analysis::choose_variants() {
 
 std::vector<VariantInfo> variants(const Program& program, const TranslateOptions& options) {
     verify_program(program);
+    if (needs_steps(program)) return stepped_variants(program, options);
     return Analysis(program, options).variants();
 }
 

@@ -31,6 +31,8 @@ struct CheckContext {
     std::vector<std::int64_t> numbers = {};   ///< expressions, evaluated, in order
     bool refused = false;
 
+    /// Whether tails are guarded and bounds not relied on, whatever the text says.
+    bool guards() const { return model.guard_tails || stage.guarded; }
     std::string where() const { return stage.where(statement.update); }
     std::string where(const std::string& loop) const { return where() + "." + loop; }
     const std::string& name(std::size_t k) const { return directive.arguments[k].name; }

@@ -13,7 +13,7 @@ namespace {
 /// kernel whose region grows reads its inputs out of bounds.
 Tail choose_tail(const CheckContext& context, int loop, std::int64_t factor) {
     const LoopNest& nest = context.definition.nest;
-    if (context.model.guard_tails || nest.loops[loop].reduced || !context.stage.output ||
+    if (context.guards() || nest.loops[loop].reduced || !context.stage.output ||
         context.definition.update >= 0) {
         return Tail::guard_with_if;
     }
@@ -105,7 +105,7 @@ bool check_split(CheckContext& context, int loop, const std::string& outer, cons
                        "Split it before, or use predicate.");
         return false;
     }
-    Tail tail = context.model.guard_tails && asked != Tail::predicate ? Tail::guard_with_if : asked;
+    Tail tail = context.guards() && asked != Tail::predicate ? Tail::guard_with_if : asked;
     if (tail == Tail::automatic) tail = choose_tail(context, loop, factor);
     if (!tail_is_safe(context, loop, factor, tail, argument)) return false;
     nest.split(loop, outer, inner, factor, tail);

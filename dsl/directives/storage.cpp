@@ -129,18 +129,18 @@ void check_bound(CheckContext& context) {
                                      std::to_string(*least) + ": axes begin at 0.",
                                  "Write bound(" + context.name(0) + ", 0, " + std::to_string(*extent) + ").");
     }
-    if (context.model.guard_tails) return; // the version without conditions must not rely on it
+    if (context.guards()) return; // the version without conditions must not rely on it
     require_equal(context, 0, *extent);
 }
 void apply_bound(ApplyContext& context) {
-    if (context.check.model.guard_tails) return;
+    if (context.check.guards()) return;
     context.stage.func.bound(context.pure_var(0), context.number(0), context.number(1));
 }
 
 void check_bound_extent(CheckContext& context) {
     if (!context.whole_stage() || !check_axis(context, 0)) return;
     const auto extent = context.factor(1, "the extent");
-    if (!extent || context.model.guard_tails) return;
+    if (!extent || context.guards()) return;
     if (!context.stage.output) {
         return context.refuse(
             context.where(context.name(0)) +
@@ -150,7 +150,7 @@ void check_bound_extent(CheckContext& context) {
     require_equal(context, 0, *extent);
 }
 void apply_bound_extent(ApplyContext& context) {
-    if (context.check.model.guard_tails) return;
+    if (context.check.guards()) return;
     context.stage.func.bound_extent(context.pure_var(0), context.number(0));
 }
 
@@ -159,7 +159,7 @@ void check_align_bounds(CheckContext& context) {
     const auto modulus = context.factor(1, "the modulus");
     const auto remainder =
         modulus && context.has(2) ? context.number(2, "the remainder") : std::optional<std::int64_t>(0);
-    if (!modulus || !remainder || context.model.guard_tails) return;
+    if (!modulus || !remainder || context.guards()) return;
     if (*remainder != 0) {
         return context.refuse_at(2,
                                  context.where(context.name(0)) + ": align_bounds with remainder " +
@@ -175,7 +175,7 @@ void check_align_bounds(CheckContext& context) {
     }
 }
 void apply_align_bounds(ApplyContext& context) {
-    if (context.check.model.guard_tails) return;
+    if (context.check.guards()) return;
     context.stage.func.align_bounds(context.pure_var(0), context.number(0));
 }
 

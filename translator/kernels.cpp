@@ -1,0 +1,191 @@
+// translator/kernels.cpp: parameters, stages and arguments of the kernels of one analysis.
+#include "translator/kernels.h"
+
+#include <algorithm>
+
+#include "dsl/base/error.h"
+#include "translator/evaluator.h"
+#include "translator/reductions.h"
+
+namespace tilewright::translator {
+namespace {
+
+using Halide::Expr;
+
+void make_parameters(Shared& shared) {
+    for (const std::string& name : shared.analysis.sizes()) {
+        if (shared.sizes.count(name) != 0) continue;
+        // Halide takes a parameter for the loop of the same name: an argument may be called i.
+        const bool is_argument = name.find('.') == std::string::npos;
+        shared.sizes.emplace(name, Halide::Param<int32_t>(shared.symbol(is_argument ? name + "_size" : name)));
+    }
+    for (const ScalarArgument& argument : shared.program.scalars) {
+        const DType& dtype = *find_dtype(argument.dtype);
+        // A scalar without kernels may still be returned as it is; operations on it were refused.
+        if (!has_kernels(dtype) || shared.scalars.count(argument.name) != 0) continue;
+        shared.scalars.emplace(argument.name,
+                               Halide::Param<void>(storage_type(dtype), shared.symbol(argument.name + "_value")));
+    }
+}
+
+/// A stage that is computed element by element, or the copy of a view.
+void build_elementwise(Shared& shared, StageTable& table, Evaluator& evaluator, const StagePlan& plan) {
+    const Type& type = shared.analysis.value(plan.value).type;
+    StageDraft stage(shared, plan.name);
+    stage.dtypes = {type.dtype};
+    stage.operation = plan.operation != nullptr ? plan.operation : shared.analysis.value(plan.value).operation;
+    stage.output = plan.materialised;
+    stage.kernel = plan.kernel;
+    Exprs index;
+    std::vector<std::string> names;
+    if (plan.target != nullptr) {
+        // One loop for each axis of the buffer, so that its elements are addressed as its own.
+        std::size_t axis = 0;
+        for (const IndexEntry& entry : plan.target->region) {
+            const bool slice = entry.kind == IndexEntry::Kind::slice;
+            names.push_back(loop_name(names.size()));
+            const Halide::Var loop =
+                stage.pure(names.back(), slice ? tree_of(type.shape[axis++]) : SizeTree::integer(1));
+            if (slice) index.push_back(loop);
+        }
+        stage.guarded = true;
+    }
+    for (std::size_t k = 0; plan.target == nullptr && k < type.shape.size(); ++k) {
+        names.push_back(loop_name(k));
+        index.push_back(stage.pure(names.back(), tree_of(type.shape[k])));
+    }
+    evaluator.begin_definition();
+    Expr value = plan.operation != nullptr ? evaluator.define(*plan.operation, index) : evaluator.at(plan.value, index);
+    if (type.dtype == "bool") value = Halide::cast<uint8_t>(value);
+    stage.define({names.rbegin(), names.rend()}, {value}, evaluator.operations());
+    shared.funcs[plan.name] = stage.func();
+    table.finish(std::move(stage));
+}
+
+std::string kernel_name(const std::string& function, int kernel) {
+    std::string clean;
+    for (char c : function)
+        clean += std::isalnum(static_cast<unsigned char>(c)) != 0 && (c & 0x80) == 0 ? c : '_';
+    if (clean.empty() || std::isdigit(static_cast<unsigned char>(clean[0])) != 0) clean = "f_" + clean;
+    return clean + "_k" + std::to_string(kernel);
+}
+
+/// Outputs are C-contiguous and start at 0.
+void bind_output(Shared& shared, Halide::Func func, const Type& type) {
+    const std::size_t rank = type.shape.size();
+    Halide::OutputImageParam buffer = func.output_buffer();
+    Expr stride = 1;
+    for (std::size_t d = 0; d < rank; ++d) {
+        Expr extent = shared.size(type.shape[rank - 1 - d]);
+        buffer.dim(static_cast<int>(d)).set_bounds(0, extent).set_stride(stride);
+        stride = Halide::Internal::is_const_one(stride)   ? extent
+                 : Halide::Internal::is_const_one(extent) ? stride
+                                                          : stride * extent;
+    }
+}
+
+/// Part of a buffer: strides of the buffer, and the place of its first element, which a pass adds to each store.
+dsl::PlacedOutput bind_part(Shared& shared, Halide::Func func, const Target& target, const Type& part) {
+    const std::size_t rank = target.type.shape.size();
+    const Layout lies = shared.analysis.layout(target.buffer);
+    std::vector<Expr> strides(rank);
+    Expr stride = 1;
+    for (std::size_t k = 0; k < rank; ++k) {
+        const std::size_t axis = lies == Layout::f ? k : rank - 1 - k;
+        strides[axis] = stride;
+        const Expr extent = shared.size(target.type.shape[axis]);
+        stride = Halide::Internal::is_const_one(stride) ? extent : stride * extent;
+        if (lies == Layout::any)
+            strides[axis] = Halide::Internal::Variable::make(Halide::Int(32), func.name() + ".stride." +
+                                                                                  std::to_string(rank - 1 - axis));
+    }
+    Expr offset = 0;
+    Halide::OutputImageParam buffer = func.output_buffer();
+    std::size_t part_axis = 0;
+    const std::vector<Size>& shape = part.shape;
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+        const IndexEntry& entry = target.region[axis];
+        const bool slice = entry.kind == IndexEntry::Kind::slice;
+        auto dimension = buffer.dim(static_cast<int>(rank - 1 - axis));
+        dimension.set_bounds(0, slice ? shared.size(shape[part_axis++]) : Expr(1));
+        offset = offset + shared.size(entry.start) * strides[axis];
+        if (lies != Layout::any) {
+            dimension.set_stride(slice ? shared.size(entry.step) * strides[axis] : strides[axis]);
+        } else {
+            dimension.set_stride(Expr());
+            if (slice && !(entry.step.is_constant() && entry.step.constant() == 1))
+                throw TranslateError(shared.program.function + ": writes every so many elements of " + target.buffer +
+                                         ", whose strides are not known before the call.",
+                                     "Pass a contiguous array.");
+        }
+    }
+    return {func.name(), Halide::Internal::simplify(offset), ""};
+}
+
+dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used, int number,
+                            int offset) {
+    dsl::KernelImpl kernel;
+    kernel.name = kernel_name(shared.program.function, offset + number);
+    for (const std::string& name : shared.analysis.sizes()) {
+        kernel.arguments.emplace_back(shared.sizes.at(name));
+        kernel.argument_names.push_back(name);
+    }
+    for (const std::string& name : shared.program.argument_order) {
+        if (used.scalars.count(name) == 0) continue;
+        kernel.arguments.emplace_back(shared.scalars.at(name));
+        kernel.argument_names.push_back(name);
+    }
+    auto add_input = [&](const std::string& name, const Halide::ImageParam& image) {
+        kernel.arguments.emplace_back(image);
+        kernel.argument_names.push_back(name);
+    };
+    std::vector<std::string> inputs;
+    for (const std::string& name : shared.program.argument_order)
+        inputs.push_back(name);
+    for (const StagePlan& stage : shared.analysis.stages())
+        inputs.push_back(stage.name);
+    for (const std::string& name : inputs) {
+        if (used.arrays.count(name) != 0) add_input(name, shared.arrays.at(name));
+        if (used.flat.count(name) != 0) add_input(name, shared.flat.at(name));
+    }
+    for (const StagePlan& stage : shared.analysis.stages()) {
+        if (stage.library || stage.kernel != number || !stage.materialised) continue;
+        Halide::Func func = table.impls.at(stage.name).func;
+        const Type& type = shared.analysis.value(stage.value).type;
+        if (stage.target == nullptr) {
+            bind_output(shared, func, type);
+        } else {
+            dsl::PlacedOutput placed = bind_part(shared, func, *stage.target, type);
+            if (used.arrays.count(stage.buffer()) != 0) placed.input = shared.arrays.at(stage.buffer()).name();
+            if (used.flat.count(stage.buffer()) != 0)
+                throw InternalError(stage.name + ": reads its own buffer by position.");
+            kernel.placed.push_back(std::move(placed));
+        }
+        kernel.outputs.push_back(func);
+        kernel.output_names.push_back(stage.buffer());
+    }
+    return kernel;
+}
+
+} // namespace
+
+void build_kernels(Shared& shared, StageTable& table, std::vector<dsl::KernelImpl>& kernels) {
+    const Analysis& analysis = shared.analysis;
+    const int offset = static_cast<int>(kernels.size());
+    make_parameters(shared);
+    for (int number = 0; number < analysis.kernels(); ++number) {
+        Evaluator evaluator(shared, number);
+        for (const StagePlan& plan : analysis.stages()) {
+            if (plan.library || plan.kernel != number) continue;
+            const bool reduces =
+                plan.operation != nullptr && (is_reduction(plan.operation->op) || plan.operation->op == "matmul");
+            if (reduces)
+                ReductionBuilder(shared, table, evaluator, plan).build();
+            else
+                build_elementwise(shared, table, evaluator, plan);
+        }
+        kernels.push_back(make_kernel(shared, table, evaluator.used(), number, offset));
+    }
+}
+
+} // namespace tilewright::translator

@@ -1,0 +1,151 @@
+// translator/loops/access.cpp: affine maps through views and broadcasts, and when two of them can meet.
+#include "translator/loops/access.h"
+
+#include <charconv>
+#include <utility>
+
+#include "translator/analysis.h"
+
+namespace tilewright::translator {
+namespace {
+
+using Map = std::vector<AxisMap>;
+
+AxisMap position(SizeTree at) {
+    return {-1, std::move(at), SizeTree::integer(1)};
+}
+
+class Collector {
+  public:
+    explicit Collector(const AccessContext& context) : context_(context) {}
+    std::vector<Access> found;
+
+    void walk(const std::string& value, const std::optional<Map>& map) {
+        const Operation* operation = context_.operation(value);
+        if (operation == nullptr) {
+            found.push_back({value, map});
+            return;
+        }
+        const std::string& op = operation->op;
+        if (!map) {
+            for (const std::string& operand : operation->operands)
+                walk(operand, std::nullopt);
+            return;
+        }
+        if (op == "index") return walk(operation->operands[0], through_index(*operation, *map));
+        if (op == "transpose") return walk(operation->operands[0], through_transpose(*operation, *map));
+        const bool aligned = op == "broadcast_to" || is_elementwise(op) || op == "cast" || op == "where";
+        for (const std::string& operand : operation->operands)
+            walk(operand, aligned ? through_broadcast(operand, operation->type, *map) : std::nullopt);
+    }
+
+  private:
+    const AccessContext& context_;
+
+    static std::optional<Map> through_index(const Operation& operation, const Map& map) {
+        Map out;
+        std::size_t axis = 0;
+        for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
+            if (entry.kind == IndexEntry::Kind::newaxis) {
+                ++axis;
+            } else if (entry.kind == IndexEntry::Kind::position) {
+                out.push_back(position(entry.start));
+            } else {
+                const AxisMap& old = map[axis++];
+                out.push_back({old.axis, entry.start + entry.step * old.start, entry.step * old.step});
+            }
+        }
+        return out;
+    }
+
+    static std::optional<Map> through_transpose(const Operation& operation, const Map& map) {
+        const std::vector<int> axes = *try_axes(operation.attributes.at("axes"));
+        Map out(axes.size());
+        for (std::size_t k = 0; k < axes.size(); ++k)
+            out[static_cast<std::size_t>(axes[k])] = map[k];
+        return out;
+    }
+
+    std::optional<Map> through_broadcast(const std::string& operand, const Type& type, const Map& map) const {
+        const std::vector<Size>& shape = context_.type(operand).shape;
+        const std::size_t missing = type.shape.size() - shape.size();
+        Map out;
+        for (std::size_t k = 0; k < shape.size(); ++k) {
+            const bool stretched = is_one(shape[k]) && !is_one(type.shape[k + missing]);
+            out.push_back(stretched ? position(SizeTree::integer(0)) : map[k + missing]);
+        }
+        return out;
+    }
+};
+
+/// All places along one axis of memory, while the reader's or writer's index runs.
+struct Span {
+    SizeTree first, beyond; ///< half open, for a step of one
+    bool exact = false;
+};
+
+Span span(const AxisMap& map, const std::vector<Size>& shape) {
+    if (map.axis < 0) return {map.start, map.start + SizeTree::integer(1), true};
+    const bool unit = map.step.is_constant() && map.step.constant() == 1;
+    return {map.start, map.start + tree_of(shape[static_cast<std::size_t>(map.axis)]), unit};
+}
+
+bool apart(const AxisMap& a, const AxisMap& b, const std::vector<Size>& shape) {
+    const Span one = span(a, shape);
+    const Span other = span(b, shape);
+    if (!one.exact || !other.exact) return false;
+    const auto before = constant_difference(other.first, one.beyond);
+    const auto after = constant_difference(one.first, other.beyond);
+    return (before && *before >= 0) || (after && *after >= 0);
+}
+
+bool equal(const SizeTree& a, const SizeTree& b) {
+    return constant_difference(a, b) == 0;
+}
+
+} // namespace
+
+std::optional<std::int64_t> constant_difference(const SizeTree& a, const SizeTree& b) {
+    const std::string text = normal_form(a - b);
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+SizeTree substitute(const SizeTree& tree, const std::string& symbol, const SizeTree& by) {
+    const SizeTree::Node& node = tree.node();
+    if (node.kind == SizeTree::Kind::integer) return tree;
+    if (node.kind == SizeTree::Kind::symbol) return node.name == symbol ? by : tree;
+    std::vector<SizeTree> operands;
+    for (const SizeTree& operand : node.operands)
+        operands.push_back(substitute(operand, symbol, by));
+    if (node.kind == SizeTree::Kind::call) return SizeTree::call(node.name, operands);
+    return SizeTree::binary(node.name, operands[0], operands[1]);
+}
+
+std::vector<Access> accesses(const std::string& value, const AccessContext& context) {
+    Collector collector(context);
+    Map identity;
+    for (std::size_t k = 0; k < context.type(value).shape.size(); ++k)
+        identity.push_back({static_cast<int>(k), SizeTree::integer(0), SizeTree::integer(1)});
+    collector.walk(value, identity);
+    return std::move(collector.found);
+}
+
+Overlap overlap(const Access& read, const std::vector<IndexEntry>& region, const std::vector<Size>& shape) {
+    if (!read.map) return Overlap::unknown;
+    bool same = true;
+    int axis = 0;
+    for (std::size_t k = 0; k < region.size(); ++k) {
+        const bool slice = region[k].kind == IndexEntry::Kind::slice;
+        const AxisMap written = slice ? AxisMap{axis++, region[k].start, region[k].step} : position(region[k].start);
+        const AxisMap& other = (*read.map)[k];
+        if (apart(written, other, shape)) return Overlap::disjoint;
+        same = same && written.axis == other.axis && equal(written.start, other.start) &&
+               (!slice || equal(written.step, other.step));
+    }
+    return same ? Overlap::same : Overlap::unknown;
+}
+
+} // namespace tilewright::translator

@@ -1,0 +1,51 @@
+// translator/loops/access.h: which elements of memory an expression reads, as affine maps of its own axes.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "translator/attributes.h"
+#include "translator/program.h"
+#include "translator/size.h"
+
+namespace tilewright::translator {
+
+/// One axis of memory: the reader's axis `axis` at start + step * (its index), or the position `start`.
+struct AxisMap {
+    int axis = -1; ///< -1: a position
+    SizeTree start;
+    SizeTree step; ///< of an axis
+};
+
+/// A read of `memory`; per axis of it where the element at an index of the reader lies. Without a map: anywhere.
+struct Access {
+    std::string memory;
+    std::optional<std::vector<AxisMap>> map;
+};
+
+/// What an access knows of the program around it.
+struct AccessContext {
+    std::function<const Operation*(const std::string&)> operation; ///< null for what lies in memory
+    std::function<const Type&(const std::string&)> type;
+};
+
+/// Every read of memory that the elements of `value` make.
+std::vector<Access> accesses(const std::string& value, const AccessContext& context);
+
+enum class Overlap {
+    same,     ///< exactly the element that is written
+    disjoint, ///< none of the elements that are written, by any index
+    unknown
+};
+
+/// A write to the elements `region` of an array, by a part of `shape`, beside a read of the same array.
+Overlap overlap(const Access& read, const std::vector<IndexEntry>& region, const std::vector<Size>& shape);
+
+/// The difference a - b where it is a number.
+std::optional<std::int64_t> constant_difference(const SizeTree& a, const SizeTree& b);
+/// `tree` with another expression in place of a symbol.
+SizeTree substitute(const SizeTree& tree, const std::string& symbol, const SizeTree& by);
+
+} // namespace tilewright::translator

@@ -1,0 +1,74 @@
+// translator/loops/steps.h: a program with loops or writes, cut into straight-line segments and the steps between them.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "translator/attributes.h"
+#include "translator/program.h"
+#include "translator/translate.h"
+
+namespace tilewright::translator {
+
+/// Memory of a call: an argument, a result or a temporary.
+struct BufferPlan {
+    enum class Kind { argument, written, result, temporary };
+    std::string name;
+    Type type;
+    Kind kind = Kind::temporary;
+    bool swapped = false; ///< exchanges its memory with another temporary
+};
+
+/// Where a yield of a segment goes.
+struct Target {
+    std::string buffer;
+    Type type;                      ///< of the buffer
+    bool fresh = true;              ///< the whole buffer, which has the value's own name
+    std::vector<IndexEntry> region; ///< otherwise the part of the buffer that is written: no newaxis
+    int line = 0;
+};
+
+/// Straight-line code. Its arguments are those of the whole program and the buffers that it reads; loop symbols are
+/// integer scalars.
+struct Segment {
+    Program program;
+    std::vector<Target> targets; ///< of the yields, in order
+};
+
+struct Step {
+    enum class Kind {
+        segment,
+        copy,  ///< from -> to
+        swap,  ///< from <-> to
+        range, ///< body for index in range(first, stop, step)
+        loop,  ///< body again and again, until `leave`
+        leave, ///< the loop, unless `from` is true
+        branch ///< body if `from` is true, else other
+    };
+    Kind kind = Kind::segment;
+    Segment segment;
+    std::string from, to;
+    std::string index;
+    SizeTree first, stop, step;
+    std::vector<Step> body, other;
+    const Operation* operation = nullptr; ///< of a range, loop or branch
+    bool independent = false;             ///< no trip of the range reads what another one writes
+};
+
+struct Stepped {
+    std::vector<Step> steps;
+    std::vector<BufferPlan> buffers;   ///< all but arguments that are only read
+    std::vector<std::string> returned; ///< buffers or arguments
+};
+
+/// Whether a program needs steps: it has loops or branches that stay, or writes.
+bool needs_steps(const Program& program);
+
+/// Cuts `program`, which must outlive the steps. In-place updates write into the memory of the version that they
+/// replace where nobody needs that version any more, and into a copy elsewhere. Throws TranslateError for what has no
+/// translation.
+Stepped cut_into_steps(const Program& program, const TranslateOptions& options);
+
+} // namespace tilewright::translator
