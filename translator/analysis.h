@@ -43,8 +43,8 @@ struct StagePlan {
     std::set<std::string> reads;               ///< stages
     int kernel = 0;
     bool result = false;
-    bool materialised = false;          ///< read by another kernel or the library, or a result
-    const Target* target = nullptr;     ///< the part of a buffer that it writes, where that is not its own buffer
+    bool materialised = false;      ///< read by another kernel or the library, or a result
+    const Target* target = nullptr; ///< the part of a buffer that it writes, where that is not its own buffer
     /// The name in the plan of the memory that it writes.
     const std::string& buffer() const { return target != nullptr ? target->buffer : name; }
 };

@@ -122,8 +122,7 @@ dsl::PlacedOutput bind_part(Shared& shared, Halide::Func func, const Target& tar
     return {func.name(), Halide::Internal::simplify(offset), ""};
 }
 
-dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used, int number,
-                            int offset) {
+dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used, int number, int offset) {
     dsl::KernelImpl kernel;
     kernel.name = kernel_name(shared.program.function, offset + number);
     for (const std::string& name : shared.analysis.sizes()) {

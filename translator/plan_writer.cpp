@@ -4,13 +4,6 @@
 namespace tilewright::translator {
 namespace {
 
-std::string typed(const std::string& name, const Type& type) {
-    std::string out = name + " " + type.dtype + " [";
-    for (std::size_t k = 0; k < type.shape.size(); ++k)
-        out += (k > 0 ? ", " : "") + type.shape[k].text;
-    return out + "]\n";
-}
-
 std::string joined(const std::vector<std::string>& names) {
     std::string out;
     for (std::size_t k = 0; k < names.size(); ++k)
@@ -19,6 +12,29 @@ std::string joined(const std::vector<std::string>& names) {
 }
 
 } // namespace
+
+std::string typed_name(const std::string& name, const Type& type) {
+    std::string out = name + " " + type.dtype + " [";
+    for (std::size_t k = 0; k < type.shape.size(); ++k)
+        out += (k > 0 ? ", " : "") + type.shape[k].text;
+    return out + "]\n";
+}
+
+std::string return_line(const Program& program, const std::vector<std::string>& returned) {
+    if (program.returns_tuple) return "return (" + joined(returned) + (returned.size() == 1 ? ",)\n" : ")\n");
+    return "return " + returned[0] + "\n";
+}
+
+std::string layout_requirements(const Program& program, const TranslateOptions& options) {
+    std::string out;
+    for (const ArrayArgument& argument : program.arrays) {
+        const auto found = options.layouts.find(argument.name);
+        const Layout lies = found == options.layouts.end() ? Layout::c : found->second;
+        if (lies != Layout::any && !argument.type.shape.empty())
+            out += "require layout " + argument.name + (lies == Layout::c ? " C\n" : " F\n");
+    }
+    return out;
+}
 
 std::string plan_header(const Program& program, const Analysis& analysis) {
     std::string out = "tilewright-plan 1\nfunction " + program.function + "\n";
@@ -32,36 +48,38 @@ std::string plan_header(const Program& program, const Analysis& analysis) {
     for (const Guard& guard : program.guards)
         out += "guard " + guard.condition + " " + quoted(guard.message) + "\n";
     for (const StagePlan& stage : analysis.stages()) {
-        if (stage.result) out += "result " + typed(stage.name, analysis.value(stage.value).type);
+        if (stage.result) out += "result " + typed_name(stage.name, analysis.value(stage.value).type);
     }
-    const std::vector<std::string>& returned = analysis.returned();
-    if (program.returns_tuple) return out + "return (" + joined(returned) + (returned.size() == 1 ? ",)\n" : ")\n");
-    return out + "return " + returned[0] + "\n";
+    return out + return_line(program, analysis.returned());
 }
 
-std::string plan_body(const Program& program, const Analysis& analysis, const std::vector<dsl::KernelImpl>& kernels) {
+std::string plan_body(const Program& program, const TranslateOptions& options, const Analysis& analysis,
+                      const std::vector<dsl::KernelImpl>& kernels) {
     std::string out;
     for (const std::string& requirement : analysis.requirements())
         out += "require " + requirement + "\n";
-    for (const ArrayArgument& argument : program.arrays) {
-        Layout lies = analysis.layout(argument.name);
-        if (lies != Layout::any && !argument.type.shape.empty())
-            out += "require layout " + argument.name + (lies == Layout::c ? " C\n" : " F\n");
-    }
+    out += layout_requirements(program, options);
     for (const StagePlan& stage : analysis.stages()) {
-        if (stage.materialised && !stage.result) out += "temp " + typed(stage.name, analysis.value(stage.value).type);
+        if (stage.materialised && !stage.result)
+            out += "temp " + typed_name(stage.name, analysis.value(stage.value).type);
     }
+    return out + plan_calls(analysis, kernels, "");
+}
+
+std::string plan_calls(const Analysis& analysis, const std::vector<dsl::KernelImpl>& kernels,
+                       const std::string& indent) {
+    std::string out;
     auto libraries_before = [&](int kernel) {
         for (const StagePlan& stage : analysis.stages()) {
             if (stage.library && stage.kernel == kernel)
-                out += "library matmul (" + joined(stage.library_operands) + ", " + stage.name + ")\n";
+                out += indent + "library matmul (" + joined(stage.library_operands) + ", " + stage.name + ")\n";
         }
     };
     for (std::size_t k = 0; k < kernels.size(); ++k) {
         libraries_before(static_cast<int>(k));
         std::vector<std::string> names = kernels[k].argument_names;
         names.insert(names.end(), kernels[k].output_names.begin(), kernels[k].output_names.end());
-        out += "call " + kernels[k].name + " in \"" + kernels[k].name + "\" (" + joined(names) + ")\n";
+        out += indent + "call " + kernels[k].name + " in \"" + kernels[k].name + "\" (" + joined(names) + ")\n";
     }
     libraries_before(static_cast<int>(kernels.size()));
     return out;

@@ -12,6 +12,16 @@ namespace tilewright::translator {
 /// Arguments, guards, results and what is returned.
 std::string plan_header(const Program& program, const Analysis& analysis);
 /// Requirements of the translation, temporaries, library calls and kernels in the order they run.
-std::string plan_body(const Program& program, const Analysis& analysis, const std::vector<dsl::KernelImpl>& kernels);
+std::string plan_body(const Program& program, const TranslateOptions& options, const Analysis& analysis,
+                      const std::vector<dsl::KernelImpl>& kernels);
+
+/// The library calls and kernels of one analysis alone.
+std::string plan_calls(const Analysis& analysis, const std::vector<dsl::KernelImpl>& kernels,
+                       const std::string& indent);
+/// "t0 float64 [X.0]" and the end of the line.
+std::string typed_name(const std::string& name, const Type& type);
+std::string return_line(const Program& program, const std::vector<std::string>& returned);
+/// How the arguments have to lie.
+std::string layout_requirements(const Program& program, const TranslateOptions& options);
 
 } // namespace tilewright::translator

@@ -32,7 +32,7 @@ dsl::Algorithm build(const Program& program, const TranslateOptions& options) {
     for (const auto& [name, image] : shared.flat)
         impl->inputs.emplace(image.name(), image);
     impl->plan_header = plan_header(program, analysis);
-    impl->plan_body = plan_body(program, analysis, impl->kernels);
+    impl->plan_body = plan_body(program, options, analysis, impl->kernels);
     return dsl::Algorithm(std::move(impl), std::move(info));
 }
 

@@ -32,7 +32,7 @@ class PlacedOutputs : public IRMutator {
         if (lanes > 1) offset = Broadcast::make(offset, lanes);
         const std::string& input = found->second.input;
         return Store::make(input.empty() ? store->name : input, store->value, simplify(store->index + offset),
-                           input.empty() ? store->param : Parameter(), store->predicate, ModulusRemainder());
+                           input.empty() ? store->param : Halide::Parameter(), store->predicate, ModulusRemainder());
     }
 };
 

@@ -157,16 +157,17 @@ class Cutter {
                 Names used;
                 tree.collect_symbols(used);
                 if (used.count(symbol->name) == 0) continue;
-                const SizeTree next = substitute(tree, symbol->name, SizeTree::symbol(symbol->name) + SizeTree::integer(1));
+                const SizeTree next =
+                    substitute(tree, symbol->name, SizeTree::symbol(symbol->name) + SizeTree::integer(1));
                 const auto slope = try_parse_size(normal_form(next - tree));
                 Names left;
                 if (slope) slope->collect_symbols(left);
                 if (!slope || left.count(symbol->name) != 0 || !symbol->step.is_constant())
-                    refuse(operation, "its extent " + extent.text + " has no bound that does not depend on " +
-                                          symbol->name + ".");
+                    refuse(operation,
+                           "its extent " + extent.text + " has no bound that does not depend on " + symbol->name + ".");
                 const SizeTree last = symbol->stop - SizeTree::integer(symbol->step.constant() > 0 ? 1 : -1);
-                tree = SizeTree::call("max", {substitute(tree, symbol->name, symbol->first),
-                                              substitute(tree, symbol->name, last)});
+                tree = SizeTree::call(
+                    "max", {substitute(tree, symbol->name, symbol->first), substitute(tree, symbol->name, last)});
             }
             extent = tree.size();
         }
@@ -507,8 +508,8 @@ class Cutter {
     }
 
     static std::vector<IndexEntry> all_of(std::size_t rank) {
-        return std::vector<IndexEntry>(
-            rank, IndexEntry{IndexEntry::Kind::slice, SizeTree::integer(0), SizeTree::integer(1)});
+        return std::vector<IndexEntry>(rank,
+                                       IndexEntry{IndexEntry::Kind::slice, SizeTree::integer(0), SizeTree::integer(1)});
     }
     /// All of a buffer that has another name than the value.
     static Target whole(const std::string& name, const Type& type, int line) {
@@ -655,7 +656,8 @@ class Cutter {
         // A home that another one wants is saved first.
         for (Move& each : moves) {
             if (std::find(homes.begin(), homes.end(), each.from) == homes.end()) continue;
-            const std::string saved = add_temporary(fresh_name("%", base_name(each.from) + "_last"), type_of_buffer(each.from));
+            const std::string saved =
+                add_temporary(fresh_name("%", base_name(each.from) + "_last"), type_of_buffer(each.from));
             steps.push_back(exchange(Step::Kind::copy, each.from, saved));
             each.from = saved;
         }
@@ -791,7 +793,8 @@ class Cutter {
             if (place_.count(write.value) == 0) {
                 const Operation& operation = *operations_.at(write.value);
                 from = add_temporary(fresh_name(write.value, operation.op), types_.at(write.value));
-                out_.steps.push_back(segment({{write.value, Target{from, types_.at(write.value), true, {}, operation.line}}}));
+                out_.steps.push_back(
+                    segment({{write.value, Target{from, types_.at(write.value), true, {}, operation.line}}}));
                 place_[write.value] = from;
             } else {
                 from = place_.at(write.value);

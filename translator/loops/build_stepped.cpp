@@ -1,0 +1,221 @@
+// translator/loops/build_stepped.cpp: every segment through the machinery of straight-line programs, and the plan's
+// text around their kernels.
+#include "translator/loops/build_stepped.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "dsl/base/error.h"
+#include "dsl/base/halide_guard.h"
+#include "translator/kernels.h"
+#include "translator/loops/steps.h"
+#include "translator/plan_writer.h"
+
+namespace tilewright::translator {
+namespace {
+
+class Builder {
+  public:
+    Builder(const Program& program, const TranslateOptions& options)
+        : program_(program), options_(options), stepped_(cut_into_steps(program, options)) {
+        for (const std::string& name : program.argument_order)
+            names_.insert(name);
+        for (const BufferPlan& buffer : stepped_.buffers)
+            names_.insert(buffer.name);
+        for (const auto& [name, here] : options.sizes_here)
+            options_.sizes_here[name] = here;
+        write(stepped_.steps, "");
+        for (const auto& [name, option] : options.variant) {
+            const bool known = std::any_of(variants.begin(), variants.end(),
+                                           [&, key = name](const VariantInfo& each) { return each.name == key; });
+            if (!known)
+                throw TranslateError(program.function + ": variant " + name + " = " + option +
+                                         ": the program has no such choice.",
+                                     "Remove it.");
+        }
+    }
+
+    std::vector<VariantInfo> variants;
+
+    dsl::Algorithm algorithm() {
+        info_.function = program_.function;
+        auto impl = std::make_unique<dsl::AlgorithmImpl>(std::move(impl_));
+        for (const auto& [name, parameter] : maps_.sizes) {
+            const SizeTree size = SizeTree::symbol(name);
+            info_.sizes.push_back({name, size.evaluate(options_.sizes_here).value_or(-1)});
+        }
+        impl->sizes = maps_.sizes;
+        impl->inputs = maps_.arrays;
+        for (const auto& [name, image] : maps_.flat)
+            impl->inputs.emplace(image.name(), image);
+        impl->plan_header = header();
+        impl->plan_body = requirements() + body_;
+        return dsl::Algorithm(std::move(impl), std::move(info_));
+    }
+
+  private:
+    const Program& program_;
+    TranslateOptions options_; ///< with a guess for the symbols of loops
+    Stepped stepped_;
+    std::set<std::string> names_; ///< of stages and buffers
+    std::vector<std::string> symbols_;
+    dsl::AlgorithmImpl impl_;
+    dsl::AlgorithmInfo info_;
+    std::set<std::string> requirements_;
+    std::string temporaries_, body_;
+
+    /// What Shared keeps from segment to segment.
+    struct Maps {
+        std::map<std::string, Halide::Param<int32_t>> sizes;
+        std::map<std::string, Halide::Param<void>> scalars;
+        std::map<std::string, Halide::ImageParam> arrays;
+        std::map<std::string, Halide::ImageParam> flat;
+        std::set<std::string> symbols;
+    } maps_;
+
+    void write(const std::vector<Step>& steps, const std::string& indent) {
+        for (const Step& step : steps) {
+            switch (step.kind) {
+            case Step::Kind::segment:
+                write_segment(step.segment, indent);
+                break;
+            case Step::Kind::copy:
+                body_ += indent + "copy " + step.from + " to " + step.to + "\n";
+                break;
+            case Step::Kind::swap:
+                body_ += indent + "swap " + step.from + " " + step.to + "\n";
+                break;
+            case Step::Kind::range:
+                body_ += indent + "for " + step.index + " from " + step.first.text() + " to " + step.stop.text() +
+                         " step " + step.step.text() + " {\n";
+                enter(step);
+                write(step.body, indent + "  ");
+                symbols_.pop_back();
+                body_ += indent + "}\n";
+                break;
+            case Step::Kind::loop:
+                body_ += indent + "loop {\n";
+                write(step.body, indent + "  ");
+                body_ += indent + "}\n";
+                break;
+            case Step::Kind::leave:
+                body_ += indent + "leave unless " + step.from + "\n";
+                break;
+            case Step::Kind::branch:
+                body_ += indent + "if " + step.from + " {\n";
+                write(step.body, indent + "  ");
+                if (!step.other.empty()) {
+                    body_ += indent + "} else {\n";
+                    write(step.other, indent + "  ");
+                }
+                body_ += indent + "}\n";
+                break;
+            }
+        }
+    }
+
+    /// The middle trip stands for all of them where a schedule asks for extents.
+    void enter(const Step& step) {
+        symbols_.push_back(step.index);
+        const auto first = step.first.evaluate(options_.sizes_here);
+        const auto stop = step.stop.evaluate(options_.sizes_here);
+        if (first && stop) options_.sizes_here[step.index] = (*first + *stop) / 2;
+    }
+
+    void write_segment(const Segment& segment, const std::string& indent) {
+        SegmentContext context{&segment.targets, &names_};
+        Analysis analysis(segment.program, options_, context);
+        variants.insert(variants.end(), analysis.variants().begin(), analysis.variants().end());
+        info_.variant.insert(analysis.chosen().begin(), analysis.chosen().end());
+        requirements_.insert(analysis.requirements().begin(), analysis.requirements().end());
+        Shared shared{segment.program,
+                      options_,
+                      analysis,
+                      std::move(maps_.sizes),
+                      std::move(maps_.scalars),
+                      std::move(maps_.arrays),
+                      std::move(maps_.flat),
+                      {},
+                      std::move(maps_.symbols)};
+        shared.loop_symbols.insert(symbols_.begin(), symbols_.end());
+        StageTable table(shared);
+        const std::size_t first = impl_.kernels.size();
+        build_kernels(shared, table, impl_.kernels);
+        for (dsl::StageInfo& info : table.infos) {
+            info.kernel += static_cast<int>(first);
+            info_.stages.push_back(std::move(info));
+        }
+        impl_.stages.merge(table.impls);
+        if (!table.impls.empty()) throw InternalError("two stages are called " + table.impls.begin()->first + ".");
+        maps_ = {std::move(shared.sizes), std::move(shared.scalars), std::move(shared.arrays), std::move(shared.flat),
+                 std::move(shared.symbols)};
+        for (const StagePlan& stage : analysis.stages()) {
+            if (stage.materialised && !stage.result) add_temporary(stage, analysis);
+        }
+        body_ += plan_calls(analysis, {impl_.kernels.begin() + static_cast<std::ptrdiff_t>(first), impl_.kernels.end()},
+                            indent);
+    }
+
+    void add_temporary(const StagePlan& stage, const Analysis& analysis) {
+        const Type& type = analysis.value(stage.value).type;
+        for (const Size& extent : type.shape) {
+            std::set<std::string> used;
+            tree_of(extent).collect_symbols(used);
+            for (const std::string& symbol : symbols_) {
+                if (used.count(symbol) != 0)
+                    throw TranslateError(program_.function + ": " + stage.name + " has the extent " + extent.text +
+                                             ", which changes with the loop's " + symbol + ".",
+                                         "Let NumPy run this function.");
+            }
+        }
+        temporaries_ += "temp " + typed_name(stage.name, type);
+    }
+
+    std::string header() const {
+        std::string out = "tilewright-plan 1\nfunction " + program_.function + "\n";
+        std::set<std::string> written;
+        for (const Write& write : program_.writes)
+            written.insert(write.argument);
+        for (const std::string& name : program_.argument_order) {
+            const auto array = std::find_if(program_.arrays.begin(), program_.arrays.end(),
+                                            [&](const ArrayArgument& each) { return each.name == name; });
+            if (array != program_.arrays.end()) {
+                out += "arg " + name + " " + array->type.dtype + " " + std::to_string(array->type.shape.size()) +
+                       (written.count(name) != 0 ? " written\n" : "\n");
+                continue;
+            }
+            const auto scalar = std::find_if(program_.scalars.begin(), program_.scalars.end(),
+                                             [&](const ScalarArgument& each) { return each.name == name; });
+            out += "scalar " + name + " " + scalar->dtype + "\n";
+        }
+        for (const Guard& guard : program_.guards)
+            out += "guard " + guard.condition + " " + quoted(guard.message) + "\n";
+        for (const BufferPlan& buffer : stepped_.buffers) {
+            if (buffer.kind == BufferPlan::Kind::result) out += "result " + typed_name(buffer.name, buffer.type);
+        }
+        return out + return_line(program_, stepped_.returned);
+    }
+
+    std::string requirements() const {
+        std::string out;
+        for (const std::string& requirement : requirements_)
+            out += "require " + requirement + "\n";
+        out += layout_requirements(program_, options_);
+        for (const BufferPlan& buffer : stepped_.buffers) {
+            if (buffer.kind == BufferPlan::Kind::temporary) out += "temp " + typed_name(buffer.name, buffer.type);
+        }
+        return out + temporaries_;
+    }
+};
+
+} // namespace
+
+dsl::Algorithm build_stepped(const Program& program, const TranslateOptions& options) {
+    return Builder(program, options).algorithm();
+}
+
+std::vector<VariantInfo> stepped_variants(const Program& program, const TranslateOptions& options) {
+    return guarded<TranslateError>(program.function, [&] { return Builder(program, options).variants; });
+}
+
+} // namespace tilewright::translator
