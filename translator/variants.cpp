@@ -4,6 +4,7 @@
 #include "dsl/base/error.h"
 #include "translator/analysis.h"
 #include "translator/dtypes.h"
+#include "translator/loops/build_stepped.h"
 
 namespace tilewright::translator {
 namespace {
