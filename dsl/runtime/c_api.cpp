@@ -219,6 +219,12 @@ int run(const Executable& executable, Arguments& from) {
         return fail(TW_OUT_OF_MEMORY, name + ": there is not enough memory.");
     case RunStatus::failed:
         return fail(TW_FAILED, name + ": a kernel failed: " + take_kernel_error() + ". Please report this.");
+    case RunStatus::out_of_range:
+        return fail(
+            TW_BAD_ARGUMENT,
+            name + ": a size or a step that the call computes is out of range: sizes are below 2^31, steps not 0.");
+    case RunStatus::interrupted: // nobody asks for it here
+        break;
     }
     for (std::size_t i = 0; i < results; ++i)
         if (staged[i])

@@ -415,6 +415,13 @@ LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version,
         return Attempt::error;
     }
 
+    if (status == RunStatus::out_of_range) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s: a size or a step that the call computes is out of range: sizes are below 2**31, steps not 0.",
+                     function);
+        return Attempt::error;
+    }
+
     Ref tuple(plan.returns_tuple ? PyTuple_New(static_cast<Py_ssize_t>(returns)) : nullptr);
     if (plan.returns_tuple && !tuple) return Attempt::error;
     *result = nullptr;
