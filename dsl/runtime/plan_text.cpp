@@ -199,7 +199,8 @@ class PlanReader : PlanLines {
     }
     void requirement() {
         PlanRequirement r;
-        if (!blocks_.empty() || !local_sizes_.empty()) fail("'require' stands before the steps of a version.");
+        for (const PlanStep& s : version_->steps)
+            if (s.kind != PlanStep::Kind::temporary) fail("'require' stands before the steps of a version.");
         // An integer argument may be called isa or layout too: its conditions go on with an operator, not with a name.
         if (take_keyword("isa")) {
             r.kind = PlanRequirement::Kind::isa;

@@ -239,44 +239,14 @@ bool prepare_allocator() {
     return g_allocator != nullptr;
 }
 
-MemoryRange memory_of(PyArrayObject* array) {
-    MemoryRange range;
-    range.low = range.high = reinterpret_cast<std::intptr_t>(PyArray_DATA(array));
-    for (int k = 0; k < PyArray_NDIM(array); ++k) {
-        npy_intp extent = PyArray_DIMS(array)[k];
-        if (extent == 0) return {};
-        npy_intp span = PyArray_STRIDES(array)[k] * (extent - 1);
-        (span < 0 ? range.low : range.high) += span;
-    }
-    range.high += PyArray_ITEMSIZE(array);
-    return range;
+runtime::MemoryRange memory_of(PyArrayObject* array) {
+    runtime::ArrayView view;
+    view_of(array, view);
+    return runtime::memory_of(view, PyArray_NDIM(array), PyArray_ITEMSIZE(array));
 }
 
 bool overlap(PyArrayObject* a, PyArrayObject* b) {
     return memory_of(a).meets(memory_of(b));
-}
-
-bool overlaps_itself(PyArrayObject* array) {
-    struct Axis {
-        npy_intp stride, extent;
-    } axes[runtime::kMaxRank];
-    int count = 0;
-    for (int k = 0; k < PyArray_NDIM(array); ++k) {
-        npy_intp extent = PyArray_DIMS(array)[k], stride = PyArray_STRIDES(array)[k];
-        if (extent == 0) return false;
-        if (extent == 1) continue;
-        int at = count++;
-        stride = stride < 0 ? -stride : stride;
-        for (; at > 0 && axes[at - 1].stride > stride; --at)
-            axes[at] = axes[at - 1];
-        axes[at] = {stride, extent};
-    }
-    npy_intp within = PyArray_ITEMSIZE(array);
-    for (int n = 0; n < count; ++n) {
-        if (axes[n].stride < within) return true;
-        within += axes[n].stride * (axes[n].extent - 1);
-    }
-    return false;
 }
 
 } // namespace tilewright::face

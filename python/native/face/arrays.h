@@ -5,6 +5,7 @@
 
 #include "dsl/runtime/dtype.h"
 #include "dsl/runtime/executor.h"
+#include "dsl/runtime/memory_range.h"
 #include "python/native/face/numpy_api.h"
 
 namespace tilewright::face {
@@ -45,18 +46,8 @@ PyArrayObject* new_result(runtime::DType dtype, int rank, const std::int64_t* sh
 /// Makes the allocator's capsule. False with a Python error.
 bool prepare_allocator();
 
-/// From the lowest byte of an array's elements to behind the highest; empty where it has none.
-struct MemoryRange {
-    std::intptr_t low = 0, high = 0;
-    bool meets(const MemoryRange& other) const {
-        return low < high && other.low < other.high && low < other.high && other.low < high;
-    }
-};
-MemoryRange memory_of(PyArrayObject* array);
+runtime::MemoryRange memory_of(PyArrayObject* array);
 /// Whether the byte ranges of two arrays meet.
 bool overlap(PyArrayObject* a, PyArrayObject* b);
-/// Whether two elements of an array, of a rank that plans know, may share memory: true where a stride is less than what
-/// lies within it.
-bool overlaps_itself(PyArrayObject* array);
 
 } // namespace tilewright::face

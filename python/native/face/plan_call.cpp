@@ -17,6 +17,7 @@ namespace {
 
 using runtime::ArrayView;
 using runtime::Executable;
+using runtime::MemoryRange;
 using runtime::PlanArgument;
 using runtime::RunStatus;
 
@@ -375,7 +376,9 @@ std::string LoadedPlan::why_not_written(std::size_t argument, PyObject* given, c
     auto* array = reinterpret_cast<PyArrayObject*>(given);
     if (!PyArray_ISWRITEABLE(array))
         return name + " is read-only, and the call writes into it. Pass an array that can be written.";
-    if (overlaps_itself(array))
+    runtime::ArrayView view;
+    view_of(array, view);
+    if (runtime::overlaps_itself(view, PyArray_NDIM(array), PyArray_ITEMSIZE(array)))
         return "elements of " + name + " share memory with each other, and the call writes into it. Pass a copy.";
     for (std::size_t i = 0; i < all.size(); ++i)
         if (i != argument && ranges[argument].meets(ranges[i]))

@@ -70,8 +70,8 @@ class LoadedPlan {
 
     bool bind_arguments(const Signature& signature, const Binding& binding);
     /// Why the call must not write into an argument that the plan writes; empty where it may.
-    std::string why_not_written(std::size_t argument, PyObject* given, const MemoryRange* ranges) const;
-    std::string why_out_is_shared(std::size_t argument, PyObject* out, const MemoryRange& range) const;
+    std::string why_not_written(std::size_t argument, PyObject* given, const runtime::MemoryRange* ranges) const;
+    std::string why_out_is_shared(std::size_t argument, PyObject* out, const runtime::MemoryRange& range) const;
     Attempt run(const runtime::Executable::Frame& frame, int version, PyObject** arrays, PyObject* out,
                 PyObject** result) const;
 
