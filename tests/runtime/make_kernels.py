@@ -80,7 +80,7 @@ def loops(folder: Path) -> None:
         if strided:
             for buffer in f.output_buffers():
                 buffer.dim(0).set_stride(hl.Expr())
-        f.compile_to_object(str(folder / f"{name}.o"), arguments, name, hl.Target(BASE))
+        f.compile_to_object(str(folder / f"{name}.o"), arguments, name, hl.Target(BASE + "-strict_float"))
 
     step = hl.Func("step")  # step(t, A): A = 2*A + t
     step[i] = hl.undef(hl.Float(64))
