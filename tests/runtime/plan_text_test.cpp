@@ -302,6 +302,15 @@ TEST(ComposePlan, PutsTheSuffixOnObjectsAlone) {
     EXPECT_EQ(parse_plan(text).versions.size(), 2u);
 }
 
+TEST(ComposePlan, CallsInLoopsGetTheSuffixToo) {
+    std::string body = "loop {\n  call k in \"k\" (X, c)\n  leave if c\n}\n",
+                header = "tilewright-plan 1\nfunction f\n";
+    header += "arg X float64 1 written\nreturn None\n";
+    std::string text = compose_plan(header, {{"v4", "v4", {"isa x86-64-v4"}, "temp c bool []\n" + body}});
+    EXPECT_EQ(print_plan(parse_plan(text)), text);
+    EXPECT_NE(text.find("loop {\n  call k in \"k.v4\" (X, c)\n"), std::string::npos);
+}
+
 TEST(SizeExpression, FollowsPython) {
     EXPECT_EQ(value_of("-7 // 2"), -4);
     EXPECT_EQ(value_of("-7 % 2"), 1);
