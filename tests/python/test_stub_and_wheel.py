@@ -34,6 +34,14 @@ def test_one_signature():
     ast.parse(text)
 
 
+def test_a_function_that_only_writes_returns_none():
+    lines = ["tilewright-program 1", 'function f "f.py"', "arg x: float64[x.0]"]
+    lines += ["y: float64[x.0] = negative(x) @1", "write x = y", "return ()"]
+    program = Program("\n".join(lines) + "\n")
+    assert shapes(program) == "f(x: float64[:]) -> None"
+    assert "def f(x: NDArray[np.float64]) -> None:" in stub_text("f", [program], [])
+
+
 def test_several_signatures_are_overloads():
     text = stub_text("f", [Program(TEXT.format("float32")), Program(TEXT.format("float64"))], [])
     assert text.count("@overload") == 2

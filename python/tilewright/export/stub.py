@@ -43,7 +43,11 @@ def shapes(program: Program) -> str:
         dtype, shape = program.type_of(result)
         results.append(f"{dtype}[{', '.join(':' * len(shape))}]" if shape else dtype)
     text = ", ".join(results)
-    return f"{signature(program)} -> {f'({text})' if program.returns_tuple else text}"
+    if not results:
+        text = "None"  # it only writes
+    elif program.returns_tuple:
+        text = f"({text})"
+    return f"{signature(program)} -> {text}"
 
 
 def signature(program: Program) -> str:
@@ -77,7 +81,7 @@ def _signature(name: str, program: Program, parameters: Sequence[inspect.Paramet
         if parameter.kind is parameter.POSITIONAL_ONLY and last:
             parts.append("/")
     results = [_result(*program.type_of(result)) for result in program.results]
-    whole = f"tuple[{', '.join(results)}]" if program.returns_tuple else results[0] if results else "None"
+    whole = "None" if not results else f"tuple[{', '.join(results)}]" if program.returns_tuple else results[0]
     # A scalar of a tuple may go into a 0-d array.
     outs = [_array(program.type_of(result)[0]) for result in program.results]
     if any(program.type_of(result)[1] for result in program.results):
