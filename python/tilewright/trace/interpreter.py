@@ -1,7 +1,7 @@
 """Runs a function's source on symbolic values: plain Python as Python does it, array operations into the program.
 
-Statements are here; expressions are in expressions.py, calls in calls.py. Control flow on traced values is refused at
-short loops are unrolled; longer ones and branches on data become regions (regions.py).
+Statements are here; expressions are in expressions.py, calls in calls.py. Control
+flow on sizes is decided, short loops are unrolled; longer ones and branches on data become regions (regions.py).
 """
 
 # ruff: noqa: PLR0917
@@ -26,6 +26,7 @@ from .graph import PLAIN_OPERATIONS
 from .regions import Leaving, Pending, Regions, has_break
 from .scalars import RunScalar, SymInt, SymScalar
 from .sizes import Size
+from .sequences import Sequence, sequence_of
 from .source import FunctionNode
 from .tracer import Tracer
 
@@ -137,6 +138,7 @@ class Interpreter(Expressions, Calls, Regions):
         self.depth = 0
         self.steps = 0
         self.active: list[Any] = []
+        self.containers: list[set[int]] = []  # of each region around: the lists, dicts and sets from outside
         self.stopped: list[str] = []  # of each loop around that is a region: the variable of its breaks
         self.ways_left = 0  # branches on data of which a way left its block
         # Files of frames, beside self.tracer.frames.
@@ -392,6 +394,10 @@ class Interpreter(Expressions, Calls, Regions):
             frame = frame.parent
             while frame is not None and target.id not in frame.locals:
                 frame = frame.parent
+            if len(self.tracer.blocks) > 1:
+                raise self.error(target, f"loops: assigning the outer variable {target.id} in a loop or branch of the run",
+                                 "only the variables of the function that the loop is in are carried",
+                                 "Return the value, and assign it in the loop.")  # fmt: skip
             if frame is None:
                 raise self.error(target, f"assigning the outer variable {target.id}",
                                  "it would happen only once, while tracing",
@@ -434,13 +440,12 @@ class Interpreter(Expressions, Calls, Regions):
         if isinstance(value, SymArray):
             self.at(node)
             condition = ast.unparse(node)
-            raise self.tracer.error(
-                f"loops: {what} on {condition}, {value!r}"[:400],
-                "which way it goes depends on elements that are known only when the compiled function runs, and "
-                "control flow on data is not compiled in this release",
-                "Use np.where, or leave it out of the compiled function.",
-                what,
+            why, what_to_do = "it depends on elements that are known only when the compiled function runs", (
+                "Leave it out of the compiled function."
             )
+            if value.sizes:
+                why, what_to_do = "the truth of an array of several elements is an error", "Use np.any or np.all."
+            raise self.tracer.error(f"loops: {what} on {condition}, {value!r}"[:400], why, what_to_do, what)
         if self.inputs.is_object(value):
             if type(value).__bool__ if hasattr(type(value), "__bool__") else hasattr(type(value), "__len__"):
                 self.refuse_object(node, value)
@@ -468,6 +473,14 @@ class Interpreter(Expressions, Calls, Regions):
             if limits is not None:
                 self.for_region(node, *limits)
                 return
+        elif isinstance(value, (SymArray, Sequence)):
+            sequence = sequence_of(self.tracer, value)
+            assert sequence is not None
+            limits = self._limits(node, SymRange(0, SymInt(self.tracer, sequence.length), 1))
+            if limits is not None:
+                self.for_region(node, *limits, item=sequence.item)
+                return
+            value = (sequence.item(k) for k in range(self.tracer.fix(sequence.length)))
         for item in self.iterate(node.iter, value):
             self.assign(node.target, item)
             if self.ends_with(node.body):
@@ -500,6 +513,9 @@ class Interpreter(Expressions, Calls, Regions):
         """What a for visits, one by one."""
         self.at(node)
         self.refuse_object(node, value)
+        if isinstance(value, SymArray):
+            found = sequence_of(self.tracer, value)
+            return found if found is not None else value
         return value.items() if isinstance(value, SymRange) else value
 
     def _while(self, node: ast.While) -> None:
@@ -662,6 +678,7 @@ class Interpreter(Expressions, Calls, Regions):
 
     def refuse_outer(self, node: ast.AST, owner: Any, asked: str) -> None:
         """Changing what lives outside of the function would happen only once."""
+        self.refuse_in_region(node, owner, asked)
         if isinstance(owner, (list, dict, set)) and self.inputs.is_outer(owner):
             raise self.error(
                 node,
@@ -669,6 +686,16 @@ class Interpreter(Expressions, Calls, Regions):
                 "it lives outside of the function, and the change would happen only once, while tracing",
                 "Return the value, and keep it at the caller.",
             )
+
+
+    def refuse_in_region(self, node: ast.AST, owner: Any, asked: str) -> None:
+        """A list, dict or set from outside of a loop of the run is one in all trips: no value of the program is it."""
+        if isinstance(owner, (list, dict, set)) and any(id(owner) in held for held in self.containers):
+            raise self.error(
+                node, f"loops: {asked} in a loop or branch of the run",
+                "lists, dicts and sets are Python's own while tracing, and a loop of the run is traced as one trip",
+                "Write into an array that is made before the loop.",
+            )  # fmt: skip
 
 
 def _statement_name(node: ast.stmt) -> str:

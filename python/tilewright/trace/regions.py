@@ -18,7 +18,7 @@ import numpy as np
 
 from .arrays import Storage, SymArray
 from .graph import Block, Value
-from .scalars import RunBool, RunScalar, SymInt, SymScalar
+from .scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar
 from .sizes import Size
 
 if TYPE_CHECKING:
@@ -156,6 +156,7 @@ class Regions:
         def evaluate(self, node: ast.expr) -> Any: ...
 
         stopped: list[str]
+        containers: list[set[int]]
         ways_left: int
 
         def assign(self, target: ast.expr, value: Any) -> None: ...
@@ -165,21 +166,26 @@ class Regions:
 
     # -- loops -----------------------------------------------------------------------------------
 
-    def for_region(self, node: ast.For, first: Size, stop: Size, step: int) -> None:
-        """A `for` over a range, as one operation of the program."""
+    def for_region(
+        self, node: ast.For, first: Size, stop: Size, step: int, item: Callable[[Any], Any] | None = None
+    ) -> None:
+        """A `for` over a range, as one operation of the program; `item` is what the loop's variable is in a trip."""
         tracer = self.tracer
-        name = node.target.id if isinstance(node.target, ast.Name) and node.target.id.strip("_") else "i"
+        name = "i"
+        if item is None and isinstance(node.target, ast.Name) and node.target.id.strip("_"):
+            name = node.target.id
         length = stop - first if step > 0 else first - stop
         index = tracer.new_loop(name, first, (length + (abs(step) - 1)).floor_divide(abs(step)), step)
         (symbol,) = index.symbols()
-        last = tracer.loops[symbol].last
+        last = first + ((length + (abs(step) - 1)).floor_divide(abs(step)) - 1) * step
 
         def trip() -> None:
             # In a trip there is one.
             tracer.facts.append(tracer.resolve(length - 1))
 
             def body() -> None:
-                self.assign(node.target, SymInt(tracer, index))
+                held = SymInt(tracer, index)
+                self.assign(node.target, held if item is None else item(held))
                 self._trip_of(node)
 
             if stopped:
@@ -225,6 +231,12 @@ class Regions:
             carried, block, after = self._settled(node, stopped, trip)
         self.at(node)
         test.parameters = block.parameters
+        checked = next(one for one in carried if one.storage is tracer.checked.storage)
+        if checked.final is not checked.parameter and checked.parameter is not None:
+            # What goes on with positions that were clamped might not end.
+            with tracer.writing(test):
+                both = (checked.parameter, test.yields[0])
+                test.yields[0] = tracer.add("logical_and", both, {}, np.dtype(np.bool_), ())
         loop = tracer.add("while", [c.initial for c in carried], {}, np.dtype(np.bool_), (), blocks=(test, block))
         self._hand_out(loop, carried)
         for variable, value in after.items():
@@ -281,12 +293,24 @@ class Regions:
         tracer, frame = self.tracer, self.frame
         names = sorted(_assigned([node]) & frame.locals) + [stopped] * bool(stopped)
         before = {name: frame.variables.get(name, _MISSING) for name in names}
-        memories = list(_reachable(frame))
+        memories = list(_reachable(frame, tracer.checked))
+        self.containers.append(_containers(frame))
+        try:
+            return self._settle(node, stopped, trip, names, before, memories)
+        finally:
+            self.containers.pop()
+
+    def _settle(  # noqa: PLR0917
+        self, node: ast.For | ast.While, stopped: str, trip: Callable[[], None], names: list[str],
+        before: dict[str, Any], memories: list[_Memory],
+    ) -> tuple[list[Carried], Block, dict[str, Any]]:  # fmt: skip
+        tracer, frame = self.tracer, self.frame
         # Memory is carried, and what no trip writes is left out of the text; variables are when a trip reads them.
         forms: dict[str, Form] = {}
         unset: dict[str, Form] = {}
         for _ in range(MAX_RUNS):
             block = Block()
+            checks = dict(tracer.checks)
             carried = [self._carried_memory(m) for m in memories]
             try:
                 with tracer.writing(block):
@@ -300,6 +324,18 @@ class Regions:
                         for n, v in after.items()
                         if n not in handed and not (isinstance(v, Pending) and v.of_last_trip)
                     }
+                    changed = {
+                        id(one.storage)
+                        for one in carried
+                        if one.storage is not None
+                        and one.parameter is not None
+                        and one.parameter.number in tracer.taken_for_unchanged
+                        and _unchanged(one.final) is not one.parameter
+                    }
+                    if changed:
+                        tracer.known_to_change |= changed
+                        tracer.checks = checks
+                        wider = True
                     if not wider:
                         left = self._let_out(carried, block, before, after)
                         block.yields += [one.final for one in carried if one.final is not None]
@@ -347,6 +383,8 @@ class Regions:
     def _parameter(self, one: Carried) -> Value:
         parameter = self.tracer.add("parameter", (), {}, one.form.dtype, one.form.shape, call_name=one.called)
         parameter.user_name = one.called
+        if one.storage is not None:
+            parameter.attributes.update(initial=one.initial, storage=id(one.storage))
         return parameter
 
     def _leave(self, frame: Frame, before: dict[str, Any], memories: list[_Memory]) -> None:
@@ -515,14 +553,18 @@ class Regions:
         tracer, frame = self.tracer, self.frame
         truth = self._truth_value(node, condition)
         before = dict(frame.variables)
-        memories = list(_reachable(frame))
+        memories = list(_reachable(frame, tracer.checked))
         sides = []
         for holds, way in zip((True, False), ways, strict=True):
             block = Block()
             with tracer.writing(block):
                 if isinstance(condition, RunBool):
                     tracer.facts += condition.facts(holds)
-                given = way()
+                self.containers.append(_containers(frame))
+                try:
+                    given = way()
+                finally:
+                    self.containers.pop()
                 stored = {id(m.storage): m.storage.value for m in memories if m.changed()}
                 found = {**frame.variables, _GIVEN: given}
                 values = {n: self._value_of(v) for n, v in found.items() if v is not before.get(n, _MISSING)}
@@ -653,7 +695,7 @@ class Regions:
             return held.as_value(), Form("int", np.dtype(np.int64))
         if isinstance(held, SymScalar):
             return held.value, Form(type(held.hint).__name__, held.value.dtype)
-        if isinstance(held, (bool, np.bool_)) or (isinstance(held, int) and -(2**63) <= held < 2**63):
+        if isinstance(held, (bool, np.bool_)) or (isinstance(held, int) and abs(held) <= LARGEST_INT):
             kind = "scalar" if isinstance(held, np.generic) else type(held).__name__
             dtype = np.dtype(np.bool_) if isinstance(held, (bool, np.bool_)) else np.dtype(np.int64)
             return tracer.add("const", (), {"value": held}, dtype, ()), Form(kind, dtype)
@@ -723,10 +765,10 @@ def has_break(body: list[ast.stmt]) -> bool:
     return False
 
 
-def _reachable(frame: Frame | None) -> Iterator[_Memory]:
-    """The memory of arrays that a function's variables lead to."""
+def _reachable(frame: Frame | None, checked: SymArray) -> Iterator[_Memory]:
+    """The memory of arrays that a function's variables lead to, and that of the program's check."""
     seen: set[int] = set()
-    pending: list[tuple[str, Any]] = []
+    pending: list[tuple[str, Any]] = [("checked", checked)]
     while frame is not None:
         pending += frame.variables.items()
         frame = frame.parent
@@ -742,8 +784,34 @@ def _reachable(frame: Frame | None) -> Iterator[_Memory]:
             pending += ((name, part) for part in item.values())
 
 
+def _containers(frame: Frame | None) -> set[int]:
+    """The lists, dicts and sets that a function's variables lead to."""
+    found: set[int] = set()
+    pending: list[Any] = []
+    while frame is not None:
+        pending += frame.variables.values()
+        frame = frame.parent
+    while pending:
+        item = pending.pop()
+        if isinstance(item, (list, tuple, dict, set)) and id(item) not in found:
+            found.add(id(item))
+            pending += item.values() if isinstance(item, dict) else item
+    return found
+
+
 def _is_outside(array: SymArray, block: Block) -> bool:
     return array.storage.value.home is not block or array.storage.value.operation == "parameter"
+
+
+def _unchanged(value: Value | None) -> Value | None:
+    """What a value is that comes out of loops that do not change it."""
+    while value is not None and value.operation == "result" and value.attributes["of"].operation != "if":
+        loop, position = value.attributes["of"], value.attributes["position"]
+        block = loop.blocks[-1]
+        if _unchanged(block.yields[position]) is not block.parameters[position]:
+            return value
+        value = loop.operands[position]
+    return value
 
 
 def _sizes_in(held: Any) -> set[str]:

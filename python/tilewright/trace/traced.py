@@ -219,6 +219,9 @@ def trace(
     interpreter = Interpreter(tracer, inputs)
     tracer.cache["interpreter"] = interpreter
     node = source_of(root)
+    if node is not None:
+        none_failed = tracer.add("const", (), {"value": True}, np.dtype(np.bool_), (), "checked")
+        tracer.checked = SymArray.fresh(tracer, none_failed, is_scalar=False)
     if root.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         tracer.frames.append([tracer.file, root.__name__, root.__code__.co_firstlineno])
         raise tracer.error(f"{root.__name__}() is a generator or a coroutine", "generators are not compiled",
@@ -294,6 +297,10 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             if not value.shape:
                 reasons.append("it returns an array of no dimensions")
             of = id(item.storage)
+            if any(symbol in tracer.reads for size in item.sizes for symbol in tracer.resolve(size).symbols()):
+                raise tracer.error("returning an array whose size depends on elements",
+                                   "results are made before the compiled function runs",
+                                   "Leave it out of the compiled function.", "size of the run")  # fmt: skip
             if arrays.setdefault(of, item) is not item:
                 reasons.append("it returns several views of one array")
             elif any(view.operation == "broadcast_to" for view in item.chain):
@@ -302,10 +309,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
                 value = _copy(tracer, value)
             return add_leaf(kind, value, argument, of)
         if isinstance(item, SymInt):
-            reasons.append("it returns a Python int")
             return add_leaf("int", item.as_value(), "")
         if isinstance(item, SymScalar):
-            reasons.append(f"it returns a Python {type(item.hint).__name__}")
             return add_leaf(type(item.hint).__name__, item.value, "")
         if isinstance(item, (tuple, list)) and is_symbolic(item):
             if type(item) is not tuple or item is not result:
@@ -319,6 +324,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if isinstance(item, dict) and is_symbolic(item):
             reasons.append("it returns a dict")
             return [dict, {key: collect(part) for key, part in item.items()}]
+        if item is None and result is None:
+            return ("constant", None)
         reasons.append(
             "it returns None" if item is None else f"it returns a {type(item).__name__} that is not computed"
         )
@@ -331,8 +338,12 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         for array in tracer.cache["inputs"].arrays
         if array.storage.argument is not None and array.storage.value is not array.storage.argument.program_value
     }
+    if not values and not writes and result is None:
+        reasons.append("it returns None")
     if values or writes:
-        emitter = Emitter(tracer, values, not isinstance(result, (SymArray, SymInt, SymScalar)), memory, writes)
+        kinds = [kind if kind in ("int", "float", "bool") else "" for kind, _, _ in leaves]
+        is_one = isinstance(result, (SymArray, SymInt, SymScalar))
+        emitter = Emitter(tracer, values, not is_one, memory, writes, kinds)
         emitted = emitter.run()
         names = [emitted.names[value.number] for value in emitter.results]
         writes = emitter.writes
