@@ -18,6 +18,8 @@ from ..trace.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar
 from ..trace.tracer import Tracer
 from .operands import (
     BOOL,
+    FLOAT64,
+    INT64,
     broadcast,
     broadcast_shapes,
     cast,

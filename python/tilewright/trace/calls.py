@@ -19,6 +19,7 @@ from . import from_data
 from .arrays import SymArray
 from .scalars import SymInt, SymScalar
 from .sequences import Sequence, enumerated, sequence_of, turned_around, zipped
+from .sizes import Size
 from .source import source_of
 
 if TYPE_CHECKING:
@@ -154,6 +155,8 @@ class Calls:
         def get_attribute(self, node: ast.AST, owner: Any, name: str) -> Any: ...
         def run_node(self, *args: Any) -> Any: ...
         def refuse_object(self, node: ast.AST, *values: Any) -> None: ...
+        def is_of_the_run(self, condition: Any) -> bool: ...
+        def choose(self, node: ast.AST, condition: Any, *ways: Callable[[], Any], skips: bool = False) -> Any: ...
         def refuse_in_region(self, node: ast.AST, owner: Any, asked: str) -> None: ...
 
     # -- call expressions ----------------------------------------------------------------------------------
@@ -446,10 +449,18 @@ class Calls:
         best = items[0]
         for item in items[1:]:
             keys = (item, best) if key is None else (self.call(node, key, [item], {}), self.call(node, key, [best], {}))
-            if isinstance(keys[0], SymArray) or isinstance(keys[1], SymArray):
-                raise self.error(node, f"{ast.unparse(node)}, {name}() of array elements",
-                                 "it branches on data", f"Use np.{name}imum.")  # fmt: skip
-            if compare(*keys):
+            if any(isinstance(one, SymArray) and one.sizes for one in keys):
+                raise self.error(node, f"{ast.unparse(node)}, {name}() of arrays",
+                                 "the truth of an array of several elements is an error", f"Use np.{name}imum.")  # fmt: skip
+            holds = compare(*keys)
+            if self.is_of_the_run(holds):
+                if key is None and all(isinstance(one, SymInt) or type(one) is int for one in keys):
+                    sizes = [one.size if isinstance(one, SymInt) else Size.constant(one) for one in keys]
+                    extreme = Size.minimum(*sizes) if name == "min" else Size.maximum(*sizes)
+                    best = SymInt(self.tracer, self.tracer.resolve(extreme))
+                else:
+                    best = self.choose(node, holds, lambda item=item: item, lambda best=best: best)
+            elif holds:
                 best = item
         return best
 

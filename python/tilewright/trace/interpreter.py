@@ -22,6 +22,7 @@ from .arguments import Inputs
 from .arrays import SymArray
 from .calls import Calls, SymRange
 from .expressions import Expressions
+from .early_return import behind_the_loop, has_return
 from .graph import PLAIN_OPERATIONS
 from .regions import Leaving, Pending, Regions, has_break
 from .scalars import RunScalar, SymInt, SymScalar
@@ -32,6 +33,14 @@ from .tracer import Tracer
 
 MAX_DEPTH = 32
 MAX_STATEMENTS = 200_000
+
+
+class UnrollInstead(BaseException):
+    """A short loop over a size that cannot stay one: the trace begins again, and unrolls it."""
+
+    def __init__(self, place: tuple[str, int, int]) -> None:
+        super().__init__(place)
+        self.place = place
 
 
 class _Break(Exception):
@@ -139,6 +148,7 @@ class Interpreter(Expressions, Calls, Regions):
         self.steps = 0
         self.active: list[Any] = []
         self.containers: list[set[int]] = []  # of each region around: the lists, dicts and sets from outside
+        self.with_returns: dict[ast.stmt, tuple[list[ast.stmt], set[str]]] = {}  # loops, and what stands for them
         self.stopped: list[str] = []  # of each loop around that is a region: the variable of its breaks
         self.ways_left = 0  # branches on data of which a way left its block
         # Files of frames, beside self.tracer.frames.
@@ -242,6 +252,13 @@ class Interpreter(Expressions, Calls, Regions):
     def block(self, statements: Iterable[ast.stmt]) -> None:
         statements = list(statements)
         for position, statement in enumerate(statements):
+            if isinstance(statement, (ast.For, ast.While)) and has_return(statement):
+                if statement not in self.with_returns:
+                    self.with_returns[statement] = behind_the_loop(statement)
+                instead, names = self.with_returns[statement]
+                self.frame.locals |= names
+                self.block([*instead, *statements[position + 1 :]])
+                return
             if not self.leaves([statement]):
                 self.execute(statement)
             elif isinstance(statement, ast.If):
@@ -471,14 +488,14 @@ class Interpreter(Expressions, Calls, Regions):
         if isinstance(value, (range, SymRange)):
             limits = self._limits(node, value)
             if limits is not None:
-                self.for_region(node, *limits)
+                self._for_region(node, limits)
                 return
         elif isinstance(value, (SymArray, Sequence)):
             sequence = sequence_of(self.tracer, value)
             assert sequence is not None
             limits = self._limits(node, SymRange(0, SymInt(self.tracer, sequence.length), 1))
             if limits is not None:
-                self.for_region(node, *limits, item=sequence.item)
+                self._for_region(node, limits, sequence.item)
                 return
             value = (sequence.item(k) for k in range(self.tracer.fix(sequence.length)))
         for item in self.iterate(node.iter, value):
@@ -494,10 +511,26 @@ class Interpreter(Expressions, Calls, Regions):
                        for limit in (value.start, value.stop))  # fmt: skip
         length = stop - first if step > 0 else first - stop
         trips = (self.tracer.value_of(length) + abs(step) - 1) // abs(step)
-        some = self.tracer.decide_if_same_in_all_trips(">=", length, 1)
-        if some is False or (some and trips <= tracer_module.MAX_UNROLLED_TRIPS):
+        if trips <= tracer_module.MAX_UNROLLED_TRIPS and (length.is_constant or self.place(node) in self.tracer.unrolled):
             return None
-        return first, stop, step
+        some = self.tracer.decide_if_same_in_all_trips(">=", length, 1)
+        return None if some is False else (first, stop, step)
+
+    def place(self, node: ast.stmt) -> tuple[str, int, int]:
+        return self.tracer.frames[-1][0], node.lineno, node.col_offset
+
+    def _for_region(self, node: ast.For, limits: tuple[Size, Size, int], item: Any = None) -> None:
+        """A loop that stays one; a short one that cannot is unrolled, in another run of the trace."""
+        first, stop, step = limits
+        trips = self.tracer.value_of(stop - first if step > 0 else first - stop)
+        try:
+            self.for_region(node, first, stop, step, item)
+        except TraceError:
+            if self.tracer.reads.keys() & (stop - first).symbols() or trips > tracer_module.MAX_UNROLLED_TRIPS * abs(step):
+                raise
+            if self.place(node) in self.tracer.unrolled:
+                raise
+            raise UnrollInstead(self.place(node)) from None
 
     def ends_with(self, body: list[ast.stmt]) -> bool:
         """One round of a loop; whether a break ended the loop."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .arrays import Storage, SymArray
+from .early_return import VALUE, test_as_break
 from .graph import Block, Value
 from .scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar
 from .sizes import Size
@@ -47,6 +48,10 @@ class CarryNeeded(Exception):
         super().__init__(name)
         self.name = name
         self.form = form
+
+
+class TestWrites(Exception):
+    """The condition of a while does what the trip has to see: a check, an assignment."""
 
 
 @dataclass
@@ -204,6 +209,8 @@ class Regions:
         loop = tracer.add("for", [c.initial for c in carried], attributes, np.dtype(np.bool_), (), blocks=(block,))
         self._hand_out(loop, carried)
         for variable, value in after.items():
+            if variable.startswith(VALUE):
+                continue  # read only where it was set
             if isinstance(value, SymInt):
                 held: Any = SymInt(tracer, tracer.resolve(value.size.substitute({symbol: last})))
             else:
@@ -220,15 +227,23 @@ class Regions:
             del test.values[:], test.yields[:]
             with tracer.writing(test):
                 goes_on = self.negated(node, self.held(stopped)) if stopped else True
+                before = (dict(self.frame.variables), [m.storage.version for m in _reachable(self.frame, tracer.checked)])
                 if goes_on is True:
                     condition = self.evaluate(node.test)
                 else:
                     condition = self.choose(node, goes_on, lambda: self.truth_of(node.test), lambda: False)
                 test.yields.append(self._truth_value(node, condition))
+                after = (dict(self.frame.variables), [m.storage.version for m in _reachable(self.frame, tracer.checked)])
+                if before[1] != after[1] or any(before[0].get(name) is not held for name, held in after[0].items()):
+                    raise TestWrites
             self._trip_of(node)
 
-        with self._breaking(node) as stopped:
-            carried, block, after = self._settled(node, stopped, trip)
+        try:
+            with self._breaking(node) as stopped:
+                carried, block, after = self._settled(node, stopped, trip)
+        except TestWrites:
+            self.while_region(test_as_break(node))
+            return
         self.at(node)
         test.parameters = block.parameters
         checked = next(one for one in carried if one.storage is tracer.checked.storage)
@@ -240,7 +255,8 @@ class Regions:
         loop = tracer.add("while", [c.initial for c in carried], {}, np.dtype(np.bool_), (), blocks=(test, block))
         self._hand_out(loop, carried)
         for variable, value in after.items():
-            self.frame.variables[variable] = self._once_run(node, variable, value, None)
+            if not variable.startswith(VALUE):
+                self.frame.variables[variable] = self._once_run(node, variable, value, None)
         self._else_of(node, stopped)
 
     @contextmanager
@@ -308,21 +324,23 @@ class Regions:
         # Memory is carried, and what no trip writes is left out of the text; variables are when a trip reads them.
         forms: dict[str, Form] = {}
         unset: dict[str, Form] = {}
+        # Arrays that a trip assigns to their own name again stay what they are.
+        same: dict[str, SymArray | None] = {}
         for _ in range(MAX_RUNS):
             block = Block()
             checks = dict(tracer.checks)
             carried = [self._carried_memory(m) for m in memories]
             try:
                 with tracer.writing(block):
-                    self._enter(node, before, carried, memories, forms, unset)
+                    self._enter(node, before, carried, memories, forms, unset, same)
                     trip()
-                    wider = self._close(node, carried, forms)
+                    wider = self._rebound(before, same) or self._close(node, carried, forms)
                     after = {n: frame.variables.get(n, _MISSING) for n in names}
                     handed = {c.name for c in carried if c.frame is frame}
                     after = {
                         n: v
                         for n, v in after.items()
-                        if n not in handed and not (isinstance(v, Pending) and v.of_last_trip)
+                        if n not in handed and same.get(n) is None and not (isinstance(v, Pending) and v.of_last_trip)
                     }
                     changed = {
                         id(one.storage)
@@ -342,6 +360,9 @@ class Regions:
             except CarryNeeded as needed:
                 unset[needed.name] = needed.form
                 wider = True
+            except TestWrites:
+                self._leave(frame, before, memories)
+                raise
             self._leave(frame, before, memories)
             if not wider:
                 return carried, block, {**left, **{n: _MISSING for n in unset if n in handed}}
@@ -352,7 +373,7 @@ class Regions:
 
     def _enter(  # noqa: PLR0917
         self, node: ast.stmt, before: dict[str, Any], carried: list[Carried], memories: list[_Memory],
-        forms: dict[str, Form], unset: dict[str, Form],
+        forms: dict[str, Form], unset: dict[str, Form], same: dict[str, SymArray | None],
     ) -> None:  # fmt: skip
         """The state in which a trip begins."""
         tracer, frame = self.tracer, self.frame
@@ -362,6 +383,12 @@ class Regions:
             made: list[Any] = []
 
             def read() -> Any:
+                if not made and name not in same:
+                    held = before[name]
+                    held = held.read() if isinstance(held, Pending) else held
+                    same[name] = held if isinstance(held, SymArray) and not held.is_scalar else None
+                if same.get(name) is not None:
+                    return same[name]
                 if not made:
                     with tracer.writing(outer):
                         one = self._carried_name(node, name, before[name], forms.get(name), unset.get(name))
@@ -379,6 +406,19 @@ class Regions:
         for one, memory in zip(carried, memories, strict=True):
             one.parameter = self._parameter(one)
             memory.set(one.parameter)
+
+    def _rebound(self, before: dict[str, Any], same: dict[str, SymArray | None]) -> bool:
+        """Whether a name that was taken to keep its array has another one at the end of a trip."""
+        rebound = False
+        for name, array in same.items():
+            held = self.frame.variables.get(name)
+            if array is None or (isinstance(held, Pending) and held.of_last_trip):
+                continue
+            held = held.read() if isinstance(held, Pending) else held
+            if not isinstance(held, SymArray) or held.storage is not array.storage or held.chain != array.chain:
+                same[name] = None
+                rebound = True
+        return rebound
 
     def _parameter(self, one: Carried) -> Value:
         parameter = self.tracer.add("parameter", (), {}, one.form.dtype, one.form.shape, call_name=one.called)
@@ -423,6 +463,9 @@ class Regions:
                     "it is no array and no number", "Leave the loop out of the compiled function.",
                 )  # fmt: skip
             value, form = found
+            # What the trip needs to be equal is one size from here on.
+            one.form.shape = tuple(self.tracer.resolve(size) for size in one.form.shape)
+            form.shape = tuple(self.tracer.resolve(size) for size in form.shape)
             joined = one.form.joined(form)
             if joined is None:
                 raise self.error(
@@ -626,6 +669,11 @@ class Regions:
             if name == _GIVEN and sides[0].found[name] is None and sides[1].found[name] is None:
                 continue
             yes, no = found
+            if name.startswith(VALUE):
+                # What a return in a loop gives is read only where there was one.
+                with self.tracer.writing(sides[0 if yes is None else 1].block):
+                    yes = yes or (no and (self._zeros(no[1]), no[1]))
+                    no = no or (yes and (self._zeros(yes[1]), yes[1]))
             form = yes[1].joined(no[1]) if yes and no else None
             if form is None or yes is None or no is None:
                 merged[name] = _Unsettled()
@@ -639,6 +687,7 @@ class Regions:
     def _differs(self, node: ast.AST, name: str) -> Pending:
         def read() -> NoReturn:
             what = f"{name} after an if on data" if name != _GIVEN else "what an if on data gives"
+            what = "what the returns in a loop give" if name.startswith(VALUE) else what
             raise self.error(
                 node, f"loops: {what}",
                 "both ways have to give an array or a number of one dtype and one shape",

@@ -16,7 +16,7 @@ from .arguments import Inputs, Missing, follow
 from .arrays import SymArray
 from .emit import Emitter
 from .graph import VIEW_OPERATIONS, Value
-from .interpreter import Interpreter
+from .interpreter import Interpreter, UnrollInstead
 from .scalars import SymInt, SymScalar
 from .source import source_of
 from .tracer import MAX_RANK, Argument, PythonGuard, SizeGuard, Tracer
@@ -212,8 +212,21 @@ def trace(
             "Wrap the call in a def.",
             construct="function",
         )
-    parameters = bind_call(function, args, kwargs or {})
+    unrolled: set[tuple[str, int, int]] = set()
+    while True:
+        try:
+            return _trace_once(function, root, args, kwargs or {}, contract, unrolled)
+        except UnrollInstead as loop:
+            unrolled.add(loop.place)
+
+
+def _trace_once(  # noqa: PLR0917
+    function: Any, root: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any], contract: str,
+    unrolled: set[tuple[str, int, int]],
+) -> Traced:  # fmt: skip
+    parameters = bind_call(function, args, kwargs)
     tracer = Tracer(root.__name__, root.__code__.co_filename)
+    tracer.unrolled = unrolled
     inputs = Inputs(tracer)
     tracer.cache.update(inputs=inputs, function=root)
     interpreter = Interpreter(tracer, inputs)
