@@ -374,11 +374,17 @@ class Calls:
 
     def _zip(self, node: ast.Call, *parts: Any, **kwargs: Any) -> Any:
         sequences = [sequence_of(self.tracer, part) for part in parts]
-        if kwargs or not any(isinstance(part, (SymArray, SymRange, Sequence)) for part in parts):
+        strict = kwargs.pop("strict", False)
+        if strict:
+            kwargs["strict"] = strict
+        if kwargs.keys() - {"strict"} or not any(isinstance(part, (SymArray, SymRange, Sequence)) for part in parts):
             return zip(*parts, **kwargs)  # noqa: B905
         if any(sequence is None for sequence in sequences):
             lists = [list(part) for part in parts]
-            return zip(*lists)  # noqa: B905
+            return zip(*lists, **kwargs)  # noqa: B905
+        for sequence in sequences[1:] if strict else ():
+            assert sequence is not None and sequences[0] is not None
+            self.tracer.require("==", sequence.length, sequences[0].length, "zip() argument 2 is shorter or longer", ValueError)
         return zipped(self.tracer, [sequence for sequence in sequences if sequence is not None])
 
     def _enumerate(self, node: ast.Call, items: Any, start: Any = 0) -> Any:

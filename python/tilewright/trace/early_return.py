@@ -58,12 +58,62 @@ def behind_the_loop(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]
             return ast.copy_location(ast.For(inner.target, inner.iter, changed(inner.body), orelse), inner)
         return ast.copy_location(ast.While(inner.test, changed(inner.body), orelse), inner)
 
-    back = ast.If(ast.Name(RETURNED, ast.Load()), [ast.Return(target(ast.Load()))], [])
+    back: ast.stmt = ast.If(ast.Name(RETURNED, ast.Load()), [ast.Return(target(ast.Load()))], [])
+    if isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and loop.test.value and not has_break(loop):
+        back = ast.Return(target(ast.Load()))  # it is left by a return alone
     start = ast.Assign([ast.Name(RETURNED, ast.Store())], ast.Constant(False))
     statements = [start, of_loop(loop), back]
     for statement in statements:
         ast.fix_missing_locations(ast.copy_location(statement, loop))
     return statements, {RETURNED, *values}
+
+
+def has_break(loop: ast.For | ast.While) -> bool:
+    """Whether a break of this very loop is in its body."""
+    pending: list[ast.AST] = list(loop.body)
+    while pending:
+        item = pending.pop()
+        if isinstance(item, ast.Break):
+            return True
+        if isinstance(item, (ast.For, ast.While)):
+            pending += item.orelse
+        elif not isinstance(item, (ast.FunctionDef, ast.Lambda)):
+            pending += ast.iter_child_nodes(item)
+    return False
+
+
+def else_behind(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
+    """As behind_the_loop(), of a loop whose else leaves the block that it is in: an if behind it."""
+    broken = f" broken {loop.lineno}"
+
+    def changed(statements: list[ast.stmt]) -> list[ast.stmt]:
+        result: list[ast.stmt] = []
+        for one in statements:
+            new = one
+            if isinstance(one, ast.Break):
+                result.append(ast.copy_location(ast.Assign([ast.Name(broken, ast.Store())], ast.Constant(True)), one))
+            elif isinstance(one, ast.If):
+                new = ast.If(one.test, changed(one.body), changed(one.orelse))
+            elif isinstance(one, ast.With):
+                new = ast.With(one.items, changed(one.body))
+            elif isinstance(one, ast.For):
+                new = ast.For(one.target, one.iter, one.body, changed(one.orelse))
+            elif isinstance(one, ast.While):
+                new = ast.While(one.test, one.body, changed(one.orelse))
+            result.append(ast.copy_location(new, one))
+        return result
+
+    new_loop: ast.stmt
+    if isinstance(loop, ast.For):
+        new_loop = ast.For(loop.target, loop.iter, changed(loop.body), [])
+    else:
+        new_loop = ast.While(loop.test, changed(loop.body), [])
+    start = ast.Assign([ast.Name(broken, ast.Store())], ast.Constant(False))
+    behind = ast.If(ast.UnaryOp(ast.Not(), ast.Name(broken, ast.Load())), loop.orelse, [])
+    statements = [start, new_loop, behind]
+    for statement in statements:
+        ast.fix_missing_locations(ast.copy_location(statement, loop))
+    return statements, {broken}
 
 
 def _returns(loop: ast.stmt) -> list[ast.Return]:
@@ -84,4 +134,4 @@ def test_as_break(loop: ast.While) -> ast.While:
     return ast.fix_missing_locations(ast.copy_location(ast.While(ast.Constant(True), [choice], []), loop))
 
 
-__all__ = ["RETURNED", "VALUE", "behind_the_loop", "has_return", "test_as_break"]
+__all__ = ["RETURNED", "VALUE", "behind_the_loop", "else_behind", "has_break", "has_return", "test_as_break"]

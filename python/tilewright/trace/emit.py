@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .graph import PLAIN_OPERATIONS, REDUCTIONS, REGION_OPERATIONS, VIEW_OPERATIONS, Block, NewAxis, Slice, Value
+from .graph import PLAIN_OPERATIONS, REDUCTIONS, REGION_OPERATIONS, VIEW_OPERATIONS, Block, NewAxis, Slice, Value, unchanged
 from .sizes import Size
 from .tracer import SizeGuard, Tracer
 
@@ -91,6 +91,7 @@ class Emitter:
         self.returns_tuple = returns_tuple
         self.constants = {a.name: a.value for a in tracer.arguments if a.kind == "constant"}
         self.merged: dict[int, Value] = {}
+        self.known: dict[int, Value] = {}
         self.values: list[Value] = []  # what is left of the program's values
         self.live: set[int] = set()
         self.handed: dict[int, set[int]] = {}  # of each loop or branch: the positions that somebody reads
@@ -225,14 +226,12 @@ class Emitter:
             self.merged[value.number] = kept
 
     def _unchanged(self, value: Value) -> Value | None:
-        """What a loop carries and no trip changes: the value that it began with."""
+        """What a loop carries and no trip changes, and no way of a branch: the value that it began with."""
+        if value.operation == "result":
+            same = unchanged(value, self.known)
+            return None if same is value else same
         loop, position = value.attributes["of"], value.attributes["position"]
-        if loop.operation == "if":
-            return None
-        final = loop.blocks[-1].yields[position]
-        while final.operation == "result" and (same := self._unchanged(final)) is not None:
-            final = same
-        if final is not loop.blocks[-1].parameters[position]:
+        if unchanged(loop.blocks[-1].yields[position], self.known) is not value:
             return None
         initial: Value = loop.operands[position]
         return initial

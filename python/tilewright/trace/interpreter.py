@@ -22,9 +22,9 @@ from .arguments import Inputs
 from .arrays import SymArray
 from .calls import Calls, SymRange
 from .expressions import Expressions
-from .early_return import behind_the_loop, has_return
+from .early_return import behind_the_loop, else_behind, has_break, has_return
 from .graph import PLAIN_OPERATIONS
-from .regions import Leaving, Pending, Regions, has_break
+from .regions import Leaving, Pending, Regions
 from .scalars import RunScalar, SymInt, SymScalar
 from .sizes import Size
 from .sequences import Sequence, sequence_of
@@ -148,7 +148,7 @@ class Interpreter(Expressions, Calls, Regions):
         self.steps = 0
         self.active: list[Any] = []
         self.containers: list[set[int]] = []  # of each region around: the lists, dicts and sets from outside
-        self.with_returns: dict[ast.stmt, tuple[list[ast.stmt], set[str]]] = {}  # loops, and what stands for them
+        self.rewritten: dict[ast.stmt, tuple[list[ast.stmt], set[str]]] = {}  # loops, and what stands for them
         self.stopped: list[str] = []  # of each loop around that is a region: the variable of its breaks
         self.ways_left = 0  # branches on data of which a way left its block
         # Files of frames, beside self.tracer.frames.
@@ -252,10 +252,12 @@ class Interpreter(Expressions, Calls, Regions):
     def block(self, statements: Iterable[ast.stmt]) -> None:
         statements = list(statements)
         for position, statement in enumerate(statements):
-            if isinstance(statement, (ast.For, ast.While)) and has_return(statement):
-                if statement not in self.with_returns:
-                    self.with_returns[statement] = behind_the_loop(statement)
-                instead, names = self.with_returns[statement]
+            leaves_in_else = isinstance(statement, (ast.For, ast.While)) and self.leaves(statement.orelse)
+            if isinstance(statement, (ast.For, ast.While)) and (leaves_in_else or has_return(statement)):
+                if statement not in self.rewritten:
+                    rewrite = else_behind if leaves_in_else else behind_the_loop
+                    self.rewritten[statement] = rewrite(statement)
+                instead, names = self.rewritten[statement]
                 self.frame.locals |= names
                 self.block([*instead, *statements[position + 1 :]])
                 return
@@ -553,7 +555,7 @@ class Interpreter(Expressions, Calls, Regions):
 
     def _while(self, node: ast.While) -> None:
         # Trips whose condition is known now are unrolled, as those of a short range are.
-        for _ in range(0 if has_break(node.body) else tracer_module.MAX_UNROLLED_TRIPS):
+        for _ in range(0 if has_break(node) else tracer_module.MAX_UNROLLED_TRIPS):
             condition = self.evaluate(node.test)
             if self.is_of_the_run(condition):
                 break

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from ..ops.operands import is_symbolic
 from .arrays import Storage, SymArray
-from .early_return import VALUE, test_as_break
-from .graph import Block, Value
+from .early_return import VALUE, has_break, test_as_break
+from .graph import Block, Value, unchanged
 from .scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar
 from .sizes import Size
 
@@ -105,16 +106,38 @@ class Carried:
     parameter: Value | None = field(default=None, repr=False)
     final: Value | None = field(default=None, repr=False)  # at the end of a trip
     held: Any = field(default=None, repr=False)  # the variable's object at the start of a trip
+    path: tuple[int, ...] = ()  # where in the variable, which holds a tuple
 
     @property
     def called(self) -> str:
-        return self.name or self.initial.user_name or self.initial.call_name
+        return self.text or self.initial.user_name or self.initial.call_name
+
+    @property
+    def text(self) -> str:
+        return self.name + "".join(f"[{k}]" for k in self.path)
+
+    def present(self, held: Any) -> Any:
+        """Its part of what the variable holds."""
+        for k in self.path:
+            if type(held) is not tuple or k >= len(held):
+                return None
+            held = held[k]
+        return held
+
+    def replaced(self, held: Any, new: Any, path: tuple[int, ...] | None = None) -> Any:
+        """What the variable holds with its part replaced."""
+        path = self.path if path is None else path
+        if not path:
+            return new
+        inner = self.replaced(held[path[0]], new, path[1:])
+        return (*held[: path[0]], inner, *held[path[0] + 1 :])
 
 
 @dataclass
 class _Unsettled:
     """A variable that the two ways of a branch leave different kinds of values in."""
 
+    name: str
     form: None = None
     frame: None = None
     storage: None = None
@@ -262,7 +285,7 @@ class Regions:
     @contextmanager
     def _breaking(self, node: ast.For | ast.While) -> Iterator[str]:
         """The variable that says whether a break has ended the loop; "" where there is none in it."""
-        name = f" break of line {node.lineno}" if has_break(node.body) else ""
+        name = f" break of line {node.lineno}" if has_break(node) else ""
         if name:
             self.frame.variables[name] = False
         self.stopped.append(name)
@@ -288,6 +311,7 @@ class Regions:
         if held is None:
             self.block(node.orelse)
         else:
+            # One that leaves the block around it has become an if behind the loop.
             self.choose(node, self.negated(node, held), lambda: self.block(node.orelse), lambda: None)
 
     def held(self, name: str) -> Any:
@@ -328,7 +352,7 @@ class Regions:
         same: dict[str, SymArray | None] = {}
         for _ in range(MAX_RUNS):
             block = Block()
-            checks = dict(tracer.checks)
+            checks, symbols = dict(tracer.checks), set(tracer.loops)
             carried = [self._carried_memory(m) for m in memories]
             try:
                 with tracer.writing(block):
@@ -348,7 +372,8 @@ class Regions:
                         if one.storage is not None
                         and one.parameter is not None
                         and one.parameter.number in tracer.taken_for_unchanged
-                        and _unchanged(one.final) is not one.parameter
+                        and one.final is not None
+                        and unchanged(one.final, {}) is not one.parameter
                     }
                     if changed:
                         tracer.known_to_change |= changed
@@ -364,6 +389,8 @@ class Regions:
                 self._leave(frame, before, memories)
                 raise
             self._leave(frame, before, memories)
+            if wider:
+                tracer.forget(tracer.loops.keys() - symbols)
             if not wider:
                 return carried, block, {**left, **{n: _MISSING for n in unset if n in handed}}
         raise self.error(
@@ -385,21 +412,30 @@ class Regions:
             def read() -> Any:
                 if not made and name not in same:
                     held = before[name]
-                    held = held.read() if isinstance(held, Pending) else held
+                    if isinstance(held, Pending):
+                        held = held.read() if name not in unset or _is_set(held) else None
                     same[name] = held if isinstance(held, SymArray) and not held.is_scalar else None
                 if same.get(name) is not None:
                     return same[name]
                 if not made:
-                    with tracer.writing(outer):
-                        one = self._carried_name(node, name, before[name], forms.get(name), unset.get(name))
-                    with tracer.writing(block):
-                        one.parameter = self._parameter(one)
-                    one.held = one.form.object_of(tracer, one.parameter)
-                    carried.append(one)
-                    made.append(one.held)
+                    made.append(carry(before[name], ()))
                 return made[0]
 
-            return Pending(read, of_last_trip=True, was_set=before[name] is not _MISSING or name in unset)
+            def carry(held: Any, path: tuple[int, ...]) -> Any:
+                held = held.read() if isinstance(held, Pending) and _is_set(held) else held
+                if type(held) is tuple:
+                    return tuple(carry(part, (*path, k)) for k, part in enumerate(held))
+                key = name + "".join(f"[{k}]" for k in path)
+                with tracer.writing(outer):
+                    one = self._carried_name(node, name, held, forms.get(key), unset.get(name))
+                one.path = path
+                with tracer.writing(block):
+                    one.parameter = self._parameter(one)
+                one.held = one.form.object_of(tracer, one.parameter)
+                carried.append(one)
+                return one.held
+
+            return Pending(read, of_last_trip=True, was_set=_is_set(before[name]) or name in unset)
 
         for name in before:
             frame.variables[name] = of_last_trip(name)
@@ -449,17 +485,18 @@ class Regions:
             held = one.frame.variables.get(one.name)
             if isinstance(held, Pending) and held.of_last_trip:
                 held = held.read()
+            held = one.present(held)
             if isinstance(one.held, SymArray) and one.held.storage.version:
                 # In the first trip it is an array from outside, which others may see; in later ones it is not.
                 raise self.error(
-                    node, f"loops: {one.name}, which a trip writes into and assigns anew",
+                    node, f"loops: {one.text}, which a trip writes into and assigns anew",
                     "the first trip writes into the array from before the loop, the others into their own",
-                    f"Write into it ({one.name}[...] = value) instead of assigning it anew.",
+                    f"Write into it ({one.text}[...] = value) instead of assigning it anew.",
                 )  # fmt: skip
             found = self._value_of(held)
             if found is None:
                 raise self.error(
-                    node, f"loops: {one.name}, which a trip hands to the next",
+                    node, f"loops: {one.text}, which a trip hands to the next",
                     "it is no array and no number", "Leave the loop out of the compiled function.",
                 )  # fmt: skip
             value, form = found
@@ -470,12 +507,12 @@ class Regions:
             if joined is None:
                 raise self.error(
                     node,
-                    f"loops: {one.name}, which a trip begins as {_form_text(one.form)} and ends as {_form_text(form)}",
+                    f"loops: {one.text}, which a trip begins as {_form_text(one.form)} and ends as {_form_text(form)}",
                     "an array or a number keeps its dtype and its shape from trip to trip",
                     "Give it its final dtype and shape before the loop.",
                 )
             if joined != one.form:
-                forms[one.name] = joined
+                forms[one.text] = joined
                 wider = True
             one.final = self._cast(value, joined.dtype)
         return wider
@@ -489,6 +526,9 @@ class Regions:
         for name, value in after.items():
             found = None if isinstance(value, (SymInt, Pending)) or value is _MISSING else self._value_of(value)
             if value is _MISSING:
+                continue
+            if isinstance(value, (list, tuple, dict, set)) and is_symbolic(value):
+                left[name] = Pending(self._lost_container(name, value))
                 continue
             if found is None or not self._is_fixed(found[1]):
                 left[name] = value
@@ -508,6 +548,17 @@ class Regions:
             if not same:
                 left[name] = _MISSING  # read after the loop, it needs a trip
         return left
+
+    def _lost_container(self, name: str, value: Any) -> Callable[[], Any]:
+        def read() -> NoReturn:
+            raise self.tracer.error(
+                f"loops: {name} after the loop that made it, a {type(value).__name__} of values of a trip",
+                "arrays and numbers come out of a loop",
+                f"Set {name} before the loop, or keep its parts in variables of their own.",
+                "loop",
+            )
+
+        return read
 
     def _lost_view(self, name: str) -> Callable[[], Any]:
         def read() -> NoReturn:
@@ -536,7 +587,9 @@ class Regions:
                 one.storage.version += 1
             else:
                 assert one.frame is not None
-                one.frame.variables[one.name] = one.form.object_of(self.tracer, result)
+                new = one.form.object_of(self.tracer, result)
+                variables = one.frame.variables
+                variables[one.name] = one.replaced(variables.get(one.name), new)
 
     def _once_run(self, node: ast.stmt, name: str, value: Any, length: Size | None) -> Any:
         """A variable that only a trip sets, read after the loop, whose range has that length."""
@@ -624,9 +677,9 @@ class Regions:
         if any(one.frame or one.storage for one in merged.values()):
             branch = tracer.add("if", (truth,), {}, np.dtype(np.bool_), (), blocks=(sides[0].block, sides[1].block))
             self._hand_out(branch, [one for one in merged.values() if one.form is not None])
-        for name, one in merged.items():
+        for one in merged.values():
             if one.form is None:
-                frame.variables[name] = self._differs(node, name)
+                frame.variables[one.name] = self._differs(node, one.name)
         if _GIVEN in frame.variables:
             given = frame.variables.pop(_GIVEN)
             return given.read() if isinstance(given, Pending) else given
@@ -668,6 +721,11 @@ class Regions:
                     found.append(side.values.get(name) or (None if held is _MISSING else self._value_of(held)))
             if name == _GIVEN and sides[0].found[name] is None and sides[1].found[name] is None:
                 continue
+            parts = [side.found.get(name, _MISSING) for side in sides]
+            parts = [part.read() if isinstance(part, Pending) and part.was_set else part for part in parts]
+            if all(type(part) is tuple for part in parts):
+                self._merge_tuples(sides, name, parts, (), merged)
+                continue
             yes, no = found
             if name.startswith(VALUE):
                 # What a return in a loop gives is read only where there was one.
@@ -676,13 +734,44 @@ class Regions:
                     no = no or (yes and (self._zeros(yes[1]), yes[1]))
             form = yes[1].joined(no[1]) if yes and no else None
             if form is None or yes is None or no is None:
-                merged[name] = _Unsettled()
+                merged[name] = _Unsettled(name)
                 continue
             for side, (value, _) in zip(sides, (yes, no), strict=True):
                 with self.tracer.writing(side.block):
                     side.block.yields.append(self._cast(value, form.dtype))
             merged[name] = Carried(yes[0], form, self.frame, name)
         return merged
+
+    def _merge_tuples(  # noqa: PLR0917
+        self, sides: list[_Side], name: str, parts: list[Any], path: tuple[int, ...], merged: dict[str, Any]
+    ) -> None:
+        """The elements of two tuples that a variable holds after the ways of a branch."""
+        if len(parts[0]) != len(parts[1]):
+            merged[name] = _Unsettled(name)
+            return
+        if not path:
+            self.frame.variables[name] = parts[0]
+        for k, pair in enumerate(zip(*parts, strict=True)):
+            inner = (*path, k)
+            if all(type(part) is tuple for part in pair):
+                self._merge_tuples(sides, name, list(pair), inner, merged)
+                continue
+            if pair[0] is pair[1]:
+                continue
+            found = []
+            for side, part in zip(sides, pair, strict=True):
+                with self.tracer.writing(side.block):
+                    found.append(self._value_of(part))
+            form = found[0][1].joined(found[1][1]) if found[0] and found[1] else None
+            if form is None:
+                merged[name] = _Unsettled(name)
+                return
+            for side, held in zip(sides, found, strict=True):
+                assert held is not None
+                with self.tracer.writing(side.block):
+                    side.block.yields.append(self._cast(held[0], form.dtype))
+            one = Carried(side.block.yields[-1], form, self.frame, name, path=inner)
+            merged[one.text] = one
 
     def _differs(self, node: ast.AST, name: str) -> Pending:
         def read() -> NoReturn:
@@ -755,6 +844,8 @@ class Regions:
         return None
 
     def _carried_name(self, node: ast.stmt, name: str, held: Any, wider: Form | None, unset: Form | None) -> Carried:
+        if unset is not None and not _is_set(held):
+            return Carried(self._zeros(unset), unset, self.frame, name)
         found = None if held is _MISSING else self._value_of(held.read() if isinstance(held, Pending) else held)
         if unset is not None and (found is None or found[1].joined(unset) is None):
             # Only trips set it, the first one for certain.
@@ -800,20 +891,6 @@ def _assigned(statements: list[ast.stmt]) -> set[str]:
     return names
 
 
-def has_break(body: list[ast.stmt]) -> bool:
-    """Whether a break of this very loop is in its body."""
-    pending: list[ast.AST] = list(body)
-    while pending:
-        item = pending.pop()
-        if isinstance(item, ast.Break):
-            return True
-        if isinstance(item, (ast.For, ast.While)):
-            pending += item.orelse
-        elif not isinstance(item, (ast.FunctionDef, ast.Lambda)):
-            pending += ast.iter_child_nodes(item)
-    return False
-
-
 def _reachable(frame: Frame | None, checked: SymArray) -> Iterator[_Memory]:
     """The memory of arrays that a function's variables lead to, and that of the program's check."""
     seen: set[int] = set()
@@ -848,19 +925,13 @@ def _containers(frame: Frame | None) -> set[int]:
     return found
 
 
+def _is_set(held: Any) -> bool:
+    """Whether a variable had a value before a loop for certain."""
+    return held is not _MISSING and not (isinstance(held, Pending) and held.of_last_trip and not held.was_set)
+
+
 def _is_outside(array: SymArray, block: Block) -> bool:
     return array.storage.value.home is not block or array.storage.value.operation == "parameter"
-
-
-def _unchanged(value: Value | None) -> Value | None:
-    """What a value is that comes out of loops that do not change it."""
-    while value is not None and value.operation == "result" and value.attributes["of"].operation != "if":
-        loop, position = value.attributes["of"], value.attributes["position"]
-        block = loop.blocks[-1]
-        if _unchanged(block.yields[position]) is not block.parameters[position]:
-            return value
-        value = loop.operands[position]
-    return value
 
 
 def _sizes_in(held: Any) -> set[str]:
@@ -869,4 +940,4 @@ def _sizes_in(held: Any) -> set[str]:
     return held.size.symbols() if isinstance(held, SymInt) else set()
 
 
-__all__ = ["CarryNeeded", "Leaving", "Pending", "Regions", "has_break"]
+__all__ = ["CarryNeeded", "Leaving", "Pending", "Regions"]

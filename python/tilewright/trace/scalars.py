@@ -570,7 +570,9 @@ class RunScalar(SymScalar):
             self._exact_as_float()
         elif isinstance(other, RunScalar) and other.is_int and type(self.hint) is float:
             other._exact_as_float()
-        if isinstance(other, (int, float, Symbolic, np.ndarray)):
+        if isinstance(other, (int, float, SymScalar, SymInt)) and not isinstance(other, np.generic):
+            return RunBool(self.tracer, _ufunc(self.tracer, _COMPARE_UFUNC[symbol], self, other).read())
+        if isinstance(other, (int, float, Symbolic, np.ndarray, np.generic)):
             return _ufunc(self.tracer, _COMPARE_UFUNC[symbol], self, other)
         return NotImplemented
 

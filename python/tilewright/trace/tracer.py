@@ -434,6 +434,15 @@ class Tracer:
             self.lower_bounds[symbol] = least
         return index
 
+    def forget(self, symbols: set[str]) -> None:
+        """Loops and sizes from data of a run that is made again: their names are free."""
+        if any(not symbols.isdisjoint(size.symbols()) for size in self.substitutions.values()):
+            return
+        for symbol in symbols - self.substitutions.keys():
+            for table in (self.loops, self.sizes, self.reads, self.slices, self.lower_bounds):
+                table.pop(symbol, None)
+            self.open_loops.discard(symbol)
+
     def extreme(self, size: Size, highest: bool) -> Size | None:
         """The largest or the smallest value of a size over all trips of the loops in it, None where that is not known."""
         inside = [symbol for symbol in size.symbols() if symbol in self.loops]
