@@ -22,7 +22,7 @@ std::string typed_name(const std::string& name, const Type& type) {
 
 std::string return_line(const Program& program, const std::vector<std::string>& returned) {
     if (program.returns_tuple) return "return (" + joined(returned) + (returned.size() == 1 ? ",)\n" : ")\n");
-    return "return " + returned[0] + "\n";
+    return "return " + (returned.empty() ? "None" : returned[0]) + "\n";
 }
 
 std::string layout_requirements(const Program& program, const TranslateOptions& options) {

@@ -45,7 +45,7 @@ class Printer {
         if (program.returns_tuple)
             out_ += "return (" + joined(results) + (results.size() == 1 ? ",)\n" : ")\n");
         else
-            out_ += "return " + joined(results) + "\n";
+            out_ += "return " + (results.empty() ? "none" : joined(results)) + "\n";
         return std::move(out_);
     }
 

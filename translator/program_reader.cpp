@@ -338,8 +338,8 @@ class Reader {
                     break;
                 }
             }
-        } else {
-            program_.body.yields.push_back(line.value_name());
+        } else if (std::string name = line.value_name(); name != "none") {
+            program_.body.yields.push_back(std::move(name));
         }
         line.expect_end();
         return true;

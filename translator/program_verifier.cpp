@@ -60,7 +60,7 @@ class Verifier {
         for (const std::string& name : program_.body.yields)
             require(scope.count(name) != 0, "return", name + " is not defined");
         check_writes(scope);
-        require(program_.returns_tuple || program_.body.yields.size() == 1, "return", "one value, or a tuple");
+        require(program_.returns_tuple || program_.body.yields.size() <= 1, "return", "one value, or a tuple");
     }
 
   private:
