@@ -13,8 +13,7 @@ namespace {
 /// kernel whose region grows reads its inputs out of bounds.
 Tail choose_tail(const CheckContext& context, int loop, std::int64_t factor) {
     const LoopNest& nest = context.definition.nest;
-    if (context.guards() || nest.loops[loop].reduced || !context.stage.output ||
-        context.definition.update >= 0) {
+    if (context.guards() || nest.loops[loop].reduced || !context.stage.output || context.definition.update >= 0) {
         return Tail::guard_with_if;
     }
     const auto extent = nest.extent(loop);

@@ -338,8 +338,11 @@ class JitFunction(_face.Dispatcher):
     ) -> bool:
         """Whether NumPy is faster at a short call; then calls of this size stay with NumPy.
 
-        Long calls are not compared: NumPy's run would make the first call slower by more than the compiler does.
+        Long calls are not compared: NumPy's run would make the first call slower by more than the compiler does. Calls
+        that write into their arguments are not either: each happens once.
         """
+        if specialization.traced.writes:
+            return False
         with np.errstate(all="ignore"):
             compiled = _best_ns(lambda: self._in_plan(specialization, bound, args, kwargs, None), _SHORT_NS)
             if compiled > _SHORT_NS and not is_small(specialization.program, bound):

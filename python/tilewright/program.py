@@ -11,6 +11,7 @@ from types import CodeType
 
 _ARGUMENT = re.compile(r"^arg (\w+): (\w+)\[(.*?)\]$")
 _SCALAR = re.compile(r"^scalar (\w+): (\w+)$")
+_INNER_SIZE = re.compile(r"(?:\bfor |^)(\S+)(?: in range\(|: size = read\()")
 _GUARD = re.compile(r'^guard (.+?) "((?:[^"\\]|\\.)*)"(?: @(\d+))?$')
 _VALUE = re.compile(r"^\s*(%?\w+): (\w+)\[(.*?)\] = (\w+)\((.*)$")
 _SYMBOL = re.compile(r"[A-Za-z_]\w*(?:\.\d+)?")
@@ -138,7 +139,10 @@ class Program:
         return " + ".join(list(terms)[:12]) or "1"
 
     def _all_shapes(self) -> list[tuple[str, tuple[str, ...]]]:
-        return [(a.name, a.shape) for a in self.arrays] + [(v.name, v.shape) for v in self.values]
+        """Of arguments and values, but for those whose size changes from trip to trip of a loop."""
+        inner = {m[1] for line in self._lines if (m := _INNER_SIZE.search(line))}
+        shapes = [(a.name, a.shape) for a in self.arrays] + [(v.name, v.shape) for v in self.values]
+        return [(name, shape) for name, shape in shapes if not inner.intersection(_SYMBOL.findall(" ".join(shape)))]
 
     @cached_property
     def _lines(self) -> list[str]:
