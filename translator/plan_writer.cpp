@@ -32,8 +32,12 @@ std::string plan_header(const Program& program, const Analysis& analysis) {
     for (const Guard& guard : program.guards)
         out += "guard " + guard.condition + " " + quoted(guard.message) + "\n";
     for (const StagePlan& stage : analysis.stages()) {
-        if (stage.result) out += "result " + typed(stage.name, analysis.value(stage.value).type);
+        // Halves are written into the results that follow.
+        if (stage.result && stage.operand == stage.name)
+            out += "result " + typed(stage.name, analysis.value(stage.value).type);
     }
+    for (const auto& [name, type] : analysis.complex_results())
+        out += "result " + typed(name, type);
     const std::vector<std::string>& returned = analysis.returned();
     if (program.returns_tuple) return out + "return (" + joined(returned) + (returned.size() == 1 ? ",)\n" : ")\n");
     return out + "return " + returned[0] + "\n";

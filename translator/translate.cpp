@@ -6,6 +6,7 @@
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
 #include "translator/analysis.h"
+#include "translator/complex.h"
 #include "translator/evaluator.h"
 #include "translator/plan_writer.h"
 #include "translator/reductions.h"
@@ -28,6 +29,12 @@ void make_parameters(Shared& shared) {
         if (!has_kernels(dtype)) continue;
         shared.scalars.emplace(argument.name,
                                Halide::Param<void>(storage_type(dtype), shared.symbol(argument.name + "_value")));
+    }
+    for (const Operation& operation : shared.program.body.operations) {
+        if (!is_half(operation.op)) continue;
+        if (shared.analysis.value(operation.operands[0]).kind != ValueInfo::Kind::scalar) continue;
+        shared.scalars.emplace(operation.result, Halide::Param<void>(storage_type(operation.type.dtype),
+                                                                     shared.symbol(operation.result + "_value")));
     }
 }
 
@@ -61,11 +68,11 @@ std::string kernel_name(const std::string& function, int kernel) {
     return clean + "_k" + std::to_string(kernel);
 }
 
-/// Outputs are C-contiguous and start at 0.
-void bind_output(Shared& shared, Halide::Func func, const Type& type) {
+/// Outputs are C-contiguous and start at 0; a half of a complex result is every other float of one.
+void bind_output(Shared& shared, Halide::Func func, const Type& type, int element_stride) {
     const std::size_t rank = type.shape.size();
     Halide::OutputImageParam buffer = func.output_buffer();
-    Expr stride = 1;
+    Expr stride = element_stride;
     for (std::size_t d = 0; d < rank; ++d) {
         Expr extent = shared.size(type.shape[rank - 1 - d]);
         buffer.dim(static_cast<int>(d)).set_bounds(0, extent).set_stride(stride);
@@ -82,18 +89,22 @@ dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used,
         kernel.arguments.emplace_back(shared.sizes.at(name));
         kernel.argument_names.push_back(name);
     }
+    std::vector<std::string> inputs;
     for (const std::string& name : shared.program.argument_order) {
+        inputs.push_back(name);
+        for (const Operation& operation : shared.program.body.operations) {
+            if (is_half(operation.op) && operation.operands[0] == name) inputs.push_back(operation.result);
+        }
+    }
+    for (const std::string& name : inputs) {
         if (used.scalars.count(name) == 0) continue;
         kernel.arguments.emplace_back(shared.scalars.at(name));
-        kernel.argument_names.push_back(name);
+        kernel.argument_names.push_back(shared.analysis.operand(name));
     }
     auto add_input = [&](const std::string& name, const Halide::ImageParam& image) {
         kernel.arguments.emplace_back(image);
-        kernel.argument_names.push_back(name);
+        kernel.argument_names.push_back(shared.analysis.operand(name));
     };
-    std::vector<std::string> inputs;
-    for (const std::string& name : shared.program.argument_order)
-        inputs.push_back(name);
     for (const StagePlan& stage : shared.analysis.stages())
         inputs.push_back(stage.name);
     for (const std::string& name : inputs) {
@@ -103,9 +114,9 @@ dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used,
     for (const StagePlan& stage : shared.analysis.stages()) {
         if (stage.library || stage.kernel != number || !stage.materialised) continue;
         Halide::Func func = table.impls.at(stage.name).func;
-        bind_output(shared, func, shared.analysis.value(stage.value).type);
+        bind_output(shared, func, shared.analysis.value(stage.value).type, Shared::element_stride(stage.operand));
         kernel.outputs.push_back(func);
-        kernel.output_names.push_back(stage.name);
+        kernel.output_names.push_back(stage.operand);
     }
     return kernel;
 }
@@ -158,7 +169,7 @@ Layout layout_of(const std::string& name) {
 
 dsl::Algorithm translate(const Program& program, const TranslateOptions& options) {
     verify_program(program);
-    return guarded<TranslateError>(program.function, [&] { return build(program, options); });
+    return guarded<TranslateError>(program.function, [&] { return build(split_complex(program), options); });
 }
 
 } // namespace tilewright::translator

@@ -3,6 +3,7 @@
 
 #include "dsl/base/error.h"
 #include "translator/analysis.h"
+#include "translator/complex.h"
 #include "translator/dtypes.h"
 
 namespace tilewright::translator {
@@ -174,7 +175,8 @@ void Analysis::choose_variants() {
 
 std::vector<VariantInfo> variants(const Program& program, const TranslateOptions& options) {
     verify_program(program);
-    return Analysis(program, options).variants();
+    const Program split = split_complex(program);
+    return Analysis(split, options).variants();
 }
 
 } // namespace tilewright::translator
