@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dsl/base/error.h"
+#include "translator/complex.h"
 #include "translator/evaluator.h"
 #include "translator/reductions.h"
 
@@ -19,12 +20,19 @@ void make_parameters(Shared& shared) {
         const bool is_argument = name.find('.') == std::string::npos;
         shared.sizes.emplace(name, Halide::Param<int32_t>(shared.symbol(is_argument ? name + "_size" : name)));
     }
+    auto add_scalar = [&](const std::string& name, const DType& dtype) {
+        if (shared.scalars.count(name) != 0) return;
+        shared.scalars.emplace(name, Halide::Param<void>(storage_type(dtype), shared.symbol(name + "_value")));
+    };
     for (const ScalarArgument& argument : shared.program.scalars) {
         const DType& dtype = *find_dtype(argument.dtype);
         // A scalar without kernels may still be returned as it is; operations on it were refused.
-        if (!has_kernels(dtype) || shared.scalars.count(argument.name) != 0) continue;
-        shared.scalars.emplace(argument.name,
-                               Halide::Param<void>(storage_type(dtype), shared.symbol(argument.name + "_value")));
+        if (has_kernels(dtype)) add_scalar(argument.name, dtype);
+    }
+    for (const Operation& operation : shared.program.body.operations) {
+        if (!is_half(operation.op)) continue;
+        if (shared.analysis.value(operation.operands[0]).kind != ValueInfo::Kind::scalar) continue;
+        add_scalar(operation.result, *find_dtype(operation.type.dtype));
     }
 }
 
@@ -70,11 +78,11 @@ std::string kernel_name(const std::string& function, int kernel) {
     return clean + "_k" + std::to_string(kernel);
 }
 
-/// Outputs are C-contiguous and start at 0.
-void bind_output(Shared& shared, Halide::Func func, const Type& type) {
+/// Outputs are C-contiguous and start at 0; a half of a complex result is every other float of one.
+void bind_output(Shared& shared, Halide::Func func, const Type& type, int element_stride) {
     const std::size_t rank = type.shape.size();
     Halide::OutputImageParam buffer = func.output_buffer();
-    Expr stride = 1;
+    Expr stride = element_stride;
     for (std::size_t d = 0; d < rank; ++d) {
         Expr extent = shared.size(type.shape[rank - 1 - d]);
         buffer.dim(static_cast<int>(d)).set_bounds(0, extent).set_stride(stride);
@@ -87,9 +95,9 @@ void bind_output(Shared& shared, Halide::Func func, const Type& type) {
 /// Part of a buffer: strides of the buffer, and the place of its first element, which a pass adds to each store.
 dsl::PlacedOutput bind_part(Shared& shared, Halide::Func func, const Target& target, const Type& part) {
     const std::size_t rank = target.type.shape.size();
-    const Layout lies = shared.analysis.layout(target.buffer);
+    const Layout lies = shared.analysis.layout(target.buffer.substr(0, target.buffer.find('.')));
     std::vector<Expr> strides(rank);
-    Expr stride = 1;
+    Expr stride = Shared::element_stride(target.buffer);
     for (std::size_t k = 0; k < rank; ++k) {
         const std::size_t axis = lies == Layout::f ? k : rank - 1 - k;
         strides[axis] = stride;
@@ -129,18 +137,22 @@ dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used,
         kernel.arguments.emplace_back(shared.sizes.at(name));
         kernel.argument_names.push_back(name);
     }
+    std::vector<std::string> inputs;
     for (const std::string& name : shared.program.argument_order) {
+        inputs.push_back(name);
+        for (const Operation& operation : shared.program.body.operations) {
+            if (is_half(operation.op) && operation.operands[0] == name) inputs.push_back(operation.result);
+        }
+    }
+    for (const std::string& name : inputs) {
         if (used.scalars.count(name) == 0) continue;
         kernel.arguments.emplace_back(shared.scalars.at(name));
-        kernel.argument_names.push_back(name);
+        kernel.argument_names.push_back(shared.analysis.operand(name));
     }
     auto add_input = [&](const std::string& name, const Halide::ImageParam& image) {
         kernel.arguments.emplace_back(image);
-        kernel.argument_names.push_back(name);
+        kernel.argument_names.push_back(shared.analysis.operand(name));
     };
-    std::vector<std::string> inputs;
-    for (const std::string& name : shared.program.argument_order)
-        inputs.push_back(name);
     for (const StagePlan& stage : shared.analysis.stages())
         inputs.push_back(stage.name);
     for (const std::string& name : inputs) {
@@ -152,16 +164,16 @@ dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used,
         Halide::Func func = table.impls.at(stage.name).func;
         const Type& type = shared.analysis.value(stage.value).type;
         if (stage.target == nullptr) {
-            bind_output(shared, func, type);
+            bind_output(shared, func, type, Shared::element_stride(stage.operand));
         } else {
             dsl::PlacedOutput placed = bind_part(shared, func, *stage.target, type);
-            if (used.arrays.count(stage.buffer()) != 0) placed.input = shared.arrays.at(stage.buffer()).name();
-            if (used.flat.count(stage.buffer()) != 0)
+            if (used.arrays.count(stage.operand) != 0) placed.input = shared.arrays.at(stage.operand).name();
+            if (used.flat.count(stage.operand) != 0)
                 throw InternalError(stage.name + ": reads its own buffer by position.");
             kernel.placed.push_back(std::move(placed));
         }
         kernel.outputs.push_back(func);
-        kernel.output_names.push_back(stage.buffer());
+        kernel.output_names.push_back(stage.operand);
     }
     return kernel;
 }

@@ -48,8 +48,12 @@ std::string plan_header(const Program& program, const Analysis& analysis) {
     for (const Guard& guard : program.guards)
         out += "guard " + guard.condition + " " + quoted(guard.message) + "\n";
     for (const StagePlan& stage : analysis.stages()) {
-        if (stage.result) out += "result " + typed_name(stage.name, analysis.value(stage.value).type);
+        // Halves are written into the results that follow.
+        if (stage.result && stage.operand == stage.name)
+            out += "result " + typed_name(stage.name, analysis.value(stage.value).type);
     }
+    for (const auto& [name, type] : analysis.complex_results())
+        out += "result " + typed_name(name, type);
     return out + return_line(program, analysis.returned());
 }
 

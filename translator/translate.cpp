@@ -4,6 +4,7 @@
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
 #include "translator/analysis.h"
+#include "translator/complex.h"
 #include "translator/evaluator.h"
 #include "translator/kernels.h"
 #include "translator/loops/build_stepped.h"
@@ -48,7 +49,8 @@ Layout layout_of(const std::string& name) {
 dsl::Algorithm translate(const Program& program, const TranslateOptions& options) {
     verify_program(program);
     return guarded<TranslateError>(program.function, [&] {
-        return needs_steps(program) ? build_stepped(program, options) : build(program, options);
+        const Program split = split_complex(program);
+        return needs_steps(split) ? build_stepped(split, options) : build(split, options);
     });
 }
 

@@ -3,6 +3,7 @@
 
 #include "dsl/base/error.h"
 #include "translator/analysis.h"
+#include "translator/complex.h"
 #include "translator/dtypes.h"
 #include "translator/loops/build_stepped.h"
 
@@ -176,8 +177,8 @@ void Analysis::choose_variants() {
 
 std::vector<VariantInfo> variants(const Program& program, const TranslateOptions& options) {
     verify_program(program);
-    if (needs_steps(program)) return stepped_variants(program, options);
-    return Analysis(program, options).variants();
+    const Program split = split_complex(program);
+    return needs_steps(split) ? stepped_variants(split, options) : Analysis(split, options).variants();
 }
 
 } // namespace tilewright::translator

@@ -6,6 +6,7 @@
 
 #include "dsl/base/error.h"
 #include "translator/analysis.h"
+#include "translator/complex.h"
 #include "translator/loops/access.h"
 #include "translator/loops/steps.h"
 
@@ -27,7 +28,7 @@ std::vector<std::pair<std::string, Type>> results_of(const Operation& operation)
 /// An operation whose value costs nothing to have anywhere.
 bool is_free(const Operation& operation) {
     static const Names list = {"const", "scalar_size", "iota"};
-    return list.count(operation.op) != 0 || is_view(operation.op);
+    return list.count(operation.op) != 0 || is_view(operation.op) || is_half(operation.op);
 }
 
 bool is_heavy(const Operation& operation) {
@@ -68,9 +69,9 @@ class Cutter {
         }
         Names ends;
         for (const std::string& value : program_.body.yields)
-            if (operations_.count(value) != 0) ends.insert(value); // an argument is returned as it lies
+            if (operations_.count(value) != 0) add_end(value, ends); // an argument is returned as it lies
         for (const Write& write : program_.writes)
-            ends.insert(write.value);
+            add_end(write.value, ends);
         out_.steps = block(program_.body, ends, written_);
         finish();
         return std::move(out_);
@@ -93,6 +94,18 @@ class Cutter {
     std::vector<LoopSymbol> symbols_; ///< of the loops around
 
     // ---- the program ----
+
+    /// A complex value ends as its halves.
+    void add_end(const std::string& value, Names& ends) const {
+        if (const Operation* complex = complex_of(value))
+            ends.insert(complex->operands.begin(), complex->operands.end());
+        else
+            ends.insert(value);
+    }
+    const Operation* complex_of(const std::string& value) const {
+        const auto found = operations_.find(value);
+        return found != operations_.end() && found->second->op == "complex" ? found->second : nullptr;
+    }
 
     void collect(const Block& block) {
         for (const auto& [name, type] : block.parameters) {
@@ -790,6 +803,7 @@ class Cutter {
         Names targets;
         for (const Write& write : program_.writes) {
             std::string from;
+            if (complex_of(write.value) != nullptr) continue;
             if (place_.count(write.value) == 0) {
                 const Operation& operation = *operations_.at(write.value);
                 from = add_temporary(fresh_name(write.value, operation.op), types_.at(write.value));
@@ -807,6 +821,13 @@ class Cutter {
         for (const std::string& value : program_.body.yields) {
             if (scalars_.count(value) != 0 || operations_.count(value) == 0) {
                 out_.returned.push_back(value);
+                continue;
+            }
+            if (const Operation* complex = complex_of(value)) {
+                const std::string whole_name = add_temporary(fresh_name(value, "result"), types_.at(value));
+                out_.steps.push_back(halves(*complex, whole_name));
+                buffer(whole_name).kind = BufferPlan::Kind::result;
+                out_.returned.push_back(whole_name);
                 continue;
             }
             std::string name;
@@ -837,6 +858,17 @@ class Cutter {
         }
         for (const auto& [from, to] : moves)
             out_.steps.push_back(exchange(Step::Kind::copy, from, to));
+        for (const Write& write : program_.writes)
+            if (const Operation* complex = complex_of(write.value))
+                out_.steps.push_back(halves(*complex, write.argument));
+    }
+
+    /// Both halves of a complex value, which are in memory of their own, into a buffer.
+    Step halves(const Operation& complex, const std::string& name) {
+        Type half = types_.at(complex.result);
+        half.dtype = types_.at(complex.operands[0]).dtype;
+        return segment({{complex.operands[0], whole(name + ".real", half, complex.line)},
+                        {complex.operands[1], whole(name + ".imag", half, complex.line)}});
     }
     std::map<std::string, std::string> value_of_result_;
 };
