@@ -81,17 +81,21 @@ class Emitter:
         """`memory`: of each result, what tells its array from others; None for scalars and arguments. `writes`: what
         argument arrays hold at the end. `kinds`: int, float and bool for results that are Python numbers."""
         self.tracer = tracer
-        self.results = list(results)
+        self.known: dict[int, Value] = {}
+        self.results: list[Value] = []
+        for value in results:
+            # Out of loops that do not change it: what is said of results is said of the value itself.
+            same = unchanged(value, self.known)
+            self.results.append(value if any(same is other for other in self.results) else same)
         self.writes = dict(writes)
         self.kinds = list(kinds) or [""] * len(results)
         self.checks = list(tracer.checks.values())
         if tracer.check_reasons:
             self.checks.append((tracer.checked.read(), "; ".join(tracer.check_reasons)))
-        self.memory = {value.number: of for value, of in zip(results, memory, strict=True) if of is not None}
+        self.memory = {value.number: of for value, of in zip(self.results, memory, strict=True) if of is not None}
         self.returns_tuple = returns_tuple
         self.constants = {a.name: a.value for a in tracer.arguments if a.kind == "constant"}
         self.merged: dict[int, Value] = {}
-        self.known: dict[int, Value] = {}
         self.values: list[Value] = []  # what is left of the program's values
         self.live: set[int] = set()
         self.handed: dict[int, set[int]] = {}  # of each loop or branch: the positions that somebody reads

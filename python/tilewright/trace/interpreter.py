@@ -10,7 +10,9 @@ from __future__ import annotations
 import ast
 import builtins
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from collections.abc import Sequence as SequenceOf
+from contextlib import nullcontext
 from typing import Any, NoReturn
 
 import numpy as np
@@ -29,7 +31,7 @@ from .scalars import RunScalar, SymInt, SymScalar
 from .sizes import Size
 from .sequences import Sequence, sequence_of
 from .source import FunctionNode
-from .tracer import Tracer
+from .tracer import Tracer, Undecided
 
 MAX_DEPTH = 32
 MAX_STATEMENTS = 200_000
@@ -471,7 +473,7 @@ class Interpreter(Expressions, Calls, Regions):
             return True
         return bool(value)
 
-    def _branch(self, node: ast.If, rest: Sequence[ast.stmt] = ()) -> None:
+    def _branch(self, node: ast.If, rest: SequenceOf[ast.stmt] = ()) -> None:
         condition = self.evaluate(node.test)
         if self.is_of_the_run(condition):
             self.if_region(node, condition, list(rest))
@@ -555,15 +557,26 @@ class Interpreter(Expressions, Calls, Regions):
 
     def _while(self, node: ast.While) -> None:
         # Trips whose condition is known now are unrolled, as those of a short range are.
-        for _ in range(0 if has_break(node) else tracer_module.MAX_UNROLLED_TRIPS):
-            condition = self.evaluate(node.test)
+        unrolled = self.place(node) in self.tracer.unrolled
+        for _ in range(0 if has_break(node) and not unrolled else tracer_module.MAX_UNROLLED_TRIPS):
+            try:
+                with nullcontext() if unrolled else self.tracer.without_decisions():
+                    condition = self.evaluate(node.test)
+            except Undecided:
+                break
             if self.is_of_the_run(condition):
                 break
             if not self.truth(node.test, condition, "a while"):
                 self.block(node.orelse)
                 return
-            self.ends_with(node.body)
-        self.while_region(node)
+            if self.ends_with(node.body):
+                return
+        try:
+            self.while_region(node)
+        except TraceError:
+            if unrolled or any(self.tracer.reads):
+                raise
+            raise UnrollInstead(self.place(node)) from None
 
     def _assert(self, node: ast.Assert) -> None:
         if not self.truth(node.test, self.evaluate(node.test), "an assert"):

@@ -84,6 +84,10 @@ class Argument:
     program_value: Value | None = field(default=None, repr=False)
 
 
+class Undecided(BaseException):
+    """A size would decide, where none may."""
+
+
 class OperandError(TraceError, TypeError):
     """A TraceError for what Python itself refuses with a TypeError."""
 
@@ -117,6 +121,7 @@ class Tracer:
         self.checks: dict[Any, tuple[Value, str]] = {}
         self.checked: Any = None
         self.check_reasons: list[str] = []
+        self.sizes_decide = True
         # Memory that a check before a loop takes for unchanged in it: parameters of loops, and storages that are changed.
         self.taken_for_unchanged: set[int] = set()
         self.known_to_change: set[int] = set()
@@ -392,6 +397,7 @@ class Tracer:
             known = self._known(">=", difference)
             if known is not None:
                 return known
+            self._may_decide()
             if self.value_of(difference) >= 0:
                 self._record(">=", difference, message)
                 return True
@@ -401,11 +407,25 @@ class Tracer:
         known = self._known(operator, difference)
         if known is not None:
             return known
+        self._may_decide()
         if self.value_of(difference) == 0:
             self.unify(a, b, message)
             return operator == "=="
         self._record("!=", difference, message)
         return operator == "!="
+
+    def _may_decide(self) -> None:
+        if not self.sizes_decide:
+            raise Undecided
+
+    @contextmanager
+    def without_decisions(self) -> Iterator[None]:
+        """Where a size would decide something that is not known of every call, Undecided is raised."""
+        before, self.sizes_decide = self.sizes_decide, False
+        try:
+            yield
+        finally:
+            self.sizes_decide = before
 
     # -- loops ----------------------------------------------------------------------------------
 
@@ -577,6 +597,8 @@ class Tracer:
                 "loop index",
             )
         value = self.sizes[symbol]
+        if symbol not in self.substitutions:
+            self._may_decide()
         if symbol not in self.substitutions:
             if symbol not in self.extents:
                 own = Size.symbol(symbol)
