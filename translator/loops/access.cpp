@@ -90,9 +90,9 @@ Span span(const AxisMap& map, const std::vector<Size>& shape) {
     return {map.start, map.start + tree_of(shape[static_cast<std::size_t>(map.axis)]), unit};
 }
 
-bool apart(const AxisMap& a, const AxisMap& b, const std::vector<Size>& shape) {
-    const Span one = span(a, shape);
-    const Span other = span(b, shape);
+bool apart(const AxisMap& a, const std::vector<Size>& shape_a, const AxisMap& b, const std::vector<Size>& shape_b) {
+    const Span one = span(a, shape_a);
+    const Span other = span(b, shape_b);
     if (!one.exact || !other.exact) return false;
     const auto before = constant_difference(other.first, one.beyond);
     const auto after = constant_difference(one.first, other.beyond);
@@ -133,6 +133,23 @@ std::vector<Access> accesses(const std::string& value, const AccessContext& cont
     return std::move(collector.found);
 }
 
+Overlap overlap(const std::vector<IndexEntry>& a, const std::vector<Size>& shape_a, const std::vector<IndexEntry>& b,
+                const std::vector<Size>& shape_b) {
+    bool same = same_shape(shape_a, shape_b);
+    int axis_a = 0;
+    int axis_b = 0;
+    for (std::size_t k = 0; k < a.size(); ++k) {
+        const bool slice_a = a[k].kind == IndexEntry::Kind::slice;
+        const bool slice_b = b[k].kind == IndexEntry::Kind::slice;
+        const AxisMap one = slice_a ? AxisMap{axis_a++, a[k].start, a[k].step} : position(a[k].start);
+        const AxisMap other = slice_b ? AxisMap{axis_b++, b[k].start, b[k].step} : position(b[k].start);
+        if (apart(one, shape_a, other, shape_b)) return Overlap::disjoint;
+        same = same && slice_a == slice_b && equal(one.start, other.start) &&
+               (!slice_a || equal(one.step, other.step));
+    }
+    return same ? Overlap::same : Overlap::unknown;
+}
+
 Overlap overlap(const Access& read, const std::vector<IndexEntry>& region, const std::vector<Size>& shape) {
     if (!read.map) return Overlap::unknown;
     bool same = true;
@@ -141,7 +158,7 @@ Overlap overlap(const Access& read, const std::vector<IndexEntry>& region, const
         const bool slice = region[k].kind == IndexEntry::Kind::slice;
         const AxisMap written = slice ? AxisMap{axis++, region[k].start, region[k].step} : position(region[k].start);
         const AxisMap& other = (*read.map)[k];
-        if (apart(written, other, shape)) return Overlap::disjoint;
+        if (apart(written, shape, other, shape)) return Overlap::disjoint;
         same = same && written.axis == other.axis && equal(written.start, other.start) &&
                (!slice || equal(written.step, other.step));
     }

@@ -43,6 +43,10 @@ enum class Overlap {
 /// A write to the elements `region` of an array, by a part of `shape`, beside a read of the same array.
 Overlap overlap(const Access& read, const std::vector<IndexEntry>& region, const std::vector<Size>& shape);
 
+/// Two regions of one array, each with the shape of what lies there. Neither has a newaxis.
+Overlap overlap(const std::vector<IndexEntry>& a, const std::vector<Size>& shape_a, const std::vector<IndexEntry>& b,
+                const std::vector<Size>& shape_b);
+
 /// The difference a - b where it is a number.
 std::optional<std::int64_t> constant_difference(const SizeTree& a, const SizeTree& b);
 /// `tree` with another expression in place of a symbol.

@@ -8,6 +8,7 @@
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
 #include "translator/kernels.h"
+#include "translator/loops/forward.h"
 #include "translator/loops/steps.h"
 #include "translator/plan_writer.h"
 
@@ -17,13 +18,11 @@ namespace {
 class Builder {
   public:
     Builder(const Program& program, const TranslateOptions& options)
-        : program_(program), options_(options), stepped_(cut_into_steps(program, options)) {
+        : program_(forward_stores(program)), options_(options), stepped_(cut_into_steps(program_, options)) {
         for (const std::string& name : program.argument_order)
             names_.insert(name);
         for (const BufferPlan& buffer : stepped_.buffers)
             names_.insert(buffer.name);
-        for (const auto& [name, here] : options.sizes_here)
-            options_.sizes_here[name] = here;
         write(stepped_.steps, "");
         for (const auto& [name, option] : options.variant) {
             const bool known = std::any_of(variants.begin(), variants.end(),
@@ -54,7 +53,7 @@ class Builder {
     }
 
   private:
-    const Program& program_;
+    const Program program_;
     TranslateOptions options_; ///< with a guess for the symbols of loops
     Stepped stepped_;
     std::set<std::string> names_; ///< of stages and buffers
