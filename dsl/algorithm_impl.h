@@ -26,6 +26,13 @@ struct PlacedOutput {
     std::string input;   ///< the ImageParam through which the kernel also reads that buffer, "" if it does not
 };
 
+/// A loop of the program around a whole kernel.
+struct KernelLoop {
+    std::string variable; ///< of the Param that it replaces
+    Halide::Expr first, trips, step;
+    bool parallel = false;
+};
+
 /// One compiled pipeline of the plan.
 struct KernelImpl {
     std::string name; ///< C symbol, such as get_labels_k0
@@ -34,6 +41,7 @@ struct KernelImpl {
     std::vector<Halide::Argument> arguments; ///< sizes and scalars, then inputs, in call order
     std::vector<std::string> argument_names; ///< plan names: "X.0", "a", "X", "t0"
     std::vector<PlacedOutput> placed;        ///< of `outputs`
+    std::vector<KernelLoop> loops;           ///< around everything, outermost first
     Traffic traffic;                         ///< what the schedule says of it; filled by apply()
 };
 

@@ -17,6 +17,7 @@
 #include "dsl/halide_target.h"
 #include "dsl/isa.h"
 #include "dsl/object_symbols.h"
+#include "dsl/passes/kernel_loops.h"
 #include "dsl/passes/memory_hints.h"
 #include "dsl/passes/nontemporal_stores.h"
 #include "dsl/passes/passes.h"
@@ -191,6 +192,7 @@ EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, co
         add_prefetch_lines_pass(pipeline, kernel.traffic.prefetches, std::move(inputs));
     }
     if (!kernel.traffic.nontemporal.empty()) add_nontemporal_stores_pass(pipeline, kernel.traffic.nontemporal);
+    add_kernel_loops_pass(pipeline, kernel.loops);
     verify_claims(pipeline, kernel, schedule, target);
     Halide::Module module =
         pipeline.compile_to_module(kernel.arguments, kernel.name, target, Halide::LinkageType::ExternalPlusArgv);

@@ -70,6 +70,12 @@ std::string plan_body(const Program& program, const TranslateOptions& options, c
     return out + plan_calls(analysis, kernels, "");
 }
 
+std::string plan_call(const dsl::KernelImpl& kernel, const std::string& indent) {
+    std::vector<std::string> names = kernel.argument_names;
+    names.insert(names.end(), kernel.output_names.begin(), kernel.output_names.end());
+    return indent + "call " + kernel.name + " in \"" + kernel.name + "\" (" + joined(names) + ")\n";
+}
+
 std::string plan_calls(const Analysis& analysis, const std::vector<dsl::KernelImpl>& kernels,
                        const std::string& indent) {
     std::string out;
@@ -81,9 +87,7 @@ std::string plan_calls(const Analysis& analysis, const std::vector<dsl::KernelIm
     };
     for (std::size_t k = 0; k < kernels.size(); ++k) {
         libraries_before(static_cast<int>(k));
-        std::vector<std::string> names = kernels[k].argument_names;
-        names.insert(names.end(), kernels[k].output_names.begin(), kernels[k].output_names.end());
-        out += indent + "call " + kernels[k].name + " in \"" + kernels[k].name + "\" (" + joined(names) + ")\n";
+        out += plan_call(kernels[k], indent);
     }
     libraries_before(static_cast<int>(kernels.size()));
     return out;

@@ -18,6 +18,7 @@ std::string plan_body(const Program& program, const TranslateOptions& options, c
 /// The library calls and kernels of one analysis alone.
 std::string plan_calls(const Analysis& analysis, const std::vector<dsl::KernelImpl>& kernels,
                        const std::string& indent);
+std::string plan_call(const dsl::KernelImpl& kernel, const std::string& indent);
 /// "t0 float64 [X.0]" and the end of the line.
 std::string typed_name(const std::string& name, const Type& type);
 std::string return_line(const Program& program, const std::vector<std::string>& returned);

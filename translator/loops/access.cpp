@@ -144,8 +144,7 @@ Overlap overlap(const std::vector<IndexEntry>& a, const std::vector<Size>& shape
         const AxisMap one = slice_a ? AxisMap{axis_a++, a[k].start, a[k].step} : position(a[k].start);
         const AxisMap other = slice_b ? AxisMap{axis_b++, b[k].start, b[k].step} : position(b[k].start);
         if (apart(one, shape_a, other, shape_b)) return Overlap::disjoint;
-        same = same && slice_a == slice_b && equal(one.start, other.start) &&
-               (!slice_a || equal(one.step, other.step));
+        same = same && slice_a == slice_b && equal(one.start, other.start) && (!slice_a || equal(one.step, other.step));
     }
     return same ? Overlap::same : Overlap::unknown;
 }

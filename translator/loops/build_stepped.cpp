@@ -85,12 +85,7 @@ class Builder {
                 body_ += indent + "swap " + step.from + " " + step.to + "\n";
                 break;
             case Step::Kind::range:
-                body_ += indent + "for " + step.index + " from " + step.first.text() + " to " + step.stop.text() +
-                         " step " + step.step.text() + " {\n";
-                enter(step);
-                write(step.body, indent + "  ");
-                symbols_.pop_back();
-                body_ += indent + "}\n";
+                write_range(step, indent);
                 break;
             case Step::Kind::loop:
                 body_ += indent + "loop {\n";
@@ -111,6 +106,83 @@ class Builder {
                 break;
             }
         }
+    }
+
+    void write_range(const Step& step, const std::string& indent) {
+        const std::size_t first = impl_.kernels.size();
+        std::string body;
+        std::swap(body, body_);
+        enter(step);
+        write(step.body, indent + "  ");
+        symbols_.pop_back();
+        std::swap(body, body_);
+        if (impl_.kernels.size() == first + 1 && is_one_call(body)) {
+            put_inside(step, impl_.kernels.back());
+            body_ += plan_call(impl_.kernels.back(), indent);
+            return;
+        }
+        body_ += indent + "for " + step.index + " from " + step.first.text() + " to " + step.stop.text() + " step " +
+                 step.step.text() + " {\n" + body + indent + "}\n";
+    }
+
+    static bool is_one_call(const std::string& text) {
+        const std::size_t start = text.find_first_not_of(' ');
+        return std::count(text.begin(), text.end(), '\n') == 1 && text.compare(start, 5, "call ") == 0;
+    }
+
+    /// A loop around nothing but one kernel runs inside of it.
+    void put_inside(const Step& step, dsl::KernelImpl& kernel) {
+        std::set<std::string> needed;
+        for (const SizeTree& size : {step.first, step.stop, step.step})
+            size.collect_symbols(needed);
+        for (const std::string& name : needed) {
+            if (maps_.sizes.count(name) == 0)
+                maps_.sizes.emplace(
+                    name, Halide::Param<int32_t>(name.find('.') == std::string::npos ? name + "_size" : name));
+            const auto& names = kernel.argument_names;
+            if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+            kernel.arguments.emplace(kernel.arguments.begin(), maps_.sizes.at(name));
+            kernel.argument_names.insert(kernel.argument_names.begin(), name);
+        }
+        const SizeTree one = SizeTree::integer(1);
+        const bool up = step.step.is_constant() && step.step.constant() > 0;
+        if (!step.step.is_constant()) throw InternalError("a range with a step that is not constant.");
+        const SizeTree span = up ? step.stop - step.first : step.first - step.stop;
+        const SizeTree width = up ? step.step : SizeTree::integer(-step.step.constant());
+        dsl::KernelLoop loop;
+        loop.first = size(step.first);
+        loop.step = size(step.step);
+        loop.trips = Halide::max(size(floor_div(span + width - one, width)), 0);
+        loop.parallel = step.independent && kernel.loops.empty();
+        const auto at = std::find(kernel.argument_names.begin(), kernel.argument_names.end(), step.index);
+        if (at != kernel.argument_names.end()) {
+            // Halide finds the parameter in the Funcs and asks for an argument, which nobody reads any more.
+            const auto place = at - kernel.argument_names.begin();
+            loop.variable = kernel.arguments[static_cast<std::size_t>(place)].name;
+            *at = "0";
+        } else {
+            loop.variable = kernel.name + "_" + step.index;
+        }
+        // Trips of a loop around an independent one are more: the outermost runs in parallel.
+        if (step.independent && !kernel.loops.empty() && kernel.loops.front().parallel) {
+            kernel.loops.front().parallel = false;
+            loop.parallel = true;
+        }
+        kernel.loops.insert(kernel.loops.begin(), std::move(loop));
+    }
+
+    Halide::Expr size(const SizeTree& tree) const {
+        const SizeTree::Node& node = tree.node();
+        if (node.kind == SizeTree::Kind::integer) return static_cast<int32_t>(node.value);
+        if (node.kind == SizeTree::Kind::symbol) return maps_.sizes.at(node.name);
+        const Halide::Expr a = size(node.operands[0]);
+        const Halide::Expr b = size(node.operands[1]);
+        if (node.name == "+") return a + b;
+        if (node.name == "-") return a - b;
+        if (node.name == "*") return a * b;
+        if (node.name == "min") return Halide::min(a, b);
+        if (node.name == "max") return Halide::max(a, b);
+        return node.name == "//" ? a / b : a % b;
     }
 
     /// The middle trip stands for all of them where a schedule asks for extents.

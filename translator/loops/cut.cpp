@@ -505,13 +505,17 @@ class Cutter {
                const std::vector<IndexEntry>& region, const Operation& operation, std::vector<Step>& steps) {
         const std::vector<Size>& shape = types_.at(part).shape;
         bool apart = true;
+        bool only_same = true;
         for (const Access& access : accesses(part, access_context())) {
             const auto place = place_.find(access.memory);
             if (place == place_.end() || place->second != name) continue;
-            apart = apart && overlap(access, region, shape) != Overlap::unknown;
+            const Overlap found = overlap(access, region, shape);
+            apart = apart && found != Overlap::unknown;
+            only_same = only_same && found == Overlap::same;
         }
         if (apart) {
             steps.push_back(segment({{part, Target{name, whole, false, region, operation.line}}}));
+            steps.back().segment.reads_only_what_it_writes = only_same;
             return;
         }
         const Type most = bounded(operation, types_.at(part));
@@ -744,8 +748,24 @@ class Cutter {
         symbols_.push_back({loop.index, loop.first, loop.stop, loop.step});
         loop.body = body(operation.regions[0], homes, operation);
         symbols_.pop_back();
+        loop.independent = is_independent(loop.body, loop.index);
         steps.push_back(std::move(loop));
         leave(operation, homes);
+    }
+
+    /// Whether each trip writes elements of its own, and reads of what is written only these.
+    static bool is_independent(const std::vector<Step>& body, const std::string& index) {
+        if (body.size() != 1) return false;
+        if (body[0].kind == Step::Kind::range) return is_independent(body[0].body, index);
+        if (body[0].kind != Step::Kind::segment || body[0].segment.targets.size() != 1) return false;
+        const Target& target = body[0].segment.targets[0];
+        if (target.fresh || !body[0].segment.reads_only_what_it_writes) return false;
+        return std::any_of(target.region.begin(), target.region.end(), [&](const IndexEntry& entry) {
+            if (entry.kind != IndexEntry::Kind::position) return false;
+            const SizeTree next = substitute(entry.start, index, SizeTree::symbol(index) + SizeTree::integer(1));
+            const auto moved = constant_difference(next, entry.start);
+            return moved && *moved != 0;
+        });
     }
 
     void emit_while(Item& item, std::vector<Step>& steps) {

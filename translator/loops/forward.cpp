@@ -83,7 +83,8 @@ class Forwarder {
             if (found == updates_.end()) return;
             const Operation& update = found->second;
             const Type& part = types_.at(update.operands[1]);
-            const Overlap shared = overlap(wanted, read.type.shape, index_entries(update.attributes.at("index")), part.shape);
+            const Overlap shared =
+                overlap(wanted, read.type.shape, index_entries(update.attributes.at("index")), part.shape);
             if (shared == Overlap::same) {
                 replaced_[read.result] = update.operands[1];
                 return;

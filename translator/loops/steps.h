@@ -34,7 +34,8 @@ struct Target {
 /// integer scalars.
 struct Segment {
     Program program;
-    std::vector<Target> targets; ///< of the yields, in order
+    std::vector<Target> targets;            ///< of the yields, in order
+    bool reads_only_what_it_writes = false; ///< of the buffer of its one target: the very element that is written
 };
 
 struct Step {

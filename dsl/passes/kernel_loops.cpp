@@ -1,0 +1,88 @@
+// dsl/passes/kernel_loops.cpp: wraps a lowered statement in loops over what was a parameter of the kernel.
+#include "dsl/passes/kernel_loops.h"
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "dsl/passes/statement_pass.h"
+
+namespace tilewright::dsl {
+namespace {
+
+using namespace Halide::Internal;
+
+/// Reads of a parameter become reads of a variable of the statement: Halide asks for every parameter as an argument.
+class ReadVariable : public IRMutator {
+  public:
+    ReadVariable(std::string from, std::string to) : from_(std::move(from)), to_(std::move(to)) {}
+
+  private:
+    using IRMutator::visit;
+    std::string from_, to_;
+    Halide::Expr visit(const Variable* op) override {
+        return op->name == from_ ? Variable::make(op->type, to_) : Halide::Expr(op);
+    }
+};
+
+class ReadsAny : public IRVisitor {
+  public:
+    explicit ReadsAny(const std::set<std::string>& names) : names_(names) {}
+    bool found = false;
+
+  private:
+    using IRVisitor::visit;
+    const std::set<std::string>& names_;
+    void visit(const Variable* op) override { found = found || names_.count(op->name) != 0; }
+};
+
+bool reads_any(const Halide::Expr& value, const std::set<std::string>& names) {
+    ReadsAny visitor(names);
+    value.accept(&visitor);
+    return visitor.found;
+}
+
+using Lets = std::vector<std::pair<std::string, Halide::Expr>>;
+
+Stmt within(const Lets& lets, Stmt body) {
+    for (auto let = lets.rbegin(); let != lets.rend(); ++let)
+        body = LetStmt::make(let->first, let->second, body);
+    return body;
+}
+
+Stmt wrap(Stmt statement, const KernelLoop& loop) {
+    const std::string value = loop.variable + ".value";
+    statement = ReadVariable(loop.variable, value).mutate(statement);
+    // What does not follow the loop stays outside of it.
+    std::set<std::string> moving{value};
+    Lets outside;
+    Lets inside;
+    while (const auto* let = statement.as<LetStmt>()) {
+        if (reads_any(let->value, moving)) {
+            moving.insert(let->name);
+            inside.emplace_back(let->name, let->value);
+        } else {
+            outside.emplace_back(let->name, let->value);
+        }
+        statement = Stmt(let->body);
+    }
+    const std::string trip = loop.variable + ".trip";
+    const Halide::Expr index = Variable::make(Halide::Int(32), trip);
+    Stmt body = LetStmt::make(value, simplify(loop.first + index * loop.step), within(inside, statement));
+    body = For::make(trip, 0, simplify(loop.trips), loop.parallel ? ForType::Parallel : ForType::Serial,
+                     Halide::Partition::Never, Halide::DeviceAPI::None, body);
+    return within(outside, body);
+}
+
+} // namespace
+
+void add_kernel_loops_pass(Halide::Pipeline& pipeline, const std::vector<KernelLoop>& loops) {
+    if (loops.empty()) return;
+    add_statement_pass(pipeline, [loops](Stmt statement) {
+        for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop)
+            statement = wrap(statement, *loop);
+        return statement;
+    });
+}
+
+} // namespace tilewright::dsl
