@@ -15,7 +15,13 @@ namespace tilewright::translator {
 
 /// A value of the program.
 struct ValueInfo {
-    enum class Kind { array, scalar, expression, stage };
+    enum class Kind {
+        array,
+        scalar,
+        expression,
+        stage,
+        given ///< inside a loop: what it carries, and its index
+    };
     Kind kind = Kind::expression;
     Type type;
     const Operation* operation = nullptr; ///< null for arguments
@@ -32,6 +38,14 @@ struct ReductionShape {
     SizeTree extent;         ///< elements per result
 };
 
+/// An array that a stage leaves in memory.
+struct StageBuffer {
+    std::string name;
+    std::string value;                    ///< the program's value it holds
+    const Operation* operation = nullptr; ///< null for a copy of `value`
+    bool result = false;
+};
+
 /// A stage that the plan needs in memory or the program names.
 struct StagePlan {
     std::string name;
@@ -43,6 +57,30 @@ struct StagePlan {
     int kernel = 0;
     bool result = false;
     bool materialised = false; ///< read by another kernel or the library, or a result
+    /// Of a loop that runs inside its elements (`operation` is the `for`): which carried values are its state.
+    std::vector<std::size_t> state;
+    /// Results of one loop that are computed together: one Tuple, a buffer each.
+    std::vector<StageBuffer> joined;
+
+    bool is_loop() const { return !state.empty(); }
+    std::vector<StageBuffer> buffers() const {
+        return joined.empty() ? std::vector<StageBuffer>{{name, value, operation, result}} : joined;
+    }
+};
+
+/// Where a value that is a stage is read: an element of a stage's Tuple, and the buffer where that one is in memory.
+struct StageSource {
+    const StagePlan* stage = nullptr;
+    std::size_t element = 0;
+    std::string buffer;
+};
+
+/// How a loop of the program runs, for people.
+struct LoopReport {
+    int line = 0;
+    std::string source; ///< "for n in range(0, maxiter, 1)"
+    std::string kind;   ///< "pixelwise"
+    std::string stages; ///< that run it
 };
 
 /// Block structure of a reduction in lanes.
@@ -60,6 +98,9 @@ class Analysis {
     const ValueInfo& value(const std::string& name) const { return values_.at(name); }
     const std::vector<StagePlan>& stages() const { return stages_; }
     const StagePlan* stage_of_value(const std::string& value) const;
+    /// Where `reader`, a stage, finds a value of Kind::stage.
+    StageSource source_of(const std::string& value, const std::string& reader) const;
+    const std::vector<LoopReport>& loops() const { return loops_; }
     const std::vector<VariantInfo>& variants() const { return variants_; }
     /// The option of a stage that has a variant.
     const std::string& chosen(const std::string& stage) const { return chosen_.at(stage); }
@@ -81,6 +122,23 @@ class Analysis {
 
   private:
     void collect_values();
+    ValueInfo describe(const Operation& operation, bool stage) const;
+    static ValueInfo describe_given(const Type& type);
+    void collect_symbols(const Operation& operation, std::set<std::string>& used) const;
+    // loops/loop_stages.cpp
+    void collect_loop(const Operation& loop, std::set<std::string>& used);
+    void keep_before_loop(const std::string& value);
+    int operations_of(const std::string& value) const;
+    void collect_loop_stages(const Operation& loop);
+    void dissolve_readers_of_loops();
+    void join_readers_of_loops();
+    void choose_state();
+    void collect_read_values(const std::string& value, std::set<std::string>& values,
+                             std::set<std::string>& seen) const;
+    std::set<std::string> read_values(const StagePlan& plan) const;
+    void refresh_reads(StagePlan& plan) const;
+    bool reads_through(const StagePlan& reader, const std::string& stage) const;
+    void order_stages();
     void refuse(const Operation& operation) const;
     void choose_variants();
     void choose_reduction(const Operation& operation);
@@ -98,6 +156,8 @@ class Analysis {
     std::vector<StagePlan> stages_;
     std::map<std::string, std::string> stage_names_;    ///< of values that are stages
     std::map<std::string, std::string> stage_of_value_; ///< the same, once the stage is in the table
+    std::map<std::string, std::string> buffer_of_value_; ///< of values in a stage of several buffers
+    std::vector<LoopReport> loops_;
     std::vector<VariantInfo> variants_;
     std::map<std::string, std::string> chosen_;
     std::vector<std::string> requirements_;

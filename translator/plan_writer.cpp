@@ -32,7 +32,9 @@ std::string plan_header(const Program& program, const Analysis& analysis) {
     for (const Guard& guard : program.guards)
         out += "guard " + guard.condition + " " + quoted(guard.message) + "\n";
     for (const StagePlan& stage : analysis.stages()) {
-        if (stage.result) out += "result " + typed(stage.name, analysis.value(stage.value).type);
+        for (const StageBuffer& buffer : stage.buffers()) {
+            if (buffer.result) out += "result " + typed(buffer.name, analysis.value(buffer.value).type);
+        }
     }
     const std::vector<std::string>& returned = analysis.returned();
     if (program.returns_tuple) return out + "return (" + joined(returned) + (returned.size() == 1 ? ",)\n" : ")\n");
@@ -49,7 +51,10 @@ std::string plan_body(const Program& program, const Analysis& analysis, const st
             out += "require layout " + argument.name + (lies == Layout::c ? " C\n" : " F\n");
     }
     for (const StagePlan& stage : analysis.stages()) {
-        if (stage.materialised && !stage.result) out += "temp " + typed(stage.name, analysis.value(stage.value).type);
+        for (const StageBuffer& buffer : stage.buffers()) {
+            if (stage.materialised && !buffer.result)
+                out += "temp " + typed(buffer.name, analysis.value(buffer.value).type);
+        }
     }
     auto libraries_before = [&](int kernel) {
         for (const StagePlan& stage : analysis.stages()) {

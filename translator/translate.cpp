@@ -7,6 +7,7 @@
 #include "dsl/base/halide_guard.h"
 #include "translator/analysis.h"
 #include "translator/evaluator.h"
+#include "translator/loops/pixelwise_stage.h"
 #include "translator/plan_writer.h"
 #include "translator/reductions.h"
 #include "translator/stage_table.h"
@@ -31,12 +32,13 @@ void make_parameters(Shared& shared) {
     }
 }
 
-/// A stage that is computed element by element, or the copy of a view.
+/// A stage that is computed element by element, the copy of a view, or several of these as one Tuple.
 void build_elementwise(Shared& shared, StageTable& table, Evaluator& evaluator, const StagePlan& plan) {
-    const Type& type = shared.analysis.value(plan.value).type;
+    const std::vector<StageBuffer> buffers = plan.buffers();
+    const Type& type = shared.analysis.value(buffers[0].value).type;
     StageDraft stage(shared, plan.name);
-    stage.dtypes = {type.dtype};
-    stage.operation = plan.operation != nullptr ? plan.operation : shared.analysis.value(plan.value).operation;
+    const StageBuffer& last = buffers.back();
+    stage.operation = last.operation != nullptr ? last.operation : shared.analysis.value(last.value).operation;
     stage.output = plan.materialised;
     stage.kernel = plan.kernel;
     Exprs index;
@@ -46,9 +48,15 @@ void build_elementwise(Shared& shared, StageTable& table, Evaluator& evaluator, 
         index.push_back(stage.pure(names.back(), tree_of(type.shape[k])));
     }
     evaluator.begin_definition();
-    Expr value = plan.operation != nullptr ? evaluator.define(*plan.operation, index) : evaluator.at(plan.value, index);
-    if (type.dtype == "bool") value = Halide::cast<uint8_t>(value);
-    stage.define({names.rbegin(), names.rend()}, {value}, evaluator.operations());
+    std::vector<Expr> values;
+    for (const StageBuffer& buffer : buffers) {
+        const std::string& dtype = shared.analysis.value(buffer.value).type.dtype;
+        Expr value = buffer.operation != nullptr ? evaluator.define(*buffer.operation, index)
+                                                 : evaluator.at(buffer.value, index);
+        values.push_back(dtype == "bool" ? Halide::cast<uint8_t>(value) : value);
+        stage.dtypes.push_back(dtype);
+    }
+    stage.define({names.rbegin(), names.rend()}, values, evaluator.operations());
     shared.funcs[plan.name] = stage.func();
     table.finish(std::move(stage));
 }
@@ -62,9 +70,8 @@ std::string kernel_name(const std::string& function, int kernel) {
 }
 
 /// Outputs are C-contiguous and start at 0.
-void bind_output(Shared& shared, Halide::Func func, const Type& type) {
+void bind_output(Shared& shared, Halide::OutputImageParam buffer, const Type& type) {
     const std::size_t rank = type.shape.size();
-    Halide::OutputImageParam buffer = func.output_buffer();
     Expr stride = 1;
     for (std::size_t d = 0; d < rank; ++d) {
         Expr extent = shared.size(type.shape[rank - 1 - d]);
@@ -94,8 +101,10 @@ dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used,
     std::vector<std::string> inputs;
     for (const std::string& name : shared.program.argument_order)
         inputs.push_back(name);
-    for (const StagePlan& stage : shared.analysis.stages())
-        inputs.push_back(stage.name);
+    for (const StagePlan& stage : shared.analysis.stages()) {
+        for (const StageBuffer& buffer : stage.buffers())
+            inputs.push_back(buffer.name);
+    }
     for (const std::string& name : inputs) {
         if (used.arrays.count(name) != 0) add_input(name, shared.arrays.at(name));
         if (used.flat.count(name) != 0) add_input(name, shared.flat.at(name));
@@ -103,16 +112,20 @@ dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used,
     for (const StagePlan& stage : shared.analysis.stages()) {
         if (stage.library || stage.kernel != number || !stage.materialised) continue;
         Halide::Func func = table.impls.at(stage.name).func;
-        bind_output(shared, func, shared.analysis.value(stage.value).type);
+        const std::vector<StageBuffer> buffers = stage.buffers();
+        const std::vector<Halide::OutputImageParam> parameters = func.output_buffers();
+        for (std::size_t k = 0; k < buffers.size(); ++k) {
+            bind_output(shared, parameters[k], shared.analysis.value(buffers[k].value).type);
+            kernel.output_names.push_back(buffers[k].name);
+        }
         kernel.outputs.push_back(func);
-        kernel.output_names.push_back(stage.name);
     }
     return kernel;
 }
 
 dsl::Algorithm build(const Program& program, const TranslateOptions& options) {
     Analysis analysis(program, options);
-    Shared shared{program, options, analysis, {}, {}, {}, {}, {}, {}};
+    Shared shared{program, options, analysis, {}, {}, {}, {}, {}, {}, {}};
     // Names of stages first: schedules and lowered code then show them unchanged.
     make_parameters(shared);
     StageTable table(shared);
@@ -123,7 +136,10 @@ dsl::Algorithm build(const Program& program, const TranslateOptions& options) {
             if (plan.library || plan.kernel != number) continue;
             bool reduces =
                 plan.operation != nullptr && (is_reduction(plan.operation->op) || plan.operation->op == "matmul");
-            if (reduces)
+            evaluator.begin_stage(plan.name);
+            if (plan.is_loop())
+                build_pixelwise(shared, table, evaluator, plan);
+            else if (reduces)
                 ReductionBuilder(shared, table, evaluator, plan).build();
             else
                 build_elementwise(shared, table, evaluator, plan);
