@@ -70,12 +70,14 @@ std::string kernel_name(const std::string& function, int kernel) {
 }
 
 /// Outputs are C-contiguous and start at 0.
-void bind_output(Shared& shared, Halide::OutputImageParam buffer, const Type& type) {
+void bind_output(Shared& shared, Halide::OutputImageParam buffer, const Type& type, bool first) {
     const std::size_t rank = type.shape.size();
     Expr stride = 1;
     for (std::size_t d = 0; d < rank; ++d) {
         Expr extent = shared.size(type.shape[rank - 1 - d]);
-        buffer.dim(static_cast<int>(d)).set_bounds(0, extent).set_stride(stride);
+        Halide::Internal::Dimension dim = buffer.dim(static_cast<int>(d)).set_stride(stride);
+        // The other elements of a Tuple have the bounds of the first, and Halide wants to hear that once.
+        if (first) dim.set_bounds(0, extent);
         stride = Halide::Internal::is_const_one(stride)   ? extent
                  : Halide::Internal::is_const_one(extent) ? stride
                                                           : stride * extent;
@@ -115,7 +117,7 @@ dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used,
         const std::vector<StageBuffer> buffers = stage.buffers();
         const std::vector<Halide::OutputImageParam> parameters = func.output_buffers();
         for (std::size_t k = 0; k < buffers.size(); ++k) {
-            bind_output(shared, parameters[k], shared.analysis.value(buffers[k].value).type);
+            bind_output(shared, parameters[k], shared.analysis.value(buffers[k].value).type, k == 0);
             kernel.output_names.push_back(buffers[k].name);
         }
         kernel.outputs.push_back(func);

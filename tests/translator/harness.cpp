@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "dsl/algorithm_impl.h"
-#include "dsl/passes/rare_path.h"
+#include "dsl/passes/passes.h"
 #include "translator/size.h"
 
 namespace tilewright::translator::harness {
@@ -213,11 +213,11 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
                 std::vector<Halide::Func> outputs{first};
                 outputs.insert(outputs.end(), kernel.outputs.begin(), kernel.outputs.end());
                 Halide::Pipeline pipeline(outputs);
-                dsl::add_rare_path_pass(pipeline);
+                dsl::add_passes(pipeline);
                 callable = pipeline.compile_to_callable(kernel.arguments, target);
             }
             std::vector<Halide::Buffer<>> views;
-            views.reserve(kernel.arguments.size() + kernel.outputs.size());
+            views.reserve(kernel.arguments.size() + kernel.output_names.size());
             std::vector<std::int64_t> scalars(kernel.arguments.size());
             std::vector<const void*> argv;
             Halide::JITUserContext context;
@@ -239,10 +239,12 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
             }
             Halide::Buffer<std::int32_t> first = Halide::Buffer<std::int32_t>::make_scalar();
             argv.push_back(first.raw_buffer());
-            for (std::size_t k = 0; k < kernel.outputs.size(); ++k) {
-                Halide::Func func = kernel.outputs[k];
-                views.push_back(buffer_of(buffers, kernel.output_names[k], func.types()[0], func.dimensions()));
-                argv.push_back(views.back().raw_buffer());
+            std::size_t output = 0;
+            for (const Halide::Func& func : kernel.outputs) {
+                for (const Halide::Type& type : func.types()) {
+                    views.push_back(buffer_of(buffers, kernel.output_names[output++], type, func.dimensions()));
+                    argv.push_back(views.back().raw_buffer());
+                }
             }
             context.handlers.custom_error = [](Halide::JITUserContext*, const char* message) {
                 // No exception may cross compiled code.
