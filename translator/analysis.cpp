@@ -100,6 +100,11 @@ std::vector<int> reduced_axes(const Operation& operation) {
 }
 
 Analysis::Analysis(const Program& program, const TranslateOptions& options) : program_(program), options_(options) {
+    if (!program.writes.empty())
+        throw TranslateError((program.file.empty() ? program.function : program.file) + ": write " +
+                                 program.writes[0].argument + " = " + program.writes[0].value +
+                                 ": writing into an argument has no translation in this release.",
+                             "Let NumPy run this function, or return a new array.");
     collect_values();
     choose_variants();
     collect_stages();

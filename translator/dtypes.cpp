@@ -43,6 +43,10 @@ const DType* find_dtype(const std::string& name) {
     return nullptr;
 }
 
+std::string real_dtype(const std::string& complex) {
+    return complex == "complex64" ? "float32" : "float64";
+}
+
 bool has_kernels(const DType& dtype) {
     return dtype.kind != Kind::complex_number && !(dtype.kind == Kind::floating && dtype.bits == 16);
 }

@@ -18,6 +18,8 @@ struct DType {
 
 /// nullptr for what is no dtype of a program.
 const DType* find_dtype(const std::string& name);
+/// Of complex64 and complex128: the dtype of their halves.
+std::string real_dtype(const std::string& complex);
 /// Whether kernels can compute with it: not float16 and not complex.
 bool has_kernels(const DType& dtype);
 /// The type of expressions: bool is UInt(1).

@@ -54,6 +54,12 @@ struct Guard {
     int line = 0;
 };
 
+/// `write A = B`: at the end of the call the memory of the argument A holds B.
+struct Write {
+    std::string argument;
+    std::string value;
+};
+
 struct Program {
     std::string function;
     std::string file;
@@ -61,7 +67,8 @@ struct Program {
     std::vector<ScalarArgument> scalars;
     std::vector<std::string> argument_order;
     std::vector<Guard> guards;
-    Block body; ///< yields are the results
+    Block body;                ///< yields are the results
+    std::vector<Write> writes; ///< all values are there before the first write
     bool returns_tuple = false;
 };
 

@@ -39,6 +39,8 @@ class Printer {
             out_ += "guard " + guard.condition + " " + quoted(guard.message) + place(guard.line) + "\n";
         for (const Operation& operation : program.body.operations)
             print_operation(operation, "");
+        for (const Write& write : program.writes)
+            out_ += "write " + write.argument + " = " + write.value + "\n";
         const std::vector<std::string>& results = program.body.yields;
         if (program.returns_tuple)
             out_ += "return (" + joined(results) + (results.size() == 1 ? ",)\n" : ")\n");

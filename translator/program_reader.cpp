@@ -245,6 +245,9 @@ class Reader {
         while (true) {
             Line& line = next("'return ...'");
             if (is_return(line)) break;
+            if (is_write(line)) continue;
+            if (!program_.writes.empty())
+                line.fail("expected 'write' or 'return' after a write, found " + line.found());
             program_.body.operations.push_back(operation(line, 0));
         }
         if (at_ < lines_.size()) lines_[at_].fail("something after 'return'");
@@ -311,6 +314,17 @@ class Reader {
             return true;
         }
         return false;
+    }
+
+    bool is_write(Line& line) {
+        if (!keyword(line, "write")) return false;
+        Write write;
+        write.argument = line.name("an argument's name");
+        line.expect("=");
+        write.value = line.value_name();
+        line.expect_end();
+        program_.writes.push_back(std::move(write));
+        return true;
     }
 
     bool is_return(Line& line) {

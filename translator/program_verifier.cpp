@@ -20,6 +20,13 @@ std::string text_of(const Type& type) {
     return out + "]";
 }
 
+/// Elementwise operations that NumPy does not have for complex numbers.
+bool is_real_only(const std::string& op) {
+    static const std::set<std::string> list = {"floor_divide", "remainder", "floor", "ceil", "trunc",
+                                               "copysign",     "arctan2",   "hypot", "cbrt", "signbit"};
+    return list.count(op) != 0;
+}
+
 class Verifier {
   public:
     explicit Verifier(const Program& program) : program_(program) {}
@@ -52,6 +59,7 @@ class Verifier {
         check_block(program_.body, scope);
         for (const std::string& name : program_.body.yields)
             require(scope.count(name) != 0, "return", name + " is not defined");
+        check_writes(scope);
         require(program_.returns_tuple || program_.body.yields.size() == 1, "return", "one value, or a tuple");
     }
 
@@ -121,6 +129,22 @@ class Verifier {
         }
     }
 
+    /// Of `scope`, the values of the whole program.
+    void check_writes(const Scope& scope) const {
+        std::set<std::string> written;
+        for (const Write& write : program_.writes) {
+            const std::string where = "write " + write.argument;
+            auto argument =
+                std::find_if(program_.arrays.begin(), program_.arrays.end(),
+                             [&](const ArrayArgument& candidate) { return candidate.name == write.argument; });
+            require(argument != program_.arrays.end(), where, "is no array argument");
+            require(written.insert(write.argument).second, where, "is written twice");
+            auto value = scope.find(write.value);
+            require(value != scope.end(), where, write.value + " is not defined");
+            require_type(value->second, argument->type, where, "the value " + write.value);
+        }
+    }
+
     void check_yields(const Block& block, const Scope& scope, const std::vector<Type>& types,
                       const std::string& where) {
         require(block.yields.size() == types.size(), where,
@@ -163,10 +187,11 @@ class Verifier {
         if (is_for) {
             for (const char* key : {"start", "stop", "step"})
                 check_size(parse_size(attribute(operation, key)), where);
+            const SizeTree step = parse_size(attribute(operation, "step"));
+            require(!step.is_constant() || step.constant() != 0, where, "the step is 0");
             const std::string& variable = attribute(operation, "variable");
             declare(variable);
             symbols_.insert(variable);
-            scope[variable] = Type{"int64", {}};
         }
         for (std::size_t k = 0; k < operation.regions.size(); ++k) {
             Scope inner = scope;
@@ -226,6 +251,13 @@ class Verifier {
                 require(dtype(k) == to, where_, "operand " + operation.operands[k] + " is " + dtype(k) + ", not " + to);
         };
         Kind kind = find_dtype(dtype(operation.operands.size() - 1))->kind;
+        if (kind == Kind::complex_number) {
+            require(!is_real_only(operation.op), where_, "does not take complex numbers");
+            if (operation.op == "absolute") {
+                require(out == real_dtype(dtype(0)), where_, "gives " + real_dtype(dtype(0)) + ", not " + out);
+                return;
+            }
+        }
         switch (rule.signature) {
         case Signature::compare:
             require(out == "bool", where_, "gives bool, not " + out);
@@ -335,7 +367,13 @@ class Verifier {
         if (const Rule* rule = find_rule(op)) return check_elementwise(operation, *rule, scope);
         if (const ElementaryRule* rule = find_elementary(op))
             return check_elementwise(operation, Rule{rule->name, rule->arity, Signature::floats, 20, nullptr}, scope);
-        if (op == "const") {
+        if (op == "conjugate" || op == "real" || op == "imag") {
+            check_operands(operation, 1, {});
+            require(find_dtype(operand(0).dtype)->kind == Kind::complex_number, where_,
+                    "takes complex numbers, not " + operand(0).dtype);
+            const std::string dtype = op == "conjugate" ? operand(0).dtype : real_dtype(operand(0).dtype);
+            require_type(result, Type{dtype, operand(0).shape}, where_, "the result");
+        } else if (op == "const") {
             check_operands(operation, 0, {"value"});
             require(result.shape.empty(), where_, "a constant has no axes");
             require(is_literal(attribute(operation, "value"), result.dtype), where_,

@@ -14,6 +14,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "oracle"))
 
 from evaluate import GuardFailed, evaluate
+from tilewright.native import compiler
 from tilewright.trace import Result, Traced, trace
 
 
@@ -76,6 +77,14 @@ def close(got: Any, expected: Any, dtype: Any = np.float64) -> None:
     np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
 
 
+def well_formed(text: str) -> None:
+    """The compiler's own reader takes the text, it keeps to the rules, and is printed as it reads."""
+    compiler().verify_program(text)
+    printed = compiler().canonical_program(text)
+    assert compiler().canonical_program(printed) == printed
+    assert len(printed.splitlines()) == len(text.splitlines())
+
+
 def check(
     function: Callable[..., Any],
     *args: Any,
@@ -88,12 +97,18 @@ def check(
         warnings.simplefilter("ignore")
         traced = trace(function, args, kwargs)
         assert traced.matches(args, kwargs)
+        if traced.program_text:
+            well_formed(traced.program_text)
         for call in (args, *others):
             if traced.matches(call, kwargs):
                 mine, theirs = copy.deepcopy(call), copy.deepcopy(call)
                 compare(run_program(traced, mine, kwargs), function(*theirs, **kwargs))
                 # What it writes into its arguments, too.
-                compare(tuple(mine), tuple(theirs))
+                for a, b in zip(mine, theirs, strict=True):
+                    if isinstance(b, np.ndarray):
+                        compare(a, b)
+                    elif isinstance(b, (list, tuple, dict)):
+                        same_bits(a, b)
     return traced
 
 

@@ -61,4 +61,35 @@ x2: float64[Z.0] = while carry (x1: float64[Z.0] = Z2) {
 return (x2, N2)
 )";
 
+inline constexpr const char* kWrites = R"(tilewright-program 1
+function step
+scalar maxiter: int64
+scalar horizon: float64
+arg C: complex128[C.0, C.1]
+arg Z: complex128[C.0, C.1]
+arg N: int64[C.0, C.1]
+guard maxiter >= 1 "the function was traced where maxiter >= 1." @1
+%1: complex128[] = const() {value=0.0-1.0j}
+%2: complex128[C.0, C.1] = multiply(C, %1) @2
+sum: complex128[C.0] = sum(%2) {axes=[1]} @2
+Z_2: complex128[C.0, C.1], N_2: int64[C.0, C.1] = for n in range(maxiter - 1, -1, -1) carry (Z_3: complex128[C.0, C.1] = Z, N_3: int64[C.0, C.1] = N) {
+  %3: float64[C.0, C.1] = absolute(Z_3) @3
+  I: bool[C.0, C.1] = less(%3, horizon) @3
+  %4: int64[] = scalar_size() {size=n} @4
+  %5: int64[C.0, C.1] = where(I, %4, N_3) @4
+  %6: complex128[C.0, C.1] = square(Z_3) @5
+  %7: complex128[C.0, C.1] = conjugate(%6) @5
+  s: complex128[C.0] = for j in range(0, min(n + 1, C.1), 1) carry (s_2: complex128[C.0] = sum) {
+    %8: complex128[C.0] = index(%7) {index=[0:1, j]} @6
+    %9: complex128[min(n + 1, C.0)] = index(%8) {index=[0:1]} @6
+    s_3: complex128[C.0] = update(s_2, %9) {index=[0:1]} @6
+    yield s_3
+  } @6
+  yield %7, %5
+} @2
+write Z = Z_2
+write N = N_2
+return ()
+)";
+
 } // namespace tilewright::translator::harness

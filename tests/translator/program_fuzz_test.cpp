@@ -17,7 +17,7 @@ std::string mutated(std::string text, std::mt19937_64& rng) {
     static const std::string pieces[] = {"%1",      "X.0",  "[",      "]",    "(",   ")",   "{",       "}",
                                          ",",       ":",    "=",      "\"",   "\\",  "\n",  "@8",      "float32",
                                          "float16", "bool", "1",      "0",    "-",   "//",  "newaxis", "axes",
-                                         "index",   "for",  "return", "min(", "sum", "add", "#",       "\t"};
+                                         "index",   "for",  "return", "min(", "sum", "add", "write",   "\t"};
     auto below = [&](std::size_t count) { return static_cast<std::size_t>(rng() % count); };
     std::size_t changes = 1 + below(3);
     for (std::size_t k = 0; k < changes && !text.empty(); ++k) {
@@ -50,12 +50,12 @@ std::string mutated(std::string text, std::mt19937_64& rng) {
 }
 
 TEST(ProgramFuzz, RefusedWithAPlaceOrPrintsBack) {
-    const char* seeds[] = {harness::kKMeans, harness::kSoftmax, harness::kRegions};
+    const char* seeds[] = {harness::kKMeans, harness::kSoftmax, harness::kRegions, harness::kWrites};
     std::mt19937_64 rng(20240607);
     int refused = 0;
     int read = 0;
     for (int round = 0; round < 100000; ++round) {
-        std::string text = mutated(seeds[round % 3], rng);
+        std::string text = mutated(seeds[round % 4], rng);
         try {
             Program program = read_program(text);
             ++read;

@@ -12,6 +12,7 @@ using namespace tilewright::translator;
 using harness::kKMeans;
 using harness::kRegions;
 using harness::kSoftmax;
+using harness::kWrites;
 
 std::string read_error(const std::string& text) {
     try {
@@ -39,7 +40,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 TEST(Program, CanonicalTextPrintsAsItReads) {
-    for (const char* text : {kKMeans, kSoftmax, kRegions}) {
+    for (const char* text : {kKMeans, kSoftmax, kRegions, kWrites}) {
         Program program = read_program(text);
         EXPECT_EQ(print_program(program), text);
         EXPECT_NO_THROW(verify_program(program));
@@ -77,6 +78,8 @@ TEST(Program, ErrorsNameLineAndColumn) {
     EXPECT_EQ(read_error(std::string(kKMeans) + "x: float64[] = sqrt(x)\n"), "program:13:1: something after 'return'.");
     EXPECT_EQ(read_error(replaced(kRegions, "  yield Z3, N1\n", "")),
               "program:15:2: a region that does not end in 'yield'.");
+    EXPECT_EQ(read_error(replaced(kWrites, "return ()", "s: float64[] = sqrt(s)")),
+              "program:29:1: expected 'write' or 'return' after a write, found 's: float64[] = sqrt('.");
 }
 
 TEST(Program, VerifierStatesTheSpecification) {
@@ -103,6 +106,33 @@ TEST(Program, VerifierStatesTheSpecification) {
               "program mandel, Z2 (line 2) = for: yields 1 values, not 2.");
     EXPECT_EQ(verify_error(replaced(kRegions, "return (x2, N2)", "return (x2, Z3)")),
               "program mandel, return: Z3 is not defined.");
+    EXPECT_EQ(verify_error(replaced(kRegions, "range(0, maxiter, 1)", "range(0, maxiter, 0)")),
+              "program mandel, Z2 (line 2) = for: the step is 0.");
+    EXPECT_EQ(verify_error(replaced(kRegions, "less(Z1, Z1)", "less(Z1, i)")),
+              "program mandel, %1 (line 3) = less: the operand i is not defined before.");
+    EXPECT_EQ(verify_error(replaced(kRegions, "return (x2", "%8: int64[] = scalar_size() {size=i}\nreturn (x2")),
+              "program mandel, %8 = scalar_size: the size 'i' is not known here.");
+}
+
+TEST(Program, VerifierKnowsWritesAndComplexNumbers) {
+    EXPECT_EQ(verify_error(kWrites), "no error");
+    EXPECT_EQ(verify_error(replaced(kWrites, "write Z = Z_2", "write Z = Z_3")),
+              "program step, write Z: Z_3 is not defined.");
+    EXPECT_EQ(verify_error(replaced(kWrites, "write Z = Z_2", "write N = N_2")),
+              "program step, write N: is written twice.");
+    EXPECT_EQ(verify_error(replaced(kWrites, "write Z = Z_2", "write Z = sum")),
+              "program step, write Z: the value sum is complex128[C.0], not complex128[C.0, C.1].");
+    EXPECT_EQ(verify_error(replaced(kWrites, "write Z = Z_2", "write maxiter = Z_2")),
+              "program step, write maxiter: is no array argument.");
+    EXPECT_EQ(
+        verify_error(replaced(kWrites, "%3: float64[C.0, C.1] = absolute", "%3: complex128[C.0, C.1] = absolute")),
+        "program step, %3 (line 3) = absolute: gives float64, not complex128.");
+    EXPECT_EQ(verify_error(replaced(kWrites, "= conjugate(", "= real(")),
+              "program step, %7 (line 5) = real: the result is complex128[C.0, C.1], not float64[C.0, C.1].");
+    EXPECT_EQ(verify_error(replaced(kWrites, "= conjugate(", "= floor(")),
+              "program step, %7 (line 5) = floor: does not take complex numbers.");
+    EXPECT_EQ(verify_error(replaced(kWrites, "value=0.0-1.0j", "value=0.0-1.0i")),
+              "program step, %1 = const: 0.0-1.0i is no complex128.");
 }
 
 } // namespace
