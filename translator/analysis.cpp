@@ -180,7 +180,7 @@ StagePlan& Analysis::stage(const std::string& name) {
 
 void Analysis::refuse(const Operation& operation) const {
     if (operation.op == "for" || operation.op == "while" || operation.op == "if") {
-        const std::string why = why_not_pixelwise(program_, operation);
+        const std::string why = why_not_pixelwise(operation);
         if (why.empty()) return;
         std::string file = program_.file.empty() ? program_.function : program_.file;
         throw TranslateError(file + ":" + std::to_string(operation.line) + ": " + operation.result + " = " +

@@ -7,6 +7,7 @@
 #include "dsl/base/halide_guard.h"
 #include "translator/analysis.h"
 #include "translator/evaluator.h"
+#include "translator/loops/branches.h"
 #include "translator/loops/pixelwise_stage.h"
 #include "translator/plan_writer.h"
 #include "translator/reductions.h"
@@ -176,7 +177,7 @@ Layout layout_of(const std::string& name) {
 
 dsl::Algorithm translate(const Program& program, const TranslateOptions& options) {
     verify_program(program);
-    return guarded<TranslateError>(program.function, [&] { return build(program, options); });
+    return guarded<TranslateError>(program.function, [&] { return build(branches_as_values(program), options); });
 }
 
 } // namespace tilewright::translator

@@ -4,6 +4,7 @@
 #include "dsl/base/error.h"
 #include "translator/analysis.h"
 #include "translator/dtypes.h"
+#include "translator/loops/branches.h"
 
 namespace tilewright::translator {
 namespace {
@@ -174,7 +175,8 @@ void Analysis::choose_variants() {
 
 std::vector<VariantInfo> variants(const Program& program, const TranslateOptions& options) {
     verify_program(program);
-    return Analysis(program, options).variants();
+    const Program prepared = branches_as_values(program);
+    return Analysis(prepared, options).variants();
 }
 
 } // namespace tilewright::translator

@@ -133,7 +133,7 @@ class DeadTrip {
 
 } // namespace
 
-std::string why_not_pixelwise(const Program& program, const Operation& loop) {
+std::string why_not_pixelwise(const Operation& loop) {
     if (loop.op != "for") return at_line(loop.line, "is a " + loop.op + " on data");
     if (!parse_size(loop.attributes.at("step")).is_constant())
         return at_line(loop.line, "steps by " + loop.attributes.at("step") + ", whose sign is not known");
@@ -150,12 +150,9 @@ std::string why_not_pixelwise(const Program& program, const Operation& loop) {
         }
     }
     const std::size_t rank = element == nullptr ? 0 : element->shape.size();
-    // A result without axes comes from the loop's elements, of which there may be none.
-    std::set<std::string> read_outside;
     ElementAxes axes;
     for (const auto& [name, type] : body.parameters)
         axes.follow(name, type);
-    // What the body reads from outside; its types are asked for where an index keeps a whole axis.
     for (const Operation& operation : body.operations) {
         if (!operation.regions.empty())
             return at_line(operation.line, operation.op == "for" ? "is a loop inside it" : "branches on data inside it");
@@ -180,7 +177,6 @@ std::string why_not_pixelwise(const Program& program, const Operation& loop) {
         if (axes.depends(body.yields[k]) && !type.shape.empty() && !axes.at_own_element(body.yields[k], rank))
             return at_line(loop.line, "moves elements of " + name);
     }
-    static_cast<void>(program);
     return "";
 }
 

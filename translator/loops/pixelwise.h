@@ -14,7 +14,7 @@ namespace tilewright::translator {
 /// "" where the `for` loop is pixelwise: every carried value has one shape (or is 0-d) and each trip computes an element
 /// from the same element of the carried values, and from anything that no trip changes, at any place. Else the reason,
 /// for people: "line 12 reads A at another element".
-std::string why_not_pixelwise(const Program& program, const Operation& loop);
+std::string why_not_pixelwise(const Operation& loop);
 
 /// The trips of a `for` as a size: max(0, ceil((stop - start) / step)). The step has to be a constant.
 SizeTree trips_of(const Operation& loop);
