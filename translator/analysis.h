@@ -75,14 +75,6 @@ struct StageSource {
     std::string buffer;
 };
 
-/// How a loop of the program runs, for people.
-struct LoopReport {
-    int line = 0;
-    std::string source; ///< "for n in range(0, maxiter, 1)"
-    std::string kind;   ///< "pixelwise"
-    std::string stages; ///< that run it
-};
-
 /// Block structure of a reduction in lanes.
 struct LaneShape {
     int lanes = 64;
@@ -100,7 +92,6 @@ class Analysis {
     const StagePlan* stage_of_value(const std::string& value) const;
     /// Where `reader`, a stage, finds a value of Kind::stage.
     StageSource source_of(const std::string& value, const std::string& reader) const;
-    const std::vector<LoopReport>& loops() const { return loops_; }
     const std::vector<VariantInfo>& variants() const { return variants_; }
     /// The option of a stage that has a variant.
     const std::string& chosen(const std::string& stage) const { return chosen_.at(stage); }
@@ -157,7 +148,6 @@ class Analysis {
     std::map<std::string, std::string> stage_names_;    ///< of values that are stages
     std::map<std::string, std::string> stage_of_value_; ///< the same, once the stage is in the table
     std::map<std::string, std::string> buffer_of_value_; ///< of values in a stage of several buffers
-    std::vector<LoopReport> loops_;
     std::vector<VariantInfo> variants_;
     std::map<std::string, std::string> chosen_;
     std::vector<std::string> requirements_;

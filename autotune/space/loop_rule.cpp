@@ -10,8 +10,10 @@ namespace {
 constexpr int kChunk = 10;
 // Trips of many operations are unrolled less: compile time and instruction caches.
 constexpr int kOperationsOfVisit = 400;
-// Vector registers that the state of one group may fill: half of the wide machines', the rest is for what is on its way.
-constexpr int kStateRegisters = 12;
+// Share of the vector registers that the state of one group may fill; the rest is for what is on its way.
+constexpr double kStateShare = 0.6;
+// Rows of a group at most: neighbours in both directions are done at about the same time.
+constexpr int kMostRows = 3;
 // What one parallel task should at least do, in operations.
 constexpr double kTaskOps = 200'000;
 
@@ -60,10 +62,18 @@ RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop,
     const double element_ops = std::max(1.0, std::max(trips, trip_count) * std::max(1, loop.operations));
     const int native = std::max(1, default_lanes(loop, graph, machine));
 
-    // As many vectors at once as their state fits the registers: trips wait for themselves otherwise.
+    // As many vectors at once as their state fits the registers: trips wait for themselves otherwise. Blocks rather than
+    // long rows, since neighbours are done at about the same time.
+    const double registers = kStateShare * (machine.vector_bytes() >= 64 ? 32 : 16);
+    const std::int64_t height = loops.size() > 1 ? extent_of(loops[loops.size() - 2], 1024) : 1;
+    const int most_rows = static_cast<int>(std::min<std::int64_t>(kMostRows, height));
     int lanes = native;
-    while (lanes < 4 * native && registers_of(loop, lanes * 2, machine) <= kStateRegisters && lanes * 2 <= width)
+    int group = 1;
+    while (lanes < (most_rows > 1 ? 2 : 4) * native && registers_of(loop, lanes * 2, machine) <= registers &&
+           lanes * 2 <= width)
         lanes *= 2;
+    while (group < most_rows && registers_of(loop, lanes, machine) * (group + 1) <= registers)
+        ++group;
     const bool vectorize = width > 1;
 
     for (const dsl::LoopInfo& axis : loops)
@@ -109,14 +119,14 @@ RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop,
         std::string order = vectorize ? inner + "x" : "";
         if (vectorize && rows >= 2) {
             line += ".split(" + row + ", " + row + "o, " + row + "i, " +
-                    hole(name + "_group", 1, {2, 3, 4, 8}, 1, rows) + ").reorder(" + inner + "x, " + row + "i, " +
+                    hole(name + "_group", group, {1, 2, 3, 4, 6, 8}, 1, rows) + ").reorder(" + inner + "x, " + row + "i, " +
                     vectors + ", " + row + "o).vectorize(" + inner + "x).unroll(" + row + "i)";
         } else if (vectorize) {
             line += ".vectorize(" + inner + "x)";
         }
-        const bool split_rows = vectorize && rows >= 2;
-        const std::string outer = loops.size() == 2 && split_rows ? row + "o" : loops.front().name;
-        const std::int64_t outer_extent = extent_of(loops.front(), 1024);
+        const bool split_rows = vectorize && rows >= 2 && loops.size() == 2;
+        const std::string outer = split_rows ? row + "o" : loops.front().name;
+        const std::int64_t outer_extent = std::max<std::int64_t>(1, extent_of(loops.front(), 1024) / (split_rows ? group : 1));
         if (parallel && outer_extent >= 2) {
             const double of_one = elements / static_cast<double>(std::max<std::int64_t>(1, outer_extent)) * element_ops;
             std::int64_t task = 1;

@@ -235,11 +235,26 @@ class EarlyExit : public IRMutator {
         const auto count = as_const_int(op->extent);
         if ((count && *count <= kVisitsOfBlock) || expr_uses_var(alive, op->name))
             return loop(op->name, op->min, op->extent, tested);
-        const std::string block = op->name + ".block";
-        const Expr begin = Variable::make(Int(32), block) * kVisitsOfBlock;
-        const Stmt visits =
-            loop(op->name, op->min + begin, min(Expr(kVisitsOfBlock), op->extent - begin), tested);
-        return loop(block, 0, (op->extent + (kVisitsOfBlock - 1)) / kVisitsOfBlock, IfThenElse::make(alive, visits));
+        // for s in blocks of 32 * 32 visits { for b in blocks of 32 { for t in visits } }. The first block of each is
+        // entered unasked: the test before its first visit comes right away.
+        Expr begin = op->min;
+        Expr left = op->extent;
+        std::vector<std::pair<std::string, Expr>> levels;
+        for (const int visits : {kVisitsOfBlock * kVisitsOfBlock, kVisitsOfBlock}) {
+            const std::string name = op->name + ".block" + std::to_string(visits);
+            const Expr number = Variable::make(Int(32), name);
+            levels.emplace_back(name, (left - 1) / visits + 1);
+            begin = begin + number * visits;
+            left = min(Expr(visits), left - number * visits);
+        }
+        Stmt inside = loop(op->name, begin, left, tested);
+        for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
+            const Expr first = Variable::make(Int(32), level->first) == 0;
+            const Expr enter =
+                Call::make(Bool(), Call::if_then_else, {first, const_true(), alive}, Call::PureIntrinsic);
+            inside = loop(level->first, 0, level->second, IfThenElse::make(enter, inside));
+        }
+        return inside;
     }
 
     Expr visit(const Call* op) override { return is_marker(op) ? mutate(op->args[0]) : IRMutator::visit(op); }

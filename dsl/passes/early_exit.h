@@ -15,9 +15,9 @@ Halide::Expr mark_alive(const Halide::Expr& condition, const Halide::Expr& trip)
 /// body that holds markers), this makes a pipeline turn
 ///   for t in a .. a + n { visit }
 /// into
-///   for b in 0 .. n / 32 { if (alive()) for t in 32 of them { if (alive()) visit } }
+///   for s in blocks of 1024 visits { if (alive()) for b in blocks of 32 { if (alive()) for t in visits { if (alive()) visit } } }
 /// where alive() says whether any lane of any element of the visit is alive at its first trip. A group whose elements
-/// are all done costs two tests for 32 visits. All markers are gone afterwards.
+/// are all done then costs a test for 1024 visits. All markers are gone afterwards.
 void add_early_exit_pass(Halide::Pipeline& pipeline);
 
 } // namespace tilewright::dsl

@@ -23,11 +23,6 @@ std::vector<std::pair<std::string, Type>> results_of(const Operation& loop) {
     return out;
 }
 
-std::string range_text(const Operation& loop) {
-    return "for " + loop.attributes.at("variable") + " in range(" + loop.attributes.at("start") + ", " +
-           loop.attributes.at("stop") + ", " + loop.attributes.at("step") + ")";
-}
-
 /// Which of the loop's carried values the given ones need, themselves included.
 std::vector<std::size_t> closure(const Operation& loop, const std::set<std::size_t>& wanted) {
     const Block& body = loop.regions[0];
@@ -92,7 +87,6 @@ void Analysis::collect_loop(const Operation& loop, std::set<std::string>& used) 
         if (elements && type.shape.empty() && scalars.empty()) scalars = unique(name + "_scalars");
         stage_names_[result] = elements && type.shape.empty() ? scalars : name;
     }
-    loops_.push_back({loop.line, range_text(loop), "pixelwise", name});
 }
 
 int Analysis::operations_of(const std::string& value) const {
