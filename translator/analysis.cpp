@@ -84,7 +84,11 @@ bool is_reduction(const std::string& op) {
 }
 
 bool is_view(const std::string& op) {
-    return op == "index" || op == "transpose" || op == "reshape" || op == "broadcast_to";
+    return op == "index" || op == "transpose" || op == "reshape" || op == "broadcast_to" || is_half(op);
+}
+
+bool is_half(const std::string& op) {
+    return op == "real" || op == "imag";
 }
 
 bool is_elementwise(const std::string& op) {
@@ -128,7 +132,20 @@ std::string Analysis::unique(const std::string& wish) {
     return name;
 }
 
-Layout Analysis::layout(const std::string& argument) const {
+std::string Analysis::operand(const std::string& name) const {
+    for (const StagePlan& stage : stages_) {
+        for (const StageBuffer& buffer : stage.buffers()) {
+            if (buffer.name == name) return buffer.operand;
+        }
+    }
+    const ValueInfo& info = values_.at(name);
+    return info.half_of.empty() ? name : info.half_of + "." + info.operation->op;
+}
+
+Layout Analysis::layout(const std::string& name) const {
+    auto value = values_.find(name);
+    const bool half = value != values_.end() && !value->second.half_of.empty();
+    const std::string& argument = half ? value->second.half_of : name;
     auto found = options_.layouts.find(argument);
     return found == options_.layouts.end() ? Layout::c : found->second;
 }
@@ -188,13 +205,16 @@ void Analysis::refuse(const Operation& operation) const {
                                  "; other control flow on traced values has no translation in this release.",
                              "Let NumPy run this function.");
     }
-    std::vector<std::string> dtypes{operation.type.dtype};
-    for (const std::string& operand : operation.operands)
-        dtypes.push_back(values_.at(operand).type.dtype);
+    // Of complex numbers, what is left are the two halves of arguments and the results.
+    std::vector<std::string> dtypes;
+    if (operation.op != "complex") dtypes.push_back(operation.type.dtype);
+    for (const std::string& operand : operation.operands) {
+        if (!is_half(operation.op)) dtypes.push_back(values_.at(operand).type.dtype);
+    }
     for (const std::string& dtype : dtypes) {
         if (!has_kernels(*find_dtype(dtype)))
             throw TranslateError(where(operation) + ": " + dtype + " has no translation in this release.",
-                                 "Use bool, an integer dtype, float32 or float64.");
+                                 "Use bool, an integer dtype, float32, float64, complex64 or complex128.");
     }
     if (operation.type.shape.size() > 12)
         throw TranslateError(where(operation) + ": has " + std::to_string(operation.type.shape.size()) +
@@ -233,6 +253,11 @@ ValueInfo Analysis::describe(const Operation& operation, bool stage) const {
         const ValueInfo& operand = values_.at(operation.operands[0]);
         // NumPy gives a scalar, not a view, for a single element.
         if (!(op == "index" && shape.empty())) info.view_of = operand.view_of;
+        if (is_half(op)) {
+            info.half_of = operation.operands[0];
+            info.flat = operand.flat;
+            info.contiguous_axis = operand.contiguous_axis;
+        }
         if (op == "reshape") info.flat = info.flat || operand.flat;
         if (op == "index") {
             info.flat = info.flat || (operand.flat && keeps_order(operation, operand.type));
@@ -322,7 +347,7 @@ void Analysis::collect_values() {
         const std::string& op = operation.op;
         collect_symbols(operation, used);
         bool named = operation.result[0] != '%';
-        bool never_stage = is_view(op) || op == "const" || op == "iota" || op == "scalar_size";
+        bool never_stage = is_view(op) || op == "complex" || op == "const" || op == "iota" || op == "scalar_size";
         bool stage = is_reduction(op) || op == "matmul" || (named && !never_stage);
         ValueInfo info = describe(operation, stage);
         if (stage) stage_names_[operation.result] = named ? operation.result : unique(op);
@@ -337,10 +362,11 @@ void Analysis::collect_values() {
         }
     }
     for (const ArrayArgument& argument : program_.arrays) {
-        if (!has_kernels(*find_dtype(argument.type.dtype)))
+        const DType& dtype = *find_dtype(argument.type.dtype);
+        if (!has_kernels(dtype) && dtype.kind != Kind::complex_number)
             throw TranslateError(program_.function + ": the argument " + argument.name + " is " + argument.type.dtype +
                                      ", which has no translation in this release.",
-                                 "Use bool, an integer dtype, float32 or float64.");
+                                 "Use bool, an integer dtype, float32, float64, complex64 or complex128.");
     }
 }
 
@@ -372,7 +398,7 @@ void Analysis::collect_stages() {
         StagePlan plan;
         plan.value = operation.result;
         plan.operation = &operation;
-        plan.name = stage_names_.at(operation.result);
+        plan.name = plan.operand = stage_names_.at(operation.result);
         if (operation.op == "matmul" && chosen_.at(plan.name) == "blas") {
             plan.library = true;
             plan.library_operands = {library_operand(operation, operation.operands[0], "_a"),
@@ -383,36 +409,76 @@ void Analysis::collect_stages() {
             collect_reads(operand, plan.reads, seen);
         add(std::move(plan));
     }
-    std::map<std::string, std::string> copies;
     for (const std::string& name : program_.body.yields) {
         const ValueInfo& info = values_.at(name);
         if (info.kind == ValueInfo::Kind::array || info.kind == ValueInfo::Kind::scalar) {
             returned_.push_back(name);
             continue;
         }
-        // A loop's stage has a Tuple with updates: what it gives is copied out, with more of the same shape.
-        if (info.kind == ValueInfo::Kind::stage && info.operation->op != "for") {
-            StagePlan& plan = stage(stage_of_value_.at(name));
-            plan.result = plan.materialised = true;
-            returned_.push_back(plan.name);
+        if (info.operation->op == "complex") {
+            return_complex(*info.operation);
             continue;
         }
         if (!info.view_of.empty() && values_.at(info.view_of).kind == ValueInfo::Kind::array)
             throw TranslateError(where(*info.operation) + ": returns a view of " + info.view_of +
                                      ", whose memory NumPy's result would share; a kernel gives new memory.",
                                  "Let NumPy run this function, or return a copy.");
-        if (copies.count(name) == 0) {
-            StagePlan plan;
-            plan.name = name[0] == '%' ? unique("result") : name;
-            plan.value = name;
-            plan.result = plan.materialised = true;
-            std::set<std::string> seen;
-            collect_reads(name, plan.reads, seen);
-            copies[name] = plan.name;
-            stages_.push_back(std::move(plan)); // not add(): other readers go on reading the expression
-        }
-        returned_.push_back(copies[name]);
+        returned_.push_back(result_stage(name, ""));
     }
+}
+
+std::string Analysis::result_stage(const std::string& value, const std::string& operand) {
+    // A loop's stage has a Tuple with updates: what it gives is copied out, with more of the same shape.
+    const ValueInfo& info = values_.at(value);
+    const bool of_loop = info.kind == ValueInfo::Kind::stage && info.operation->op == "for";
+    if (info.kind == ValueInfo::Kind::stage && !of_loop) {
+        StagePlan& plan = stage(stage_of_value_.at(value));
+        const bool is_other = plan.result && plan.operand != (operand.empty() ? plan.name : operand);
+        // A half of two results is written twice, and the library reads no half of a result.
+        if (!is_other && (operand.empty() || !plan.for_library)) {
+            plan.result = plan.materialised = true;
+            if (!operand.empty()) plan.operand = operand;
+            return plan.name;
+        }
+    }
+    const std::string key = operand + " " + value;
+    if (auto found = copies_.find(key); found != copies_.end()) return found->second;
+    StagePlan plan;
+    if (!operand.empty()) {
+        std::string wish = operand;
+        std::replace(wish.begin(), wish.end(), '.', '_');
+        plan.name = of_loop && wish == value ? wish : unique(wish);
+    } else {
+        const bool free = value[0] != '%' && (of_loop || stage_of_value_.count(value) == 0);
+        plan.name = free ? value : unique("result");
+    }
+    plan.operand = operand.empty() ? plan.name : operand;
+    plan.value = value;
+    plan.result = plan.materialised = true;
+    std::set<std::string> seen;
+    collect_reads(value, plan.reads, seen);
+    copies_[key] = plan.name;
+    stages_.push_back(plan); // other readers go on reading the expression
+    return plan.name;
+}
+
+void Analysis::return_complex(const Operation& operation) {
+    const ValueInfo& real = values_.at(operation.operands[0]);
+    const ValueInfo& imag = values_.at(operation.operands[1]);
+    // Halves of one argument, moved alike, are a view of it; conj(z) has one new half.
+    if (!real.view_of.empty() && real.view_of == imag.view_of &&
+        values_.at(real.view_of).kind == ValueInfo::Kind::array)
+        throw TranslateError(where(operation) + ": returns a view of " + real.view_of +
+                                 ", whose memory NumPy's result would share; a kernel gives new memory.",
+                             "Let NumPy run this function, or return a copy.");
+    auto [found, is_new] = complex_names_.try_emplace(operation.result, operation.result);
+    if (is_new) {
+        if (operation.result[0] == '%') found->second = unique("result");
+        complex_results_.emplace_back(found->second, operation.type);
+        result_stage(operation.operands[0], found->second + ".real");
+        result_stage(operation.operands[1], found->second + ".imag");
+    }
+    returned_.push_back(found->second);
 }
 
 std::string Analysis::library_operand(const Operation& matmul, const std::string& value, const char* suffix) {
@@ -420,11 +486,11 @@ std::string Analysis::library_operand(const Operation& matmul, const std::string
     if (info.kind == ValueInfo::Kind::array && layout(value) == Layout::c) return value;
     if (info.kind == ValueInfo::Kind::stage && info.operation->op != "for") {
         StagePlan& plan = stage(stage_of_value_.at(value));
-        plan.materialised = true;
+        plan.materialised = plan.for_library = true;
         return plan.name;
     }
     StagePlan plan;
-    plan.name = unique(stage_names_.at(matmul.result) + suffix);
+    plan.name = plan.operand = unique(stage_names_.at(matmul.result) + suffix);
     plan.value = value;
     plan.materialised = true;
     std::set<std::string> seen;

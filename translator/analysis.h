@@ -28,6 +28,7 @@ struct ValueInfo {
     int contiguous_axis = -1; ///< the axis along which NumPy's own array of this value is contiguous, -1 if 0-d
     bool flat = false;        ///< readable by the C-order position of an element without division
     std::string view_of;      ///< the argument whose memory NumPy's result would share
+    std::string half_of;      ///< the complex argument of which this is the real or imaginary half
 };
 
 /// How a reduction runs over its operand.
@@ -41,6 +42,7 @@ struct ReductionShape {
 /// An array that a stage leaves in memory.
 struct StageBuffer {
     std::string name;
+    std::string operand;                  ///< what the plan calls it: its name, or Z.real for a half of a result
     std::string value;                    ///< the program's value it holds
     const Operation* operation = nullptr; ///< null for a copy of `value`
     bool result = false;
@@ -49,10 +51,12 @@ struct StageBuffer {
 /// A stage that the plan needs in memory or the program names.
 struct StagePlan {
     std::string name;
+    std::string operand;                       ///< what the plan calls it: its name, or Z.real for a half of a result
     std::string value;                         ///< the program's value it holds
     const Operation* operation = nullptr;      ///< null for a copy of `value`
     bool library = false;                      ///< a `library matmul` line
     std::vector<std::string> library_operands; ///< plan names
+    bool for_library = false;                  ///< a library line reads it
     std::set<std::string> reads;               ///< stages
     int kernel = 0;
     bool result = false;
@@ -64,7 +68,7 @@ struct StagePlan {
 
     bool is_loop() const { return !state.empty(); }
     std::vector<StageBuffer> buffers() const {
-        return joined.empty() ? std::vector<StageBuffer>{{name, value, operation, result}} : joined;
+        return joined.empty() ? std::vector<StageBuffer>{{name, operand, value, operation, result}} : joined;
     }
 };
 
@@ -98,6 +102,10 @@ class Analysis {
     const std::map<std::string, std::string>& chosen() const { return chosen_; }
     /// Conditions of plan_text.md under which this translation is right.
     const std::vector<std::string>& requirements() const { return requirements_; }
+    /// What the plan calls an argument, a half of one, or a stage: X, Z.real, t0.
+    std::string operand(const std::string& name) const;
+    /// Results of complex numbers, whose halves are outputs of kernels: `Z` of type complex128[n].
+    const std::vector<std::pair<std::string, Type>>& complex_results() const { return complex_results_; }
     /// Plan names of what the function returns, in order.
     const std::vector<std::string>& returned() const { return returned_; }
     int kernels() const { return kernels_; }
@@ -135,6 +143,9 @@ class Analysis {
     void choose_reduction(const Operation& operation);
     void choose_matmul(const Operation& operation);
     void collect_stages();
+    /// The stage that gives a returned value; `operand` is its name in the plan, "" for the stage's own.
+    std::string result_stage(const std::string& value, const std::string& operand);
+    void return_complex(const Operation& operation);
     std::string library_operand(const Operation& matmul, const std::string& value, const char* suffix);
     void collect_reads(const std::string& value, std::set<std::string>& reads, std::set<std::string>& seen) const;
     void keep_live();
@@ -152,6 +163,9 @@ class Analysis {
     std::map<std::string, std::string> chosen_;
     std::vector<std::string> requirements_;
     std::vector<std::string> returned_;
+    std::vector<std::pair<std::string, Type>> complex_results_;
+    std::map<std::string, std::string> complex_names_; ///< value -> its name in the plan
+    std::map<std::string, std::string> copies_;        ///< value -> the result's stage that copies it
     std::vector<std::string> sizes_;
     std::set<std::string> names_;
     int kernels_ = 0;
@@ -160,7 +174,10 @@ class Analysis {
 /// The levels of a reduction in lanes under a variant's option, 0 where it does not run in lanes.
 int lane_levels(const std::string& option);
 bool is_reduction(const std::string& op);
+/// Reads memory of its operand at other indices. Of a complex argument, real and imag are views too.
 bool is_view(const std::string& op);
+/// real or imag.
+bool is_half(const std::string& op);
 /// Whether an operation is computed element by element from operands that broadcast.
 bool is_elementwise(const std::string& op);
 inline bool is_one(const Size& size) {

@@ -75,6 +75,11 @@ std::string Shared::symbol(const std::string& wish) {
     return name;
 }
 
+/// Floats from one element to the next: the halves of complex numbers take turns.
+int Shared::element_stride(const std::string& operand) {
+    return operand.find('.') == std::string::npos ? 1 : 2;
+}
+
 Halide::ImageParam Shared::array(const std::string& name) {
     if (auto found = arrays.find(name); found != arrays.end()) return found->second;
     std::string value = name;
@@ -83,6 +88,7 @@ Halide::ImageParam Shared::array(const std::string& name) {
             if (buffer.name == name) value = buffer.value;
         }
     }
+    const int innermost = element_stride(analysis.operand(name));
     const Type& type = analysis.value(value).type;
     const int rank = static_cast<int>(type.shape.size());
     Halide::ImageParam image(storage_type(type.dtype), rank, symbol(name));
@@ -92,13 +98,13 @@ Halide::ImageParam Shared::array(const std::string& name) {
         if (lies == Layout::any) image.dim(d).set_stride(Expr());
     }
     if (lies == Layout::c) {
-        Expr stride = 1;
+        Expr stride = innermost;
         for (int d = 0; d < rank; ++d) {
             image.dim(d).set_stride(stride);
             stride = times(stride, size(type.shape[static_cast<std::size_t>(rank - 1 - d)]));
         }
     } else if (lies == Layout::f) {
-        Expr stride = 1;
+        Expr stride = innermost;
         for (int d = rank; d-- > 0;) {
             image.dim(d).set_stride(stride);
             stride = times(stride, size(type.shape[static_cast<std::size_t>(rank - 1 - d)]));
@@ -113,6 +119,7 @@ Halide::ImageParam Shared::flat_array(const std::string& name) {
     const Type& type = analysis.value(name).type;
     Halide::ImageParam image(storage_type(type.dtype), 1, symbol(name + "_flat"));
     image.dim(0).set_bounds(0, size(product(type.shape)));
+    image.dim(0).set_stride(element_stride(analysis.operand(name)));
     flat.emplace(name, image);
     return image;
 }
@@ -209,6 +216,11 @@ Expr Evaluator::compute(const ValueInfo& info, const std::string& name, const Ex
     }
     if (info.kind == ValueInfo::Kind::scalar) return read_scalar(name);
     const Operation& operation = *info.operation;
+    if (!info.half_of.empty()) {
+        if (shared_.analysis.value(info.half_of).kind == ValueInfo::Kind::scalar) return read_scalar(name);
+        used_.arrays.insert(name);
+        return from_memory(shared_.array(name)(reversed(index)), info.type.dtype);
+    }
     if (info.kind == ValueInfo::Kind::stage)
         return read_stage(name, info.type.dtype, index);
     const std::string& op = operation.op;
@@ -260,7 +272,7 @@ Expr Evaluator::compute_flat(const ValueInfo& info, const std::string& name, con
             index.push_back(is_one(extent) ? zero_index() : position);
         return at(name, index);
     }
-    if (info.kind == ValueInfo::Kind::array) {
+    if (info.kind == ValueInfo::Kind::array || !info.half_of.empty()) {
         used_.flat.insert(name);
         return from_memory(shared_.flat_array(name)(position), info.type.dtype);
     }

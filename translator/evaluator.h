@@ -33,6 +33,8 @@ struct Shared {
     std::string symbol(const std::string& wish);
     Halide::ImageParam array(const std::string& name);
     Halide::ImageParam flat_array(const std::string& name);
+    /// 2 for a half of complex numbers.
+    static int element_stride(const std::string& operand);
 };
 
 /// What a definition used, for the table of stages and for the arguments of its kernel.

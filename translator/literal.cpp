@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "translator/dtypes.h"
 
@@ -37,18 +38,21 @@ bool fits(const DType& dtype, std::string_view text, std::uint64_t& bits) {
     return value <= limit && value >= -limit - 1;
 }
 
-bool is_complex(std::string_view text) {
-    if (text.empty() || text.back() != 'j') return false;
-    text.remove_suffix(1);
+/// The halves of a complex literal, which may be real, imaginary or both.
+std::optional<std::pair<std::string, std::string>> complex_halves(std::string_view text) {
     double part = 0;
-    if (parse_float(text, part)) return true;
+    if (parse_float(text, part)) return std::pair(std::string(text), std::string("0.0"));
+    if (text.empty() || text.back() != 'j') return std::nullopt;
+    text.remove_suffix(1);
+    if (parse_float(text, part)) return std::pair(std::string("0.0"), std::string(text));
     for (std::size_t k = 1; k < text.size(); ++k) {
         bool sign = (text[k] == '+' || text[k] == '-') && text[k - 1] != 'e';
         if (!sign) continue;
         std::string_view imaginary = text.substr(text[k] == '+' ? k + 1 : k);
-        if (parse_float(text.substr(0, k), part) && parse_float(imaginary, part)) return true;
+        if (parse_float(text.substr(0, k), part) && parse_float(imaginary, part))
+            return std::pair(std::string(text.substr(0, k)), std::string(imaginary));
     }
-    return false;
+    return std::nullopt;
 }
 
 } // namespace
@@ -67,9 +71,13 @@ bool is_literal(const std::string& text, const std::string& name) {
     case Kind::floating:
         return parse_float(text, real);
     case Kind::complex_number:
-        return parse_float(text, real) || is_complex(text);
+        return complex_halves(text).has_value();
     }
     return false;
+}
+
+std::pair<std::string, std::string> halves_of(const std::string& text) {
+    return *complex_halves(text);
 }
 
 Halide::Expr literal(const std::string& text, const std::string& name) {

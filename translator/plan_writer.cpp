@@ -33,9 +33,13 @@ std::string plan_header(const Program& program, const Analysis& analysis) {
         out += "guard " + guard.condition + " " + quoted(guard.message) + "\n";
     for (const StagePlan& stage : analysis.stages()) {
         for (const StageBuffer& buffer : stage.buffers()) {
-            if (buffer.result) out += "result " + typed(buffer.name, analysis.value(buffer.value).type);
+            // Halves are written into the results that follow.
+            if (buffer.result && buffer.operand == buffer.name)
+                out += "result " + typed(buffer.name, analysis.value(buffer.value).type);
         }
     }
+    for (const auto& [name, type] : analysis.complex_results())
+        out += "result " + typed(name, type);
     const std::vector<std::string>& returned = analysis.returned();
     if (program.returns_tuple) return out + "return (" + joined(returned) + (returned.size() == 1 ? ",)\n" : ")\n");
     return out + "return " + returned[0] + "\n";

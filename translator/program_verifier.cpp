@@ -264,6 +264,12 @@ class Verifier {
             if ((dtype(0) == "int64" && dtype(1) == "uint64") || (dtype(0) == "uint64" && dtype(1) == "int64")) return;
             all_equal(0, dtype(0));
             return;
+        case Signature::magnitude:
+            require(out == "bool", where_, "gives bool, not " + out);
+            require(kind == Kind::floating, where_, "takes floats, not " + dtype(2));
+            require(scope.at(operation.operands[2]).shape.empty(), where_, "compares with one number");
+            all_equal(0, dtype(2));
+            return;
         case Signature::float_test:
             require(kind == Kind::floating, where_, "takes floats, not " + dtype(0));
             [[fallthrough]];
@@ -367,7 +373,14 @@ class Verifier {
         if (const Rule* rule = find_rule(op)) return check_elementwise(operation, *rule, scope);
         if (const ElementaryRule* rule = find_elementary(op))
             return check_elementwise(operation, Rule{rule->name, rule->arity, Signature::floats, 20, nullptr}, scope);
-        if (op == "conjugate" || op == "real" || op == "imag") {
+        if (op == "complex") {
+            check_operands(operation, 2, {});
+            require(find_dtype(result.dtype)->kind == Kind::complex_number, where_,
+                    "gives complex numbers, not " + result.dtype);
+            for (std::size_t k = 0; k < 2; ++k)
+                require_type(operand(k), Type{real_dtype(result.dtype), result.shape}, where_,
+                             "the operand " + operation.operands[k]);
+        } else if (op == "conjugate" || op == "real" || op == "imag") {
             check_operands(operation, 1, {});
             require(find_dtype(operand(0).dtype)->kind == Kind::complex_number, where_,
                     "takes complex numbers, not " + operand(0).dtype);

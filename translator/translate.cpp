@@ -6,6 +6,7 @@
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
 #include "translator/analysis.h"
+#include "translator/complex.h"
 #include "translator/evaluator.h"
 #include "translator/loops/branches.h"
 #include "translator/loops/pixelwise_stage.h"
@@ -30,6 +31,12 @@ void make_parameters(Shared& shared) {
         if (!has_kernels(dtype)) continue;
         shared.scalars.emplace(argument.name,
                                Halide::Param<void>(storage_type(dtype), shared.symbol(argument.name + "_value")));
+    }
+    for (const Operation& operation : shared.program.body.operations) {
+        if (!is_half(operation.op)) continue;
+        if (shared.analysis.value(operation.operands[0]).kind != ValueInfo::Kind::scalar) continue;
+        shared.scalars.emplace(operation.result, Halide::Param<void>(storage_type(operation.type.dtype),
+                                                                     shared.symbol(operation.result + "_value")));
     }
 }
 
@@ -70,10 +77,10 @@ std::string kernel_name(const std::string& function, int kernel) {
     return clean + "_k" + std::to_string(kernel);
 }
 
-/// Outputs are C-contiguous and start at 0.
-void bind_output(Shared& shared, Halide::OutputImageParam buffer, const Type& type, bool first) {
+/// Outputs are C-contiguous and start at 0; a half of a complex result is every other float of one.
+void bind_output(Shared& shared, Halide::OutputImageParam buffer, const Type& type, int element_stride, bool first) {
     const std::size_t rank = type.shape.size();
-    Expr stride = 1;
+    Expr stride = element_stride;
     for (std::size_t d = 0; d < rank; ++d) {
         Expr extent = shared.size(type.shape[rank - 1 - d]);
         Halide::Internal::Dimension dim = buffer.dim(static_cast<int>(d)).set_stride(stride);
@@ -92,18 +99,22 @@ dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used,
         kernel.arguments.emplace_back(shared.sizes.at(name));
         kernel.argument_names.push_back(name);
     }
+    std::vector<std::string> inputs;
     for (const std::string& name : shared.program.argument_order) {
+        inputs.push_back(name);
+        for (const Operation& operation : shared.program.body.operations) {
+            if (is_half(operation.op) && operation.operands[0] == name) inputs.push_back(operation.result);
+        }
+    }
+    for (const std::string& name : inputs) {
         if (used.scalars.count(name) == 0) continue;
         kernel.arguments.emplace_back(shared.scalars.at(name));
-        kernel.argument_names.push_back(name);
+        kernel.argument_names.push_back(shared.analysis.operand(name));
     }
     auto add_input = [&](const std::string& name, const Halide::ImageParam& image) {
         kernel.arguments.emplace_back(image);
-        kernel.argument_names.push_back(name);
+        kernel.argument_names.push_back(shared.analysis.operand(name));
     };
-    std::vector<std::string> inputs;
-    for (const std::string& name : shared.program.argument_order)
-        inputs.push_back(name);
     for (const StagePlan& stage : shared.analysis.stages()) {
         for (const StageBuffer& buffer : stage.buffers())
             inputs.push_back(buffer.name);
@@ -118,8 +129,9 @@ dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used,
         const std::vector<StageBuffer> buffers = stage.buffers();
         const std::vector<Halide::OutputImageParam> parameters = func.output_buffers();
         for (std::size_t k = 0; k < buffers.size(); ++k) {
-            bind_output(shared, parameters[k], shared.analysis.value(buffers[k].value).type, k == 0);
-            kernel.output_names.push_back(buffers[k].name);
+            bind_output(shared, parameters[k], shared.analysis.value(buffers[k].value).type,
+                        Shared::element_stride(buffers[k].operand), k == 0);
+            kernel.output_names.push_back(buffers[k].operand);
         }
         kernel.outputs.push_back(func);
     }
@@ -177,7 +189,8 @@ Layout layout_of(const std::string& name) {
 
 dsl::Algorithm translate(const Program& program, const TranslateOptions& options) {
     verify_program(program);
-    return guarded<TranslateError>(program.function, [&] { return build(branches_as_values(program), options); });
+    return guarded<TranslateError>(program.function,
+                                   [&] { return build(branches_as_values(split_complex(program)), options); });
 }
 
 } // namespace tilewright::translator

@@ -3,6 +3,7 @@
 
 #include "dsl/base/error.h"
 #include "translator/analysis.h"
+#include "translator/complex.h"
 #include "translator/dtypes.h"
 #include "translator/loops/branches.h"
 
@@ -175,7 +176,7 @@ void Analysis::choose_variants() {
 
 std::vector<VariantInfo> variants(const Program& program, const TranslateOptions& options) {
     verify_program(program);
-    const Program prepared = branches_as_values(program);
+    const Program prepared = branches_as_values(split_complex(program));
     return Analysis(prepared, options).variants();
 }
 

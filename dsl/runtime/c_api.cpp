@@ -15,6 +15,7 @@
 #include "dsl/runtime/executor.h"
 #include "dsl/runtime/kernel_symbols.h"
 #include "dsl/runtime/memory.h"
+#include "dsl/runtime/memory_range.h"
 #include "dsl/runtime/thread_budget.h"
 
 namespace tilewright::runtime {
@@ -107,15 +108,24 @@ std::string describe(int dtype, int rank, const std::int64_t* shape) {
     return out + "]";
 }
 
-bool overlaps(const tw_array& a, const char* low, const char* high) {
-    const char *first = static_cast<const char*>(a.data), *last = first;
-    for (int k = 0; k < a.rank; ++k) {
-        if (a.shape[k] == 0) return false;
-        std::int64_t span = a.strides[k] * (a.shape[k] - 1);
-        (span < 0 ? first : last) += span;
-    }
-    last += kDTypes[a.dtype].bytes;
-    return first < high && low < last;
+ArrayView view_of(const tw_array& a) {
+    return {a.data, a.shape, a.strides};
+}
+MemoryRange memory_of(const tw_array& a) {
+    return memory_of(view_of(a), a.rank, kDTypes[a.dtype].bytes);
+}
+
+/// Why the call must not write into an argument; empty where it may.
+std::string why_not_written(const Plan& plan, tw_array* const* inputs, std::size_t argument) {
+    const std::string& name = plan.arguments[argument].name;
+    const tw_array& array = *inputs[argument];
+    if (overlaps_itself(view_of(array), array.rank, kDTypes[array.dtype].bytes))
+        return "elements of " + name + " share memory with each other, and the call writes into it. Pass a copy.";
+    for (std::size_t i = 0; i < plan.arguments.size(); ++i)
+        if (i != argument && inputs[i] && memory_of(array).meets(memory_of(*inputs[i])))
+            return name + " shares memory with " + plan.arguments[i].name +
+                   ", and the call writes into it. Pass a copy of one.";
+    return "";
 }
 
 /// Results that share memory with an argument are computed elsewhere and copied.
@@ -164,6 +174,11 @@ int run(const Executable& executable, Arguments& from) {
         return fail(TW_BAD_ARGUMENT,
                     name + ": " + plan.arguments[static_cast<std::size_t>(large)].name +
                         " has a negative extent, or reaches 2^31 elements or more. Work on it in parts.");
+    for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
+        if (!plan.arguments[i].written) continue;
+        std::string why = why_not_written(plan, inputs, i);
+        if (!why.empty()) return fail(TW_BAD_ARGUMENT, name + ": " + why);
+    }
     int guard = executable.failed_guard(frame);
     if (guard >= 0) return fail(TW_BAD_ARGUMENT, name + ": " + executable.guard_message(guard, frame));
     int version = executable.select(frame);
@@ -203,13 +218,18 @@ int run(const Executable& executable, Arguments& from) {
                             ", but it needs C-contiguous " + describe(wanted.dtype, rank, r.shape) + ".");
         r.data = array->data;
         std::size_t bytes = static_cast<std::size_t>(r.elements) * static_cast<std::size_t>(info(b.dtype).bytes);
-        const char* low = static_cast<const char*>(array->data);
-        for (std::size_t a = 0; a < plan.arguments.size(); ++a)
-            if (inputs[a] && bytes > 0 && !staged[i] && overlaps(*inputs[a], low, low + bytes)) {
-                staged[i] = scratch_allocate(bytes);
-                if (!staged[i]) return fail(TW_OUT_OF_MEMORY, name + ": there is not enough memory.");
-                r.data = staged[i];
-            }
+        MemoryRange range{reinterpret_cast<std::intptr_t>(array->data), 0};
+        range.high = range.low + static_cast<std::intptr_t>(bytes);
+        for (std::size_t a = 0; a < plan.arguments.size(); ++a) {
+            if (!inputs[a] || !range.meets(memory_of(*inputs[a]))) continue;
+            if (plan.arguments[a].written)
+                return fail(TW_BAD_ARGUMENT, name + ": result " + b.name + " shares memory with " +
+                                                 plan.arguments[a].name + ", and the call writes into both.");
+            if (staged[i]) continue;
+            staged[i] = scratch_allocate(bytes);
+            if (!staged[i]) return fail(TW_OUT_OF_MEMORY, name + ": there is not enough memory.");
+            r.data = staged[i];
+        }
     }
     if (needs_memory) return fail(TW_NEEDS_MEMORY, name + ": a result has no memory yet; its shape was filled in.");
     switch (executable.run(frame, version)) {
@@ -219,6 +239,12 @@ int run(const Executable& executable, Arguments& from) {
         return fail(TW_OUT_OF_MEMORY, name + ": there is not enough memory.");
     case RunStatus::failed:
         return fail(TW_FAILED, name + ": a kernel failed: " + take_kernel_error() + ". Please report this.");
+    case RunStatus::out_of_range:
+        return fail(
+            TW_BAD_ARGUMENT,
+            name + ": a size or a step that the call computes is out of range: sizes are below 2^31, steps not 0.");
+    case RunStatus::interrupted: // nobody asks for it here
+        break;
     }
     for (std::size_t i = 0; i < results; ++i)
         if (staged[i])

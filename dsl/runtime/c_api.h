@@ -26,7 +26,9 @@ enum tw_dtype {
     TW_COMPLEX128
 };
 
-/* An array in the caller's memory. Strides are in bytes and may be negative or zero; results are C-contiguous. */
+/* An array in the caller's memory. Strides are in bytes and may be negative or zero; results are C-contiguous. An
+   argument that is not const is written: its elements share no memory with each other or with another array of the
+   call. Complex elements lie as C's float _Complex and double _Complex. */
 struct tw_array {
     void* data;
     int32_t dtype; /* enum tw_dtype */

@@ -33,7 +33,15 @@ struct CallResult {
     std::int64_t elements;
 };
 
-enum class RunStatus { done, out_of_memory, failed };
+/// out_of_range: a size that the steps compute or read, or the bounds or the step of a loop, are none that kernels can
+/// have. interrupted: the caller's Interrupt said so.
+enum class RunStatus { done, out_of_memory, failed, out_of_range, interrupted };
+
+/// Asked about every millisecond while the loops of a plan run.
+struct Interrupt {
+    bool (*occurred)(void* context);
+    void* context;
+};
 
 /// Immutable after load; run() may be called from any number of threads.
 class Executable {
@@ -66,7 +74,7 @@ class Executable {
     /// Shapes of the results. False when one is negative or has 2^31 elements or more.
     bool size_results(const Frame& frame) const;
     /// Runs the steps of a version. Results must have their memory.
-    RunStatus run(const Frame& frame, int version) const;
+    RunStatus run(const Frame& frame, int version, const Interrupt* interrupt = nullptr) const;
 
     const std::string& version_label(int version) const { return plan_.versions[versions_[version].index].label; }
     /// Why a guard fails, with the values of its sizes and what to do: "a must equal b, but they are 3 and 2. Do this."
@@ -83,40 +91,79 @@ class Executable {
         CompiledSize condition;
     };
     struct Buffer {
-        enum class From { argument, result, temporary };
+        enum class From { argument, result, temporary, half };
         From from;
-        int index;
+        int index; ///< in its list; of a half, the buffer that it is a half of
         int rank;
         DType dtype;
+        int halves[2] = {-1, -1}; ///< buffers over the real and the imaginary parts, where steps use them
     };
-    struct CallOperand {
+    struct Operand {
         enum class Kind { size, scalar, buffer };
         Kind kind;
-        int index; ///< scalar: argument; buffer: in buffers
+        int index;      ///< size: in sizes; scalar: argument; buffer: in buffers
+        int offset = 0; ///< scalar: bytes to the half that is meant
+    };
+    struct Call {
+        int (*kernel)(void**);
+        int operand;                      ///< the first
+        int size, moving_size, sizes_end; ///< those that no step changes come first and are computed once for a run
+    };
+    struct Range {
+        CompiledSize from, to, step;
+        int symbol;
+    };
+    struct Condition {
+        Operand::Kind kind;
+        int index;
         CompiledSize size;
     };
-    struct Step {
-        int (*kernel)(void**) = nullptr; ///< null: matmul
-        DType dtype = DType::float64;
-        std::vector<CallOperand> operands;
-        std::vector<int> acquire, release; ///< temporaries that begin or end to live here
-        std::string name;
+    struct Instruction {
+        enum class Op : std::uint8_t {
+            call,    ///< calls[a]
+            matmul,  ///< products[a]
+            copy,    ///< buffer a to buffer b
+            swap,    ///< buffers a and b
+            read,    ///< buffer a to symbol b
+            acquire, ///< buffer a, a temporary
+            release,
+            first_trip,  ///< ranges[a]; without one, to target
+            next_trip,   ///< ranges[a]: back to target, or on
+            again,       ///< back to target
+            jump,        ///< to target
+            jump_if,     ///< conditions[a]
+            jump_unless, ///< conditions[a]
+            end
+        };
+        Op op;
+        int a = 0, b = 0;
+        int target = 0;
+    };
+    struct Product {
+        int arrays[3];
     };
     struct Version {
         std::size_t index; ///< in plan_.versions
         std::vector<Requirement> requirements;
         std::vector<Buffer> buffers;
-        std::vector<std::vector<CompiledSize>> temporaries;
-        std::vector<DType> temporary_types;
-        std::vector<Step> steps;
-        std::size_t dimensions = 0;   ///< of all buffers together
-        std::size_t max_operands = 0; ///< of a step
+        std::vector<std::vector<CompiledSize>> temporaries; ///< their shapes
+        std::vector<Operand> operands;                      ///< of all calls, one behind the other
+        std::vector<CompiledSize> sizes;
+        std::vector<Call> calls;
+        std::vector<Product> products;
+        std::vector<Range> ranges;
+        std::vector<Condition> conditions;
+        std::vector<Instruction> code;
+        std::size_t dimensions = 0; ///< of all buffers together
     };
+    class VersionCompiler; // executor_compile.cpp
+    class Run;             // executor_run.cpp
     struct ArraySlot {
         int argument;
         int rank;
         int bytes;
         int first_symbol;
+        std::int64_t limit; ///< of elements
     };
     struct ScalarSlot {
         int argument;
@@ -125,17 +172,20 @@ class Executable {
 
     Executable() = default;
     void compile(const std::map<std::string, std::string_view>& objects);
-    void compile_version(std::size_t index, const std::map<std::string, std::string_view>& objects);
+    /// How many symbols its steps define.
+    int compile_version(std::size_t index, const std::map<std::string, std::string_view>& objects);
     int slot(const std::string& symbol) const;
 
     Plan plan_;
     std::map<std::string, int> slots_;
     std::vector<ArraySlot> arrays_;
     std::vector<ScalarSlot> integers_;
+    std::vector<int> written_; ///< arguments
     std::vector<CompiledSize> guards_;
     std::vector<std::vector<CompiledSize>> result_shapes_;
     std::vector<Version> versions_;
     std::map<std::string, std::shared_ptr<const LoadedObject>> objects_;
+    int symbols_ = 0; ///< of arguments; those that steps define come behind them
     std::size_t frame_bytes_ = 0, results_at_ = 0, symbols_at_ = 0;
 };
 

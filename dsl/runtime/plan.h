@@ -3,7 +3,7 @@
 
 #include <string>
 #include <string_view>
-#include <variant>
+#include <utility>
 #include <vector>
 
 #include "dsl/runtime/dtype.h"
@@ -19,6 +19,7 @@ struct PlanArgument {
     DType dtype = DType::float64;
     bool is_array = true;
     int rank = 0;
+    bool written = false; ///< an array that the call writes into; it shares no memory with the call's other arrays
 };
 
 /// Checked for every call. `message` is for the person whose call fails it.
@@ -41,15 +42,38 @@ struct PlanRequirement {
     SizeExpression condition;
 };
 
-/// A kernel of an object, or a library routine.
+/// One line of a version's body behind its requirements. Blocks lie flat: a line that opens one, the lines in it, and
+/// `close`; an `otherwise` stands between the two halves of a branch.
 struct PlanStep {
-    enum class Kind { call, matmul };
+    enum class Kind {
+        call,         ///< a kernel of an object; an argument that is one symbol may name an array, a scalar or a size
+        matmul,       ///< three arrays
+        copy,         ///< two arrays: from, to
+        swap,         ///< two temporaries
+        read,         ///< one array, of no dimensions; `symbol` is the size that it gives
+        temporary,    ///< `temporary` of the version begins to be known here, until its block ends
+        for_range,    ///< three sizes: from, to, step; `symbol` is the size that counts. Opens a block
+        loop,         ///< opens a block
+        leave,        ///< the innermost loop; always
+        leave_if,     ///< where the one argument is true
+        leave_unless, ///< where it is not
+        branch,       ///< opens a block that runs where the one argument is true
+        otherwise,
+        close
+    };
     Kind kind = Kind::call;
     std::string symbol;
     std::string object;
-    /// Of a call: an expression that is one symbol may name an array, a scalar or a size. Of matmul: three arrays.
+    /// A half of a complex array or scalar is a symbol as well: `Z.real`, `Z.imag`.
     std::vector<SizeExpression> arguments;
+    std::size_t temporary = 0;
+
+    bool opens_block() const { return kind == Kind::for_range || kind == Kind::loop || kind == Kind::branch; }
+    bool is_loop() const { return kind == Kind::for_range || kind == Kind::loop; }
 };
+
+/// `Z.real` is Z and its half 0, `Z.imag` Z and 1; any other name is itself and -1.
+std::pair<std::string, int> complex_half(const std::string& name);
 
 struct PlanVersionBody {
     std::string label;
@@ -63,7 +87,7 @@ struct Plan {
     std::vector<PlanArgument> arguments;
     std::vector<PlanGuard> guards;
     std::vector<PlanBuffer> results;
-    std::vector<std::string> returns; ///< names of results or arguments
+    std::vector<std::string> returns; ///< names of results or arguments; none: the function returns None
     bool returns_tuple = false;
     std::vector<PlanVersionBody> versions;
 };

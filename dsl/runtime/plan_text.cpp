@@ -1,12 +1,11 @@
-// dsl/runtime/plan_text.cpp: reads, checks and writes the text of a plan (plan_text.md).
-#include <cctype>
+// dsl/runtime/plan_text.cpp: reads and checks the text of a plan (plan_text.md).
+#include <algorithm>
 #include <map>
 #include <set>
 #include <stdexcept>
 
-#include "dsl/base/error.h"
-#include "dsl/runtime/compose_plan.h"
 #include "dsl/runtime/plan.h"
+#include "dsl/runtime/plan_lines.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -15,9 +14,9 @@ namespace {
 constexpr std::size_t kMaxTextBytes = 16u << 20;
 constexpr std::size_t kMaxNames = 4096;
 
-class PlanReader {
+class PlanReader : PlanLines {
   public:
-    explicit PlanReader(std::string_view text) : text_(text) {}
+    explicit PlanReader(std::string_view text) : PlanLines(text) {}
 
     Plan read() {
         if (text_.size() > kMaxTextBytes)
@@ -29,111 +28,21 @@ class PlanReader {
             statement();
         if (version_) fail("the text ends inside version \"" + version_->label + "\"; the file is truncated.");
         if (plan_.function.empty()) fail("there is no 'function' line; the file is truncated.");
-        if (plan_.returns.empty()) fail("there is no 'return' line; the file is truncated.");
+        if (!returns_) fail("there is no 'return' line; the file is truncated.");
         if (plan_.versions.empty()) fail("there is no version; the file is truncated.");
         return std::move(plan_);
     }
 
   private:
     enum class What { array, scalar };
+    /// A loop, or a half of a branch, that is open.
+    struct Block {
+        PlanStep::Kind kind;
+        int line;
+        bool is_left = false;                  ///< a loop, by some `leave`
+        std::vector<std::string> names, sizes; ///< what is known in it alone
+    };
 
-    [[noreturn]] void fail(const std::string& why) const {
-        std::string where = plan_.function.empty() ? "plan" : "plan of " + plan_.function;
-        throw ExportError(where + ", line " + std::to_string(number_) + ": " + why,
-                          "Export or tune the function again.");
-    }
-    static std::string shown(std::string_view text) {
-        return text.size() > 40 ? std::string(text.substr(0, 40)) + "..." : std::string(text);
-    }
-
-    bool next_line() {
-        while (at_ < text_.size()) {
-            std::size_t end = std::min(text_.find('\n', at_), text_.size());
-            line_ = text_.substr(at_, end - at_);
-            at_ = end + 1;
-            ++number_;
-            cut_comment();
-            while (!line_.empty() && (line_.front() == ' ' || line_.front() == '\t'))
-                line_.remove_prefix(1);
-            while (!line_.empty() && (line_.back() == ' ' || line_.back() == '\t' || line_.back() == '\r'))
-                line_.remove_suffix(1);
-            if (!line_.empty()) return true;
-        }
-        ++number_;
-        line_ = {};
-        return false;
-    }
-    void cut_comment() {
-        bool quoted = false;
-        for (std::size_t i = 0; i < line_.size(); ++i) {
-            if (quoted && line_[i] == '\\')
-                ++i;
-            else if (line_[i] == '"')
-                quoted = !quoted;
-            else if (line_[i] == '#' && !quoted) {
-                line_ = line_.substr(0, i);
-                return;
-            }
-        }
-    }
-
-    void skip_blanks() {
-        while (!line_.empty() && (line_[0] == ' ' || line_[0] == '\t'))
-            line_.remove_prefix(1);
-    }
-    bool take(std::string_view token) {
-        skip_blanks();
-        if (!line_.starts_with(token)) return false;
-        line_.remove_prefix(token.size());
-        return true;
-    }
-    /// A word with a name after it.
-    bool take_keyword(std::string_view keyword) {
-        std::string_view before = line_;
-        if (take(keyword) && !line_.empty() && line_[0] == ' ') {
-            skip_blanks();
-            const char next = line_.empty() ? ' ' : line_[0];
-            if (next == '_' || static_cast<unsigned char>(next) >= 0x80 ||
-                std::isalpha(static_cast<unsigned char>(next)))
-                return true;
-        }
-        line_ = before;
-        return false;
-    }
-    void expect(std::string_view token) {
-        if (!take(token)) fail("expected '" + std::string(token) + "' at '" + shown(line_) + "'.");
-    }
-    void expect_end() {
-        skip_blanks();
-        if (!line_.empty()) fail("unexpected '" + shown(line_) + "' at the end of the line.");
-    }
-    std::string word(const char* what) {
-        skip_blanks();
-        std::size_t n = line_.find_first_of(" \t(),[]\"");
-        std::string result(line_.substr(0, n));
-        if (result.empty()) fail(std::string("expected ") + what + " at '" + shown(line_) + "'.");
-        line_.remove_prefix(result.size());
-        return result;
-    }
-    std::string quoted(const char* what) {
-        skip_blanks();
-        if (line_.empty() || line_[0] != '"')
-            fail(std::string("expected ") + what + " in double quotes at '" + shown(line_) + "'.");
-        std::string result;
-        for (std::size_t i = 1; i < line_.size(); ++i) {
-            if (line_[i] == '"') {
-                line_.remove_prefix(i + 1);
-                return result;
-            }
-            if (line_[i] == '\\' && i + 1 < line_.size()) {
-                ++i;
-                result += line_[i] == 'n' ? '\n' : line_[i];
-            } else {
-                result += line_[i];
-            }
-        }
-        fail(std::string(what) + " has no closing quote.");
-    }
     DType dtype() {
         std::string name = word("a dtype");
         if (auto found = dtype_named(name)) return *found;
@@ -146,10 +55,12 @@ class PlanReader {
             fail(std::string(e.what()) + ".");
         }
     }
-    /// Every symbol must be an extent of an argument or an int64 scalar.
+    /// Every symbol must be an extent of an argument, an int64 scalar, or in a version a size that a line above
+    /// defines.
     void check_symbols(const SizeExpression& e) const {
-        if (e.op == SizeExpression::Op::symbol && !sizes_.count(e.name))
-            fail("'" + e.name + "' is no size of an argument.");
+        if (e.op == SizeExpression::Op::symbol && !sizes_.count(e.name) && !local_sizes_.count(e.name))
+            fail(ended_.count(e.name) ? "'" + e.name + "' is known only in the block that defines it, which has ended."
+                                      : "'" + e.name + "' is no size of an argument.");
         for (const SizeExpression& operand : e.operands)
             check_symbols(operand);
     }
@@ -158,9 +69,22 @@ class PlanReader {
         check_symbols(result);
         return result;
     }
+    void check_new(const std::string& name) const {
+        if (names_.count(name) || sizes_.count(name) || local_sizes_.count(name))
+            fail("'" + name + "' is declared twice.");
+        if (complex_half(name).second >= 0) fail("'" + name + "' is how the half of a complex array is called.");
+    }
     void declare(const std::string& name, What what) {
         if (names_.size() > kMaxNames) fail("more than 4096 names.");
-        if (!names_.emplace(name, what).second) fail("'" + name + "' is declared twice.");
+        check_new(name);
+        names_.emplace(name, what);
+    }
+    /// A size that is known until the innermost block ends.
+    void declare_size(const std::string& name) {
+        if (local_sizes_.size() > kMaxNames) fail("more than 4096 sizes.");
+        check_new(name);
+        local_sizes_.insert(name);
+        if (!blocks_.empty()) blocks_.back().sizes.push_back(name);
     }
 
     void statement() {
@@ -170,11 +94,19 @@ class PlanReader {
             if (keyword == "temp") return temporary();
             if (keyword == "call") return call();
             if (keyword == "library") return library();
+            if (keyword == "copy") return copy();
+            if (keyword == "swap") return swap();
+            if (keyword == "read") return read_size();
+            if (keyword == "for") return for_range();
+            if (keyword == "loop") return open({PlanStep::Kind::loop, {}, {}, {}});
+            if (keyword == "leave") return leave();
+            if (keyword == "if") return branch();
+            if (keyword == "}") return close();
             if (keyword == "end") return end_version();
             fail("'" + keyword + "' is no statement of a version.");
         }
         if (keyword == "function") {
-            plan_.function = word("a name");
+            plan_.function = function_ = word("a name");
             return expect_end();
         }
         if (keyword == "arg" || keyword == "scalar") return argument(keyword == "arg");
@@ -183,6 +115,8 @@ class PlanReader {
         if (keyword == "return") return returns();
         if (keyword == "version") {
             version_.emplace();
+            local_sizes_.clear();
+            ended_.clear();
             version_->label = quoted("a label");
             return expect_end();
         }
@@ -198,13 +132,13 @@ class PlanReader {
             if (rank.size() != 1 || rank[0] < '0' || rank[0] > '0' + kMaxRank)
                 fail("rank " + rank + " of " + a.name + " is not between 0 and " + std::to_string(kMaxRank) + ".");
             a.rank = rank[0] - '0';
-            for (int k = 0; k < a.rank; ++k)
-                sizes_.insert(a.name + "." + rank_digit(k));
-        } else if (a.dtype == DType::int64) {
-            sizes_.insert(a.name);
+            a.written = take_word("written");
         }
         expect_end();
         declare(a.name, is_array ? What::array : What::scalar);
+        for (int k = 0; k < a.rank; ++k)
+            sizes_.insert(a.name + "." + rank_digit(k));
+        if (!is_array && a.dtype == DType::int64) sizes_.insert(a.name);
         plan_.arguments.push_back(std::move(a));
     }
     static std::string rank_digit(int k) { return std::string(1, static_cast<char>('0' + k)); }
@@ -239,10 +173,18 @@ class PlanReader {
     void temporary() {
         PlanBuffer b = buffer();
         declare(b.name, What::array);
+        if (!blocks_.empty()) blocks_.back().names.push_back(b.name);
+        PlanStep s;
+        s.kind = PlanStep::Kind::temporary;
+        s.temporary = version_->temporaries.size();
         version_->temporaries.push_back(std::move(b));
+        version_->steps.push_back(std::move(s));
     }
     void returns() {
-        if (!plan_.returns.empty()) fail("a second 'return' line.");
+        if (returns_) fail("a second 'return' line.");
+        returns_ = true;
+        // No name of a Python function's is None.
+        if (take_word("None")) return expect_end();
         plan_.returns_tuple = take("(");
         do {
             skip_blanks();
@@ -257,6 +199,8 @@ class PlanReader {
     }
     void requirement() {
         PlanRequirement r;
+        for (const PlanStep& s : version_->steps)
+            if (s.kind != PlanStep::Kind::temporary) fail("'require' stands before the steps of a version.");
         // An integer argument may be called isa or layout too: its conditions go on with an operator, not with a name.
         if (take_keyword("isa")) {
             r.kind = PlanRequirement::Kind::isa;
@@ -289,19 +233,172 @@ class PlanReader {
             if (!is_buffer_or_scalar(a)) check_symbols(a);
         version_->steps.push_back(std::move(s));
     }
+    /// Also a half of a complex one.
     bool is_buffer_or_scalar(const SizeExpression& e) const {
-        return e.op == SizeExpression::Op::symbol && names_.count(e.name);
+        if (e.op != SizeExpression::Op::symbol) return false;
+        auto [name, half] = complex_half(e.name);
+        if (!names_.count(name)) return false;
+        if (half >= 0) type_of(e.name);
+        return true;
+    }
+    bool is_array(const SizeExpression& e) const {
+        if (e.op != SizeExpression::Op::symbol) return false;
+        auto found = names_.find(complex_half(e.name).first);
+        return found != names_.end() && found->second == What::array;
+    }
+    /// A size, or the name of an array, of a scalar or of a half.
+    SizeExpression operand() {
+        skip_blanks();
+        std::size_t n = std::min(line_.find_first_of(" \t(),[]{}\"+*/%<>=!"), line_.size());
+        std::string name(line_.substr(0, n));
+        if (complex_half(name).second < 0) return size();
+        line_.remove_prefix(n);
+        SizeExpression result;
+        result.op = SizeExpression::Op::symbol;
+        result.name = name;
+        return result;
+    }
+    SizeExpression array_operand(const char* statement) {
+        SizeExpression result = operand();
+        if (!is_array(result)) fail(std::string(statement) + " takes arrays; '" + print_size(result) + "' is none.");
+        return result;
     }
     void arguments(PlanStep& s) {
         expect("(");
         if (!take(")")) {
             do
-                s.arguments.push_back(size());
+                s.arguments.push_back(operand());
             while (take(","));
             expect(")");
         }
         expect_end();
         if (s.arguments.size() > kMaxNames) fail("more than 4096 arguments.");
+    }
+    const PlanArgument* argument_named(const std::string& name) const {
+        for (const PlanArgument& a : plan_.arguments)
+            if (a.name == name) return &a;
+        return nullptr;
+    }
+    void check_may_be_written(const std::string& name) const {
+        const PlanArgument* argument = argument_named(complex_half(name).first);
+        if (argument && !argument->written) fail("'" + argument->name + "' is an argument that is not written.");
+    }
+    void copy() {
+        PlanStep s;
+        s.kind = PlanStep::Kind::copy;
+        s.arguments.push_back(array_operand("copy"));
+        expect_word("to");
+        s.arguments.push_back(array_operand("copy"));
+        expect_end();
+        const std::string &from = s.arguments[0].name, &to = s.arguments[1].name;
+        check_may_be_written(to);
+        if (from == to) fail("'" + from + "' is copied to itself.");
+        if (type_of(from) != type_of(to)) fail("copy takes arrays of one dtype and rank; " + to + " has another.");
+        version_->steps.push_back(std::move(s));
+    }
+    void swap() {
+        PlanStep s;
+        s.kind = PlanStep::Kind::swap;
+        const PlanBuffer* buffers[2] = {};
+        for (const PlanBuffer*& buffer : buffers) {
+            std::string name = word("a temporary");
+            for (const PlanBuffer& b : version_->temporaries)
+                if (b.name == name && names_.count(name)) buffer = &b;
+            if (!buffer) fail("swap takes two temporaries; '" + name + "' is none.");
+            SizeExpression e;
+            e.op = SizeExpression::Op::symbol;
+            e.name = name;
+            s.arguments.push_back(std::move(e));
+        }
+        expect_end();
+        auto [a, b] = buffers;
+        bool alike = a->dtype == b->dtype && a->shape.size() == b->shape.size();
+        for (std::size_t k = 0; k < a->shape.size() && alike; ++k)
+            alike = print_size(a->shape[k]) == print_size(b->shape[k]);
+        if (!alike) fail("swap takes temporaries of one dtype and shape; " + b->name + " has another.");
+        if (a == b) fail("'" + a->name + "' is swapped with itself.");
+        version_->steps.push_back(std::move(s));
+    }
+    void read_size() {
+        PlanStep s;
+        s.kind = PlanStep::Kind::read;
+        s.symbol = word("a name");
+        expect_word("from");
+        s.arguments.push_back(array_operand("read"));
+        expect_end();
+        auto [type, rank] = type_of(s.arguments[0].name);
+        if (rank != 0 || type < DType::int8 || type > DType::uint64)
+            fail("read takes an integer array of no dimensions; " + s.arguments[0].name + " is none.");
+        declare_size(s.symbol);
+        version_->steps.push_back(std::move(s));
+    }
+    void open(PlanStep s) {
+        expect("{");
+        expect_end();
+        blocks_.push_back({s.kind, number_, false, {}, {}});
+        if (s.kind == PlanStep::Kind::for_range) declare_size(s.symbol);
+        version_->steps.push_back(std::move(s));
+    }
+    void for_range() {
+        PlanStep s;
+        s.kind = PlanStep::Kind::for_range;
+        s.symbol = word("a name");
+        for (const char* before : {"from", "to", "step"}) {
+            expect_word(before);
+            s.arguments.push_back(checked_size());
+        }
+        if (s.arguments[2].op == SizeExpression::Op::integer && s.arguments[2].value == 0) fail("the step is 0.");
+        open(std::move(s));
+    }
+    /// The name of a truth that a call computes or gets, or a comparison of sizes.
+    SizeExpression condition() {
+        SizeExpression c = size();
+        if (c.op != SizeExpression::Op::symbol || !names_.count(c.name) || sizes_.count(c.name)) {
+            check_symbols(c);
+        } else if (type_of(c.name) != std::pair(DType::boolean, 0)) {
+            fail("'" + c.name + "' is no condition: it is not bool, or it has dimensions.");
+        }
+        return c;
+    }
+    void leave() {
+        auto loop = std::find_if(blocks_.rbegin(), blocks_.rend(),
+                                 [](const Block& b) { return b.kind != PlanStep::Kind::branch && !is_half(b); });
+        if (loop == blocks_.rend()) fail("'leave' stands in no loop.");
+        loop->is_left = true;
+        PlanStep s;
+        s.kind = take_word("if")       ? PlanStep::Kind::leave_if
+                 : take_word("unless") ? PlanStep::Kind::leave_unless
+                                       : PlanStep::Kind::leave;
+        if (s.kind != PlanStep::Kind::leave) s.arguments.push_back(condition());
+        expect_end();
+        version_->steps.push_back(std::move(s));
+    }
+    static bool is_half(const Block& b) { return b.kind == PlanStep::Kind::otherwise; }
+    void branch() {
+        PlanStep s;
+        s.kind = PlanStep::Kind::branch;
+        s.arguments.push_back(condition());
+        open(std::move(s));
+    }
+    /// `}` or `} else {`.
+    void close() {
+        if (blocks_.empty()) fail("there is no block that '}' could end.");
+        Block block = std::move(blocks_.back());
+        blocks_.pop_back();
+        for (const std::string& name : block.names)
+            names_.erase(name);
+        for (const std::string& name : block.sizes)
+            local_sizes_.erase(name);
+        for (auto* names : {&block.names, &block.sizes})
+            ended_.insert(names->begin(), names->end());
+        if (take_word("else")) {
+            if (block.kind != PlanStep::Kind::branch) fail("'else' follows no 'if'.");
+            return open({PlanStep::Kind::otherwise, {}, {}, {}});
+        }
+        expect_end();
+        if (block.kind == PlanStep::Kind::loop && !block.is_left)
+            fail("nothing leaves the loop of line " + std::to_string(block.line) + ".");
+        version_->steps.push_back({PlanStep::Kind::close, {}, {}, {}});
     }
     void library() {
         PlanStep s;
@@ -313,8 +410,7 @@ class PlanReader {
         DType first = DType::float64;
         for (std::size_t i = 0; i < 3; ++i) {
             const SizeExpression& a = s.arguments[i];
-            auto found = names_.find(a.name);
-            if (a.op != SizeExpression::Op::symbol || found == names_.end() || found->second != What::array)
+            if (!is_array(a) || complex_half(a.name).second >= 0)
                 fail("matmul takes three arrays; '" + print_size(a) + "' is none.");
             auto [type, rank] = type_of(a.name);
             if (rank != 2) fail("matmul takes arrays of rank 2; " + a.name + " has rank " + std::to_string(rank) + ".");
@@ -323,140 +419,77 @@ class PlanReader {
             else if (type != first)
                 fail("matmul takes arrays of one dtype; " + a.name + " has another.");
         }
+        const std::string& product = s.arguments[2].name;
+        check_may_be_written(product);
+        bool lies_in_c = !argument_named(product);
+        for (const PlanRequirement& r : version_->requirements)
+            lies_in_c = lies_in_c || (r.kind == PlanRequirement::Kind::layout_c && r.name == product);
+        if (!lies_in_c) fail("matmul writes in C order; the version does not require 'layout " + product + " C'.");
         version_->steps.push_back(std::move(s));
     }
-    std::pair<DType, int> type_of(const std::string& name) const {
-        for (const PlanArgument& a : plan_.arguments)
-            if (a.name == name) return {a.dtype, a.rank};
-        for (const auto* list : {&plan_.results, &version_->temporaries})
-            for (const PlanBuffer& b : *list)
-                if (b.name == name) return {b.dtype, static_cast<int>(b.shape.size())};
+    /// dtype and rank of an array, of a scalar or of a half of either.
+    std::pair<DType, int> type_of(const std::string& of) const {
+        auto [name, half] = complex_half(of);
+        auto typed = [&, part = half](DType dtype, std::size_t rank) {
+            if (part < 0) return std::pair(dtype, static_cast<int>(rank));
+            if (dtype != DType::complex64 && dtype != DType::complex128) fail("'" + of + "': it is not complex.");
+            return std::pair(dtype == DType::complex64 ? DType::float32 : DType::float64, static_cast<int>(rank));
+        };
+        if (const PlanArgument* a = argument_named(name)) return typed(a->dtype, static_cast<std::size_t>(a->rank));
+        for (const PlanBuffer& b : plan_.results)
+            if (b.name == name) return typed(b.dtype, b.shape.size());
+        // The last of a name: those of blocks that have ended come before it.
+        for (auto b = version_->temporaries.rbegin(); b != version_->temporaries.rend(); ++b)
+            if (b->name == name) return typed(b->dtype, b->shape.size());
         fail("'" + name + "' is no array.");
     }
     void end_version() {
         expect_end();
+        if (!blocks_.empty())
+            fail("the version ends, but the block of line " + std::to_string(blocks_.back().line) + " does not.");
         std::set<std::string> used;
-        for (const PlanStep& s : version_->steps)
-            for (const SizeExpression& a : s.arguments)
-                used.insert(a.name);
+        for (const PlanStep& s : version_->steps) {
+            if (s.kind == PlanStep::Kind::call || s.kind == PlanStep::Kind::matmul)
+                for (const SizeExpression& a : s.arguments)
+                    used.insert(a.name);
+            if (s.kind == PlanStep::Kind::copy) used.insert(s.arguments[1].name);
+        }
+        auto check_is_written = [&](const char* what, const std::string& name) {
+            if (!used.count(name) && !(used.count(name + ".real") && used.count(name + ".imag")))
+                fail("no step of version \"" + version_->label + "\" writes " + what + " " + name + ".");
+        };
         for (const PlanBuffer& b : plan_.results)
-            if (!used.count(b.name))
-                fail("no step of version \"" + version_->label + "\" writes result " + b.name + ".");
+            check_is_written("result", b.name);
+        for (const PlanArgument& a : plan_.arguments)
+            if (a.written) check_is_written("argument", a.name);
         for (const PlanBuffer& b : version_->temporaries)
             names_.erase(b.name);
         plan_.versions.push_back(std::move(*version_));
         version_.reset();
+        local_sizes_.clear();
+        ended_.clear();
     }
 
-    std::string_view text_;
-    std::size_t at_ = 0;
-    int number_ = 0;
-    std::string_view line_;
     Plan plan_;
+    bool returns_ = false;
     std::optional<PlanVersionBody> version_;
+    std::vector<Block> blocks_;
     std::map<std::string, What> names_;
-    std::set<std::string> sizes_;
+    std::set<std::string> sizes_;       ///< of arguments
+    std::set<std::string> local_sizes_; ///< that steps define
+    std::set<std::string> ended_;       ///< of blocks that have ended
 };
-
-std::string quote(const std::string& text) {
-    std::string out = "\"";
-    for (char c : text) {
-        if (c == '"' || c == '\\') out += '\\';
-        if (c == '\n')
-            out += "\\n";
-        else
-            out += c;
-    }
-    return out + "\"";
-}
-
-template <class List, class Print> std::string joined(const List& list, Print print) {
-    std::string out;
-    for (const auto& item : list)
-        out += (out.empty() ? "" : ", ") + print(item);
-    return out;
-}
-
-std::string print_buffer(const PlanBuffer& b) {
-    return b.name + " " + std::string(info(b.dtype).name) + " [" + joined(b.shape, print_size) + "]\n";
-}
 
 } // namespace
 
+std::pair<std::string, int> complex_half(const std::string& name) {
+    for (const char* half : {".real", ".imag"})
+        if (name.size() > 5 && name.ends_with(half)) return {name.substr(0, name.size() - 5), half[1] == 'i'};
+    return {name, -1};
+}
+
 Plan parse_plan(std::string_view text) {
     return PlanReader(text).read();
-}
-
-std::string print_plan(const Plan& plan) {
-    std::string out = "tilewright-plan 1\nfunction " + plan.function + "\n";
-    for (const PlanArgument& a : plan.arguments) {
-        out += (a.is_array ? "arg " : "scalar ") + a.name + " " + std::string(info(a.dtype).name);
-        out += a.is_array ? " " + std::to_string(a.rank) + "\n" : "\n";
-    }
-    for (const PlanGuard& g : plan.guards)
-        out += "guard " + print_size(g.condition) + " " + quote(g.message) + "\n";
-    for (const PlanBuffer& b : plan.results)
-        out += "result " + print_buffer(b);
-    std::string names = joined(plan.returns, [](const std::string& name) { return name; });
-    if (plan.returns_tuple) names = "(" + names + (plan.returns.size() == 1 ? ",)" : ")");
-    out += "return " + names + "\n";
-    for (const PlanVersionBody& v : plan.versions) {
-        out += "version " + quote(v.label) + "\n";
-        for (const PlanRequirement& r : v.requirements) {
-            switch (r.kind) {
-            case PlanRequirement::Kind::isa:
-                out += "require isa " + r.name + "\n";
-                break;
-            case PlanRequirement::Kind::layout_c:
-                out += "require layout " + r.name + " C\n";
-                break;
-            case PlanRequirement::Kind::layout_f:
-                out += "require layout " + r.name + " F\n";
-                break;
-            case PlanRequirement::Kind::condition:
-                out += "require " + print_size(r.condition) + "\n";
-                break;
-            }
-        }
-        for (const PlanBuffer& b : v.temporaries)
-            out += "temp " + print_buffer(b);
-        for (const PlanStep& s : v.steps) {
-            out +=
-                s.kind == PlanStep::Kind::call ? "call " + s.symbol + " in " + quote(s.object) : "library " + s.symbol;
-            out += " (" + joined(s.arguments, print_size) + ")\n";
-        }
-        out += "end\n";
-    }
-    return out;
-}
-
-std::string compose_plan(const std::string& header, const std::vector<PlanVersion>& versions) {
-    std::string out = header;
-    if (!out.empty() && out.back() != '\n') out += '\n';
-    for (const PlanVersion& v : versions) {
-        out += "version " + quote(v.label) + "\n";
-        for (const std::string& requirement : v.requires_)
-            out += "require " + requirement + "\n";
-        std::size_t at = 0;
-        while (at < v.body.size()) {
-            std::size_t end = std::min(v.body.find('\n', at), v.body.size());
-            std::string line = v.body.substr(at, end - at);
-            at = end + 1;
-            // `call K in "K" (...)`: the suffix goes before the closing quote of the object's name.
-            std::size_t first = line.find_first_not_of(" \t");
-            std::size_t open = line.find(" in \"");
-            if (first != std::string::npos && line.compare(first, 5, "call ") == 0 && open != std::string::npos &&
-                !v.object_suffix.empty()) {
-                std::size_t close = line.find('"', open + 5);
-                if (close == std::string::npos)
-                    throw InternalError("compose_plan: '" + line + "': the object's name has no closing quote.");
-                line.insert(close, "." + v.object_suffix);
-            }
-            if (!line.empty()) out += line + "\n";
-        }
-        out += "end\n";
-    }
-    return out;
 }
 
 } // namespace tilewright::runtime

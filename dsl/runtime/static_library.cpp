@@ -283,9 +283,10 @@ std::string c_header(const std::vector<CFunction>& functions) {
         for (const PlanArgument& a : plan.arguments) {
             std::string separator = prototype.empty() ? "" : ", ";
             if (a.is_array) {
-                prototype += separator + "const struct tw_array* " + c_name(a.name, i);
-                comment +=
-                    (comment.empty() ? "" : ", ") + a.name + " " + shape(a.dtype, static_cast<std::size_t>(a.rank));
+                prototype +=
+                    separator + (a.written ? "struct tw_array* " : "const struct tw_array* ") + c_name(a.name, i);
+                comment += (comment.empty() ? "" : ", ") + a.name + " " +
+                           shape(a.dtype, static_cast<std::size_t>(a.rank)) + (a.written ? " (written)" : "");
             } else {
                 prototype += separator + std::string(info(a.dtype).c_name) + " " + c_name(a.name, i);
             }
@@ -296,7 +297,7 @@ std::string c_header(const std::vector<CFunction>& functions) {
             prototype += (prototype.empty() ? "" : ", ") + std::string("struct tw_array* ") + c_name(b.name, i++);
             results += (results.empty() ? "" : ", ") + b.name + " " + shape(b.dtype, b.shape.size());
         }
-        out += "\n/* " + comment + " -> " + results + "; returns a tw_status. */\n";
+        out += "\n/* " + comment + " -> " + (results.empty() ? "nothing" : results) + "; returns a tw_status. */\n";
         out += "int " + f.name + "(" + (prototype.empty() ? "void" : prototype) + ");\n";
     }
     return out + "\n#ifdef __cplusplus\n}\n#endif\n";

@@ -10,6 +10,7 @@
 #include "dsl/runtime/compose_plan.h"
 #include "dsl/schedule_text.h"
 #include "python/native/bindings.h"
+#include "translator/complex.h"
 #include "translator/loops/loop_report.h"
 #include "translator/program.h"
 #include "translator/translate.h"
@@ -197,6 +198,12 @@ void bind_compile(py::module_& module) {
     module.def(
         "verify_program", [](const std::string& text) { translator::verify_program(translator::read_program(text)); },
         "program"_a, "Raises InternalError where a program breaks the rules of program_text.md.");
+    module.def(
+        "split_complex",
+        [](const std::string& text) {
+            return translator::print_program(translator::split_complex(translator::read_program(text)));
+        },
+        "program"_a, "The program with its complex numbers as pairs of floats. Raises TranslateError.");
     module.def(
         "program_digest",
         [](const std::string& text) { return translator::program_digest(translator::read_program(text)); }, "program"_a,

@@ -5,6 +5,7 @@ from typing import Any
 MISSING: Any
 
 class PlanError(ImportError): ...
+class WrittenError(ValueError): ...
 
 class Dispatcher:
     calls: int

@@ -216,7 +216,10 @@ class JitFunction(_face.Dispatcher):
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
     ) -> Any:
         if specialization.runner is not None:
-            return specialization.runner(bound.values, out)
+            try:
+                return specialization.runner(bound.values, out)
+            except _face.WrittenError:  # arrays share memory with one that is written: NumPy's order of writes decides
+                return self._in_numpy(args, kwargs, out)
         with _marked_active(self):  # a second miss runs in NumPy
             if out is not None:
                 return super().__call__(*args, **kwargs, out=out)

@@ -134,7 +134,7 @@ def evaluate(text: str, inputs: Mapping[str, Any]) -> Any:
             declared.append((name, shape, line))
         elif match := re.fullmatch(r"scalar (\w+): (\w+)", line):
             name, dtype = match.groups()
-            _check(dtype in ("bool", "int64", "float64"), line)
+            _check(dtype in ("bool", "int64", "float64", "complex128"), line)
             values[name] = np.dtype(dtype).type(inputs[name])
             if dtype == "int64":
                 sizes[name] = int(inputs[name])
@@ -304,6 +304,12 @@ def _run(
             result = dtype.type(read(literal))
         elif operation in ("real", "imag"):
             result = np.copy(getattr(operands[0], operation))[()]
+        elif operation == "complex":
+            result = np.empty(shape, dtype)
+            result.real, result.imag = operands
+            result = result[()]
+        elif operation.startswith("magnitude_"):
+            result = getattr(np, operation.removeprefix("magnitude_"))(np.hypot(*operands[:2]), operands[2])
         elif operation == "cast":
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", np.exceptions.ComplexWarning)

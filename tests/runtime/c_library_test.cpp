@@ -102,6 +102,90 @@ int main(void) {
               "shared\nexit 0\n");
 }
 
+TEST_F(CLibrary, ArgumentsAreWrittenAndComplexArraysAreCs) {
+    std::string plan = R"(tilewright-plan 1
+function squares
+arg Z complex128 1 written
+arg C complex128 1
+scalar c complex128
+scalar n int64
+return None
+version "only"
+temp t complex128 [Z.0]
+for k from 0 to n step 1 {
+  call square in "square" (c.real, c.imag, Z.real, Z.imag, t.real, t.imag)
+  copy t to Z
+}
+end
+)";
+    std::vector<CFunction> functions{{"squares", plan}};
+    std::string square = kernel("square");
+    write_static_library(folder_ + "/libkernels.a", runtime_, functions, {{"square", square}});
+    std::string header = c_header(functions);
+    write("kernels.h", header);
+    EXPECT_NE(header.find("/* Z complex128[:] (written), C complex128[:] -> nothing; returns a tw_status. */\n"
+                          "int squares(struct tw_array* Z_, const struct tw_array* C_, struct tw_complex128 c_, "
+                          "int64_t n_);\n"),
+              std::string::npos)
+        << header;
+    write("main.c", R"(#include "kernels.h"
+#include <complex.h>
+#include <stdio.h>
+int main(void) {
+    double _Complex Z[4] = {1, 2 * I, 7, 7}, C[2] = {0, 0};
+    int64_t shape[] = {2};
+    struct tw_array z = tw_contiguous(Z, TW_COMPLEX128, 1, shape), c = tw_contiguous(C, TW_COMPLEX128, 1, shape);
+    struct tw_complex128 by = {0.5, 1};
+    int rc = squares(&z, &c, by, 2);
+    printf("%d %g %g %g %g %g\n", rc, creal(Z[0]), cimag(Z[0]), creal(Z[1]), cimag(Z[1]), creal(Z[2]));
+    c.data = Z + 1;
+    rc = squares(&z, &c, by, 2);
+    printf("%d %s\n", rc, tw_last_error());
+    c.data = C;
+    z.strides[0] = 8;
+    rc = squares(&z, &c, by, 2);
+    printf("%d %s\n", rc, tw_last_error());
+    z.strides[0] = 0;
+    rc = squares(&z, &c, by, 2);
+    printf("%d %s\n", rc, tw_last_error());
+    return 0;
+}
+)");
+    EXPECT_EQ(run(std::string(TW_C_COMPILER) +
+                  " -std=c99 -Wall -Wextra -Werror main.c libkernels.a -lpthread -ldl -lm -o main && ./main"),
+              "0 1.75 4 11.75 -6 7\n"
+              "2 squares: Z shares memory with C, and the call writes into it. Pass a copy of one.\n"
+              "2 squares: Z is not aligned to its elements. Copy it.\n"
+              "2 squares: elements of Z share memory with each other, and the call writes into it. Pass a copy.\n"
+              "exit 0\n");
+}
+
+TEST_F(CLibrary, AResultApartFromWhatIsWritten) {
+    std::string plan = "tilewright-plan 1\nfunction halved\narg A float64 1 written\nresult B float64 [A.0]\nreturn B\n"
+                       "version \"only\"\ncall half in \"half\" (A, B)\ncall step in \"step\" (1, A)\nend\n";
+    std::vector<CFunction> functions{{"halved", plan}};
+    std::string half = kernel("half"), step = kernel("step");
+    write_static_library(folder_ + "/libkernels.a", runtime_, functions, {{"half", half}, {"step", step}});
+    write("kernels.h", c_header(functions));
+    write("main.c", R"(#include "kernels.h"
+#include <stdio.h>
+int main(void) {
+    double A[3] = {1, 2, 3}, B[2];
+    int64_t shape[] = {2};
+    struct tw_array a = tw_contiguous(A, TW_FLOAT64, 1, shape), b = tw_contiguous(B, TW_FLOAT64, 1, shape);
+    int rc = halved(&a, &b);
+    printf("%d %g %g %g %g %g\n", rc, A[0], A[1], A[2], B[0], B[1]);
+    b.data = A + 1;
+    rc = halved(&a, &b);
+    printf("%d %s\n", rc, tw_last_error());
+    return 0;
+}
+)");
+    EXPECT_EQ(run(std::string(TW_C_COMPILER) +
+                  " -std=c99 -Wall -Wextra -Werror main.c libkernels.a -lpthread -ldl -lm -o main && ./main"),
+              "0 3 5 3 0.5 1\n2 halved: result B shares memory with A, and the call writes into both.\nexit 0\n");
+}
+
 TEST_F(CLibrary, ManyScalarsComeFromRegistersAndStack) {
     std::string plan = "tilewright-plan 1\nfunction many\n";
     for (int i = 0; i < 7; ++i)

@@ -66,8 +66,46 @@ def big_scratch(folder: Path) -> None:
     f.compile_to_object(str(folder / "big_scratch.o"), [n, x], "big_scratch", hl.Target(BASE + "-large_buffers"))
 
 
+def loops(folder: Path) -> None:
+    """Small kernels for plans with loops. Arrays may have any strides, outputs too; `step` writes into its output."""
+    i = hl.Var("i")
+    t = hl.Param(hl.Int(32), "t")
+    x, y = hl.ImageParam(hl.Float(64), 1, "x"), hl.ImageParam(hl.Float(64), 1, "y")
+    u, v = hl.ImageParam(hl.Float(64), 1, "u"), hl.ImageParam(hl.Float(64), 1, "v")
+    real, imag = hl.Param(hl.Float(64), "re"), hl.Param(hl.Float(64), "im")
+    for image in (x, y, u, v):
+        image.dim(0).set_stride(hl.Expr())
+
+    def compile_(f: hl.Func, arguments: list, name: str, *, strided: bool = True) -> None:
+        if strided:
+            for buffer in f.output_buffers():
+                buffer.dim(0).set_stride(hl.Expr())
+        f.compile_to_object(str(folder / f"{name}.o"), arguments, name, hl.Target(BASE + "-strict_float"))
+
+    step = hl.Func("step")  # step(t, A): A = 2*A + t
+    step[i] = hl.undef(hl.Float(64))
+    step[i] = step[i] * hl.f64(2) + hl.f64(t)
+    compile_(step, [t], "step")
+
+    half = hl.Func("half")  # half(x, B): B = x / 2
+    half[i] = x[i] / hl.f64(2)
+    compile_(half, [x], "half")
+
+    large = hl.Func("large")  # large(x, c): c = x[0] > 1
+    large[()] = x[0] > hl.f64(1)
+    compile_(large, [x], "large", strided=False)
+
+    whole = hl.Func("whole")  # whole(x, n): n = int(x[0])
+    whole[()] = hl.i64(x[0])
+    compile_(whole, [x], "whole", strided=False)
+
+    square = hl.Func("square")  # square(c.re, c.im, x, y, u, v): u + v*1j = (x + y*1j)**2 + c
+    square[i] = (x[i] * x[i] - y[i] * y[i] + real, hl.f64(2) * x[i] * y[i] + imag)
+    compile_(square, [real, imag, x, y], "square")
+
+
 if __name__ == "__main__":
     target = Path(sys.argv[1])
     target.mkdir(parents=True, exist_ok=True)
-    for make in (kmeans, axpy, elementary, big_scratch):
+    for make in (kmeans, axpy, elementary, big_scratch, loops):
         make(target)

@@ -19,8 +19,14 @@ struct Buffers {
     std::vector<std::vector<char>> storage; ///< copies in other layouts
 };
 
-/// A buffer over `array`; other layouts than C get memory of their own, `any` with a negative stride and gaps.
-Halide::Buffer<> buffer_of(Buffers& buffers, const std::string& name, Halide::Type type, int dimensions) {
+/// A buffer over an array, or over the halves of a complex one (Z.real, Z.imag); other layouts than C get memory of
+/// their own, `any` with a negative stride and gaps.
+Halide::Buffer<> buffer_of(Buffers& buffers, const std::string& operand, Halide::Type type, int dimensions) {
+    const std::size_t dot = operand.find('.');
+    const std::string name = operand.substr(0, dot);
+    const int halves = dot == std::string::npos ? 1 : 2;
+    const std::size_t element = static_cast<std::size_t>(type.bytes() * halves);
+    const std::size_t offset = operand.substr(std::min(dot, operand.size())) == ".imag" ? element / 2 : 0;
     Array& array = buffers.arrays.at(name);
     // Halide takes a null pointer for a question about bounds, and then computes nothing.
     array.bytes.reserve(64);
@@ -28,8 +34,8 @@ Halide::Buffer<> buffer_of(Buffers& buffers, const std::string& name, Halide::Ty
     const int rank = static_cast<int>(array.shape.size());
     std::vector<halide_dimension_t> dims;
     if (dimensions == 1 && rank != 1) {
-        dims.emplace_back(0, static_cast<int32_t>(array.count()), 1);
-        return Halide::Buffer<>(type, array.bytes.data(), 1, dims.data());
+        dims.emplace_back(0, static_cast<int32_t>(array.count()), halves);
+        return Halide::Buffer<>(type, array.bytes.data() + offset, 1, dims.data());
     }
     std::vector<std::int64_t> strides(array.shape.size());
     std::int64_t stride = 1;
@@ -45,7 +51,6 @@ Halide::Buffer<> buffer_of(Buffers& buffers, const std::string& name, Halide::Ty
             other[static_cast<std::size_t>(axis)] = step;
             step *= array.shape[static_cast<std::size_t>(axis)];
         }
-        const std::size_t element = static_cast<std::size_t>(type.bytes());
         buffers.storage.emplace_back(static_cast<std::size_t>(step + 3) * element);
         char* base = buffers.storage.back().data();
         std::int64_t origin = 0;
@@ -68,9 +73,9 @@ Halide::Buffer<> buffer_of(Buffers& buffers, const std::string& name, Halide::Ty
     }
     for (int d = 0; d < rank; ++d) {
         auto axis = static_cast<std::size_t>(rank - 1 - d);
-        dims.emplace_back(0, static_cast<int32_t>(array.shape[axis]), static_cast<int32_t>(strides[axis]));
+        dims.emplace_back(0, static_cast<int32_t>(array.shape[axis]), static_cast<int32_t>(strides[axis]) * halves);
     }
-    return Halide::Buffer<>(type, data, rank, dims.data());
+    return Halide::Buffer<>(type, data + offset, rank, dims.data());
 }
 
 template <class T> void multiply(const Array& a, const Array& b, Array& c) {
@@ -234,7 +239,10 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
                     scalars[k] = sizes.at(name);
                     argv.push_back(&scalars[k]);
                 } else {
-                    argv.push_back(buffers.arrays.at(name).bytes.data());
+                    const std::size_t dot = name.find('.');
+                    const std::size_t offset =
+                        dot != std::string::npos && name.substr(dot) == ".imag" ? argument.type.bytes() : 0;
+                    argv.push_back(buffers.arrays.at(name.substr(0, dot)).bytes.data() + offset);
                 }
             }
             Halide::Buffer<std::int32_t> first = Halide::Buffer<std::int32_t>::make_scalar();

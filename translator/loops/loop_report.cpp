@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "translator/attributes.h"
+#include "translator/complex.h"
 #include "translator/loops/branches.h"
 #include "translator/loops/pixelwise.h"
 
@@ -40,7 +41,7 @@ void collect(const Block& block, int depth, std::vector<LoopReport>* out) {
 
 std::vector<LoopReport> loop_reports(const Program& program) {
     std::vector<LoopReport> out;
-    collect(branches_as_values(program).body, 0, &out);
+    collect(branches_as_values(split_complex(program)).body, 0, &out);
     return out;
 }
 

@@ -122,7 +122,7 @@ void Analysis::collect_loop_stages(const Operation& loop) {
     // Without axes first: it is read by nothing of the other.
     for (const auto& [name, wanted] : numbers) {
         StagePlan plan;
-        plan.name = name;
+        plan.name = plan.operand = name;
         plan.value = results[*wanted.begin()].first;
         plan.operation = &loop;
         plan.state = closure(loop, wanted);
@@ -277,7 +277,7 @@ void Analysis::join_readers_of_loops() {
                 member = member && (other == reader || !reads_through(plan, other));
             if (!member) continue;
             members.insert(reader);
-            joint.joined.push_back({reader, plan.value, plan.operation, plan.result});
+            joint.joined.push_back({reader, plan.operand, plan.value, plan.operation, plan.result});
             joint.result = joint.result || plan.result;
             if (plan.operation == nullptr) copied.insert(plan.value);
         }
@@ -285,7 +285,8 @@ void Analysis::join_readers_of_loops() {
             if (members.count(reader) != 0) continue;
             for (const std::string& value : read_values(stage(reader))) {
                 if (stage_of_value_.at(value) != name || !copied.insert(value).second) continue;
-                joint.joined.push_back({unique(value + "_kept"), value, nullptr, false});
+                const std::string kept = unique(value + "_kept");
+                joint.joined.push_back({kept, kept, value, nullptr, false});
             }
         }
         std::string wish;
@@ -293,6 +294,7 @@ void Analysis::join_readers_of_loops() {
             wish += (wish.empty() ? "" : "_") + buffer.name;
         if (joint.joined.size() > kMostNames) wish = joint.joined[0].name + "_and_more";
         joint.name = joint.joined.size() == 1 ? wish : unique(wish);
+        joint.operand = joint.name;
         joint.value = joint.joined[0].value;
         joint.materialised = true;
         for (const StageBuffer& buffer : joint.joined)

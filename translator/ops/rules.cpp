@@ -28,6 +28,11 @@ const std::vector<Rule>& rules() {
         {"less_equal", 2, compare, 1, ops::less_equal},
         {"greater", 2, compare, 1, ops::greater},
         {"greater_equal", 2, compare, 1, ops::greater_equal},
+        // hypot(a, b) < h and so on for a single h, to the bit, but without a square root
+        {"magnitude_less", 3, magnitude, 4, ops::magnitude_less},
+        {"magnitude_less_equal", 3, magnitude, 4, ops::magnitude_less_equal},
+        {"magnitude_greater", 3, magnitude, 6, ops::magnitude_greater},
+        {"magnitude_greater_equal", 3, magnitude, 6, ops::magnitude_greater_equal},
         // truth: x != 0, so NaN is true
         {"logical_and", 2, compare, 1, ops::logical_and},
         {"logical_or", 2, compare, 1, ops::logical_or},

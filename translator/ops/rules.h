@@ -19,6 +19,7 @@ enum class Signature {
     test,       ///< T -> bool
     float_test, ///< T -> bool, floats only
     choose,     ///< bool, T, T -> T
+    magnitude,  ///< T, T, T[] -> bool, floats only
     convert     ///< T -> U
 };
 
@@ -95,6 +96,12 @@ Halide::Expr sign_bit(const Exprs&, const RuleContext&);
 Halide::Expr at_least(const Halide::Expr& a, const Halide::Expr& b);
 /// x != 0; NaN is true.
 Halide::Expr truth(Halide::Expr x);
+
+// magnitude.cpp
+Halide::Expr magnitude_less(const Exprs&, const RuleContext&);
+Halide::Expr magnitude_less_equal(const Exprs&, const RuleContext&);
+Halide::Expr magnitude_greater(const Exprs&, const RuleContext&);
+Halide::Expr magnitude_greater_equal(const Exprs&, const RuleContext&);
 
 // bitwise.cpp
 Halide::Expr bitwise_and(const Exprs&, const RuleContext&);

@@ -239,24 +239,14 @@ bool prepare_allocator() {
     return g_allocator != nullptr;
 }
 
+runtime::MemoryRange memory_of(PyArrayObject* array) {
+    runtime::ArrayView view;
+    view_of(array, view);
+    return runtime::memory_of(view, PyArray_NDIM(array), PyArray_ITEMSIZE(array));
+}
+
 bool overlap(PyArrayObject* a, PyArrayObject* b) {
-    struct Range {
-        std::intptr_t low, high;
-        explicit Range(PyArrayObject* array) {
-            low = high = reinterpret_cast<std::intptr_t>(PyArray_DATA(array));
-            for (int k = 0; k < PyArray_NDIM(array); ++k) {
-                npy_intp extent = PyArray_DIMS(array)[k];
-                if (extent == 0) {
-                    high = low;
-                    return;
-                }
-                npy_intp span = PyArray_STRIDES(array)[k] * (extent - 1);
-                (span < 0 ? low : high) += span;
-            }
-            high += PyArray_ITEMSIZE(array);
-        }
-    } first(a), second(b);
-    return first.low < second.high && second.low < first.high;
+    return memory_of(a).meets(memory_of(b));
 }
 
 } // namespace tilewright::face

@@ -5,6 +5,7 @@
 
 #include "dsl/runtime/dtype.h"
 #include "dsl/runtime/executor.h"
+#include "dsl/runtime/memory_range.h"
 #include "python/native/face/numpy_api.h"
 
 namespace tilewright::face {
@@ -45,6 +46,7 @@ PyArrayObject* new_result(runtime::DType dtype, int rank, const std::int64_t* sh
 /// Makes the allocator's capsule. False with a Python error.
 bool prepare_allocator();
 
+runtime::MemoryRange memory_of(PyArrayObject* array);
 /// Whether the byte ranges of two arrays meet.
 bool overlap(PyArrayObject* a, PyArrayObject* b);
 

@@ -2,6 +2,8 @@
 #include "python/native/face/plan_call.h"
 
 #include <alloca.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <exception>
@@ -15,6 +17,7 @@ namespace {
 
 using runtime::ArrayView;
 using runtime::Executable;
+using runtime::MemoryRange;
 using runtime::PlanArgument;
 using runtime::RunStatus;
 
@@ -100,6 +103,31 @@ bool is_number(PyObject* object) {
     return PyNumber_Check(object) != 0;
 }
 
+/// The GIL while a plan runs: given back for large calls at once, for others when their loops take long.
+class RunningThread {
+  public:
+    void release_gil() {
+        if (!state_) state_ = PyEval_SaveThread();
+    }
+    void take_gil() {
+        if (state_) PyEval_RestoreThread(state_);
+        state_ = nullptr;
+    }
+    /// Whether a signal's handler raised: Ctrl-C. Signals come to the main thread alone.
+    bool interrupted() {
+        bool raised = false;
+        if (syscall(SYS_gettid) == getpid()) {
+            take_gil();
+            raised = PyErr_CheckSignals() != 0;
+        }
+        release_gil();
+        return raised;
+    }
+
+  private:
+    PyThreadState* state_ = nullptr;
+};
+
 } // namespace
 
 std::shared_ptr<const LoadedPlan> LoadedPlan::make(PyObject* plan_text, PyObject* objects, const std::string& function,
@@ -164,6 +192,7 @@ bool LoadedPlan::bind_arguments(const Signature& signature, const Binding& bindi
             return false;
         }
         if (failed) return false;
+        writes_arguments_ = writes_arguments_ || a.written;
         sources_.push_back(std::move(source));
     }
     for (std::size_t i = 0; i < signature.size(); ++i) {
@@ -229,9 +258,18 @@ LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, boo
     // What was converted, or might be rebound by another thread while the GIL is away.
     RefArray owned(alloca((count + 1) * sizeof(PyObject*)), count);
 
+    // Where the arguments of the caller lie, before any is copied.
+    auto* ranges = static_cast<MemoryRange*>(alloca((writes_arguments_ ? count + 1 : 1) * sizeof(MemoryRange)));
+    auto no_match_of_written = [&](std::size_t i, std::string why) {
+        no_match(Problem::Kind::written, i, nullptr);
+        if (problem) problem->text = std::move(why);
+        return Attempt::no_match;
+    };
+
     for (std::size_t i = 0; i < count; ++i) {
         const Source& source = sources_[i];
         const PlanArgument& a = plan.arguments[i];
+        if (writes_arguments_) ranges[i] = {};
         PyObject* object = source.parameter >= 0 ? values[source.parameter] : source.constant.get();
         if (source.dictionary) {
             object = PyDict_GetItemWithError(source.dictionary.get(), source.key.get());
@@ -249,6 +287,10 @@ LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, boo
             continue;
         }
         Mismatch mismatch = check_array(object, a.dtype, a.rank);
+        if (a.written && copies && !PyArray_Check(object)) {
+            std::string why = a.name + " is " + describe(object) + ", and the call writes into it. Pass an array.";
+            return no_match_of_written(i, std::move(why));
+        }
         if (mismatch == Mismatch::kind && (strict ? is_memmap(object) : copies)) {
             Ref array = as_array(object, function_, a.name);
             if (!array) return Attempt::error;
@@ -256,15 +298,27 @@ LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, boo
             object = arrays[i] = owned[i] = array.release();
             mismatch = check_array(object, a.dtype, a.rank);
         }
-        if (mismatch == Mismatch::needs_copy && copies) {
+        const bool fits = mismatch == Mismatch::none || mismatch == Mismatch::needs_copy;
+        if (writes_arguments_ && fits) ranges[i] = memory_of(reinterpret_cast<PyArrayObject*>(object));
+        if (mismatch == Mismatch::needs_copy && copies && !a.written) {
             PyObject* copy = PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(object), NPY_CORDER);
             if (!copy) return Attempt::error;
             Py_XDECREF(owned[i]);
             object = arrays[i] = owned[i] = copy;
             mismatch = check_array(object, a.dtype, a.rank);
         }
+        if (mismatch == Mismatch::needs_copy && a.written)
+            return no_match_of_written(
+                i, a.name + " is not aligned to its elements, and the call writes into it. Pass a copy.");
         if (mismatch != Mismatch::none) return no_match(Problem::Kind::array, i, object);
         view_of(reinterpret_cast<PyArrayObject*>(object), frame.arguments[i].array);
+    }
+
+    for (std::size_t i = 0; i < count && writes_arguments_; ++i) {
+        if (!plan.arguments[i].written) continue;
+        std::string why = why_not_written(i, arrays[i], ranges);
+        if (why.empty() && out) why = why_out_is_shared(i, out, ranges[i]);
+        if (!why.empty()) return no_match_of_written(i, std::move(why));
     }
 
     int large = -1;
@@ -285,7 +339,7 @@ LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, boo
     for (NPY_ORDER order : {NPY_CORDER, NPY_FORTRANORDER}) {
         if (version >= 0 || !copies) break;
         for (std::size_t i = 0; i < count; ++i) {
-            if (!plan.arguments[i].is_array) continue;
+            if (!plan.arguments[i].is_array || plan.arguments[i].written) continue;
             auto* array = reinterpret_cast<PyArrayObject*>(arrays[i]);
             if (order == NPY_CORDER ? PyArray_IS_C_CONTIGUOUS(array) : PyArray_IS_F_CONTIGUOUS(array)) continue;
             PyObject* copy = PyArray_NewCopy(array, order);
@@ -314,6 +368,33 @@ LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, boo
         }
     }
     return attempt;
+}
+
+std::string LoadedPlan::why_not_written(std::size_t argument, PyObject* given, const MemoryRange* ranges) const {
+    const std::vector<PlanArgument>& all = executable_->plan().arguments;
+    const std::string& name = all[argument].name;
+    auto* array = reinterpret_cast<PyArrayObject*>(given);
+    if (!PyArray_ISWRITEABLE(array))
+        return name + " is read-only, and the call writes into it. Pass an array that can be written.";
+    runtime::ArrayView view;
+    view_of(array, view);
+    if (runtime::overlaps_itself(view, PyArray_NDIM(array), PyArray_ITEMSIZE(array)))
+        return "elements of " + name + " share memory with each other, and the call writes into it. Pass a copy.";
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (i != argument && ranges[argument].meets(ranges[i]))
+            return name + " shares memory with " + all[i].name + ", and the call writes into it. Pass a copy of one.";
+    return "";
+}
+
+std::string LoadedPlan::why_out_is_shared(std::size_t argument, PyObject* out, const MemoryRange& range) const {
+    const bool is_tuple = PyTuple_Check(out);
+    for (Py_ssize_t i = 0, n = is_tuple ? PyTuple_Size(out) : 1; i < n; ++i) {
+        PyObject* item = is_tuple ? PyTuple_GetItem(out, i) : out;
+        if (PyArray_Check(item) && range.meets(memory_of(reinterpret_cast<PyArrayObject*>(item))))
+            return executable_->plan().arguments[argument].name +
+                   " shares memory with out, and the call writes into both. Pass another out.";
+    }
+    return "";
 }
 
 LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version, PyObject** arrays, PyObject* out,
@@ -398,13 +479,13 @@ LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version,
         if (plan.arguments[a].is_array)
             bytes += PyArray_SIZE(reinterpret_cast<PyArrayObject*>(arrays[a])) *
                      runtime::info(plan.arguments[a].dtype).bytes;
-    if (bytes >= kReleaseGilFrom) {
-        PyThreadState* state = PyEval_SaveThread();
-        status = executable_->run(frame, version);
-        PyEval_RestoreThread(state);
-    } else {
-        status = executable_->run(frame, version);
-    }
+    RunningThread thread;
+    const runtime::Interrupt interrupt{
+        [](void* context) { return static_cast<RunningThread*>(context)->interrupted(); }, &thread};
+    if (bytes >= kReleaseGilFrom) thread.release_gil();
+    status = executable_->run(frame, version, &interrupt);
+    thread.take_gil();
+    if (status == RunStatus::interrupted) return Attempt::error; // the handler's own exception
     if (status == RunStatus::out_of_memory) {
         PyErr_NoMemory();
         return Attempt::error;
@@ -412,6 +493,13 @@ LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version,
     if (status == RunStatus::failed) {
         PyErr_Format(PyExc_RuntimeError, "%s: a kernel of version \"%s\" failed: %s. Please report this.", function,
                      executable_->version_label(version).c_str(), runtime::take_kernel_error().c_str());
+        return Attempt::error;
+    }
+
+    if (status == RunStatus::out_of_range) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s: a size or a step that the call computes is out of range: sizes are below 2**31, steps not 0.",
+                     function);
         return Attempt::error;
     }
 
@@ -440,6 +528,7 @@ LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version,
             *result = item.release();
     }
     if (tuple) *result = tuple.release();
+    if (returns == 0) *result = Py_NewRef(Py_None);
     return Attempt::done;
 }
 
@@ -482,12 +571,16 @@ void LoadedPlan::raise(const Problem& problem) const {
         else
             PyErr_Format(PyExc_ValueError, "%s: a value that this module was made for has changed.", function);
         return;
+    case Problem::Kind::written:
+        PyErr_Format(written_error(), "%s: %s", function, problem.text.c_str());
+        return;
     case Problem::Kind::too_large:
         PyErr_Format(PyExc_ValueError,
-                     "%s: %s is %s; kernels index with 32 bits, so an array has fewer than 2**31 elements, and its "
+                     "%s: %s is %s; kernels index with 32 bits, so an array has fewer than %s elements, and its "
                      "strides reach no "
                      "further. Work on it in parts.",
-                     function, plan.arguments[index].name.c_str(), describe(problem.object.get()).c_str());
+                     function, plan.arguments[index].name.c_str(), describe(problem.object.get()).c_str(),
+                     plan.arguments[index].dtype >= runtime::DType::complex64 ? "2**30" : "2**31");
         return;
     case Problem::Kind::guard:
         // The class is NumPy's; a plan's text holds messages alone.

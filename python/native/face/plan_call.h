@@ -22,11 +22,11 @@ struct Binding {
 
 /// Why a plan did not serve a call; enough for a message, which only a module's function writes.
 struct Problem {
-    enum class Kind { none, array, scalar, constant, too_large, guard, no_version, result_too_large };
+    enum class Kind { none, array, scalar, constant, written, too_large, guard, no_version, result_too_large };
     Kind kind = Kind::none;
     int index = 0; ///< argument, fixed parameter or guard
     Ref object;
-    std::string text; ///< of a guard, or the sizes that no version serves
+    std::string text; ///< of a guard, why an argument cannot be written, or the sizes that no version serves
 };
 
 class LoadedPlan {
@@ -69,6 +69,9 @@ class LoadedPlan {
     };
 
     bool bind_arguments(const Signature& signature, const Binding& binding);
+    /// Why the call must not write into an argument that the plan writes; empty where it may.
+    std::string why_not_written(std::size_t argument, PyObject* given, const runtime::MemoryRange* ranges) const;
+    std::string why_out_is_shared(std::size_t argument, PyObject* out, const runtime::MemoryRange& range) const;
     Attempt run(const runtime::Executable::Frame& frame, int version, PyObject** arrays, PyObject* out,
                 PyObject** result) const;
 
@@ -80,6 +83,7 @@ class LoadedPlan {
     std::vector<Condition> conditions_;
     std::vector<Return> returns_;
     bool returns_arguments_ = false;
+    bool writes_arguments_ = false;
     std::vector<Ref> result_descrs_;
 };
 

@@ -128,6 +128,10 @@ std::optional<Outcome> Bench::run(const Candidate& candidate, const Call& call, 
         return Outcome{OutcomeKind::run_crashed, "out of memory on the data set " + set.description->kind};
     case runtime::RunStatus::failed:
         return Outcome{OutcomeKind::run_crashed, "a kernel returned an error on the data set " + set.description->kind};
+    case runtime::RunStatus::out_of_range:
+        return Outcome{OutcomeKind::run_crashed, "a size is out of range on the data set " + set.description->kind};
+    case runtime::RunStatus::interrupted: // nobody asks for it here
+        break;
     }
     return std::nullopt;
 }

@@ -1,0 +1,31 @@
+// dsl/runtime/element_count.h: how many elements an array has, within what kernels can index.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "dsl/runtime/dtype.h"
+
+namespace tilewright::runtime {
+
+/// Kernels index in elements with 32 bits, the halves of complex ones each on its own.
+inline std::int64_t element_limit(DType dtype) {
+    const bool is_complex = dtype == DType::complex64 || dtype == DType::complex128;
+    return (std::int64_t{1} << (is_complex ? 30 : 31)) - 1;
+}
+
+/// Product of extents; -1 when one is negative or the product is beyond the limit.
+inline std::int64_t count_elements(const std::int64_t* shape, std::size_t rank, std::int64_t limit) {
+    std::int64_t elements = 1;
+    for (std::size_t k = 0; k < rank; ++k) {
+        if (shape[k] < 0 || shape[k] > limit) return -1;
+        // Extents after an empty axis still have to fit, so the zero is kept apart.
+        std::int64_t product = std::max<std::int64_t>(elements, 1) * std::max<std::int64_t>(shape[k], 1);
+        if (product > limit) return -1;
+        elements *= shape[k];
+    }
+    return elements;
+}
+
+} // namespace tilewright::runtime

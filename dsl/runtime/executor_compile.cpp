@@ -1,0 +1,317 @@
+// dsl/runtime/executor_compile.cpp: the steps of a version as a flat array of instructions with jumps, every name
+// resolved.
+#include <algorithm>
+#include <functional>
+
+#include "dsl/base/error.h"
+#include "dsl/runtime/executor.h"
+#include "dsl/runtime/isa.h"
+
+namespace tilewright::runtime {
+namespace {
+
+constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+
+/// Where a temporary's memory is needed: from the first to the last of the statements of its own block that use it. A
+/// loop or a branch in that block is one statement, so what lives across trips is there before the first of them.
+struct Life {
+    std::size_t first = kNowhere, last = kNowhere;
+};
+
+std::vector<Life> lives_of(const PlanVersionBody& body) {
+    std::vector<Life> lives(body.temporaries.size());
+    struct Declared {
+        std::size_t temporary, depth;
+    };
+    std::map<std::string, Declared> known; // names are declared anew only where their old block has ended
+    std::vector<std::size_t> open;         // the statements that the step lies in
+    for (std::size_t i = 0; i < body.steps.size(); ++i) {
+        const PlanStep& s = body.steps[i];
+        if (s.kind == PlanStep::Kind::temporary) known[body.temporaries[s.temporary].name] = {s.temporary, open.size()};
+        for (const SizeExpression& a : s.arguments) {
+            if (a.op != SizeExpression::Op::symbol) continue;
+            auto found = known.find(complex_half(a.name).first);
+            if (found == known.end()) continue;
+            auto [temporary, depth] = found->second;
+            std::size_t statement = depth < open.size() ? open[depth] : i;
+            Life& life = lives[temporary];
+            if (life.first == kNowhere) life.first = statement;
+            life.last = statement;
+        }
+        if (s.opens_block()) open.push_back(i);
+        if (s.kind == PlanStep::Kind::close) open.pop_back();
+    }
+    return lives;
+}
+
+} // namespace
+
+class Executable::VersionCompiler {
+  public:
+    VersionCompiler(Executable& executable, std::size_t index, const std::map<std::string, std::string_view>& objects)
+        : executable_(executable), plan_(executable.plan_), body_(plan_.versions[index]), objects_(objects) {
+        v_.index = index;
+    }
+
+    /// False where this machine cannot run it.
+    bool requirements() {
+        for (const PlanRequirement& r : body_.requirements) {
+            if (r.kind == PlanRequirement::Kind::isa) {
+                if (isa_level(r.name) > machine_isa_level()) return false;
+                continue;
+            }
+            bool layout = r.kind != PlanRequirement::Kind::condition;
+            v_.requirements.push_back(
+                {r.kind, layout ? argument_named(r.name) : -1, layout ? CompiledSize() : compile(r.condition)});
+        }
+        return true;
+    }
+
+    Version steps() {
+        for (std::size_t i = 0; i < plan_.arguments.size(); ++i) {
+            const PlanArgument& a = plan_.arguments[i];
+            if (a.is_array) add_buffer(a.name, Buffer::From::argument, i, static_cast<std::size_t>(a.rank), a.dtype);
+        }
+        for (std::size_t i = 0; i < plan_.results.size(); ++i)
+            add_buffer(plan_.results[i].name, Buffer::From::result, i, plan_.results[i].shape.size(),
+                       plan_.results[i].dtype);
+        v_.temporaries.resize(body_.temporaries.size());
+        buffer_of_temporary_.resize(body_.temporaries.size(), -1);
+        std::vector<Life> lives = lives_of(body_);
+        std::multimap<std::size_t, std::size_t> begins, ends; // statement -> temporary
+        for (std::size_t t = 0; t < lives.size(); ++t) {
+            if (lives[t].first == kNowhere) continue;
+            begins.emplace(lives[t].first, t);
+            ends.emplace(lives[t].last, t);
+        }
+        auto emit_for = [&](Instruction::Op op, const std::multimap<std::size_t, std::size_t>& of, std::size_t at) {
+            for (auto [it, end] = of.equal_range(at); it != end; ++it)
+                emit(op, buffer_of_temporary_[it->second]);
+        };
+        for (std::size_t i = 0; i < body_.steps.size(); ++i) {
+            const PlanStep& s = body_.steps[i];
+            emit_for(Instruction::Op::acquire, begins, i);
+            std::size_t statement = s.kind == PlanStep::Kind::close ? blocks_.back().step : i;
+            step(s, i);
+            if (!s.opens_block()) emit_for(Instruction::Op::release, ends, statement);
+        }
+        emit(Instruction::Op::end);
+        return std::move(v_);
+    }
+
+    int symbols() const { return symbols_; }
+
+  private:
+    using Op = Instruction::Op;
+
+    struct Block {
+        std::size_t step;
+        PlanStep::Kind kind;
+        int begin = 0;                     ///< a loop: its first instruction; a branch: the jump to patch
+        int range = -1;                    ///< of a for
+        std::vector<int> to_end;           ///< jumps to patch
+        std::vector<std::size_t> declared; ///< inside, at any depth
+    };
+
+    int argument_named(const std::string& name) const {
+        for (std::size_t i = 0; i < plan_.arguments.size(); ++i)
+            if (plan_.arguments[i].name == name) return static_cast<int>(i);
+        return -1;
+    }
+    CompiledSize compile(const SizeExpression& e) const {
+        return CompiledSize::compile(e, [this](const std::string& name) {
+            auto found = local_.find(name);
+            return found != local_.end() ? found->second : executable_.slot(name);
+        });
+    }
+    bool moves(const SizeExpression& e) const {
+        return (e.op == SizeExpression::Op::symbol && local_.count(e.name)) ||
+               std::any_of(e.operands.begin(), e.operands.end(), [this](const SizeExpression& o) { return moves(o); });
+    }
+    int new_symbol(const std::string& name) { return local_[name] = executable_.symbols_ + symbols_++; }
+
+    int add_buffer(const std::string& name, Buffer::From from, std::size_t i, std::size_t rank, DType dtype) {
+        int buffer = static_cast<int>(v_.buffers.size());
+        v_.buffers.push_back({from, static_cast<int>(i), static_cast<int>(rank), dtype});
+        v_.dimensions += rank;
+        if (!name.empty()) buffer_of_[name] = buffer;
+        return buffer;
+    }
+    static DType half_type(DType dtype) { return dtype == DType::complex64 ? DType::float32 : DType::float64; }
+    /// -1 where it names no array.
+    int buffer(const SizeExpression& e) {
+        if (e.op != SizeExpression::Op::symbol) return -1;
+        auto [name, half] = complex_half(e.name);
+        auto found = buffer_of_.find(name);
+        if (found == buffer_of_.end() || half < 0) return found == buffer_of_.end() ? -1 : found->second;
+        auto whole = static_cast<std::size_t>(found->second);
+        if (v_.buffers[whole].halves[half] < 0) {
+            int made = add_buffer("", Buffer::From::half, whole, static_cast<std::size_t>(v_.buffers[whole].rank),
+                                  half_type(v_.buffers[whole].dtype));
+            v_.buffers[whole].halves[half] = made;
+        }
+        return v_.buffers[whole].halves[half];
+    }
+    int emit(Op op, int a = 0, int b = 0, int target = 0) {
+        v_.code.push_back({op, a, b, target});
+        return static_cast<int>(v_.code.size()) - 1;
+    }
+    int here() const { return static_cast<int>(v_.code.size()); }
+    void patch(int jump) { v_.code[static_cast<std::size_t>(jump)].target = here(); }
+
+    void step(const PlanStep& s, std::size_t at) {
+        switch (s.kind) {
+        case PlanStep::Kind::call:
+            return call(s);
+        case PlanStep::Kind::matmul:
+            emit(Op::matmul, static_cast<int>(v_.products.size()));
+            v_.products.push_back({{buffer(s.arguments[0]), buffer(s.arguments[1]), buffer(s.arguments[2])}});
+            return;
+        case PlanStep::Kind::copy:
+        case PlanStep::Kind::swap:
+            emit(s.kind == PlanStep::Kind::copy ? Op::copy : Op::swap, buffer(s.arguments[0]), buffer(s.arguments[1]));
+            return;
+        case PlanStep::Kind::read:
+            emit(Op::read, buffer(s.arguments[0]), new_symbol(s.symbol));
+            return;
+        case PlanStep::Kind::temporary:
+            return temporary(s.temporary);
+        case PlanStep::Kind::for_range: {
+            Range range{compile(s.arguments[0]), compile(s.arguments[1]), compile(s.arguments[2]), 0};
+            range.symbol = new_symbol(s.symbol); // the bounds do not see it
+            int index = static_cast<int>(v_.ranges.size());
+            v_.ranges.push_back(std::move(range));
+            int first = emit(Op::first_trip, index);
+            blocks_.push_back({at, s.kind, here(), index, {first}, {}});
+            return;
+        }
+        case PlanStep::Kind::loop:
+            blocks_.push_back({at, s.kind, here(), -1, {}, {}});
+            return;
+        case PlanStep::Kind::leave:
+            return leave(emit(Op::jump));
+        case PlanStep::Kind::leave_if:
+            return leave(emit(Op::jump_if, condition(s.arguments[0])));
+        case PlanStep::Kind::leave_unless:
+            return leave(emit(Op::jump_unless, condition(s.arguments[0])));
+        case PlanStep::Kind::branch: {
+            int jump = emit(Op::jump_unless, condition(s.arguments[0]));
+            blocks_.push_back({at, s.kind, jump, -1, {}, {}});
+            return;
+        }
+        case PlanStep::Kind::otherwise:
+            blocks_.back().to_end.push_back(emit(Op::jump));
+            patch(blocks_.back().begin);
+            blocks_.back().begin = -1;
+            return;
+        case PlanStep::Kind::close:
+            return close();
+        }
+    }
+    void temporary(std::size_t t) {
+        const PlanBuffer& b = body_.temporaries[t];
+        buffer_of_temporary_[t] = add_buffer(b.name, Buffer::From::temporary, t, b.shape.size(), b.dtype);
+        for (const SizeExpression& e : b.shape)
+            v_.temporaries[t].push_back(compile(e));
+        for (Block& block : blocks_)
+            block.declared.push_back(t);
+    }
+    void call(const PlanStep& s) {
+        Call c{};
+        c.operand = static_cast<int>(v_.operands.size());
+        c.size = static_cast<int>(v_.sizes.size());
+        for (bool moving : {false, true}) {
+            if (moving) c.moving_size = static_cast<int>(v_.sizes.size());
+            for (std::size_t i = 0; i < s.arguments.size(); ++i) {
+                const SizeExpression& a = s.arguments[i];
+                if (!moving) v_.operands.push_back(array_or_scalar(a));
+                if (v_.operands[static_cast<std::size_t>(c.operand) + i].kind != Operand::Kind::size ||
+                    moves(a) != moving)
+                    continue;
+                v_.operands[static_cast<std::size_t>(c.operand) + i].index = static_cast<int>(v_.sizes.size());
+                v_.sizes.push_back(compile(a));
+            }
+        }
+        c.sizes_end = static_cast<int>(v_.sizes.size());
+        c.kernel = kernel(s);
+        emit(Op::call, static_cast<int>(v_.calls.size()));
+        v_.calls.push_back(c);
+    }
+    /// A size where it is neither.
+    Operand array_or_scalar(const SizeExpression& a) {
+        if (int b = buffer(a); b >= 0) return {Operand::Kind::buffer, b};
+        if (a.op == SizeExpression::Op::symbol) {
+            auto [name, half] = complex_half(a.name);
+            int argument = argument_named(name);
+            if (argument >= 0) {
+                DType dtype = plan_.arguments[static_cast<std::size_t>(argument)].dtype;
+                return {Operand::Kind::scalar, argument, half == 1 ? info(half_type(dtype)).bytes : 0};
+            }
+        }
+        return {Operand::Kind::size, 0};
+    }
+    int (*kernel(const PlanStep& s))(void**) {
+        std::shared_ptr<const LoadedObject>& object = executable_.objects_[s.object];
+        if (!object) {
+            auto bytes = objects_.find(s.object);
+            if (bytes == objects_.end())
+                throw ExportError("plan of " + plan_.function + ": it calls " + s.object + ".o, which is not here.",
+                                  "The module is incomplete; export it again.");
+            object = LoadedObject::load(bytes->second, s.object);
+        }
+        auto found = reinterpret_cast<int (*)(void**)>(object->find(s.symbol + "_argv"));
+        if (!found)
+            throw ExportError(s.object + ".o: it does not define " + s.symbol + "_argv.",
+                              "The file is damaged or not ours; export or tune again.");
+        return found;
+    }
+    int condition(const SizeExpression& c) {
+        Operand operand = array_or_scalar(c);
+        // An integer scalar is a size; a truth is no size.
+        if (operand.kind == Operand::Kind::scalar &&
+            plan_.arguments[static_cast<std::size_t>(operand.index)].dtype != DType::boolean)
+            operand.kind = Operand::Kind::size;
+        bool is_size = operand.kind == Operand::Kind::size;
+        v_.conditions.push_back({operand.kind, operand.index, is_size ? compile(c) : CompiledSize()});
+        return static_cast<int>(v_.conditions.size()) - 1;
+    }
+    void leave(int jump) {
+        auto loop = std::find_if(blocks_.rbegin(), blocks_.rend(),
+                                 [](const Block& b) { return b.kind != PlanStep::Kind::branch; });
+        loop->to_end.push_back(jump);
+    }
+    void close() {
+        Block block = std::move(blocks_.back());
+        blocks_.pop_back();
+        bool is_loop = block.kind != PlanStep::Kind::branch;
+        if (block.kind == PlanStep::Kind::for_range) emit(Op::next_trip, block.range, 0, block.begin);
+        if (block.kind == PlanStep::Kind::loop) emit(Op::again, 0, 0, block.begin);
+        if (!is_loop && block.begin >= 0) patch(block.begin);
+        bool is_left = block.to_end.size() > (block.kind == PlanStep::Kind::for_range ? 1u : 0u);
+        for (int jump : block.to_end)
+            patch(jump);
+        // A trip that was left half way has not come by where its temporaries end.
+        if (is_loop && is_left)
+            for (std::size_t t : block.declared)
+                emit(Op::release, buffer_of_temporary_[t]);
+    }
+
+    Executable& executable_;
+    const Plan& plan_;
+    const PlanVersionBody& body_;
+    const std::map<std::string, std::string_view>& objects_;
+    Version v_;
+    std::map<std::string, int> buffer_of_, local_;
+    std::vector<int> buffer_of_temporary_;
+    std::vector<Block> blocks_;
+    int symbols_ = 0;
+};
+
+int Executable::compile_version(std::size_t index, const std::map<std::string, std::string_view>& objects) {
+    VersionCompiler compiler(*this, index, objects);
+    if (!compiler.requirements()) return 0;
+    versions_.push_back(compiler.steps());
+    return compiler.symbols();
+}
+
+} // namespace tilewright::runtime

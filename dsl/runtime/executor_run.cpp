@@ -1,0 +1,364 @@
+// dsl/runtime/executor_run.cpp: runs the instructions of a version. Nothing is allocated but temporaries, and what no
+// trip of a loop changes is prepared once.
+#include <HalideRuntime.h>
+#include <alloca.h>
+#include <x86intrin.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "dsl/runtime/element_count.h"
+#include "dsl/runtime/executor.h"
+#include "dsl/runtime/matmul.h"
+#include "dsl/runtime/memory.h"
+#include "dsl/runtime/out_of_memory.h"
+#include "dsl/runtime/strided_copy.h"
+
+namespace tilewright::runtime {
+namespace {
+
+/// Temporaries of a call, released however the call ends.
+class Temporaries {
+  public:
+    Temporaries(void** slots, std::size_t count) : slots_(slots), count_(count) { std::fill_n(slots, count, nullptr); }
+    ~Temporaries() {
+        for (std::size_t i = 0; i < count_; ++i)
+            scratch_release(slots_[i]);
+    }
+
+  private:
+    void** slots_;
+    std::size_t count_;
+};
+
+/// Asks the caller about every millisecond, by the processor's own clock; that is looked at every few trips where they
+/// are short.
+class Watch {
+  public:
+    explicit Watch(const Interrupt* interrupt) : interrupt_(interrupt) {}
+
+    bool interrupted() { return interrupt_ && --countdown_ == 0 && look(); }
+
+  private:
+    static constexpr std::uint64_t kTicks = 2'000'000; // around a millisecond
+
+    __attribute__((noinline)) bool look() {
+        std::uint64_t now = __rdtsc();
+        if (due_ == 0) due_ = now + kTicks, seen_ = now;
+        countdown_ = now - seen_ > kTicks / 4 ? 1 : 16;
+        seen_ = now;
+        if (now < due_) return false;
+        bool yes = interrupt_->occurred(interrupt_->context);
+        // Asking may wait for others; it must not become the main part of the work.
+        seen_ = __rdtsc();
+        due_ = seen_ + std::max(kTicks, 16 * (seen_ - now));
+        return yes;
+    }
+
+    const Interrupt* interrupt_;
+    std::uint32_t countdown_ = 1;
+    std::uint64_t seen_ = 0, due_ = 0;
+};
+
+std::int64_t read_integer(DType dtype, const std::uint8_t* from, bool& fits) {
+    auto value = [&]<class T>(T v) {
+        std::memcpy(&v, from, sizeof v);
+        fits = v == static_cast<T>(static_cast<std::int32_t>(v)) && (v < 0) == (static_cast<std::int32_t>(v) < 0);
+        return static_cast<std::int64_t>(v);
+    };
+    switch (dtype) {
+    case DType::int8:
+        return value(std::int8_t{});
+    case DType::int16:
+        return value(std::int16_t{});
+    case DType::int32:
+        return value(std::int32_t{});
+    case DType::int64:
+        return value(std::int64_t{});
+    case DType::uint8:
+        return value(std::uint8_t{});
+    case DType::uint16:
+        return value(std::uint16_t{});
+    case DType::uint32:
+        return value(std::uint32_t{});
+    default:
+        return value(std::uint64_t{});
+    }
+}
+
+} // namespace
+
+/// One call. Kernels may be left by longjmp, so execute() has nothing that needs a destructor.
+class Executable::Run {
+  public:
+    Run(const Version& version, const Frame& frame, const Interrupt* interrupt)
+        : v_(version), frame_(frame), watch_(interrupt) {}
+
+    struct Trips {
+        std::uint64_t left;
+        std::int64_t step;
+    };
+
+    /// The arrays are of the caller's stack.
+    void lay_out(halide_buffer_t* buffers, halide_dimension_t* dimensions, std::int32_t* sizes, void** operands,
+                 void** memory, Trips* trips) {
+        buffers_ = buffers;
+        sizes_ = sizes;
+        operands_ = operands;
+        memory_ = memory;
+        trips_ = trips;
+        for (std::size_t i = 0; i < v_.buffers.size(); ++i) {
+            const Buffer& b = v_.buffers[i];
+            const DTypeInfo& type = info(b.dtype);
+            halide_buffer_t& h = buffers[i];
+            h.device = 0;
+            h.device_interface = nullptr;
+            h.host = nullptr;
+            h.flags = 0;
+            h.type.code = static_cast<halide_type_code_t>(type.halide_code);
+            h.type.bits = type.halide_bits;
+            h.type.lanes = 1;
+            h.dimensions = b.rank;
+            h.dim = dimensions;
+            h.padding = nullptr;
+            dimensions += b.rank;
+            if (b.from == Buffer::From::argument) {
+                const ArrayView& a = frame_.arguments[b.index].array;
+                describe(b, h, a.data, a.shape, a.strides);
+            } else if (b.from == Buffer::From::result) {
+                describe(b, h, frame_.results[b.index].data, frame_.results[b.index].shape, nullptr);
+            }
+        }
+        for (const Buffer& b : v_.buffers)
+            if (b.from == Buffer::From::argument || b.from == Buffer::From::result)
+                describe_halves(b, buffers[&b - v_.buffers.data()]);
+        for (std::size_t i = 0; i < v_.operands.size(); ++i) {
+            const Operand& o = v_.operands[i];
+            operands[i] = o.kind == Operand::Kind::buffer   ? static_cast<void*>(&buffers[o.index])
+                          : o.kind == Operand::Kind::scalar ? frame_.arguments[o.index].scalar + o.offset
+                                                            : static_cast<void*>(&sizes[o.index]);
+        }
+        for (const Call& c : v_.calls)
+            if (!compute_sizes(c.size, c.moving_size)) {
+                // Perhaps of a call that is never made.
+                each_size_anew_ = true;
+                break;
+            }
+    }
+
+    /// 0, or the error code of a kernel; status() says what became of it otherwise.
+    int execute() {
+        const Instruction* code = v_.code.data();
+        for (const Instruction* at = code;;) {
+            const Instruction& i = *at++;
+            switch (i.op) {
+            case Instruction::Op::call: {
+                const Call& c = v_.calls[static_cast<std::size_t>(i.a)];
+                if (!compute_sizes(each_size_anew_ ? c.size : c.moving_size, c.sizes_end))
+                    return stop(RunStatus::out_of_range);
+                if (int rc = c.kernel(operands_ + c.operand)) return rc;
+                break;
+            }
+            case Instruction::Op::matmul:
+                if (int rc = multiply(v_.products[static_cast<std::size_t>(i.a)])) return rc;
+                break;
+            case Instruction::Op::copy:
+                if (!copy_strided(buffers_[i.a], buffers_[i.b])) return stop(RunStatus::out_of_range);
+                break;
+            case Instruction::Op::swap:
+                swap(i.a, i.b);
+                break;
+            case Instruction::Op::read: {
+                bool fits = true;
+                frame_.symbols[i.b] = read_integer(buffer(i.a).dtype, buffers_[i.a].host, fits);
+                if (!fits) return stop(RunStatus::out_of_range);
+                break;
+            }
+            case Instruction::Op::acquire:
+                if (RunStatus got = acquire(i.a); got != RunStatus::done) return stop(got);
+                break;
+            case Instruction::Op::release: {
+                void*& memory = memory_[buffer(i.a).index];
+                scratch_release(memory);
+                memory = nullptr;
+                break;
+            }
+            case Instruction::Op::first_trip: {
+                bool any = false;
+                if (!begin(i.a, any)) return stop(RunStatus::out_of_range);
+                if (!any) at = code + i.target;
+                break;
+            }
+            case Instruction::Op::next_trip: {
+                Trips& trips = trips_[i.a];
+                if (--trips.left == 0) break;
+                frame_.symbols[v_.ranges[static_cast<std::size_t>(i.a)].symbol] += trips.step;
+                at = code + i.target;
+                if (watch_.interrupted()) return stop(RunStatus::interrupted);
+                break;
+            }
+            case Instruction::Op::again:
+                at = code + i.target;
+                if (watch_.interrupted()) return stop(RunStatus::interrupted);
+                break;
+            case Instruction::Op::jump:
+                at = code + i.target;
+                break;
+            case Instruction::Op::jump_if:
+            case Instruction::Op::jump_unless: {
+                std::int64_t holds = 0;
+                if (!evaluate(v_.conditions[static_cast<std::size_t>(i.a)], holds))
+                    return stop(RunStatus::out_of_range);
+                if ((holds != 0) == (i.op == Instruction::Op::jump_if)) at = code + i.target;
+                break;
+            }
+            case Instruction::Op::end:
+                return 0;
+            }
+        }
+    }
+
+    RunStatus status() const { return status_; }
+
+  private:
+    const Buffer& buffer(int index) const { return v_.buffers[static_cast<std::size_t>(index)]; }
+    int stop(RunStatus status) {
+        status_ = status;
+        return 0;
+    }
+
+    /// Dimension 0 is NumPy's last axis. An axis of at most one element may carry any stride in NumPy; the kernel gets
+    /// the one of a contiguous array. Without strides, it is one.
+    static void describe(const Buffer& b, halide_buffer_t& h, void* data, const std::int64_t* shape,
+                         const std::int64_t* strides) {
+        const int bytes = info(b.dtype).bytes;
+        h.host = static_cast<std::uint8_t*>(data);
+        std::int64_t contiguous = 1;
+        for (int k = b.rank - 1, d = 0; k >= 0; --k, ++d) {
+            auto extent = static_cast<std::int32_t>(shape[k]);
+            std::int64_t stride = contiguous;
+            if (strides && extent > 1)
+                stride = bytes == 8 ? strides[k] / 8 : bytes == 4 ? strides[k] / 4 : strides[k] / bytes;
+            h.dim[d].min = 0;
+            h.dim[d].extent = extent;
+            h.dim[d].stride = static_cast<std::int32_t>(stride);
+            h.dim[d].flags = 0;
+            contiguous = stride * std::max(extent, 1);
+        }
+    }
+    /// Real and imaginary parts lie in turns.
+    void describe_halves(const Buffer& whole, const halide_buffer_t& h) {
+        for (int part : {0, 1}) {
+            if (whole.halves[part] < 0) continue;
+            halide_buffer_t& half = buffers_[whole.halves[part]];
+            half.host = h.host + part * (half.type.bits / 8);
+            for (int d = 0; d < h.dimensions; ++d) {
+                half.dim[d] = h.dim[d];
+                half.dim[d].stride *= 2;
+            }
+        }
+    }
+    bool compute_sizes(int from, int to) {
+        for (int k = from; k < to; ++k) {
+            std::int64_t value = 0;
+            if (!v_.sizes[static_cast<std::size_t>(k)].evaluate(frame_.symbols, value) ||
+                value != static_cast<std::int32_t>(value))
+                return false;
+            sizes_[k] = static_cast<std::int32_t>(value);
+        }
+        return true;
+    }
+    RunStatus acquire(int index) {
+        const Buffer& b = buffer(index);
+        const auto& expressions = v_.temporaries[static_cast<std::size_t>(b.index)];
+        std::int64_t shape[kMaxRank];
+        for (std::size_t k = 0; k < expressions.size(); ++k)
+            if (!expressions[k].evaluate(frame_.symbols, shape[k])) return RunStatus::out_of_range;
+        std::int64_t elements = count_elements(shape, expressions.size(), element_limit(b.dtype));
+        if (elements < 0) return RunStatus::out_of_memory;
+        void*& memory = memory_[b.index];
+        memory = scratch_allocate(static_cast<std::size_t>(elements) * static_cast<std::size_t>(info(b.dtype).bytes));
+        if (!memory) return RunStatus::out_of_memory;
+        describe(b, buffers_[index], memory, shape, nullptr);
+        describe_halves(b, buffers_[index]);
+        return RunStatus::done;
+    }
+    void swap(int a, int b) {
+        std::swap(memory_[buffer(a).index], memory_[buffer(b).index]);
+        for (int index : {a, b}) {
+            buffers_[index].host = static_cast<std::uint8_t*>(memory_[buffer(index).index]);
+            describe_halves(buffer(index), buffers_[index]);
+        }
+    }
+    int multiply(const Product& product) {
+        MatrixView views[3];
+        DType dtype = buffer(product.arrays[0]).dtype;
+        std::int64_t bytes = info(dtype).bytes;
+        for (int k = 0; k < 3; ++k) {
+            const halide_buffer_t& h = buffers_[product.arrays[k]];
+            views[k] = {h.host, h.dim[1].extent, h.dim[0].extent, h.dim[1].stride * bytes, h.dim[0].stride * bytes};
+        }
+        return matmul(dtype, views[0], views[1], views[2]);
+    }
+    /// As Python's range.
+    bool begin(int index, bool& any) {
+        const Range& range = v_.ranges[static_cast<std::size_t>(index)];
+        std::int64_t from = 0, to = 0;
+        Trips& trips = trips_[index];
+        if (!range.from.evaluate(frame_.symbols, from) || !range.to.evaluate(frame_.symbols, to) ||
+            !range.step.evaluate(frame_.symbols, trips.step) || trips.step == 0)
+            return false;
+        any = trips.step > 0 ? from < to : from > to;
+        if (!any) return true;
+        // Differences of int64 in uint64: they cannot overflow.
+        auto low = static_cast<std::uint64_t>(from), high = static_cast<std::uint64_t>(to);
+        auto step = static_cast<std::uint64_t>(trips.step);
+        trips.left = trips.step > 0 ? (high - low - 1) / step + 1 : (low - high - 1) / (0 - step) + 1;
+        frame_.symbols[range.symbol] = from;
+        return true;
+    }
+    bool evaluate(const Condition& c, std::int64_t& holds) const {
+        if (c.kind == Operand::Kind::size) return c.size.evaluate(frame_.symbols, holds);
+        holds = c.kind == Operand::Kind::buffer ? *buffers_[c.index].host : frame_.arguments[c.index].scalar[0];
+        return true;
+    }
+
+    const Version& v_;
+    const Frame& frame_;
+    Watch watch_;
+    halide_buffer_t* buffers_ = nullptr;
+    std::int32_t* sizes_ = nullptr;
+    void** operands_ = nullptr;
+    void** memory_ = nullptr; ///< of temporaries
+    Trips* trips_ = nullptr;
+    bool each_size_anew_ = false;
+    RunStatus status_ = RunStatus::done;
+};
+
+RunStatus Executable::run(const Frame& frame, int version, const Interrupt* interrupt) const {
+    const Version& v = versions_[static_cast<std::size_t>(version)];
+    // Nothing to compute: kernels need not know about empty results.
+    bool any = false;
+    for (std::size_t i = 0; i < result_shapes_.size(); ++i)
+        any = any || frame.results[i].elements > 0;
+    for (int argument : written_) {
+        const std::int64_t* shape = frame.arguments[argument].array.shape;
+        const int rank = plan_.arguments[static_cast<std::size_t>(argument)].rank;
+        any = any || std::find(shape, shape + rank, 0) == shape + rank;
+    }
+    if (!any) return RunStatus::done;
+
+    Run run(v, frame, interrupt);
+    auto* memory = static_cast<void**>(alloca((v.temporaries.size() + 1) * sizeof(void*)));
+    Temporaries temporaries(memory, v.temporaries.size());
+    run.lay_out(static_cast<halide_buffer_t*>(alloca((v.buffers.size() + 1) * sizeof(halide_buffer_t))),
+                static_cast<halide_dimension_t*>(alloca((v.dimensions + 1) * sizeof(halide_dimension_t))),
+                static_cast<std::int32_t*>(alloca((v.sizes.size() + 1) * sizeof(std::int32_t))),
+                static_cast<void**>(alloca((v.operands.size() + 1) * sizeof(void*))), memory,
+                static_cast<Run::Trips*>(alloca((v.ranges.size() + 1) * sizeof(Run::Trips))));
+    int rc = with_memory_exit([&] { return run.execute(); });
+    if (rc == kOutOfMemory) return RunStatus::out_of_memory;
+    return rc != 0 ? RunStatus::failed : run.status();
+}
+
+} // namespace tilewright::runtime

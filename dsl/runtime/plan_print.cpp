@@ -1,0 +1,143 @@
+// dsl/runtime/plan_print.cpp: writes the text of a plan (plan_text.md), and puts the parts of one together.
+#include <algorithm>
+
+#include "dsl/base/error.h"
+#include "dsl/runtime/compose_plan.h"
+#include "dsl/runtime/plan.h"
+
+namespace tilewright::runtime {
+namespace {
+
+std::string quote(const std::string& text) {
+    std::string out = "\"";
+    for (char c : text) {
+        if (c == '"' || c == '\\') out += '\\';
+        if (c == '\n')
+            out += "\\n";
+        else
+            out += c;
+    }
+    return out + "\"";
+}
+
+template <class List, class Print> std::string joined(const List& list, Print print) {
+    std::string out;
+    for (const auto& item : list)
+        out += (out.empty() ? "" : ", ") + print(item);
+    return out;
+}
+
+std::string print_buffer(const PlanBuffer& b) {
+    return b.name + " " + std::string(info(b.dtype).name) + " [" + joined(b.shape, print_size) + "]\n";
+}
+
+std::string print_step(const PlanStep& s, const PlanVersionBody& v) {
+    auto argument = [&](std::size_t i) { return print_size(s.arguments[i]); };
+    switch (s.kind) {
+    case PlanStep::Kind::call:
+        return "call " + s.symbol + " in " + quote(s.object) + " (" + joined(s.arguments, print_size) + ")\n";
+    case PlanStep::Kind::matmul:
+        return "library " + s.symbol + " (" + joined(s.arguments, print_size) + ")\n";
+    case PlanStep::Kind::copy:
+        return "copy " + argument(0) + " to " + argument(1) + "\n";
+    case PlanStep::Kind::swap:
+        return "swap " + argument(0) + " " + argument(1) + "\n";
+    case PlanStep::Kind::read:
+        return "read " + s.symbol + " from " + argument(0) + "\n";
+    case PlanStep::Kind::temporary:
+        return "temp " + print_buffer(v.temporaries[s.temporary]);
+    case PlanStep::Kind::for_range:
+        return "for " + s.symbol + " from " + argument(0) + " to " + argument(1) + " step " + argument(2) + " {\n";
+    case PlanStep::Kind::loop:
+        return "loop {\n";
+    case PlanStep::Kind::leave:
+        return "leave\n";
+    case PlanStep::Kind::leave_if:
+        return "leave if " + argument(0) + "\n";
+    case PlanStep::Kind::leave_unless:
+        return "leave unless " + argument(0) + "\n";
+    case PlanStep::Kind::branch:
+        return "if " + argument(0) + " {\n";
+    case PlanStep::Kind::otherwise:
+        return "} else {\n";
+    case PlanStep::Kind::close:
+        return "}\n";
+    }
+    return "";
+}
+
+} // namespace
+
+std::string print_plan(const Plan& plan) {
+    std::string out = "tilewright-plan 1\nfunction " + plan.function + "\n";
+    for (const PlanArgument& a : plan.arguments) {
+        out += (a.is_array ? "arg " : "scalar ") + a.name + " " + std::string(info(a.dtype).name);
+        out += (a.is_array ? " " + std::to_string(a.rank) : "") + (a.written ? " written\n" : "\n");
+    }
+    for (const PlanGuard& g : plan.guards)
+        out += "guard " + print_size(g.condition) + " " + quote(g.message) + "\n";
+    for (const PlanBuffer& b : plan.results)
+        out += "result " + print_buffer(b);
+    std::string names = joined(plan.returns, [](const std::string& name) { return name; });
+    if (plan.returns_tuple) names = "(" + names + (plan.returns.size() == 1 ? ",)" : ")");
+    out += "return " + (plan.returns.empty() ? "None" : names) + "\n";
+    for (const PlanVersionBody& v : plan.versions) {
+        out += "version " + quote(v.label) + "\n";
+        for (const PlanRequirement& r : v.requirements) {
+            switch (r.kind) {
+            case PlanRequirement::Kind::isa:
+                out += "require isa " + r.name + "\n";
+                break;
+            case PlanRequirement::Kind::layout_c:
+                out += "require layout " + r.name + " C\n";
+                break;
+            case PlanRequirement::Kind::layout_f:
+                out += "require layout " + r.name + " F\n";
+                break;
+            case PlanRequirement::Kind::condition:
+                out += "require " + print_size(r.condition) + "\n";
+                break;
+            }
+        }
+        std::size_t depth = 0;
+        for (const PlanStep& s : v.steps) {
+            const bool ends = s.kind == PlanStep::Kind::close || s.kind == PlanStep::Kind::otherwise;
+            if (ends) --depth;
+            out += std::string(2 * depth, ' ') + print_step(s, v);
+            if (s.opens_block() || s.kind == PlanStep::Kind::otherwise) ++depth;
+        }
+        out += "end\n";
+    }
+    return out;
+}
+
+std::string compose_plan(const std::string& header, const std::vector<PlanVersion>& versions) {
+    std::string out = header;
+    if (!out.empty() && out.back() != '\n') out += '\n';
+    for (const PlanVersion& v : versions) {
+        out += "version " + quote(v.label) + "\n";
+        for (const std::string& requirement : v.requires_)
+            out += "require " + requirement + "\n";
+        std::size_t at = 0;
+        while (at < v.body.size()) {
+            std::size_t end = std::min(v.body.find('\n', at), v.body.size());
+            std::string line = v.body.substr(at, end - at);
+            at = end + 1;
+            // `call K in "K" (...)`: the suffix goes before the closing quote of the object's name.
+            std::size_t first = line.find_first_not_of(" \t");
+            std::size_t open = line.find(" in \"");
+            if (first != std::string::npos && line.compare(first, 5, "call ") == 0 && open != std::string::npos &&
+                !v.object_suffix.empty()) {
+                std::size_t close = line.find('"', open + 5);
+                if (close == std::string::npos)
+                    throw InternalError("compose_plan: '" + line + "': the object's name has no closing quote.");
+                line.insert(close, "." + v.object_suffix);
+            }
+            if (!line.empty()) out += line + "\n";
+        }
+        out += "end\n";
+    }
+    return out;
+}
+
+} // namespace tilewright::runtime

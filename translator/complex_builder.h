@@ -1,0 +1,98 @@
+// translator/complex_builder.h: writes operations on floats as formulas: a * b - c * d.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "translator/program.h"
+
+namespace tilewright::translator {
+
+class ComplexBuilder;
+
+/// A value of the program that is being written.
+struct Value {
+    ComplexBuilder* builder = nullptr;
+    std::string name;
+};
+
+/// A complex number as two floats.
+struct Complex {
+    Value real;
+    Value imag;
+};
+
+/// Appends operations to blocks, each once where it is visible; temporaries are %N.
+class ComplexBuilder {
+  public:
+    /// `names`: those that are taken.
+    explicit ComplexBuilder(std::set<std::string> names) : names_(std::move(names)) {}
+
+    /// Operations go to `block` until leave(); equal ones of the blocks around serve.
+    void enter(Block& block);
+    void leave();
+    /// What follows is for one operation of the source.
+    void begin(int line);
+
+    Value value(const std::string& name) { return {this, name}; }
+    const Type& type(const std::string& name) const { return types_.at(name); }
+    bool is_known(const std::string& name) const { return types_.count(name) != 0; }
+    void declare(const std::string& name, const Type& type) { types_[name] = type; }
+    std::string unique(const std::string& wish);
+    std::string temporary();
+
+    /// An operation as it stands.
+    void append(const Operation& operation);
+    /// An elementwise operation: its shape is what the operands broadcast to.
+    Value apply(const std::string& op, const std::vector<Value>& operands);
+    /// Any other: `type` is the result's.
+    Value make(const std::string& op, const std::vector<std::string>& operands, const Type& type,
+               const std::map<std::string, std::string>& attributes = {});
+    Value constant(const std::string& literal, const std::string& dtype);
+    /// `value` under a name of its own, as far as it can be a stage: what was made since begin() is renamed, older
+    /// temporaries are copied.
+    Value named(const Value& value, const std::string& wish);
+    /// The same under exactly this name, which is taken for it.
+    void name(const Value& value, const std::string& name);
+
+  private:
+    struct Open {
+        Block* block;
+        std::map<std::string, std::string> made; ///< text of an operation -> its result
+    };
+
+    std::set<std::string> names_;
+    std::map<std::string, Type> types_;
+    std::vector<Open> open_;
+    int line_ = 0;
+    std::size_t begin_ = 0; ///< the first operation since begin() in the open block
+    int temporaries_ = 0;
+};
+
+Value operator+(const Value& a, const Value& b);
+Value operator-(const Value& a, const Value& b);
+Value operator*(const Value& a, const Value& b);
+Value operator/(const Value& a, const Value& b);
+Value operator-(const Value& a);
+Value operator<(const Value& a, const Value& b);
+Value operator>(const Value& a, const Value& b);
+Value operator<=(const Value& a, const Value& b);
+Value operator>=(const Value& a, const Value& b);
+Value operator==(const Value& a, const Value& b);
+Value operator!=(const Value& a, const Value& b);
+Value operator&(const Value& a, const Value& b);
+Value operator|(const Value& a, const Value& b);
+Value operator!(const Value& a);
+Value where(const Value& condition, const Value& yes, const Value& no);
+/// A NumPy function of one operand.
+Value call(const std::string& op, const Value& a);
+Value hypot(const Value& a, const Value& b);
+/// A constant of `like`'s dtype.
+Value constant(const Value& like, const std::string& literal);
+
+/// a where the condition holds, else b, in both halves.
+Complex where(const Value& condition, const Complex& a, const Complex& b);
+
+} // namespace tilewright::translator
