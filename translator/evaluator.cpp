@@ -4,6 +4,7 @@
 #include "dsl/base/error.h"
 #include "translator/attributes.h"
 #include "translator/literal.h"
+#include "translator/loops/branches.h"
 #include "translator/ops/math.h"
 
 namespace tilewright::translator {
@@ -285,20 +286,31 @@ Expr Evaluator::compute_flat(const ValueInfo& info, const std::string& name, con
 }
 
 Expr Evaluator::index_view(const Operation& operation, const Exprs& index) {
+    const std::vector<Size>& whole = shared_.analysis.value(operation.operands[0]).type.shape;
+    const bool clamped = operation.attributes.count(kClamped) != 0;
     Exprs inner;
     std::size_t axis = 0;
     for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
-        switch (entry.kind) {
-        case IndexEntry::Kind::newaxis:
+        if (entry.kind == IndexEntry::Kind::newaxis) {
             ++axis;
-            break;
-        case IndexEntry::Kind::position:
-            inner.push_back(shared_.size(entry.start));
-            break;
-        case IndexEntry::Kind::slice:
-            inner.push_back(plus(shared_.size(entry.start), times(index[axis++], shared_.size(entry.step))));
-            break;
+            continue;
         }
+        const Size& extent = whole[inner.size()];
+        Expr start = shared_.size(entry.start);
+        if (entry.kind == IndexEntry::Kind::position) {
+            if (clamped)
+                start = Halide::clamp(start, 0, Halide::max(shared_.size(extent) - 1, 0));
+            else if (!shared_.loop_indices.empty() && !entry.start.is_constant())
+                // The program guards it for all trips, which bounds inference may not see.
+                start = Halide::unsafe_promise_clamped(start, 0, shared_.size(extent) - 1);
+            inner.push_back(start);
+            continue;
+        }
+        if (clamped) {
+            const Expr last = times(shared_.size(operation.type.shape[axis]) - 1, shared_.size(entry.step));
+            start = Halide::clamp(start, 0, Halide::max(shared_.size(extent) - 1 - last, 0));
+        }
+        inner.push_back(plus(start, times(index[axis++], shared_.size(entry.step))));
     }
     return at(operation.operands[0], inner);
 }

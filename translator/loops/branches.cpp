@@ -2,9 +2,10 @@
 #include "translator/loops/branches.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
 #include <utility>
 
+#include "translator/attributes.h"
 #include "translator/loops/pixelwise.h"
 
 namespace tilewright::translator {
@@ -12,20 +13,46 @@ namespace {
 
 class Flatten {
   public:
-    /// Appends the operations of a block, without its branches.
-    void block(const std::vector<Operation>& operations, std::vector<Operation>* out) const {
+    explicit Flatten(std::string index) : index_(std::move(index)) {}
+
+    /// Appends the operations of a block, without its branches. False where one of them cannot be computed always.
+    bool block(const std::vector<Operation>& operations, bool in_branch, std::vector<Operation>* out) const {
+        bool possible = true;
         for (const Operation& operation : operations) {
-            if (operation.op == "if")
-                branch(operation, out);
-            else
-                out->push_back(operation);
+            if (operation.op == "if") {
+                possible = branch(operation, out) && possible;
+                continue;
+            }
+            out->push_back(operation);
+            if (in_branch && operation.op == "index" && moves(operation)) {
+                out->back().attributes[kClamped] = "true";
+                possible = possible && can_be_clamped(operation);
+            }
         }
+        return possible;
     }
 
   private:
-    void branch(const Operation& operation, std::vector<Operation>* out) const {
+    /// Whether the place that is read moves with the loop: it need not exist where the branch is not taken.
+    bool moves(const Operation& operation) const {
+        std::set<std::string> symbols;
+        for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
+            if (entry.kind != IndexEntry::Kind::newaxis) entry.start.collect_symbols(symbols);
+            if (entry.kind == IndexEntry::Kind::slice) entry.step.collect_symbols(symbols);
+        }
+        return symbols.count(index_) != 0;
+    }
+    static bool can_be_clamped(const Operation& operation) {
+        const auto entries = index_entries(operation.attributes.at("index"));
+        return std::all_of(entries.begin(), entries.end(), [](const IndexEntry& entry) {
+            return entry.kind != IndexEntry::Kind::slice || (entry.step.is_constant() && entry.step.constant() > 0);
+        });
+    }
+
+    bool branch(const Operation& operation, std::vector<Operation>* out) const {
+        bool possible = true;
         for (const Block& side : operation.regions)
-            block(side.operations, out);
+            possible = block(side.operations, true, out) && possible;
         std::vector<std::pair<std::string, Type>> results{{operation.result, operation.type}};
         results.insert(results.end(), operation.more_results.begin(), operation.more_results.end());
         for (std::size_t k = 0; k < results.size(); ++k) {
@@ -37,7 +64,10 @@ class Flatten {
             choice.line = operation.line;
             out->push_back(std::move(choice));
         }
+        return possible;
     }
+
+    std::string index_;
 };
 
 bool has_branch(const Operation& loop) {
@@ -54,7 +84,8 @@ Program branches_as_values(const Program& program) {
         if (operation.op != "for" || !has_branch(operation)) continue;
         Operation flat = operation;
         flat.regions[0].operations.clear();
-        Flatten().block(operation.regions[0].operations, &flat.regions[0].operations);
+        const Flatten flatten(operation.attributes.at("variable"));
+        if (!flatten.block(operation.regions[0].operations, false, &flat.regions[0].operations)) continue;
         if (why_not_pixelwise(flat).empty()) operation = std::move(flat);
     }
     return out;
