@@ -384,7 +384,9 @@ class Calls:
             return zip(*lists, **kwargs)  # noqa: B905
         for sequence in sequences[1:] if strict else ():
             assert sequence is not None and sequences[0] is not None
-            self.tracer.require("==", sequence.length, sequences[0].length, "zip() argument 2 is shorter or longer", ValueError)
+            self.tracer.require(
+                "==", sequence.length, sequences[0].length, "zip() argument 2 is shorter or longer", ValueError
+            )
         return zipped(self.tracer, [sequence for sequence in sequences if sequence is not None])
 
     def _enumerate(self, node: ast.Call, items: Any, start: Any = 0) -> Any:

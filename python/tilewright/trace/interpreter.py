@@ -23,13 +23,13 @@ from . import tracer as tracer_module
 from .arguments import Inputs
 from .arrays import SymArray
 from .calls import Calls, SymRange
-from .expressions import Expressions
 from .early_return import behind_the_loop, else_behind, has_break, has_return
+from .expressions import Expressions
 from .graph import PLAIN_OPERATIONS
 from .regions import Leaving, Pending, Regions
 from .scalars import RunScalar, SymInt, SymScalar
-from .sizes import Size
 from .sequences import Sequence, sequence_of
+from .sizes import Size
 from .source import FunctionNode
 from .tracer import Tracer, Undecided
 
@@ -461,8 +461,9 @@ class Interpreter(Expressions, Calls, Regions):
         if isinstance(value, SymArray):
             self.at(node)
             condition = ast.unparse(node)
-            why, what_to_do = "it depends on elements that are known only when the compiled function runs", (
-                "Leave it out of the compiled function."
+            why, what_to_do = (
+                "it depends on elements that are known only when the compiled function runs",
+                ("Leave it out of the compiled function."),
             )
             if value.sizes:
                 why, what_to_do = "the truth of an array of several elements is an error", "Use np.any or np.all."
@@ -515,7 +516,9 @@ class Interpreter(Expressions, Calls, Regions):
                        for limit in (value.start, value.stop))  # fmt: skip
         length = stop - first if step > 0 else first - stop
         trips = (self.tracer.value_of(length) + abs(step) - 1) // abs(step)
-        if trips <= tracer_module.MAX_UNROLLED_TRIPS and (length.is_constant or self.place(node) in self.tracer.unrolled):
+        if trips <= tracer_module.MAX_UNROLLED_TRIPS and (
+            length.is_constant or self.place(node) in self.tracer.unrolled
+        ):
             return None
         some = self.tracer.decide_if_same_in_all_trips(">=", length, 1)
         return None if some is False else (first, stop, step)
@@ -530,7 +533,9 @@ class Interpreter(Expressions, Calls, Regions):
         try:
             self.for_region(node, first, stop, step, item)
         except TraceError:
-            if self.tracer.reads.keys() & (stop - first).symbols() or trips > tracer_module.MAX_UNROLLED_TRIPS * abs(step):
+            if self.tracer.reads.keys() & (stop - first).symbols() or trips > tracer_module.MAX_UNROLLED_TRIPS * abs(
+                step
+            ):
                 raise
             if self.place(node) in self.tracer.unrolled:
                 raise
@@ -734,7 +739,6 @@ class Interpreter(Expressions, Calls, Regions):
                 "it lives outside of the function, and the change would happen only once, while tracing",
                 "Return the value, and keep it at the caller.",
             )
-
 
     def refuse_in_region(self, node: ast.AST, owner: Any, asked: str) -> None:
         """A list, dict or set from outside of a loop of the run is one in all trips: no value of the program is it."""

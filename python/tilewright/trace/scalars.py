@@ -628,10 +628,13 @@ class RunScalar(SymScalar):
             exact = getattr(operator, name)
             corners = [exact(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
             if name != "mul":
-                corners = [exact(a.low, b.low if name == "add" else b.high), exact(a.high, b.high if name == "add" else b.low)]
+                corners = [
+                    exact(a.low, b.low if name == "add" else b.high),
+                    exact(a.high, b.high if name == "add" else b.low),
+                ]
             low, high = min(corners), max(corners)
             result = self._bounded({"add": "add", "sub": "subtract", "mul": "multiply"}[name], a, b, low, high)
-            if -LARGEST_INT <= low and high <= LARGEST_INT:
+            if low >= -LARGEST_INT and high <= LARGEST_INT:
                 return result
             small = min(max(-x.low, x.high) for x in (a, b)) <= SMALL_STEP
             if name != "mul" and small:
@@ -672,7 +675,7 @@ class RunScalar(SymScalar):
             if b.high > 60:
                 most_bits = tracer.add("less_equal", (b.value, int_const(tracer, 60)), {}, np.dtype(np.bool_), ())
                 tracer.check(most_bits, "a negative shift count, or one beyond 60")
-            clamped = b if 0 <= b.low and b.high <= 60 else RunScalar(tracer, self._clamped(b.value, 0, 60), int, 0, 60)
+            clamped = b if b.low >= 0 and b.high <= 60 else RunScalar(tracer, self._clamped(b.value, 0, 60), int, 0, 60)
             low, high = min(a.low, a.low << clamped.high), max(a.high, a.high << clamped.high)
             if low < -LARGEST_INT or high > LARGEST_INT:
                 room = self._bounded("right_shift", self._int_of(LARGEST_INT), clamped, 0, LARGEST_INT)  # type: ignore[arg-type]
