@@ -88,6 +88,7 @@ CASES: list[tuple[Any, tuple[Any, ...], list[tuple[Any, ...]]]] = [
     (loops.returns_arrays, (X,), [(X * 100,)]),
     (loops.leaves_out_in_the_middle, (X, 80), [(X / 2, 40)]),
     (loops.assigns_in_the_condition, (X,), [(X * 100,)]),
+    (loops.breaks_short_loops, (A,), [(A / 2,), (A[::-1],)]),
     (loops.returns_nothing, (X, Y), []),
     (loops.keeps_two_views, (A,), [(A[:6, :7],)]),
     (loops.calls_a_closure, (X,), []),

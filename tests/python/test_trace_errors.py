@@ -46,6 +46,12 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 }
 # function -> (file, the function in which it is, what follows "file:line, in function: ")
 EXPECTED: dict[str, tuple[str, str, str]] = {
+    "breaks_out_of_a_list": (
+        "trace_refused.py",
+        "breaks_out_of_a_list",
+        "loops: a break on data out of a loop that is unrolled; whether the later rounds run at all depends "
+        "on the data. Loop over a range or an array.",
+    ),
     "assert_on_data": (
         "trace_refused.py",
         "assert_on_data",

@@ -516,9 +516,8 @@ class Interpreter(Expressions, Calls, Regions):
                        for limit in (value.start, value.stop))  # fmt: skip
         length = stop - first if step > 0 else first - stop
         trips = (self.tracer.value_of(length) + abs(step) - 1) // abs(step)
-        if trips <= tracer_module.MAX_UNROLLED_TRIPS and (
-            length.is_constant or self.place(node) in self.tracer.unrolled
-        ):
+        is_unrolled = (length.is_constant and not has_break(node)) or self.place(node) in self.tracer.unrolled
+        if trips <= tracer_module.MAX_UNROLLED_TRIPS and is_unrolled:
             return None
         some = self.tracer.decide_if_same_in_all_trips(">=", length, 1)
         return None if some is False else (first, stop, step)
@@ -542,13 +541,16 @@ class Interpreter(Expressions, Calls, Regions):
             raise UnrollInstead(self.place(node)) from None
 
     def ends_with(self, body: list[ast.stmt]) -> bool:
-        """One round of a loop; whether a break ended the loop."""
+        """One round of a loop that is unrolled; whether a break ended the loop."""
+        self.stopped.append("")
         try:
             self.block(body)
         except _Break:
             return True
         except _Continue:
             pass
+        finally:
+            self.stopped.pop()
         return False
 
     def iterate(self, node: ast.AST, value: Any) -> Iterable[Any]:

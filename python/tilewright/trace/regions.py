@@ -634,6 +634,12 @@ class Regions:
             def run() -> Any:
                 leaving, value = self.run_until_left([*body, *rest])
                 outcomes.append(leaving)
+                if leaving is Leaving.BREAK and not self.stopped[-1]:
+                    raise self.error(
+                        node, "loops: a break on data out of a loop that is unrolled",
+                        "whether the later rounds run at all depends on the data",
+                        "Loop over a range or an array.",
+                    )  # fmt: skip
                 if leaving is Leaving.BREAK:
                     self.frame.variables[self.stopped[-1]] = True
                 return value
