@@ -45,6 +45,10 @@ class UnrollInstead(BaseException):
         self.place = place
 
 
+class KeepInstead(UnrollInstead):
+    """A while whose condition is of the run, but for the first trips: the trace begins again, and does not unroll them."""
+
+
 class _Break(Exception):
     """break"""
 
@@ -565,13 +569,17 @@ class Interpreter(Expressions, Calls, Regions):
     def _while(self, node: ast.While) -> None:
         # Trips whose condition is known now are unrolled, as those of a short range are.
         unrolled = self.place(node) in self.tracer.unrolled
-        for _ in range(0 if has_break(node) and not unrolled else tracer_module.MAX_UNROLLED_TRIPS):
+        stays = not unrolled and (has_break(node) or self.place(node) in self.tracer.kept)
+        for trip in range(0 if stays else tracer_module.MAX_UNROLLED_TRIPS):
             try:
                 with nullcontext() if unrolled else self.tracer.without_decisions():
                     condition = self.evaluate(node.test)
             except Undecided:
                 break
             if self.is_of_the_run(condition):
+                if trip and not unrolled:
+                    # The first trips too: one loop is better than two copies of its body.
+                    raise KeepInstead(self.place(node))
                 break
             if not self.truth(node.test, condition, "a while"):
                 self.block(node.orelse)

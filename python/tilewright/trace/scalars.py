@@ -236,7 +236,11 @@ class SymInt(_Number):
             # Both are below 2**53, where the quotient of the doubles is Python's quotient of the integers.
             return mine.divide_unchecked(theirs, swapped)
         if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
-            return other / self.as_float() if swapped else self.as_float() / other
+            if not swapped:
+                return self.as_float() / other
+            if self == 0:
+                raise ZeroDivisionError("division by zero")
+            return self.as_float().divide_unchecked(other, True)
         if isinstance(other, (Symbolic, np.ndarray, np.generic)):
             return _ufunc(self.tracer, np.true_divide, *((other, self) if swapped else (self, other)))
         return NotImplemented
@@ -414,6 +418,19 @@ class SymScalar(_Number):
             pair = (int(self.concrete()), other)
             return getattr(operator, name)(*(reversed(pair) if swapped else pair))
         left, right = (theirs, mine) if swapped else (mine, theirs)
+        if (
+            name == "truediv"
+            and right.sources
+            and right.sources <= self.tracer.sizes.keys()
+            and self.tracer.checked is not None
+        ):
+            # A quotient by sizes would fix them: one program for each.
+            if right.hint == 0:
+                raise ZeroDivisionError("float division by zero")
+            zero = self.tracer.add("const", (), {"value": 0.0}, np.dtype(np.float64), ())
+            truth = self.tracer.add("not_equal", (right.value, zero), {}, np.dtype(np.bool_), ())
+            self.tracer.check(truth, "a division by zero")
+            return self._float("divide", left, right, left.hint / right.hint)
         if name not in ("add", "sub", "mul"):
             pair = (left.concrete(), right.concrete())
             return getattr(operator, name)(*pair)
