@@ -113,6 +113,10 @@ _MUTATORS = frozenset(
 )
 
 
+def _itself(value: Any) -> Any:
+    return value
+
+
 class SymRange:
     """range() with a size among its limits."""
 
@@ -467,7 +471,8 @@ class Calls:
                     extreme = Size.minimum(*sizes) if name == "min" else Size.maximum(*sizes)
                     best = SymInt(self.tracer, self.tracer.resolve(extreme))
                 else:
-                    best = self.choose(node, holds, lambda item=item: item, lambda best=best: best)
+                    ways = [functools.partial(_itself, one) for one in (item, best)]
+                    best = self.choose(node, holds, *ways)
             elif holds:
                 best = item
         return best
