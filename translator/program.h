@@ -26,7 +26,7 @@ struct Block;
 struct Operation {
     std::string result; ///< "norm" (a stage) or "%3" (part of an expression)
     Type type;
-    std::string op; ///< "add", "sum", "index", ...
+    std::string op; ///< "add", "sum", "index", ...; of "read" the result is a size, whatever its type says
     std::vector<std::string> operands;
     std::map<std::string, std::string> attributes;          ///< text as written: axes -> "[0, 1]"
     int line = 0;                                           ///< of the user's source
@@ -60,6 +60,12 @@ struct Write {
     std::string value;
 };
 
+/// `check V "text"`: a truth without which NumPy has to run the call; nothing was written until then.
+struct Check {
+    std::string value;
+    std::string text;
+};
+
 struct Program {
     std::string function;
     std::string file;
@@ -67,8 +73,10 @@ struct Program {
     std::vector<ScalarArgument> scalars;
     std::vector<std::string> argument_order;
     std::vector<Guard> guards;
-    Block body;                ///< yields are the results
-    std::vector<Write> writes; ///< all values are there before the first write
+    Block body; ///< yields are the results
+    std::vector<Check> checks;
+    std::vector<Write> writes;            ///< all values are there before the first write
+    std::vector<std::string> conversions; ///< of each result: int, float or bool, or nothing
     bool returns_tuple = false;
 };
 

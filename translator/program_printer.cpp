@@ -39,9 +39,13 @@ class Printer {
             out_ += "guard " + guard.condition + " " + quoted(guard.message) + place(guard.line) + "\n";
         for (const Operation& operation : program.body.operations)
             print_operation(operation, "");
+        for (const Check& check : program.checks)
+            out_ += "check " + check.value + " " + quoted(check.text) + "\n";
         for (const Write& write : program.writes)
             out_ += "write " + write.argument + " = " + write.value + "\n";
-        const std::vector<std::string>& results = program.body.yields;
+        std::vector<std::string> results = program.body.yields;
+        for (std::size_t k = 0; k < results.size(); ++k)
+            if (!program.conversions[k].empty()) results[k] = program.conversions[k] + "(" + results[k] + ")";
         if (program.returns_tuple)
             out_ += "return (" + joined(results) + (results.size() == 1 ? ",)\n" : ")\n");
         else
@@ -69,7 +73,7 @@ class Printer {
     }
 
     void print_operation(const Operation& operation, const std::string& indent) {
-        out_ += indent + operation.result + ": " + print(operation.type);
+        out_ += indent + operation.result + ": " + (operation.op == "read" ? "size" : print(operation.type));
         for (const auto& [name, type] : operation.more_results)
             out_ += ", " + name + ": " + print(type);
         out_ += " = " + operation.op;
@@ -91,10 +95,13 @@ class Printer {
         } else {
             out_ += "(" + joined(operation.operands) + ")";
             std::string separator = " {";
-            for (const auto& [key, value] : attributes) {
-                out_ += separator + key + "=" + value;
+            auto print_attribute = [&](const std::string& key) {
+                out_ += separator + key + "=" + attributes.at(key);
                 separator = ", ";
-            }
+            };
+            if (attributes.count("min") != 0) print_attribute("min"); // before max
+            for (const auto& [key, value] : attributes)
+                if (key != "min") print_attribute(key);
             out_ += (attributes.empty() ? "" : "}") + place(operation.line) + "\n";
             return;
         }

@@ -1,6 +1,7 @@
 // translator/program_reader.cpp: program text -> Program, with errors that name line and column.
 #include <cctype>
 #include <set>
+#include <utility>
 
 #include "dsl/base/error.h"
 #include "translator/program.h"
@@ -169,7 +170,9 @@ std::string canonical_attribute(Line& line, const std::string& key, const std::s
         if (!tree) line.fail("attribute " + key + ": '" + std::string(part) + "' is no size expression: " + why);
         return tree->text();
     };
-    if (key == "size" || key == "axis" || key == "start" || key == "stop" || key == "step") return size_text(text);
+    if (key == "size" || key == "axis" || key == "start" || key == "stop" || key == "step" || key == "min" ||
+        key == "max")
+        return size_text(text);
     if (key == "value") {
         if (text.empty()) line.fail("attribute value: empty");
         for (char c : text) {
@@ -248,6 +251,9 @@ class Reader {
             if (is_write(line)) continue;
             if (!program_.writes.empty())
                 line.fail("expected 'write' or 'return' after a write, found " + line.found());
+            if (is_check(line)) continue;
+            if (!program_.checks.empty())
+                line.fail("expected 'check', 'write' or 'return' after a check, found " + line.found());
             program_.body.operations.push_back(operation(line, 0));
         }
         if (at_ < lines_.size()) lines_[at_].fail("something after 'return'");
@@ -327,22 +333,46 @@ class Reader {
         return true;
     }
 
+    bool is_check(Line& line) {
+        if (!keyword(line, "check")) return false;
+        Check check;
+        check.value = line.value_name();
+        check.text = line.quoted();
+        line.expect_end();
+        program_.checks.push_back(std::move(check));
+        return true;
+    }
+
     bool is_return(Line& line) {
         if (!keyword(line, "return")) return false;
         if (line.take("(")) {
             program_.returns_tuple = true;
             while (!line.take(")")) {
-                program_.body.yields.push_back(line.value_name());
+                returned(line);
                 if (!line.take(",")) {
                     line.expect(")");
                     break;
                 }
             }
-        } else if (std::string name = line.value_name(); name != "none") {
-            program_.body.yields.push_back(std::move(name));
+        } else if (!keyword(line, "none")) {
+            returned(line);
         }
         line.expect_end();
         return true;
+    }
+
+    /// `x`, or `int(x)`.
+    void returned(Line& line) {
+        std::string name = line.value_name();
+        std::string conversion;
+        if (line.take("(")) {
+            if (name != "int" && name != "float" && name != "bool")
+                line.fail("expected int, float or bool before '(', found '" + name + "'");
+            conversion = std::exchange(name, line.value_name());
+            line.expect(")");
+        }
+        program_.body.yields.push_back(std::move(name));
+        program_.conversions.push_back(std::move(conversion));
     }
 
     std::vector<std::string> yields(Line& line) {
@@ -394,7 +424,8 @@ class Reader {
         Operation out;
         out.result = line.value_name();
         line.expect(":");
-        out.type = line.type();
+        const bool is_size = line.take("size");
+        out.type = is_size ? Type{"int64", {}} : line.type();
         while (line.take(",")) {
             std::string name = line.value_name();
             line.expect(":");
@@ -402,6 +433,7 @@ class Reader {
         }
         line.expect("=");
         out.op = line.name("an operation");
+        if (is_size != (out.op == "read")) line.fail(is_size ? "a size is the result of a read" : "a read gives a size");
         if (out.op == "for") {
             out.attributes["variable"] = line.name("the loop's variable");
             line.expect("in");

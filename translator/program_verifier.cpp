@@ -57,9 +57,13 @@ class Verifier {
         for (const Guard& guard : program_.guards)
             check_guard(guard);
         check_block(program_.body, scope);
-        for (const std::string& name : program_.body.yields)
+        for (const std::string& name : program_.body.yields) {
             require(scope.count(name) != 0, "return", name + " is not defined");
+            check_type(scope.at(name), "return " + name);
+        }
+        check_checks(scope);
         check_writes(scope);
+        check_conversions(scope);
         require(program_.returns_tuple || program_.body.yields.size() <= 1, "return", "one value, or a tuple");
     }
 
@@ -108,6 +112,7 @@ class Verifier {
     }
 
     void check_block(const Block& block, Scope& scope) {
+        std::vector<std::string> read; // sizes that are known to the end of the block
         for (const Operation& operation : block.operations) {
             where_ = operation.result + (operation.line > 0 ? " (line " + std::to_string(operation.line) + ")" : "") +
                      " = " + operation.op;
@@ -119,6 +124,12 @@ class Verifier {
             }
             for (const std::string& operand : operation.operands)
                 require(scope.count(operand) != 0, where_, "the operand " + operand + " is not defined before");
+            if (operation.op == "read") {
+                check_read(operation, scope);
+                symbols_.insert(operation.result);
+                read.push_back(operation.result);
+                continue;
+            }
             if (operation.op == "for" || operation.op == "while" || operation.op == "if")
                 check_region(operation, scope);
             else
@@ -126,6 +137,40 @@ class Verifier {
             scope[operation.result] = operation.type;
             for (const auto& [name, type] : operation.more_results)
                 scope[name] = type;
+        }
+        for (const std::string& name : read)
+            symbols_.erase(name);
+    }
+
+    void check_read(const Operation& operation, const Scope& scope) const {
+        require(operation.operands.size() == 1, where_, "reads one value");
+        require(operation.result[0] != '%', where_, "a size has a name");
+        require_type(scope.at(operation.operands[0]), Type{"int64", {}}, where_, "what it reads");
+        for (const auto& [key, value] : operation.attributes)
+            require(key == "min" || key == "max", where_, "has no attribute " + key);
+        require(operation.attributes.size() != 1, where_, "has both limits or none");
+        for (const auto& [key, value] : operation.attributes)
+            check_size(parse_size(value), where_);
+    }
+
+    void check_checks(const Scope& scope) const {
+        for (const Check& check : program_.checks) {
+            const std::string where = "check " + check.value;
+            auto value = scope.find(check.value);
+            require(value != scope.end(), where, check.value + " is not defined");
+            require_type(value->second, Type{"bool", {}}, where, "the value");
+        }
+    }
+
+    /// The dtype of a Python number is that of the value it is made of.
+    void check_conversions(const Scope& scope) const {
+        const std::vector<std::string>& results = program_.body.yields;
+        require(program_.conversions.size() == results.size(), "return", "has another number of conversions");
+        for (std::size_t k = 0; k < results.size(); ++k) {
+            const std::string& to = program_.conversions[k];
+            if (to.empty()) continue;
+            const std::string dtype = to == "int" ? "int64" : to == "float" ? "float64" : "bool";
+            require_type(scope.at(results[k]), Type{dtype, {}}, "return " + to, results[k]);
         }
     }
 
@@ -366,6 +411,20 @@ class Verifier {
                 "index=" + attribute(operation, "index") + " does not fit " + text_of(whole));
     }
 
+    void check_take(const Operation& operation, const Type& operand, const Type& positions) const {
+        check_operands(operation, 2, {"axis"});
+        const SizeTree axis = parse_size(attribute(operation, "axis"));
+        require(axis.is_constant() && axis.constant() >= 0 &&
+                    axis.constant() < static_cast<std::int64_t>(operand.shape.size()),
+                where_, "axis=" + axis.text() + " is no axis of " + text_of(operand));
+        require(positions.dtype == "int64", where_, "the positions are " + positions.dtype + ", not int64");
+        const auto at = static_cast<std::ptrdiff_t>(axis.constant());
+        std::vector<Size> shape(operand.shape.begin(), operand.shape.begin() + at);
+        shape.insert(shape.end(), positions.shape.begin(), positions.shape.end());
+        shape.insert(shape.end(), operand.shape.begin() + at + 1, operand.shape.end());
+        require_type(operation.type, Type{operand.dtype, shape}, where_, "the result");
+    }
+
     void check_operation(const Operation& operation, const Scope& scope) {
         const std::string& op = operation.op;
         const Type& result = operation.type;
@@ -431,6 +490,8 @@ class Verifier {
             require(axis.is_constant() && axis.constant() >= 0 &&
                         axis.constant() < static_cast<std::int64_t>(result.shape.size()),
                     where_, "axis=" + attribute(operation, "axis") + " is no axis of the result");
+        } else if (op == "take") {
+            check_take(operation, operand(0), operand(1));
         } else if (op == "matmul") {
             check_operands(operation, 2, {});
             const Type& a = operand(0);

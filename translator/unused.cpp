@@ -22,8 +22,11 @@ class Marker {
         define(program.body);
         for (const std::string& name : program.body.yields)
             need(name);
+        for (const Check& check : program.checks)
+            need(check.value);
         for (const Write& write : program.writes)
             need(write.value);
+        need_sizes(program.body);
         while (!pending_.empty()) {
             std::string name = pending_.back();
             pending_.pop_back();
@@ -70,9 +73,17 @@ class Marker {
         if (needed_.insert(name).second) pending_.push_back(name);
     }
 
+    /// Sizes that a block reads: nobody says which of its types and limits name them.
+    void need_sizes(const Block& block) {
+        for (const Operation& operation : block.operations)
+            if (operation.op == "read") need(operation.result);
+    }
+
     /// A result of a loop or branch, or a value that a loop carries: what gives it is needed.
     void hand(const Operation& operation, std::size_t position) {
         if (!handed_[&operation].insert(position).second) return;
+        for (const Block& region : operation.regions)
+            need_sizes(region);
         if (operation.op == "if") {
             need(operation.operands[0]);
         } else {

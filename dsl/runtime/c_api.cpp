@@ -232,7 +232,8 @@ int run(const Executable& executable, Arguments& from) {
         }
     }
     if (needs_memory) return fail(TW_NEEDS_MEMORY, name + ": a result has no memory yet; its shape was filled in.");
-    switch (executable.run(frame, version)) {
+    std::string failed;
+    switch (executable.run(frame, version, nullptr, &failed)) {
     case RunStatus::done:
         break;
     case RunStatus::out_of_memory:
@@ -243,6 +244,8 @@ int run(const Executable& executable, Arguments& from) {
         return fail(
             TW_BAD_ARGUMENT,
             name + ": a size or a step that the call computes is out of range: sizes are below 2^31, steps not 0.");
+    case RunStatus::check_failed:
+        return fail(TW_CHECK_FAILED, name + ": " + failed + ".");
     case RunStatus::interrupted: // nobody asks for it here
         break;
     }

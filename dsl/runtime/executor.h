@@ -34,8 +34,9 @@ struct CallResult {
 };
 
 /// out_of_range: a size that the steps compute or read, or the bounds or the step of a loop, are none that kernels can
-/// have. interrupted: the caller's Interrupt said so.
-enum class RunStatus { done, out_of_memory, failed, out_of_range, interrupted };
+/// have. interrupted: the caller's Interrupt said so. check_failed: a check of the plan, or a size that it reads and
+/// that does not fit; the plan sees to it that nothing was written into arguments.
+enum class RunStatus { done, out_of_memory, failed, out_of_range, interrupted, check_failed };
 
 /// Asked about every millisecond while the loops of a plan run.
 struct Interrupt {
@@ -73,8 +74,9 @@ class Executable {
     int select(const Frame& frame) const;
     /// Shapes of the results. False when one is negative or has 2^31 elements or more.
     bool size_results(const Frame& frame) const;
-    /// Runs the steps of a version. Results must have their memory.
-    RunStatus run(const Frame& frame, int version, const Interrupt* interrupt = nullptr) const;
+    /// Runs the steps of a version. Results must have their memory. `failed`: gets the text of the check that failed.
+    RunStatus run(const Frame& frame, int version, const Interrupt* interrupt = nullptr,
+                  std::string* failed = nullptr) const;
 
     const std::string& version_label(int version) const { return plan_.versions[versions_[version].index].label; }
     /// Why a guard fails, with the values of its sizes and what to do: "a must equal b, but they are 3 and 2. Do this."
@@ -124,7 +126,8 @@ class Executable {
             matmul,  ///< products[a]
             copy,    ///< buffer a to buffer b
             swap,    ///< buffers a and b
-            read,    ///< buffer a to symbol b
+            read,    ///< buffer a to symbol b; else failures[target]
+            check,   ///< conditions[a]; else failures[target]
             acquire, ///< buffer a, a temporary
             release,
             first_trip,  ///< ranges[a]; without one, to target
@@ -153,6 +156,7 @@ class Executable {
         std::vector<Product> products;
         std::vector<Range> ranges;
         std::vector<Condition> conditions;
+        std::vector<std::string> failures; ///< what is said of each check and each size that is read
         std::vector<Instruction> code;
         std::size_t dimensions = 0; ///< of all buffers together
     };

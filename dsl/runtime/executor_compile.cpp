@@ -172,7 +172,11 @@ class Executable::VersionCompiler {
             emit(s.kind == PlanStep::Kind::copy ? Op::copy : Op::swap, buffer(s.arguments[0]), buffer(s.arguments[1]));
             return;
         case PlanStep::Kind::read:
-            emit(Op::read, buffer(s.arguments[0]), new_symbol(s.symbol));
+            emit(Op::read, buffer(s.arguments[0]), new_symbol(s.symbol),
+                 failure("the size " + s.symbol + ", which the call reads, does not fit 32 bits"));
+            return;
+        case PlanStep::Kind::check:
+            emit(Op::check, condition(s.arguments[0]), 0, failure(s.message));
             return;
         case PlanStep::Kind::temporary:
             return temporary(s.temporary);
@@ -264,6 +268,10 @@ class Executable::VersionCompiler {
             throw ExportError(s.object + ".o: it does not define " + s.symbol + "_argv.",
                               "The file is damaged or not ours; export or tune again.");
         return found;
+    }
+    int failure(std::string text) {
+        v_.failures.push_back(std::move(text));
+        return static_cast<int>(v_.failures.size()) - 1;
     }
     int condition(const SizeExpression& c) {
         Operand operand = array_or_scalar(c);

@@ -171,7 +171,14 @@ class Executable::Run {
             case Instruction::Op::read: {
                 bool fits = true;
                 frame_.symbols[i.b] = read_integer(buffer(i.a).dtype, buffers_[i.a].host, fits);
-                if (!fits) return stop(RunStatus::out_of_range);
+                if (!fits) return fail_check(i.target);
+                break;
+            }
+            case Instruction::Op::check: {
+                std::int64_t holds = 0;
+                if (!evaluate(v_.conditions[static_cast<std::size_t>(i.a)], holds))
+                    return stop(RunStatus::out_of_range);
+                if (!holds) return fail_check(i.target);
                 break;
             }
             case Instruction::Op::acquire:
@@ -219,12 +226,18 @@ class Executable::Run {
     }
 
     RunStatus status() const { return status_; }
+    /// Of the version's failures.
+    int failure() const { return failure_; }
 
   private:
     const Buffer& buffer(int index) const { return v_.buffers[static_cast<std::size_t>(index)]; }
     int stop(RunStatus status) {
         status_ = status;
         return 0;
+    }
+    int fail_check(int failure) {
+        failure_ = failure;
+        return stop(RunStatus::check_failed);
     }
 
     /// Dimension 0 is NumPy's last axis. An axis of at most one element may carry any stride in NumPy; the kernel gets
@@ -333,9 +346,10 @@ class Executable::Run {
     Trips* trips_ = nullptr;
     bool each_size_anew_ = false;
     RunStatus status_ = RunStatus::done;
+    int failure_ = 0;
 };
 
-RunStatus Executable::run(const Frame& frame, int version, const Interrupt* interrupt) const {
+RunStatus Executable::run(const Frame& frame, int version, const Interrupt* interrupt, std::string* failed) const {
     const Version& v = versions_[static_cast<std::size_t>(version)];
     // Nothing to compute: kernels need not know about empty results.
     bool any = false;
@@ -346,7 +360,7 @@ RunStatus Executable::run(const Frame& frame, int version, const Interrupt* inte
         const int rank = plan_.arguments[static_cast<std::size_t>(argument)].rank;
         any = any || std::find(shape, shape + rank, 0) == shape + rank;
     }
-    if (!any) return RunStatus::done;
+    if (!any && v.failures.empty()) return RunStatus::done;
 
     Run run(v, frame, interrupt);
     auto* memory = static_cast<void**>(alloca((v.temporaries.size() + 1) * sizeof(void*)));
@@ -358,7 +372,9 @@ RunStatus Executable::run(const Frame& frame, int version, const Interrupt* inte
                 static_cast<Run::Trips*>(alloca((v.ranges.size() + 1) * sizeof(Run::Trips))));
     int rc = with_memory_exit([&] { return run.execute(); });
     if (rc == kOutOfMemory) return RunStatus::out_of_memory;
-    return rc != 0 ? RunStatus::failed : run.status();
+    if (rc != 0) return RunStatus::failed;
+    if (failed && run.status() == RunStatus::check_failed) *failed = v.failures[static_cast<std::size_t>(run.failure())];
+    return run.status();
 }
 
 } // namespace tilewright::runtime

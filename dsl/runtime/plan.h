@@ -51,6 +51,7 @@ struct PlanStep {
         copy,         ///< two arrays: from, to
         swap,         ///< two temporaries
         read,         ///< one array, of no dimensions; `symbol` is the size that it gives
+        check,        ///< a truth; where it is none, the call ends, and `message` says why
         temporary,    ///< `temporary` of the version begins to be known here, until its block ends
         for_range,    ///< three sizes: from, to, step; `symbol` is the size that counts. Opens a block
         loop,         ///< opens a block
@@ -67,6 +68,7 @@ struct PlanStep {
     /// A half of a complex array or scalar is a symbol as well: `Z.real`, `Z.imag`.
     std::vector<SizeExpression> arguments;
     std::size_t temporary = 0;
+    std::string message{};
 
     bool opens_block() const { return kind == Kind::for_range || kind == Kind::loop || kind == Kind::branch; }
     bool is_loop() const { return kind == Kind::for_range || kind == Kind::loop; }
@@ -88,6 +90,7 @@ struct Plan {
     std::vector<PlanGuard> guards;
     std::vector<PlanBuffer> results;
     std::vector<std::string> returns; ///< names of results or arguments; none: the function returns None
+    std::vector<std::string> numbers; ///< for each, the Python type that is made of it: int, float, bool, or nothing
     bool returns_tuple = false;
     std::vector<PlanVersionBody> versions;
 };

@@ -44,6 +44,8 @@ std::string print_step(const PlanStep& s, const PlanVersionBody& v) {
         return "swap " + argument(0) + " " + argument(1) + "\n";
     case PlanStep::Kind::read:
         return "read " + s.symbol + " from " + argument(0) + "\n";
+    case PlanStep::Kind::check:
+        return "check " + argument(0) + " " + quote(s.message) + "\n";
     case PlanStep::Kind::temporary:
         return "temp " + print_buffer(v.temporaries[s.temporary]);
     case PlanStep::Kind::for_range:
@@ -78,7 +80,9 @@ std::string print_plan(const Plan& plan) {
         out += "guard " + print_size(g.condition) + " " + quote(g.message) + "\n";
     for (const PlanBuffer& b : plan.results)
         out += "result " + print_buffer(b);
-    std::string names = joined(plan.returns, [](const std::string& name) { return name; });
+    std::string names;
+    for (std::size_t k = 0; k < plan.returns.size(); ++k)
+        names += (k > 0 ? ", " : "") + plan.numbers[k] + (plan.numbers[k].empty() ? "" : " ") + plan.returns[k];
     if (plan.returns_tuple) names = "(" + names + (plan.returns.size() == 1 ? ",)" : ")");
     out += "return " + (plan.returns.empty() ? "None" : names) + "\n";
     for (const PlanVersionBody& v : plan.versions) {

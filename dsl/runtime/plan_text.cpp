@@ -97,6 +97,7 @@ class PlanReader : PlanLines {
             if (keyword == "copy") return copy();
             if (keyword == "swap") return swap();
             if (keyword == "read") return read_size();
+            if (keyword == "check") return check();
             if (keyword == "for") return for_range();
             if (keyword == "loop") return open({PlanStep::Kind::loop, {}, {}, {}});
             if (keyword == "leave") return leave();
@@ -189,9 +190,18 @@ class PlanReader : PlanLines {
         do {
             skip_blanks();
             if (plan_.returns_tuple && line_ == ")") break;
+            std::string number;
+            for (const char* type : {"int", "float", "bool"})
+                if (number.empty() && take_keyword(type)) number = type;
             plan_.returns.push_back(word("a name"));
-            if (!names_.count(plan_.returns.back()))
-                fail("'" + plan_.returns.back() + "' is neither a result nor an argument.");
+            plan_.numbers.push_back(number);
+            const std::string& name = plan_.returns.back();
+            if (!names_.count(name)) fail("'" + name + "' is neither a result nor an argument.");
+            const DType dtype = number == "int"     ? DType::int64
+                                : number == "float" ? DType::float64
+                                                    : DType::boolean;
+            if (!number.empty() && type_of(name) != std::pair(dtype, 0))
+                fail("'" + name + "' makes no " + number + ": it has another dtype, or dimensions.");
         } while (take(","));
         if (plan_.returns_tuple) expect(")");
         expect_end();
@@ -360,6 +370,14 @@ class PlanReader : PlanLines {
         }
         return c;
     }
+    void check() {
+        PlanStep s;
+        s.kind = PlanStep::Kind::check;
+        s.arguments.push_back(condition());
+        s.message = quoted("what failed");
+        expect_end();
+        version_->steps.push_back(std::move(s));
+    }
     void leave() {
         auto loop = std::find_if(blocks_.rbegin(), blocks_.rend(),
                                  [](const Block& b) { return b.kind != PlanStep::Kind::branch && !is_half(b); });
@@ -439,8 +457,8 @@ class PlanReader : PlanLines {
         for (const PlanBuffer& b : plan_.results)
             if (b.name == name) return typed(b.dtype, b.shape.size());
         // The last of a name: those of blocks that have ended come before it.
-        for (auto b = version_->temporaries.rbegin(); b != version_->temporaries.rend(); ++b)
-            if (b->name == name) return typed(b->dtype, b->shape.size());
+        for (std::size_t k = version_ ? version_->temporaries.size() : 0; k-- > 0;)
+            if (const PlanBuffer& b = version_->temporaries[k]; b.name == name) return typed(b.dtype, b.shape.size());
         fail("'" + name + "' is no array.");
     }
     void end_version() {

@@ -218,12 +218,21 @@ class JitFunction(_face.Dispatcher):
         if specialization.runner is not None:
             try:
                 return specialization.runner(bound.values, out)
-            except _face.WrittenError:  # arrays share memory with one that is written: NumPy's order of writes decides
+            except (_face.WrittenError, _face.CheckError):
+                # Arrays share memory with one that is written: NumPy's order of writes decides. Or see _check_failed.
                 return self._in_numpy(args, kwargs, out)
         with _marked_active(self):  # a second miss runs in NumPy
             if out is not None:
                 return super().__call__(*args, **kwargs, out=out)
             return super().__call__(*args, **kwargs)
+
+    def _check_failed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The data are none that the program computes with: NumPy raises its own error, or computes what it can."""
+        out = None
+        if "out" in kwargs and not self._has_own_out:
+            kwargs = dict(kwargs)
+            out = kwargs.pop("out")
+        return self._in_numpy(args, kwargs, out)
 
     def _in_numpy(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
         result = self.__wrapped__(*args, **kwargs)

@@ -81,8 +81,8 @@ bool numpy_raises() {
     return false;
 }
 
-/// Serves the call in C; null without an error when Python has to.
-PyObject* serve(PyObject* self, PyObject* args, PyObject* kwargs) {
+/// Serves the call in C; null without an error when Python has to. `unchecked`: for the data that it has.
+PyObject* serve(PyObject* self, PyObject* args, PyObject* kwargs, bool& unchecked) {
     auto* object = reinterpret_cast<DispatcherObject*>(self);
     Plans& plans = *object->plans;
     if (plans.list.empty() || !plans.signature.is_plain() || numpy_raises()) return nullptr;
@@ -112,6 +112,8 @@ PyObject* serve(PyObject* self, PyObject* args, PyObject* kwargs) {
             std::shared_ptr<const LoadedPlan> plan = plans.list[i];
             if (!plan->usable()) continue;
             auto attempt = plan->call(values, out, true, pass == 1, nullptr, &result);
+            unchecked = attempt == LoadedPlan::Attempt::unchecked;
+            if (unchecked) return nullptr;
             if (attempt != LoadedPlan::Attempt::no_match)
                 return attempt == LoadedPlan::Attempt::done ? result : nullptr;
         }
@@ -121,12 +123,15 @@ PyObject* serve(PyObject* self, PyObject* args, PyObject* kwargs) {
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
     auto* object = reinterpret_cast<DispatcherObject*>(self);
     ++object->calls;
-    PyObject* result = serve(self, args, kwargs);
+    bool unchecked = false;
+    PyObject* result = serve(self, args, kwargs, unchecked);
     if (result || PyErr_Occurred()) return result;
     ++object->misses;
     static PyObject* const miss = PyUnicode_InternFromString("_miss");
+    static PyObject* const failed = PyUnicode_InternFromString("_check_failed");
     Ref keywords = kwargs ? Ref::borrowed(kwargs) : Ref(PyDict_New());
-    return keywords ? PyObject_CallMethodObjArgs(self, miss, args, keywords.get(), nullptr) : nullptr;
+    PyObject* method = unchecked ? failed : miss;
+    return keywords ? PyObject_CallMethodObjArgs(self, method, args, keywords.get(), nullptr) : nullptr;
 }
 
 PyObject* default_miss(PyObject* self, PyObject*) {

@@ -31,7 +31,12 @@ PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyO
     PyObject *out = nullptr, *result = nullptr;
     if (!k.signature.bind({args, positional, keyword_names}, values, &out, true)) return nullptr;
     for (const auto& plan : k.plans) {
-        auto attempt = plan->call(values, out, false, false, nullptr, &result);
+        Problem problem;
+        auto attempt = plan->call(values, out, false, false, &problem, &result);
+        if (attempt == LoadedPlan::Attempt::unchecked) {
+            plan->raise(problem);
+            return nullptr;
+        }
         if (attempt != LoadedPlan::Attempt::no_match) return attempt == LoadedPlan::Attempt::done ? result : nullptr;
     }
     // Nothing fits as it lies: lists, views and foreign layouts are converted; then the nearest plan says what is
@@ -40,6 +45,10 @@ PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyO
     const LoadedPlan* speaker = nullptr;
     for (const auto& plan : k.plans) {
         auto attempt = plan->call(values, out, false, true, &problem, &result);
+        if (attempt == LoadedPlan::Attempt::unchecked) {
+            plan->raise(problem);
+            return nullptr;
+        }
         if (attempt != LoadedPlan::Attempt::no_match) return attempt == LoadedPlan::Attempt::done ? result : nullptr;
         if (!speaker || LoadedPlan::nearness(problem) > LoadedPlan::nearness(nearest)) {
             nearest = problem;

@@ -16,6 +16,8 @@ namespace {
 // One interpreter and one set of them: instances of a type must not outlive it.
 PyObject* g_plan_error = nullptr;
 PyObject* g_written_error = nullptr;
+PyObject* g_check_error = nullptr;
+PyObject* g_check_index_error = nullptr;
 PyObject* g_missing = nullptr;
 
 PyObject* set_num_threads(PyObject*, PyObject* argument) {
@@ -90,12 +92,19 @@ int execute(PyObject* module) {
     if (!g_plan_error) g_plan_error = PyErr_NewException("tilewright._face.PlanError", PyExc_ImportError, nullptr);
     if (!g_written_error)
         g_written_error = PyErr_NewException("tilewright._face.WrittenError", PyExc_ValueError, nullptr);
+    if (!g_check_error) g_check_error = PyErr_NewException("tilewright._face.CheckError", PyExc_ValueError, nullptr);
+    if (g_check_error && !g_check_index_error) {
+        Ref bases(PyTuple_Pack(2, g_check_error, PyExc_IndexError));
+        if (bases) g_check_index_error = PyErr_NewException("tilewright._face.CheckIndexError", bases.get(), nullptr);
+    }
     if (!g_missing) g_missing = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
-    if (!g_plan_error || !g_written_error || !g_missing || !prepare_allocator()) return -1;
+    if (!g_plan_error || !g_written_error || !g_check_index_error || !g_missing || !prepare_allocator()) return -1;
     Ref kernel(make_kernel_type());
     if (!kernel) return -1;
     if (PyModule_AddObjectRef(module, "PlanError", g_plan_error) != 0 ||
         PyModule_AddObjectRef(module, "WrittenError", g_written_error) != 0 ||
+        PyModule_AddObjectRef(module, "CheckError", g_check_error) != 0 ||
+        PyModule_AddObjectRef(module, "CheckIndexError", g_check_index_error) != 0 ||
         PyModule_AddObjectRef(module, "MISSING", g_missing) != 0)
         return -1;
     return add_type(module, "Dispatcher", make_dispatcher_type()) && add_type(module, "threads", make_threads_type())
@@ -122,6 +131,9 @@ PyObject* plan_error() {
 }
 PyObject* written_error() {
     return g_written_error;
+}
+PyObject* check_error(bool is_index) {
+    return is_index ? g_check_index_error : g_check_error;
 }
 PyObject* missing() {
     return g_missing;

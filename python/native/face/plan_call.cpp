@@ -128,6 +128,21 @@ class RunningThread {
     PyThreadState* state_ = nullptr;
 };
 
+/// An int, a float or a bool of an int64, a float64 or a truth.
+Ref python_number(const std::string& type, const void* from) {
+    if (type == "int") {
+        std::int64_t value = 0;
+        std::memcpy(&value, from, sizeof value);
+        return Ref(PyLong_FromLongLong(value));
+    }
+    if (type == "float") {
+        double value = 0;
+        std::memcpy(&value, from, sizeof value);
+        return Ref(PyFloat_FromDouble(value));
+    }
+    return Ref(PyBool_FromLong(*static_cast<const unsigned char*>(from)));
+}
+
 } // namespace
 
 std::shared_ptr<const LoadedPlan> LoadedPlan::make(PyObject* plan_text, PyObject* objects, const std::string& function,
@@ -219,12 +234,14 @@ bool LoadedPlan::bind_arguments(const Signature& signature, const Binding& bindi
                                    Ref::borrowed(PyTuple_GetItem(item, 2))});
         }
     }
-    for (const std::string& name : plan.returns) {
-        Return r{false, -1};
+    for (std::size_t k = 0; k < plan.returns.size(); ++k) {
+        const std::string& name = plan.returns[k];
+        const std::string& number = plan.numbers[k];
+        Return r{false, -1, number};
         for (std::size_t i = 0; i < plan.results.size(); ++i)
-            if (plan.results[i].name == name) r = {true, static_cast<int>(i)};
+            if (plan.results[i].name == name) r = {true, static_cast<int>(i), number};
         for (std::size_t i = 0; i < plan.arguments.size() && r.index < 0; ++i)
-            if (plan.arguments[i].name == name) r = {false, static_cast<int>(i)};
+            if (plan.arguments[i].name == name) r = {false, static_cast<int>(i), number};
         returns_arguments_ = returns_arguments_ || !r.is_result;
         returns_.push_back(r);
     }
@@ -353,17 +370,29 @@ LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, boo
     if (version < 0) return no_match_of_sizes(Problem::Kind::no_version);
     if (!executable_->size_results(frame)) return no_match_of_sizes(Problem::Kind::result_too_large);
     // A returned argument is the caller's very object, whatever was made of it here.
-    Attempt attempt = run(frame, version, arrays, out, result);
+    std::string failed;
+    Attempt attempt = run(frame, version, arrays, out, result, failed);
+    if (attempt == Attempt::unchecked) {
+        no_match(Problem::Kind::check, 0, nullptr);
+        if (problem) problem->text = std::move(failed);
+    }
     if (attempt == Attempt::done && returns_arguments_) {
         for (std::size_t r = 0; r < returns_.size(); ++r) {
             if (returns_[r].is_result) continue;
             const Source& source = sources_[static_cast<std::size_t>(returns_[r].index)];
             PyObject* object = source.parameter >= 0 ? values[source.parameter] : arrays[returns_[r].index];
+            Ref item = returns_[r].number.empty()
+                           ? Ref::borrowed(object)
+                           : python_number(returns_[r].number, frame.arguments[returns_[r].index].scalar);
+            if (!item) {
+                Py_CLEAR(*result);
+                return Attempt::error;
+            }
             if (plan.returns_tuple) {
-                PyTuple_SetItem(*result, static_cast<Py_ssize_t>(r), Py_NewRef(object));
+                PyTuple_SetItem(*result, static_cast<Py_ssize_t>(r), item.release());
             } else {
                 Py_XDECREF(*result);
-                *result = Py_NewRef(object);
+                *result = item.release();
             }
         }
     }
@@ -398,7 +427,7 @@ std::string LoadedPlan::why_out_is_shared(std::size_t argument, PyObject* out, c
 }
 
 LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version, PyObject** arrays, PyObject* out,
-                                    PyObject** result) const {
+                                    PyObject** result, std::string& failed) const {
     const runtime::Plan& plan = executable_->plan();
     std::size_t results = plan.results.size(), returns = returns_.size();
     RefArray made(alloca((results + 1) * sizeof(PyObject*)), results);  // what the kernels write
@@ -483,8 +512,9 @@ LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version,
     const runtime::Interrupt interrupt{
         [](void* context) { return static_cast<RunningThread*>(context)->interrupted(); }, &thread};
     if (bytes >= kReleaseGilFrom) thread.release_gil();
-    status = executable_->run(frame, version, &interrupt);
+    status = executable_->run(frame, version, &interrupt, &failed);
     thread.take_gil();
+    if (status == RunStatus::check_failed) return Attempt::unchecked;
     if (status == RunStatus::interrupted) return Attempt::error; // the handler's own exception
     if (status == RunStatus::out_of_memory) {
         PyErr_NoMemory();
@@ -518,8 +548,10 @@ LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version,
         } else if (made[i]) {
             item = Ref::borrowed(made[i]);
         } else {
-            item = Ref(PyArray_Scalar(frame.results[i].data, reinterpret_cast<PyArray_Descr*>(result_descrs_[i].get()),
-                                      nullptr));
+            item = returns_[r].number.empty()
+                       ? Ref(PyArray_Scalar(frame.results[i].data,
+                                            reinterpret_cast<PyArray_Descr*>(result_descrs_[i].get()), nullptr))
+                       : python_number(returns_[r].number, frame.results[i].data);
             if (!item) return Attempt::error;
         }
         if (tuple)
@@ -581,6 +613,10 @@ void LoadedPlan::raise(const Problem& problem) const {
                      "further. Work on it in parts.",
                      function, plan.arguments[index].name.c_str(), describe(problem.object.get()).c_str(),
                      plan.arguments[index].dtype >= runtime::DType::complex64 ? "2**30" : "2**31");
+        return;
+    case Problem::Kind::check:
+        PyErr_Format(check_error(problem.text.find("out of bounds") != std::string::npos), "%s: %s.", function,
+                     problem.text.c_str());
         return;
     case Problem::Kind::guard:
         // The class is NumPy's; a plan's text holds messages alone.

@@ -22,11 +22,11 @@ struct Binding {
 
 /// Why a plan did not serve a call; enough for a message, which only a module's function writes.
 struct Problem {
-    enum class Kind { none, array, scalar, constant, written, too_large, guard, no_version, result_too_large };
+    enum class Kind { none, array, scalar, constant, written, too_large, guard, no_version, result_too_large, check };
     Kind kind = Kind::none;
     int index = 0; ///< argument, fixed parameter or guard
     Ref object;
-    std::string text; ///< of a guard, why an argument cannot be written, or the sizes that no version serves
+    std::string text; ///< of a guard or check, why an argument cannot be written, or sizes that no version serves
 };
 
 class LoadedPlan {
@@ -35,7 +35,8 @@ class LoadedPlan {
     static std::shared_ptr<const LoadedPlan> make(PyObject* plan_text, PyObject* objects, const std::string& function,
                                                   const Signature& signature, const Binding& binding);
 
-    enum class Attempt { done, no_match, error };
+    /// unchecked: the plan fits the call, but not its data: NumPy has to run it, and nothing was written.
+    enum class Attempt { done, no_match, unchecked, error };
     /// `values` as Signature::bind() left them. strict: nothing is converted (jit). copies: arrays that no version
     /// takes as they lie are copied.
     Attempt call(PyObject* const* values, PyObject* out, bool strict, bool copies, Problem* problem,
@@ -66,6 +67,7 @@ class LoadedPlan {
     struct Return {
         bool is_result;
         int index;
+        std::string number; ///< the Python type that is made of it
     };
 
     bool bind_arguments(const Signature& signature, const Binding& binding);
@@ -73,7 +75,7 @@ class LoadedPlan {
     std::string why_not_written(std::size_t argument, PyObject* given, const runtime::MemoryRange* ranges) const;
     std::string why_out_is_shared(std::size_t argument, PyObject* out, const runtime::MemoryRange& range) const;
     Attempt run(const runtime::Executable::Frame& frame, int version, PyObject** arrays, PyObject* out,
-                PyObject** result) const;
+                PyObject** result, std::string& failed) const;
 
     std::string function_;
     std::shared_ptr<const runtime::Executable> executable_;

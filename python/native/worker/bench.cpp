@@ -114,7 +114,8 @@ void Bench::poison(DataSet& set, const Candidate& candidate, Place place) {
 }
 
 std::optional<Outcome> Bench::run(const Candidate& candidate, const Call& call, const DataSet& set, bool timed) {
-    runtime::RunStatus status = candidate.executable->run(call.frame, call.version);
+    std::string failed;
+    runtime::RunStatus status = candidate.executable->run(call.frame, call.version, nullptr, &failed);
     if (!candidate.fault.empty() && !set.results.empty()) {
         const auto item = static_cast<std::size_t>(runtime::info(candidate.executable->plan().results[0].dtype).bytes);
         const FaultyResult result{static_cast<char*>(call.frame.results[0].data), set.results[0].bytes(), item};
@@ -130,6 +131,9 @@ std::optional<Outcome> Bench::run(const Candidate& candidate, const Call& call, 
         return Outcome{OutcomeKind::run_crashed, "a kernel returned an error on the data set " + set.description->kind};
     case runtime::RunStatus::out_of_range:
         return Outcome{OutcomeKind::run_crashed, "a size is out of range on the data set " + set.description->kind};
+    case runtime::RunStatus::check_failed:
+        return Outcome{OutcomeKind::run_crashed,
+                       "NumPy has to run the data set " + set.description->kind + ": " + failed};
     case runtime::RunStatus::interrupted: // nobody asks for it here
         break;
     }
