@@ -155,6 +155,7 @@ class Executable {
         std::vector<Condition> conditions;
         std::vector<Instruction> code;
         std::size_t dimensions = 0; ///< of all buffers together
+        bool has_halves = false;    ///< of complex arrays
     };
     class VersionCompiler; // executor_compile.cpp
     class Run;             // executor_run.cpp
