@@ -130,7 +130,7 @@ class Line {
             else if (escaped == '"' || escaped == '\\')
                 out += escaped;
             else
-                fail(std::string("the unknown escape \\") + escaped);
+                fail("the unknown escape \\" + std::string(1, escaped));
         }
     }
     SizeTree size(std::string_view stops) {
