@@ -74,6 +74,7 @@ class Evaluator {
     Halide::Expr read_scalar(const std::string& name);
     Halide::Expr index_view(const Operation& operation, const Exprs& index);
     Halide::Expr reshape_view(const Operation& operation, const Exprs& index);
+    Halide::Expr taken(const Operation& operation, const Exprs& index);
     Halide::Expr updated(const Operation& operation, const Exprs& index);
     /// The index of an operand that broadcasts to `shape`.
     static Exprs broadcast(const std::vector<Size>& operand, const std::vector<Size>& shape, const Exprs& index);
