@@ -261,7 +261,7 @@ class Splitter {
         } else if (op == "where") {
             each_half(operation);
         } else if (op == "index" || op == "transpose" || op == "reshape" || op == "broadcast_to" || op == "update" ||
-                   op == "sum") {
+                   op == "take" || op == "sum") {
             each_half(operation);
             if (op != "sum" && op != "update" && literals_.count(operation.operands[0]) != 0)
                 literals_[operation.result] = literals_.at(operation.operands[0]);

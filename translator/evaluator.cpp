@@ -235,6 +235,7 @@ Expr Evaluator::compute(const ValueInfo& info, const std::string& name, const Ex
     }
     if (op == "index") return index_view(operation, index);
     if (op == "update") return updated(operation, index);
+    if (op == "take") return taken(operation, index);
     if (op == "reshape") return reshape_view(operation, index);
     if (op == "transpose") {
         std::vector<int> axes = *try_axes(operation.attributes.at("axes"));
@@ -258,7 +259,8 @@ Expr Evaluator::elementwise(const Operation& operation, const Exprs& index) {
 }
 
 Expr Evaluator::define(const Operation& operation, const Exprs& index) {
-    return operation.op == "update" ? updated(operation, index) : elementwise(operation, index);
+    if (operation.op == "update") return updated(operation, index);
+    return operation.op == "take" ? taken(operation, index) : elementwise(operation, index);
 }
 
 Expr Evaluator::compute_flat(const ValueInfo& info, const std::string& name, const Expr& position) {
@@ -365,6 +367,24 @@ Expr Evaluator::reshape_view(const Operation& operation, const Exprs& index) {
         a = a_end;
         b = b_end;
     }
+    return at(operation.operands[0], inner);
+}
+
+/// The element that a position names: from the end where it is negative, the nearest one where there is none.
+Expr Evaluator::taken(const Operation& operation, const Exprs& index) {
+    const auto axis = static_cast<std::size_t>(parse_size(operation.attributes.at("axis")).constant());
+    const std::size_t rank = shared_.analysis.value(operation.operands[1]).type.shape.size();
+    const auto first = index.begin() + static_cast<std::ptrdiff_t>(axis);
+    const auto behind = first + static_cast<std::ptrdiff_t>(rank);
+    const Expr extent = shared_.size(shared_.analysis.value(operation.operands[0]).type.shape[axis]);
+    const Expr wide = Halide::cast<int64_t>(extent);
+    const Expr position = at(operation.operands[1], Exprs(first, behind));
+    const Expr near = Halide::cast<int32_t>(Halide::clamp(position, -wide, wide - 1));
+    Exprs inner(index.begin(), first);
+    // What bounds inference sees: it knows nothing of the selection.
+    inner.push_back(Halide::unsafe_promise_clamped(Halide::select(near < 0, near + extent, near), 0, extent - 1));
+    inner.insert(inner.end(), behind, index.end());
+    operations_ += 2;
     return at(operation.operands[0], inner);
 }
 

@@ -82,6 +82,7 @@ class Evaluator {
     Halide::Expr read_stage(const std::string& value, const std::string& dtype, const Exprs& index);
     Halide::Expr index_view(const Operation& operation, const Exprs& index);
     Halide::Expr reshape_view(const Operation& operation, const Exprs& index);
+    Halide::Expr taken(const Operation& operation, const Exprs& index);
     Halide::Expr updated(const Operation& operation, const Exprs& index);
     Halide::Expr linear(const std::vector<Size>& shape, const Exprs& index) const;
 

@@ -21,8 +21,11 @@ std::string typed_name(const std::string& name, const Type& type) {
 }
 
 std::string return_line(const Program& program, const std::vector<std::string>& returned) {
-    if (program.returns_tuple) return "return (" + joined(returned) + (returned.size() == 1 ? ",)\n" : ")\n");
-    return "return " + (returned.empty() ? "None" : returned[0]) + "\n";
+    std::vector<std::string> names = returned;
+    for (std::size_t k = 0; k < names.size(); ++k)
+        if (!program.conversions[k].empty()) names[k] = program.conversions[k] + " " + names[k];
+    if (program.returns_tuple) return "return (" + joined(names) + (names.size() == 1 ? ",)\n" : ")\n");
+    return "return " + (names.empty() ? "None" : names[0]) + "\n";
 }
 
 std::string layout_requirements(const Program& program, const TranslateOptions& options) {

@@ -433,7 +433,8 @@ class Reader {
         }
         line.expect("=");
         out.op = line.name("an operation");
-        if (is_size != (out.op == "read")) line.fail(is_size ? "a size is the result of a read" : "a read gives a size");
+        if (is_size != (out.op == "read"))
+            line.fail(is_size ? "a size is the result of a read" : "a read gives a size");
         if (out.op == "for") {
             out.attributes["variable"] = line.name("the loop's variable");
             line.expect("in");

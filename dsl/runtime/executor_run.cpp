@@ -372,7 +372,8 @@ RunStatus Executable::run(const Frame& frame, int version, const Interrupt* inte
     int rc = with_memory_exit([&] { return run.execute(); });
     if (rc == kOutOfMemory) return RunStatus::out_of_memory;
     if (rc != 0) return RunStatus::failed;
-    if (failed && run.status() == RunStatus::check_failed) *failed = v.failures[static_cast<std::size_t>(run.failure())];
+    if (failed && run.status() == RunStatus::check_failed)
+        *failed = v.failures[static_cast<std::size_t>(run.failure())];
     return run.status();
 }
 

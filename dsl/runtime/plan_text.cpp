@@ -197,9 +197,7 @@ class PlanReader : PlanLines {
             plan_.numbers.push_back(number);
             const std::string& name = plan_.returns.back();
             if (!names_.count(name)) fail("'" + name + "' is neither a result nor an argument.");
-            const DType dtype = number == "int"     ? DType::int64
-                                : number == "float" ? DType::float64
-                                                    : DType::boolean;
+            const DType dtype = number == "int" ? DType::int64 : number == "float" ? DType::float64 : DType::boolean;
             if (!number.empty() && type_of(name) != std::pair(dtype, 0))
                 fail("'" + name + "' makes no " + number + ": it has another dtype, or dimensions.");
         } while (take(","));

@@ -30,6 +30,7 @@ def explain_specialization(specialization: Specialization, *, code: bool = False
     lines = [specialization.signature]
     lines += _guards(specialization)
     lines += _program_loops(specialization)
+    lines += _checks(specialization)
     lines += _stages(specialization)
     lines += _variants(specialization)
     lines += _versions(specialization)
@@ -55,6 +56,11 @@ def _guards(specialization: Specialization) -> list[str]:
     lines += [f"  {guard.condition}    else: {guard.message}" for guard in specialization.program.guards]
     lines = list(dict.fromkeys(lines))
     return ["guards (another value compiles anew):", *lines] if lines else []
+
+
+def _checks(specialization: Specialization) -> list[str]:
+    lines = [f"  {check.message}" for check in specialization.program.checks]
+    return ["checked in each call (NumPy runs a call that fails one):", *lines] if lines else []
 
 
 def guard_text(guard: PythonGuard) -> str:

@@ -14,6 +14,10 @@ _SCALAR = re.compile(r"^scalar (\w+): (\w+)$")
 _INNER_SIZE = re.compile(r"(?:\bfor |^)(\S+)(?: in range\(|: size = read\()")
 _GUARD = re.compile(r'^guard (.+?) "((?:[^"\\]|\\.)*)"(?: @(\d+))?$')
 _VALUE = re.compile(r"^\s*(%?\w+): (\w+)\[(.*?)\] = (\w+)\((.*)$")
+_REGION = re.compile(r"^(.+?) = (for|while|if) ")
+_TYPED = re.compile(r"(%?\w+): (\w+)\[(.*?)\](?:, |$)")
+_CHECK = re.compile(r'^check (%?\w+) "((?:[^"\\]|\\.)*)"$')
+_RETURNED = re.compile(r"(?:(int|float|bool)\()?(%?\w+)")
 _SYMBOL = re.compile(r"[A-Za-z_]\w*(?:\.\d+)?")
 
 
@@ -38,6 +42,12 @@ class ScalarArgument:
 class Guard:
     condition: str
     message: str
+
+
+@dataclass(frozen=True)
+class Check:
+    value: str
+    message: str  # for whom it fails: NumPy runs that call
 
 
 @dataclass(frozen=True)
@@ -77,14 +87,34 @@ class Program:
         return tuple(Guard(m[1], m[2]) for line in self._lines if (m := _GUARD.match(line)))
 
     @cached_property
-    def values(self) -> tuple[Value, ...]:
-        return tuple(Value(m[1], m[2], split_sizes(m[3]), m[4]) for line in self._lines if (m := _VALUE.match(line)))
+    def checks(self) -> tuple[Check, ...]:
+        return tuple(Check(m[1], m[2]) for line in self._lines if (m := _CHECK.match(line)))
 
     @cached_property
-    def results(self) -> tuple[str, ...]:
+    def values(self) -> tuple[Value, ...]:
+        """Of all blocks, what loops and branches give included."""
+        found: list[Value] = []
         for line in self._lines:
-            if line.startswith("return "):
-                return tuple(name.strip() for name in line[7:].strip("() ").split(",") if name.strip())
+            if match := _VALUE.match(line):
+                found.append(Value(match[1], match[2], split_sizes(match[3]), match[4]))
+            elif match := _REGION.match(line):
+                found += [Value(m[1], m[2], split_sizes(m[3]), match[2]) for m in _TYPED.finditer(match[1])]
+        return tuple(found)
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self._returned)
+
+    @property
+    def result_numbers(self) -> tuple[str, ...]:
+        """For each result, the Python type that is made of it (int, float, bool), or nothing."""
+        return tuple(number for _, number in self._returned)
+
+    @cached_property
+    def _returned(self) -> tuple[tuple[str, str], ...]:
+        for line in self._lines:
+            if line.startswith("return ") and line != "return none":
+                return tuple((m[2], m[1] or "") for m in _RETURNED.finditer(line[7:]))
         return ()
 
     @cached_property

@@ -55,14 +55,15 @@ class Call {
         std::memcpy(frame_.arguments[next_++].scalar, &value, sizeof value);
         return *this;
     }
-    RunStatus run(const std::vector<void*>& results = {}, const Interrupt* interrupt = nullptr) {
+    RunStatus run(const std::vector<void*>& results = {}, const Interrupt* interrupt = nullptr,
+                  std::string* failed = nullptr) {
         int argument = -1;
         EXPECT_TRUE(e_->read_sizes(frame_, argument));
         EXPECT_EQ(e_->failed_guard(frame_), -1);
         EXPECT_TRUE(e_->size_results(frame_));
         for (std::size_t i = 0; i < results.size(); ++i)
             frame_.results[i].data = results[i];
-        return e_->run(frame_, e_->select(frame_), interrupt);
+        return e_->run(frame_, e_->select(frame_), interrupt, failed);
     }
 
   private:
@@ -203,7 +204,7 @@ for t from 0 to 2 step 1 {
     EXPECT_EQ(Call(e).array(x).array(a).run(), RunStatus::done);
     for (double beyond : {3e9, -3e9, 1e15}) {
         x[0] = beyond;
-        EXPECT_EQ(Call(e).array(x).array(a).run(), RunStatus::out_of_range) << beyond;
+        EXPECT_EQ(Call(e).array(x).array(a).run(), RunStatus::check_failed) << beyond;
     }
 }
 
@@ -224,9 +225,40 @@ TEST(Loops, EveryIntegerTypeIsReadAsASize) {
     check("uint16", std::uint16_t{200}, RunStatus::done);
     check("uint32", std::uint32_t{200}, RunStatus::done);
     check("uint64", std::uint64_t{200}, RunStatus::done);
-    check("uint32", std::uint32_t{1} << 31, RunStatus::out_of_range);
-    check("uint64", std::uint64_t{1} << 63, RunStatus::out_of_range);
-    check("int64", (std::int64_t{-1} << 31) - 1, RunStatus::out_of_range);
+    check("uint32", std::uint32_t{1} << 31, RunStatus::check_failed);
+    check("uint64", std::uint64_t{1} << 63, RunStatus::check_failed);
+    check("int64", (std::int64_t{-1} << 31) - 1, RunStatus::check_failed);
+}
+
+TEST(Loops, ACheckEndsTheCallAndSaysWhy) {
+    auto e = load("arg c bool 0\narg B int64 0\n" + kWritten + "scalar n int64\nreturn None\n",
+                  R"(
+temp w float64 [A.0]
+copy A to w
+call step in "step" (n, w)
+check c "an index out of \"bounds\""
+read m from B
+check m >= n "too few"
+copy w to A
+)");
+    std::vector<double> a{1.0, 2.0};
+    auto run = [&](bool holds, std::int64_t m, RunStatus expected, const std::string& why) {
+        std::vector<char> c{holds};
+        std::vector<std::int64_t> b{m};
+        std::string failed;
+        a = {1.0, 2.0};
+        EXPECT_EQ(Call(e).array(c).array(b).array(a).scalar<std::int64_t>(3).run({}, nullptr, &failed), expected);
+        EXPECT_EQ(failed, why);
+        EXPECT_EQ(a[1], expected == RunStatus::done ? stepped(2.0, {3}) : 2.0);
+    };
+    run(true, 3, RunStatus::done, "");
+    run(false, 3, RunStatus::check_failed, "an index out of \"bounds\"");
+    run(true, 2, RunStatus::check_failed, "too few");
+    run(true, std::int64_t{1} << 40, RunStatus::check_failed, "the size m, which the call reads, does not fit 32 bits");
+    // Also where there is nothing to compute.
+    std::vector<char> c{0};
+    std::vector<std::int64_t> b{5};
+    EXPECT_EQ(Call(e).array(c).array(b).array(Vector(a, 0)).scalar<std::int64_t>(3).run(), RunStatus::check_failed);
 }
 
 TEST(Loops, ASizeOfACallThatIsNotMadeMayHaveNoValue) {

@@ -368,4 +368,19 @@ TEST(SizeExpression, PrintsWhatItParses) {
 }
 
 } // namespace
+TEST(PlanText, ChecksAndPythonNumbers) {
+    const std::string header = "tilewright-plan 1\nfunction f\narg c bool 0\nscalar n int64\nresult y float64 []\n"
+                               "result z float64 [n]\nreturn (float y, int n, bool c)\nversion \"v\"\n";
+    const std::string text = header + "check c \"line 3: \\\"out\\\" of bounds\"\ncall k in \"k\" (y, z)\nend\n";
+    const Plan plan = parse_plan(text);
+    EXPECT_EQ(print_plan(plan), text);
+    EXPECT_EQ(plan.numbers, (std::vector<std::string>{"float", "int", "bool"}));
+    EXPECT_EQ(plan.versions[0].steps[0].message, "line 3: \"out\" of bounds");
+    auto line = [&](const std::string& from, const std::string& to) { return message_of(replaced(text, from, to)); };
+    EXPECT_NE(line("float y", "int y").find("'y' makes no int"), std::string::npos);
+    EXPECT_NE(line("float y", "float z").find("'z' makes no float"), std::string::npos);
+    EXPECT_NE(line("check c", "check y").find("'y' is no condition"), std::string::npos);
+    EXPECT_NE(line("bounds\"\n", "bounds\" c\n").find("at the end of the line"), std::string::npos);
+}
+
 } // namespace tilewright::runtime

@@ -92,4 +92,31 @@ write N = N_2
 return ()
 )";
 
+inline constexpr const char* kFromData = R"(tilewright-program 1
+function spmv
+arg rows: int64[rows.0]
+arg columns: int64[columns.0]
+arg x: float64[x.0]
+guard x.0 >= 1 "index is out of bounds for axis 0 with size 0" @9
+zero: float64[] = const() {value=0.0}
+%1: float64[rows.0] = broadcast_to(zero)
+%2: int64[] = scalar_size() {size=x.0}
+%3: bool[columns.0] = less(columns, %2)
+inside: bool[] = all(%3) {axes=[0]}
+y: float64[rows.0] = for i in range(0, rows.0, 1) carry (y_2: float64[rows.0] = %1) {
+  %4: int64[] = index(rows) {index=[i]}
+  %5: int64[] = minimum(%4, %4)
+  n: size = read(%5) {min=0, max=columns.0} @8
+  %6: int64[n] = index(columns) {index=[0:1]} @9
+  part: float64[n] = take(x, %6) {axis=0} @9
+  sum: float64[] = sum(part) {axes=[0]} @9
+  y_3: float64[rows.0] = update(y_2, sum) {index=[i]} @9
+  yield y_3
+} @7
+%7: int64[] = index(rows) {index=[0]}
+check inside "line 9: an index \"out of bounds\" for axis 0"
+write x = x
+return (y, int(%7))
+)";
+
 } // namespace tilewright::translator::harness

@@ -9,6 +9,7 @@
 namespace {
 
 using namespace tilewright::translator;
+using harness::kFromData;
 using harness::kKMeans;
 using harness::kRegions;
 using harness::kSoftmax;
@@ -40,7 +41,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 TEST(Program, CanonicalTextPrintsAsItReads) {
-    for (const char* text : {kKMeans, kSoftmax, kRegions, kWrites}) {
+    for (const char* text : {kKMeans, kSoftmax, kRegions, kWrites, kFromData}) {
         Program program = read_program(text);
         EXPECT_EQ(print_program(program), text);
         EXPECT_NO_THROW(verify_program(program));
@@ -133,6 +134,45 @@ TEST(Program, VerifierKnowsWritesAndComplexNumbers) {
               "program step, %7 (line 5) = floor: does not take complex numbers.");
     EXPECT_EQ(verify_error(replaced(kWrites, "value=0.0-1.0j", "value=0.0-1.0i")),
               "program step, %1 = const: 0.0-1.0i is no complex128.");
+}
+
+TEST(Program, ChecksAndPythonNumbersAreRead) {
+    const Program program = read_program(kFromData);
+    EXPECT_EQ(program.checks.size(), 1U);
+    EXPECT_EQ(program.checks[0].text, "line 9: an index \"out of bounds\" for axis 0");
+    EXPECT_EQ(program.conversions, (std::vector<std::string>{"", "int"}));
+    EXPECT_EQ(print_program(read_program(replaced(kFromData, "return (y, int(%7))", "return bool(inside)"))),
+              replaced(kFromData, "return (y, int(%7))", "return bool(inside)"));
+    EXPECT_NE(program_digest(read_program(replaced(kFromData, "max=columns.0", "max=rows.0"))),
+              program_digest(program));
+    EXPECT_EQ(read_error(replaced(kFromData, "int(%7)", "str(%7)")),
+              "program:26:15: expected int, float or bool before '(', found 'str'.");
+    EXPECT_EQ(read_error(replaced(kFromData, "n: size = read", "n: size = add")),
+              "program:16:16: a size is the result of a read.");
+    EXPECT_EQ(read_error(replaced(kFromData, "n: size = read", "n: int64[] = read")),
+              "program:16:20: a read gives a size.");
+    EXPECT_EQ(read_error(replaced(kFromData, "write x = x\n", "%8: bool[] = all(%3) {axes=[0]}\n")),
+              "program:25:1: expected 'check', 'write' or 'return' after a check, found '%8: bool[] = all(%3)'.");
+}
+
+TEST(Program, VerifierKnowsSizesFromData) {
+    EXPECT_EQ(verify_error(replaced(kFromData, "{min=0, max=columns.0}", "{max=columns.0}")),
+              "program spmv, n (line 8) = read: has both limits or none.");
+    EXPECT_EQ(verify_error(replaced(kFromData, "read(%5)", "read(zero)")),
+              "program spmv, n (line 8) = read: what it reads is float64[], not int64[].");
+    EXPECT_EQ(verify_error(replaced(kFromData, "%7: int64[] = index(rows) {index=[0]}",
+                                    "%7: int64[] = index(rows) {index=[n]}")),
+              "program spmv, %7 = index: the size 'n' is not known here.");
+    EXPECT_EQ(verify_error(replaced(kFromData, "take(x, %6) {axis=0}", "take(x, %6) {axis=1}")),
+              "program spmv, part (line 9) = take: axis=1 is no axis of float64[x.0].");
+    EXPECT_EQ(verify_error(replaced(kFromData, "take(x, %6)", "take(%6, x)")),
+              "program spmv, part (line 9) = take: the positions are float64, not int64.");
+    EXPECT_EQ(verify_error(replaced(kFromData, "part: float64[n]", "part: float64[x.0]")),
+              "program spmv, part (line 9) = take: the result is float64[x.0], not float64[n].");
+    EXPECT_EQ(verify_error(replaced(kFromData, "check inside", "check %3")),
+              "program spmv, check %3: the value is bool[columns.0], not bool[].");
+    EXPECT_EQ(verify_error(replaced(kFromData, "int(%7)", "float(%7)")),
+              "program spmv, return float: %7 is int64[], not float64[].");
 }
 
 } // namespace

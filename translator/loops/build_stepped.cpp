@@ -73,38 +73,54 @@ class Builder {
     } maps_;
 
     void write(const std::vector<Step>& steps, const std::string& indent) {
-        for (const Step& step : steps) {
-            switch (step.kind) {
-            case Step::Kind::segment:
-                write_segment(step.segment, indent);
-                break;
-            case Step::Kind::copy:
-                body_ += indent + "copy " + step.from + " to " + step.to + "\n";
-                break;
-            case Step::Kind::swap:
-                body_ += indent + "swap " + step.from + " " + step.to + "\n";
-                break;
-            case Step::Kind::range:
-                write_range(step, indent);
-                break;
-            case Step::Kind::loop:
-                body_ += indent + "loop {\n";
-                write(step.body, indent + "  ");
-                body_ += indent + "}\n";
-                break;
-            case Step::Kind::leave:
-                body_ += indent + "leave unless " + step.from + "\n";
-                break;
-            case Step::Kind::branch:
-                body_ += indent + "if " + step.from + " {\n";
-                write(step.body, indent + "  ");
-                if (!step.other.empty()) {
-                    body_ += indent + "} else {\n";
-                    write(step.other, indent + "  ");
-                }
-                body_ += indent + "}\n";
-                break;
+        const std::size_t known = symbols_.size();
+        for (const Step& step : steps)
+            write(step, indent);
+        symbols_.resize(known); // sizes that were read
+    }
+
+    void write(const Step& step, const std::string& indent) {
+        switch (step.kind) {
+        case Step::Kind::check:
+            body_ += indent + "check " + step.from + " " + quoted(step.text) + "\n";
+            break;
+        case Step::Kind::read:
+            body_ += indent + "read " + step.index + " from " + step.from + "\n";
+            enter(step);
+            break;
+        case Step::Kind::temporary:
+            for (const BufferPlan& buffer : stepped_.buffers)
+                if (buffer.name == step.from) body_ += indent + "temp " + typed_name(buffer.name, buffer.type);
+            break;
+        case Step::Kind::segment:
+            write_segment(step.segment, indent);
+            break;
+        case Step::Kind::copy:
+            body_ += indent + "copy " + step.from + " to " + step.to + "\n";
+            break;
+        case Step::Kind::swap:
+            body_ += indent + "swap " + step.from + " " + step.to + "\n";
+            break;
+        case Step::Kind::range:
+            write_range(step, indent);
+            break;
+        case Step::Kind::loop:
+            body_ += indent + "loop {\n";
+            write(step.body, indent + "  ");
+            body_ += indent + "}\n";
+            break;
+        case Step::Kind::leave:
+            body_ += indent + "leave unless " + step.from + "\n";
+            break;
+        case Step::Kind::branch:
+            body_ += indent + "if " + step.from + " {\n";
+            write(step.body, indent + "  ");
+            if (!step.other.empty()) {
+                body_ += indent + "} else {\n";
+                write(step.other, indent + "  ");
             }
+            body_ += indent + "}\n";
+            break;
         }
     }
 
@@ -116,7 +132,7 @@ class Builder {
         write(step.body, indent + "  ");
         symbols_.pop_back();
         std::swap(body, body_);
-        if (impl_.kernels.size() == first + 1 && is_one_call(body)) {
+        if (impl_.kernels.size() == first + 1 && is_one_call(body) && step.step.is_constant()) {
             put_inside(step, impl_.kernels.back());
             body_ += plan_call(impl_.kernels.back(), indent);
             return;
@@ -185,9 +201,10 @@ class Builder {
         return node.name == "//" ? a / b : a % b;
     }
 
-    /// The middle trip stands for all of them where a schedule asks for extents.
+    /// Of a loop, or of a size that is read: the middle trip stands for all of them where a schedule asks for extents.
     void enter(const Step& step) {
         symbols_.push_back(step.index);
+        if (!step.limited) return;
         const auto first = step.first.evaluate(options_.sizes_here);
         const auto stop = step.stop.evaluate(options_.sizes_here);
         if (first && stop) options_.sizes_here[step.index] = (*first + *stop) / 2;
@@ -223,25 +240,24 @@ class Builder {
                  std::move(shared.symbols)};
         for (const StagePlan& stage : analysis.stages()) {
             for (const StageBuffer& buffer : stage.buffers())
-                if (stage.materialised && !buffer.result) add_temporary(buffer, analysis);
+                if (stage.materialised && !buffer.result) add_temporary(buffer, analysis, indent);
         }
         body_ += plan_calls(analysis, {impl_.kernels.begin() + static_cast<std::ptrdiff_t>(first), impl_.kernels.end()},
                             indent);
     }
 
-    void add_temporary(const StageBuffer& stage, const Analysis& analysis) {
+    /// In the block where it is used, where its shape changes from trip to trip.
+    void add_temporary(const StageBuffer& stage, const Analysis& analysis, const std::string& indent) {
         const Type& type = analysis.value(stage.value).type;
-        for (const Size& extent : type.shape) {
-            std::set<std::string> used;
+        std::set<std::string> used;
+        for (const Size& extent : type.shape)
             tree_of(extent).collect_symbols(used);
-            for (const std::string& symbol : symbols_) {
-                if (used.count(symbol) != 0)
-                    throw TranslateError(program_.function + ": " + stage.name + " has the extent " + extent.text +
-                                             ", which changes with the loop's " + symbol + ".",
-                                         "Let NumPy run this function.");
-            }
-        }
-        temporaries_ += "temp " + typed_name(stage.name, type);
+        const bool moves = std::any_of(symbols_.begin(), symbols_.end(),
+                                       [&](const std::string& symbol) { return used.count(symbol) != 0; });
+        if (moves)
+            body_ += indent + "temp " + typed_name(stage.name, type);
+        else
+            temporaries_ += "temp " + typed_name(stage.name, type);
     }
 
     std::string header() const {
@@ -275,7 +291,8 @@ class Builder {
             out += "require " + requirement + "\n";
         out += layout_requirements(program_, options_);
         for (const BufferPlan& buffer : stepped_.buffers) {
-            if (buffer.kind == BufferPlan::Kind::temporary) out += "temp " + typed_name(buffer.name, buffer.type);
+            if (buffer.kind == BufferPlan::Kind::temporary && !buffer.local)
+                out += "temp " + typed_name(buffer.name, buffer.type);
         }
         return out + temporaries_;
     }

@@ -39,12 +39,13 @@ bool is_heavy(const Operation& operation) {
 
 /// What happens at one place of a block: memory is made or written.
 struct Item {
-    enum class Kind { fresh, store, region };
+    enum class Kind { fresh, store, region, read, check };
     Kind kind = Kind::fresh;
-    const Operation* operation = nullptr; ///< null for a fresh copy of an argument
-    Names reads;                          ///< values in memory, or made by other items of the block
-    std::set<std::size_t> before;         ///< items that run before
-    Names consumed;                       ///< values whose memory it takes over
+    const Operation* operation = nullptr; ///< null for a check
+    const Check* check = nullptr;
+    Names reads;                  ///< values in memory, or made by other items of the block
+    std::set<std::size_t> before; ///< items that run before
+    Names consumed;               ///< values whose memory it takes over
 };
 
 class Cutter {
@@ -74,7 +75,9 @@ class Cutter {
             if (operations_.count(value) != 0) add_end(value, ends); // an argument is returned as it lies
         for (const Write& write : program_.writes)
             add_end(write.value, ends);
-        out_.steps = block(program_.body, ends, written_);
+        // Where a size that is read does not fit, NumPy runs the call: that has to be known before anything is written.
+        const bool may_write = !has_unbounded_read(program_.body, true);
+        out_.steps = block(program_.body, ends, may_write ? written_ : Names());
         finish();
         return std::move(out_);
     }
@@ -91,9 +94,11 @@ class Cutter {
     Names names_, scalars_, written_;
     struct LoopSymbol {
         std::string name;
-        SizeTree first, stop, step;
+        SizeTree first, last;
+        bool bounded = true;
     };
-    std::vector<LoopSymbol> symbols_; ///< of the loops around
+    std::vector<LoopSymbol> symbols_; ///< of the loops around, and sizes that were read
+    Names read_;                      ///< every size that some block reads
 
     // ---- the program ----
 
@@ -123,16 +128,10 @@ class Cutter {
                 names_.insert(name);
                 operations_[name] = &operation;
             }
+            if (operation.op == "read") read_.insert(operation.result);
             for (const Block& inner : operation.regions)
                 collect(inner);
         }
-    }
-
-    [[noreturn]] void refuse(const Operation& operation, const std::string& why) const {
-        const std::string file = program_.file.empty() ? program_.function : program_.file;
-        throw TranslateError(file + ":" + std::to_string(operation.line) + ": " + operation.result + " = " +
-                                 operation.op + ": " + why,
-                             "Let NumPy run this function.");
     }
 
     const Operation* operation_of(const std::string& value) const {
@@ -164,8 +163,37 @@ class Cutter {
         });
     }
 
-    /// The most elements that a temporary needs, where its shape follows a loop around.
-    Type bounded(const Operation& operation, Type type) {
+    /// Sizes that were read and stand in the types, positions and limits of an operation.
+    Names sizes_of(const Operation& operation) const {
+        Names found;
+        if (read_.empty()) return found;
+        for (const auto& [name, type] : results_of(operation))
+            for (const Size& extent : type.shape)
+                tree_of(extent).collect_symbols(found);
+        static const Names limits = {"size", "start", "stop", "step", "min", "max"};
+        for (const auto& [key, text] : operation.attributes) {
+            if (limits.count(key) != 0) parse_size(text).collect_symbols(found);
+            if (key != "index") continue;
+            for (const IndexEntry& entry : index_entries(text)) {
+                if (entry.kind != IndexEntry::Kind::newaxis) entry.start.collect_symbols(found);
+                if (entry.kind == IndexEntry::Kind::slice) entry.step.collect_symbols(found);
+            }
+        }
+        std::erase_if(found, [this](const std::string& name) { return read_.count(name) == 0; });
+        return found;
+    }
+
+    static bool has_unbounded_read(const Block& block, bool outermost) {
+        return std::any_of(block.operations.begin(), block.operations.end(), [&](const Operation& operation) {
+            if (operation.op == "read") return !outermost && operation.attributes.count("min") == 0;
+            return std::any_of(operation.regions.begin(), operation.regions.end(),
+                               [](const Block& inner) { return has_unbounded_read(inner, false); });
+        });
+    }
+
+    /// The most elements that a temporary needs, where its shape follows a loop around; nothing where that is not
+    /// known.
+    std::optional<Type> bounded(Type type) const {
         for (Size& extent : type.shape) {
             SizeTree tree = tree_of(extent);
             for (auto symbol = symbols_.rbegin(); symbol != symbols_.rend(); ++symbol) {
@@ -177,20 +205,34 @@ class Cutter {
                 const auto slope = try_parse_size(normal_form(next - tree));
                 Names left;
                 if (slope) slope->collect_symbols(left);
-                if (!slope || left.count(symbol->name) != 0 || !symbol->step.is_constant())
-                    refuse(operation,
-                           "its extent " + extent.text + " has no bound that does not depend on " + symbol->name + ".");
-                const SizeTree last = symbol->stop - SizeTree::integer(symbol->step.constant() > 0 ? 1 : -1);
-                tree = SizeTree::call(
-                    "max", {substitute(tree, symbol->name, symbol->first), substitute(tree, symbol->name, last)});
+                if (!slope || left.count(symbol->name) != 0 || !symbol->bounded) return std::nullopt;
+                tree = SizeTree::call("max", {substitute(tree, symbol->name, symbol->first),
+                                              substitute(tree, symbol->name, symbol->last)});
             }
+            // A loop without trips may end before it begins.
+            if (tree.text() != extent.text) tree = SizeTree::call("max", {tree, SizeTree::integer(0)});
             extent = tree.size();
         }
         return type;
     }
 
-    std::string add_temporary(const std::string& name, const Type& type) {
-        out_.buffers.push_back({name, type, BufferPlan::Kind::temporary, false});
+    /// Whether a shape changes from trip to trip, or with a size that was read.
+    bool moves(const Type& type) const {
+        Names used;
+        for (const Size& extent : type.shape)
+            tree_of(extent).collect_symbols(used);
+        return std::any_of(symbols_.begin(), symbols_.end(),
+                           [&](const LoopSymbol& symbol) { return used.count(symbol.name) != 0; });
+    }
+
+    std::string add_temporary(const std::string& name, const Type& type, std::vector<Step>& steps) {
+        out_.buffers.push_back({name, type, BufferPlan::Kind::temporary, false, moves(type)});
+        if (out_.buffers.back().local) {
+            Step step;
+            step.kind = Step::Kind::temporary;
+            step.from = name;
+            steps.push_back(std::move(step));
+        }
         return name;
     }
 
@@ -211,13 +253,19 @@ class Cutter {
     }
 
     /// Names that the blocks of a region read from outside of it.
-    static void free_names(const Operation& operation, Names& defined, Names& found) {
+    void free_names(const Operation& operation, Names& defined, Names& found) const {
+        const auto sizes = [&](const Operation& of) {
+            for (const std::string& name : sizes_of(of))
+                if (defined.count(name) == 0) found.insert(name);
+        };
+        sizes(operation);
         for (const Block& block : operation.regions) {
             for (const auto& [name, type] : block.parameters)
                 defined.insert(name);
             for (const Operation& inner : block.operations) {
                 for (const std::string& operand : inner.operands)
                     if (defined.count(operand) == 0) found.insert(operand);
+                sizes(inner);
                 free_names(inner, defined, found);
                 for (const auto& [name, type] : results_of(inner))
                     defined.insert(name);
@@ -226,7 +274,7 @@ class Cutter {
                 if (defined.count(value) == 0) found.insert(value);
         }
     }
-    static Names free_names(const Operation& operation) {
+    Names free_names(const Operation& operation) const {
         Names defined, found;
         free_names(operation, defined, found);
         return found;
@@ -235,6 +283,7 @@ class Cutter {
     void closure(const std::string& value, const Names& made, Names& found, Names& seen) const {
         if (scalars_.count(value) != 0 || !seen.insert(value).second) return;
         const auto operation = operations_.find(value);
+        if (read_.count(value) != 0 && made.count(value) == 0) return; // known here
         if (place_.count(value) != 0 || operation == operations_.end() || made.count(value) != 0) {
             found.insert(value);
             return;
@@ -243,6 +292,8 @@ class Cutter {
             closure(operand, made, found, seen);
         for (const std::string& name : free_names(*operation->second))
             closure(name, made, found, seen);
+        for (const std::string& size : sizes_of(*operation->second))
+            closure(size, made, found, seen);
     }
 
     // ---- one block ----
@@ -280,7 +331,11 @@ class Cutter {
         };
         for (const std::string& value : work.ends)
             want(value);
+        const bool outermost = work.block == &program_.body;
+        for (std::size_t k = 0; outermost && k < program_.checks.size(); ++k)
+            want(program_.checks[k].value);
         for (const Operation& operation : work.block->operations) {
+            if (operation.op == "read") want(operation.operands[0]);
             if (is_region(operation)) {
                 Names found;
                 for (const std::string& name : free_names(operation))
@@ -303,7 +358,7 @@ class Cutter {
             changed = false;
             Names makers = wanted;
             for (const Operation& operation : work.block->operations)
-                if (operation.op == "update") makers.insert(operation.result);
+                if (operation.op == "update" || operation.op == "read") makers.insert(operation.result);
             for (const Operation& operation : work.block->operations) {
                 if (!is_heavy(operation) || is_region(operation) || is_wanted(operation, wanted)) continue;
                 int users = 0;
@@ -331,12 +386,20 @@ class Cutter {
                 item.kind = Item::Kind::region;
             else if (operation.op == "update")
                 item.kind = Item::Kind::store;
+            else if (operation.op == "read")
+                item.kind = Item::Kind::read;
             else if (!is_wanted(operation, wanted))
                 continue;
             for (const auto& [name, type] : results_of(operation)) {
                 work.maker[name] = work.items.size();
                 work.made.insert(name);
             }
+            work.items.push_back(std::move(item));
+        }
+        for (std::size_t k = 0; outermost && k < program_.checks.size(); ++k) {
+            Item item;
+            item.kind = Item::Kind::check;
+            item.check = &program_.checks[k];
             work.items.push_back(std::move(item));
         }
     }
@@ -359,20 +422,37 @@ class Cutter {
         for (std::size_t k = 0; k < work.items.size(); ++k) {
             Item& item = work.items[k];
             Names made = work.made;
+            Names seen;
+            if (item.kind == Item::Kind::check) {
+                closure(item.check->value, made, item.reads, seen);
+                note_makers(work, item);
+                continue;
+            }
             for (const auto& [name, type] : results_of(*item.operation))
                 made.erase(name);
-            Names seen;
             for (const std::string& operand : item.operation->operands)
                 closure(operand, made, item.reads, seen);
+            for (const std::string& size : sizes_of(*item.operation))
+                closure(size, made, item.reads, seen);
             if (!item.operation->regions.empty()) {
                 for (const std::string& name : free_names(*item.operation))
                     closure(name, made, item.reads, seen);
             }
-            for (const std::string& name : item.reads) {
-                const auto maker = work.maker.find(name);
-                if (maker != work.maker.end()) item.before.insert(maker->second);
-            }
+            note_makers(work, item);
         }
+    }
+
+    static void note_makers(const Work& work, Item& item) {
+        for (const std::string& name : item.reads) {
+            const auto maker = work.maker.find(name);
+            if (maker != work.maker.end()) item.before.insert(maker->second);
+        }
+    }
+
+    /// Ends the call for NumPy, which must find the arguments as they were.
+    static bool may_end_the_call(const Item& item) {
+        return item.kind == Item::Kind::check ||
+               (item.kind == Item::Kind::read && item.operation->attributes.count("min") == 0);
     }
 
     static bool comes_before(const Work& work, std::size_t first, std::size_t second) {
@@ -389,7 +469,8 @@ class Cutter {
         std::vector<std::size_t> readers;
         for (std::size_t other = 0; other < work.items.size(); ++other) {
             const Item& item = work.items[other];
-            if (other == k || item.reads.count(value) == 0) continue;
+            const bool reads = item.reads.count(value) != 0 || (!own && may_end_the_call(item));
+            if (other == k || !reads) continue;
             if (item.consumed.count(value) != 0 || comes_before(work, k, other)) return;
             readers.push_back(other);
         }
@@ -405,6 +486,7 @@ class Cutter {
 
     void take_memory(Work& work) {
         for (std::size_t k = 0; k < work.items.size(); ++k) {
+            if (work.items[k].kind == Item::Kind::check) continue;
             const Operation& operation = *work.items[k].operation;
             if (work.items[k].kind == Item::Kind::store) try_take(work, k, operation.operands[0]);
             if (work.items[k].kind != Item::Kind::region || operation.op == "if") continue;
@@ -432,7 +514,7 @@ class Cutter {
                 const Operation& operation = *operations_.at(value);
                 const std::string name = fresh_name(value, operation.op);
                 const Type type = types_.at(value);
-                add_temporary(name, type);
+                add_temporary(name, type, steps);
                 yields.push_back({value, Target{name, type, true, {}, operation.line}});
                 places.emplace_back(value, name);
             }
@@ -443,26 +525,30 @@ class Cutter {
         };
         std::vector<bool> done(work.items.size(), false);
         for (std::size_t count = 0; count < work.items.size(); ++count) {
+            // Checks as early as they can be, then the order of the text.
             std::size_t next = work.items.size();
-            for (std::size_t k = 0; k < work.items.size() && next == work.items.size(); ++k) {
+            for (std::size_t k = 0; k < work.items.size(); ++k) {
                 const std::set<std::size_t>& before = work.items[k].before;
-                if (!done[k] && std::all_of(before.begin(), before.end(), [&](std::size_t b) { return done[b]; }))
-                    next = k;
+                const bool is_check = work.items[k].kind == Item::Kind::check;
+                if (done[k] || (next != work.items.size() && !is_check)) continue;
+                if (!std::all_of(before.begin(), before.end(), [&](std::size_t b) { return done[b]; })) continue;
+                next = k;
+                if (is_check) break;
             }
             if (next == work.items.size()) throw InternalError("the order of a block has a cycle.");
             done[next] = true;
             Item& item = work.items[next];
             if (item.kind == Item::Kind::fresh) {
-                for (const auto& [name, exact] : results_of(*item.operation)) {
-                    const Type most = bounded(*item.operation, exact);
-                    if (!same_shape(exact.shape, most.shape))
-                        refuse(*item.operation, "an array of a shape that changes from trip to trip.");
+                for (const auto& [name, exact] : results_of(*item.operation))
                     waiting.push_back(name);
-                }
                 continue;
             }
             flush();
-            if (item.kind == Item::Kind::store)
+            if (item.kind == Item::Kind::check)
+                emit_check(*item.check, steps);
+            else if (item.kind == Item::Kind::read)
+                emit_read(*item.operation, steps);
+            else if (item.kind == Item::Kind::store)
                 emit_store(item, steps);
             else if (item.operation->op == "for")
                 emit_for(item, steps);
@@ -500,10 +586,7 @@ class Cutter {
     std::string fresh_buffer(const std::string& value, const std::string& from, std::vector<Step>& steps,
                              const Operation& operation) {
         const Type type = types_.at(from);
-        const Type most = bounded(operation, type);
-        if (!same_shape(type.shape, most.shape))
-            refuse(operation, "an array of a shape that changes from trip to trip.");
-        const std::string name = add_temporary(fresh_name(value, operation.op), type);
+        const std::string name = add_temporary(fresh_name(value, operation.op), type, steps);
         const auto place = place_.find(from);
         if (place == place_.end()) {
             steps.push_back(segment({{from, whole(name, type, operation.line)}}));
@@ -531,8 +614,9 @@ class Cutter {
             steps.back().segment.reads_only_what_it_writes = only_same;
             return;
         }
-        const Type most = bounded(operation, types_.at(part));
-        const std::string between = add_temporary(fresh_name("%", base_name(name) + "_part"), most);
+        // Outside of the loop where it has room for every trip.
+        const Type most = bounded(types_.at(part)).value_or(types_.at(part));
+        const std::string between = add_temporary(fresh_name("%", base_name(name) + "_part"), most, steps);
         steps.push_back(segment({{part, Target{between, most, false, all_of(shape.size()), operation.line}}}));
         steps.push_back(copy_part(between, most, types_.at(part), Target{name, whole, false, region, operation.line}));
     }
@@ -691,7 +775,7 @@ class Cutter {
             if (scalars_.count(yields[k]) != 0 || place_.count(yields[k]) == 0) {
                 if (!is_fill(yields[k])) throw InternalError(yields[k] + ": a yield that is not in memory.");
                 const Type& type = types_.at(yields[k]);
-                from = add_temporary(fresh_name("%", base_name(homes[k]) + "_next"), type);
+                from = add_temporary(fresh_name("%", base_name(homes[k]) + "_next"), type, steps);
                 steps.push_back(segment({{yields[k], whole(from, type, operation.line)}}));
             } else {
                 from = place_.at(yields[k]);
@@ -704,7 +788,7 @@ class Cutter {
         for (Move& each : moves) {
             if (std::find(homes.begin(), homes.end(), each.from) == homes.end()) continue;
             const std::string saved =
-                add_temporary(fresh_name("%", base_name(each.from) + "_last"), type_of_buffer(each.from));
+                add_temporary(fresh_name("%", base_name(each.from) + "_last"), type_of_buffer(each.from), steps);
             steps.push_back(exchange(Step::Kind::copy, each.from, saved));
             each.from = saved;
         }
@@ -758,10 +842,12 @@ class Cutter {
 
     std::vector<Step> body(const Block& inner, const std::vector<std::string>& homes, const Operation& operation) {
         const std::size_t before = out_.buffers.size();
+        const std::size_t known = symbols_.size();
         std::vector<Step> steps = block(inner, set_of(inner.yields), parameters_of(inner));
         const std::size_t saved = std::exchange(inside_from_, before);
         move(inner.yields, homes, steps, operation);
         inside_from_ = saved;
+        symbols_.resize(known); // sizes that the block read
         return steps;
     }
 
@@ -775,7 +861,9 @@ class Cutter {
         loop.first = parse_size(operation.attributes.at("start"));
         loop.stop = parse_size(operation.attributes.at("stop"));
         loop.step = parse_size(operation.attributes.at("step"));
-        symbols_.push_back({loop.index, loop.first, loop.stop, loop.step});
+        const bool known = loop.step.is_constant();
+        const SizeTree last = loop.stop - SizeTree::integer(known && loop.step.constant() < 0 ? -1 : 1);
+        symbols_.push_back({loop.index, loop.first, last, known});
         loop.body = body(operation.regions[0], homes, operation);
         symbols_.pop_back();
         loop.independent = is_independent(loop.body, loop.index);
@@ -805,11 +893,13 @@ class Cutter {
         Step loop;
         loop.kind = Step::Kind::loop;
         loop.operation = &operation;
+        const std::size_t known = symbols_.size();
         loop.body = block(condition, set_of(condition.yields), {});
         Step out;
         out.kind = Step::Kind::leave;
-        out.from = truth(condition.yields[0], loop.body, operation);
+        out.from = truth(condition.yields[0], loop.body, operation.line);
         loop.body.push_back(std::move(out));
+        symbols_.resize(known);
         // The condition's block reads what is carried; the other one may take it over.
         std::vector<Step> rest = body(operation.regions[1], homes, operation);
         std::move(rest.begin(), rest.end(), std::back_inserter(loop.body));
@@ -818,12 +908,39 @@ class Cutter {
     }
 
     /// A 0-d truth that the plan can look at.
-    std::string truth(const std::string& value, std::vector<Step>& steps, const Operation& operation) {
-        if (place_.count(value) != 0) return place_.at(value);
+    std::string truth(const std::string& value, std::vector<Step>& steps, int line) {
         if (scalars_.count(value) != 0) return value;
-        const std::string name = add_temporary(fresh_name("%", "truth"), types_.at(value));
-        steps.push_back(segment({{value, Target{name, types_.at(value), true, {}, operation.line}}}));
+        return in_memory(value, steps, "truth", line);
+    }
+
+    std::string in_memory(const std::string& value, std::vector<Step>& steps, const char* wish, int line) {
+        if (place_.count(value) != 0) return place_.at(value);
+        const std::string name = add_temporary(fresh_name("%", wish), types_.at(value), steps);
+        steps.push_back(segment({{value, Target{name, types_.at(value), true, {}, line}}}));
         return name;
+    }
+
+    void emit_check(const Check& check, std::vector<Step>& steps) {
+        Step step;
+        step.kind = Step::Kind::check;
+        step.from = truth(check.value, steps, 0);
+        step.text = check.text;
+        steps.push_back(std::move(step));
+    }
+
+    void emit_read(const Operation& operation, std::vector<Step>& steps) {
+        Step step;
+        step.kind = Step::Kind::read;
+        step.from = in_memory(operation.operands[0], steps, "size", operation.line);
+        step.index = operation.result;
+        step.limited = operation.attributes.count("min") != 0;
+        if (step.limited) {
+            step.first = parse_size(operation.attributes.at("min"));
+            step.stop = parse_size(operation.attributes.at("max"));
+        }
+        LoopSymbol symbol{operation.result, step.first, step.stop, step.limited};
+        symbols_.push_back(std::move(symbol));
+        steps.push_back(std::move(step));
     }
 
     void emit_if(Item& item, std::vector<Step>& steps) {
@@ -831,13 +948,10 @@ class Cutter {
         Step branch;
         branch.kind = Step::Kind::branch;
         branch.operation = &operation;
-        branch.from = truth(operation.operands[0], steps, operation);
+        branch.from = truth(operation.operands[0], steps, operation.line);
         std::vector<std::string> homes;
         for (const auto& [name, type] : results_of(operation)) {
-            const Type most = bounded(operation, type);
-            if (!same_shape(type.shape, most.shape))
-                refuse(operation, "an array of a shape that changes from trip to trip.");
-            homes.push_back(add_temporary(fresh_name(name, operation.op), type));
+            homes.push_back(add_temporary(fresh_name(name, operation.op), type, steps));
         }
         branch.body = body(operation.regions[0], homes, operation);
         branch.other = body(operation.regions[1], homes, operation);
@@ -856,7 +970,7 @@ class Cutter {
             if (complex_of(write.value) != nullptr) continue;
             if (place_.count(write.value) == 0) {
                 const Operation& operation = *operations_.at(write.value);
-                from = add_temporary(fresh_name(write.value, operation.op), types_.at(write.value));
+                from = add_temporary(fresh_name(write.value, operation.op), types_.at(write.value), out_.steps);
                 out_.steps.push_back(
                     segment({{write.value, Target{from, types_.at(write.value), true, {}, operation.line}}}));
                 place_[write.value] = from;
@@ -874,7 +988,7 @@ class Cutter {
                 continue;
             }
             if (const Operation* complex = complex_of(value)) {
-                const std::string whole_name = add_temporary(fresh_name(value, "result"), types_.at(value));
+                const std::string whole_name = add_temporary(fresh_name(value, "result"), types_.at(value), out_.steps);
                 out_.steps.push_back(halves(*complex, whole_name));
                 buffer(whole_name).kind = BufferPlan::Kind::result;
                 out_.returned.push_back(whole_name);
@@ -883,7 +997,7 @@ class Cutter {
             std::string name;
             if (place_.count(value) == 0) {
                 const Operation& operation = *operations_.at(value);
-                name = add_temporary(fresh_name(value, operation.op), types_.at(value));
+                name = add_temporary(fresh_name(value, operation.op), types_.at(value), out_.steps);
                 out_.steps.push_back(segment({{value, Target{name, types_.at(value), true, {}, operation.line}}}));
                 place_[value] = name;
             } else {
@@ -891,7 +1005,8 @@ class Cutter {
             }
             const bool seen = results.count(name) != 0 && value_of_result_[name] == value;
             if (!seen && (!is_temporary(name) || buffer(name).swapped || results.count(name) != 0)) {
-                const std::string copy = add_temporary(fresh_name("%", base_name(name) + "_result"), types_.at(value));
+                const std::string copy =
+                    add_temporary(fresh_name("%", base_name(name) + "_result"), types_.at(value), out_.steps);
                 out_.steps.push_back(exchange(Step::Kind::copy, name, copy));
                 name = copy;
             }
@@ -902,7 +1017,8 @@ class Cutter {
         }
         for (auto& [from, to] : moves) {
             if (targets.count(from) == 0) continue;
-            const std::string saved = add_temporary(fresh_name("%", base_name(from) + "_last"), type_of_buffer(from));
+            const std::string saved =
+                add_temporary(fresh_name("%", base_name(from) + "_last"), type_of_buffer(from), out_.steps);
             out_.steps.push_back(exchange(Step::Kind::copy, from, saved));
             from = saved;
         }
@@ -925,13 +1041,13 @@ class Cutter {
 
 bool has_regions(const Block& block) {
     return std::any_of(block.operations.begin(), block.operations.end(),
-                       [](const Operation& operation) { return is_region(operation); });
+                       [](const Operation& operation) { return is_region(operation) || operation.op == "read"; });
 }
 
 } // namespace
 
 bool needs_steps(const Program& program) {
-    return !program.writes.empty() || has_regions(program.body);
+    return !program.writes.empty() || !program.checks.empty() || has_regions(program.body);
 }
 
 Stepped cut_into_steps(const Program& program, const TranslateOptions& options) {

@@ -18,13 +18,19 @@ class Forwarder {
     Program run() {
         for (const ArrayArgument& argument : program_.arrays)
             types_[argument.name] = argument.type;
+        for (const ScalarArgument& argument : program_.scalars)
+            types_[argument.name] = Type{argument.dtype, {}};
         types(program_.body);
         rewrite(program_.body);
+        for (Check& check : program_.checks)
+            check.value = now(check.value);
         for (Write& write : program_.writes)
             write.value = now(write.value);
         for (bool changed = true; changed;) {
             uses_.clear();
             count(program_.body);
+            for (const Check& check : program_.checks)
+                ++uses_[check.value];
             for (const Write& write : program_.writes)
                 ++uses_[write.value];
             changed = covered(program_.body);
@@ -135,7 +141,7 @@ class Forwarder {
                 changed = prune(inner) || changed;
         const std::size_t before = block.operations.size();
         std::erase_if(block.operations, [&](const Operation& operation) {
-            return operation.regions.empty() && uses_.count(operation.result) == 0;
+            return operation.regions.empty() && operation.op != "read" && uses_.count(operation.result) == 0;
         });
         return changed || block.operations.size() != before;
     }

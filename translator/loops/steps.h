@@ -19,6 +19,7 @@ struct BufferPlan {
     Type type;
     Kind kind = Kind::temporary;
     bool swapped = false; ///< exchanges its memory with another temporary
+    bool local = false;   ///< known from its step on, in that block alone
 };
 
 /// Where a yield of a segment goes.
@@ -41,18 +42,23 @@ struct Segment {
 struct Step {
     enum class Kind {
         segment,
-        copy,  ///< from -> to
-        swap,  ///< from <-> to
-        range, ///< body for index in range(first, stop, step)
-        loop,  ///< body again and again, until `leave`
-        leave, ///< the loop, unless `from` is true
-        branch ///< body if `from` is true, else other
+        copy,     ///< from -> to
+        swap,     ///< from <-> to
+        range,    ///< body for index in range(first, stop, step)
+        loop,     ///< body again and again, until `leave`
+        leave,    ///< the loop, unless `from` is true
+        branch,   ///< body if `from` is true, else other
+        check,    ///< that `from` is true; else the call ends, and `text` says why
+        read,     ///< the size `index` from `from`
+        temporary ///< `from`, whose shape changes from trip to trip, is known from here on
     };
     Kind kind = Kind::segment;
     Segment segment;
     std::string from, to;
+    std::string text;
     std::string index;
-    SizeTree first, stop, step;
+    SizeTree first, stop, step; ///< of a read: its smallest and largest value
+    bool limited = true;        ///< a read has these
     std::vector<Step> body, other;
     const Operation* operation = nullptr; ///< of a range, loop or branch
     bool independent = false;             ///< no trip of the range reads what another one writes
@@ -64,7 +70,7 @@ struct Stepped {
     std::vector<std::string> returned; ///< buffers or arguments
 };
 
-/// Whether a program needs steps: it has loops or branches that stay, or writes.
+/// Whether a program needs steps: it has loops or branches that stay, checks, sizes that it reads, or writes.
 bool needs_steps(const Program& program);
 
 /// Cuts `program`, which must outlive the steps. In-place updates write into the memory of the version that they

@@ -9,8 +9,8 @@ namespace tilewright::face {
 PyObject* plan_error();
 /// _face.WrittenError, a ValueError: memory of the call's arrays is shared with, or cannot be, what the call writes.
 PyObject* written_error();
-/// _face.CheckError, a ValueError: the data are none that the plan computes with. _face.CheckIndexError is an IndexError
-/// as well.
+/// _face.CheckError, a ValueError: the data are none that the plan computes with. _face.CheckIndexError is an
+/// IndexError as well.
 PyObject* check_error(bool is_index);
 
 } // namespace tilewright::face

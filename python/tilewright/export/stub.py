@@ -39,9 +39,9 @@ def stub_text(
 def shapes(program: Program) -> str:
     """get_labels(X: float64[:, :], means: float64[:, :]) -> int64[:]"""
     results = []
-    for result in program.results:
+    for result, number in zip(program.results, program.result_numbers, strict=True):
         dtype, shape = program.type_of(result)
-        results.append(f"{dtype}[{', '.join(':' * len(shape))}]" if shape else dtype)
+        results.append(number or (f"{dtype}[{', '.join(':' * len(shape))}]" if shape else dtype))
     text = ", ".join(results)
     if not results:
         text = "None"  # it only writes
@@ -80,7 +80,10 @@ def _signature(name: str, program: Program, parameters: Sequence[inspect.Paramet
         last = k + 1 == len(parameters) or parameters[k + 1].kind is not parameter.POSITIONAL_ONLY
         if parameter.kind is parameter.POSITIONAL_ONLY and last:
             parts.append("/")
-    results = [_result(*program.type_of(result)) for result in program.results]
+    results = [
+        number or _result(*program.type_of(result))
+        for result, number in zip(program.results, program.result_numbers, strict=True)
+    ]
     whole = "None" if not results else f"tuple[{', '.join(results)}]" if program.returns_tuple else results[0]
     # A scalar of a tuple may go into a 0-d array.
     outs = [_array(program.type_of(result)[0]) for result in program.results]
