@@ -99,7 +99,7 @@ def tune(rules: Case, modules: Path, budget: str, database: Path) -> None:
     out = modules / f"{rules.name}_tuned"
     if out.exists():
         return
-    words = ["--", rules.data["dtype"]] if "dtype" in rules.data else []
+    words = ["--", *rules.words] if rules.words else []
     print(f"  tuning {rules.name} ({budget})", flush=True)
     done = autotune(
         CASES_FOLDER / f"{rules.script}.py", rules.function, budget, "--db", str(database), "--out", str(out), *words
@@ -116,8 +116,10 @@ def tune(rules: Case, modules: Path, budget: str, database: Path) -> None:
 def measure(rules: Case, peers: list[str], turns: int, environment: dict[str, str]) -> dict[str, Any]:
     """All peers of one case, turn by turn."""
     with tempfile.TemporaryDirectory() as folder:
-        reference = Path(folder) / "reference.npy"
+        reference = Path(folder) / "reference.npz"
         names = [p for p in ("numpy", *rules.peers, "tilewright") if p in peers]
+        if rules.keeps_freed_memory:
+            environment = {**environment, "MALLOC_TRIM_THRESHOLD_": str(1 << 32), "MALLOC_MMAP_THRESHOLD_": str(1 << 32)}
         children = [Child(rules, peer, reference, environment) for peer in dict.fromkeys(names)]
         for child in children:
             if not child.ready:
