@@ -34,6 +34,8 @@ class Case:
     goal: float = 1.0
     rtol: float = 1e-10
     mismatch_fraction: float = 0.0
+    peer_slack: float = 1.0
+    """Peers may be wrong in so many times the fraction: in float32 a fused multiply-add moves points near an edge, and fast peers use it."""
     fresh_results: bool = False
     """Results are kept alive, so that each call touches new memory."""
     calls_per_turn: int = 1
@@ -115,7 +117,7 @@ CASES = [
          calls_per_turn=100),
     Case("gemm", "gemm 1024 float32", "gemm", "gemm", must=0.95, goal=1, rtol=1e-2, peers=("numpy",)),
     Case("mandelbrot", "Mandelbrot tutorial 1000 x 833, 200 trips", "mandelbrot", "mandelbrot_numpy", must=10, goal=12,
-         mismatch_fraction=1e-3, rtol=math.inf, peers=("numpy", "numba", "torch", "jax")),
+         mismatch_fraction=1e-3, peer_slack=2, rtol=math.inf, peers=("numpy", "numba", "torch", "jax")),
     *npbench_cases(),
 ]  # fmt: skip
 

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 from case_list import CASES, CASES_FOLDER, Case, case
-from report import write_overview, write_report
+from peers import PEERS
+from report import npbench_table, time_text, write_overview, write_report
 
 HERE = Path(__file__).parent
 # A peer that takes this long is far behind: a few turns say so.
@@ -117,9 +118,14 @@ def measure(rules: Case, peers: list[str], turns: int, environment: dict[str, st
     """All peers of one case, turn by turn."""
     with tempfile.TemporaryDirectory() as folder:
         reference = Path(folder) / "reference.npz"
-        names = [p for p in ("numpy", *rules.peers, "tilewright") if p in peers]
+        ours = ("tilewright", "tilewright_jit") if rules.group else ("tilewright",)
+        names = [p for p in ("numpy", *rules.peers, *ours) if p in peers]
         if rules.keeps_freed_memory:
-            environment = {**environment, "MALLOC_TRIM_THRESHOLD_": str(1 << 32), "MALLOC_MMAP_THRESHOLD_": str(1 << 32)}
+            environment = {
+                **environment,
+                "MALLOC_TRIM_THRESHOLD_": str(1 << 32),
+                "MALLOC_MMAP_THRESHOLD_": str(1 << 32),
+            }
         children = [Child(rules, peer, reference, environment) for peer in dict.fromkeys(names)]
         for child in children:
             if not child.ready:
@@ -143,6 +149,7 @@ def measure(rules: Case, peers: list[str], turns: int, environment: dict[str, st
         "goal": rules.goal,
         "compared_with": list(rules.peers),
         "per_point_of": rules.per_point_of,
+        "group": rules.group,
         "points": rules.data.get("points", 20_000_000),
         "peers": {c.peer: {**c.hello, "times_ns": c.times_ns} for c in children},
     }
@@ -198,7 +205,7 @@ def machine() -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", help=f"of: {', '.join(c.name for c in CASES)} (all)")
-    parser.add_argument("--peers", default="numpy,numba,torch,jax,numexpr,openmp,tilewright")
+    parser.add_argument("--peers", default=",".join(PEERS))
     parser.add_argument("--turns", type=int, default=15)
     parser.add_argument("--budget", default="60s", help="search time for each module")
     parser.add_argument("--out", type=Path, default=HERE / "results")
@@ -221,6 +228,12 @@ def main() -> None:
             tune(source, modules, options.budget, options.out / "benchmarks.db")
         result = measure(rules, peers, options.turns, environment)
         results.append(result)
+        for name, entry in result["peers"].items():
+            if entry["times_ns"]:
+                print(
+                    f"    {name}: {time_text(float(np.median(entry['times_ns'])))}, {entry.get('variant', '')} {entry['agreement']}",
+                    flush=True,
+                )
         judge(result, {r["case"]: r for r in results})
         if "ratio" in result:
             print(
@@ -241,6 +254,9 @@ def main() -> None:
     write_report(document, options.out)
     if options.overview:
         write_overview(document, options.overview)
+    together = npbench_table(results)
+    if together is not None:
+        print(f"NPBench: {together['summary']}")
     print(f"page: {options.out / 'index.html'}")
 
 

@@ -3,6 +3,8 @@
 Each function takes the case's arguments and gives back, in this order, the arrays that NumPy writes into and what it returns.
 """
 
+# ruff: noqa: PLR0917  (the signatures are those of the cases)
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """The loop cases for Numba: the NumPy text under njit, serial and parallel, and loops written out by hand."""
 
+# ruff: noqa: PLR0917  (the signatures are those of the cases)
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -261,7 +263,9 @@ def variants(case: Any) -> dict[str, Callable[..., Any]]:
     """The ways to write a case. What Numba does not compile fails at its first call."""
     found = {"text": _text(case, False), "text, parallel": _text(case, True)}
     by_hand = (jacobi_2d, cavity_flow, channel_flow, deriche, adi, conv2d_bias, syrk, spmv, seidel_2d)
-    found |= {"loops": f for f in by_hand if f.__name__ == case.script}
+    for function in by_hand:
+        if function.__name__ == case.script:
+            found["loops"] = function
     if case.script.startswith("mandelbrot"):
         found["loops"] = _mandelbrot(np.float32 if case.script == "mandelbrot" else np.float64)
     return found

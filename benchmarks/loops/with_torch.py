@@ -1,5 +1,7 @@
 """The Mandelbrot tutorial for torch: steps on real and imaginary parts, `chunk` of them compiled (hence unrolled) into one."""
 
+# ruff: noqa: PLR0917  (the signatures are those of the cases)
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-
 IS_PURE = True  # gives back what NumPy writes into its arguments
 
 
