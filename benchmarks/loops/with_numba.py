@@ -266,6 +266,8 @@ def variants(case: Any) -> dict[str, Callable[..., Any]]:
     for function in by_hand:
         if function.__name__ == case.script:
             found["loops"] = function
+            if hasattr(function, "py_func") and function.targetoptions.get("parallel"):
+                found["loops, serial"] = njit(fastmath=True)(function.py_func)  # small sizes do not pay for threads
     if case.script.startswith("mandelbrot"):
         found["loops"] = _mandelbrot(np.float32 if case.script == "mandelbrot" else np.float64)
     return found
