@@ -65,7 +65,7 @@ class Case:
 
 F32 = {"dtype": "float32"}
 
-# NPBench's programs that issue from loops: script, function, the arguments written, what they have to agree to with NumPy.
+# NPBench's programs with loops: script, function, the places of the arguments that are written, a bar for each result.
 NPBENCH: list[tuple[str, str, tuple[int, ...], tuple[float, ...]]] = [
     ("mandelbrot1", "mandelbrot", (), (1e-3, 1e-3)),  # NPBench's own bar: points near the edge are chaotic
     ("jacobi_2d", "kernel", (1, 2), (1e-10, 1e-10)),

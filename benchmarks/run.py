@@ -204,7 +204,9 @@ def machine() -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="*", help=f"of: {', '.join(c.name for c in CASES)} (all)")
+    parser.add_argument(
+        "cases", nargs="*", help=f"of: {', '.join(c.name for c in CASES)}; npbench is all of NPBench (all)"
+    )
     parser.add_argument("--peers", default=",".join(PEERS))
     parser.add_argument("--turns", type=int, default=15)
     parser.add_argument("--budget", default="60s", help="search time for each module")
@@ -212,7 +214,8 @@ def main() -> None:
     parser.add_argument("--retune", action="store_true", help="search again although a module is there")
     parser.add_argument("--overview", type=Path, help="also draw all ratios into this picture (README.md shows one)")
     options = parser.parse_args()
-    chosen = [case(name) for name in options.cases] or CASES
+    groups = {group: [c for c in CASES if c.group == group] for group in {c.group for c in CASES} - {""}}
+    chosen = [c for name in options.cases for c in groups.get(name, []) or [case(name)]] or CASES
     options.out.mkdir(parents=True, exist_ok=True)
     modules = options.out / "modules"
     modules.mkdir(exist_ok=True)
