@@ -244,8 +244,8 @@ void Analysis::dissolve_readers_of_loops() {
     }
 }
 
-/// A loop runs inside the loops of one other stage, which reads it at its own element. Where several stages do that they
-/// become one Tuple, and those that read other elements or reduce read what that one leaves in memory.
+/// A loop runs inside the loops of one other stage, which reads it at its own element. Where several stages do that
+/// they become one Tuple, and those that read other elements or reduce read what that one leaves in memory.
 void Analysis::join_readers_of_loops() {
     std::vector<std::string> loops;
     for (const StagePlan& plan : stages_) {
