@@ -6,6 +6,7 @@
 #include "dsl/base/error.h"
 #include "translator/attributes.h"
 #include "translator/dtypes.h"
+#include "translator/loops/pixelwise.h"
 #include "translator/ops/rules.h"
 
 namespace tilewright::translator {
@@ -108,6 +109,9 @@ Analysis::Analysis(const Program& program, const TranslateOptions& options, cons
     choose_variants();
     collect_stages();
     keep_live();
+    dissolve_readers_of_loops();
+    join_readers_of_loops();
+    choose_state();
     assign_kernels();
 }
 
@@ -129,7 +133,9 @@ std::string Analysis::unique(const std::string& wish) {
 
 std::string Analysis::operand(const std::string& name) const {
     for (const StagePlan& stage : stages_) {
-        if (stage.name == name) return stage.operand;
+        for (const StageBuffer& buffer : stage.buffers()) {
+            if (buffer.name == name) return buffer.operand;
+        }
     }
     const ValueInfo& info = values_.at(name);
     return info.half_of.empty() ? name : info.half_of + "." + info.operation->op;
@@ -156,6 +162,31 @@ const StagePlan* Analysis::stage_of_value(const std::string& value) const {
     return nullptr;
 }
 
+StageSource Analysis::source_of(const std::string& value, const std::string& reader) const {
+    const ValueInfo& info = values_.at(value);
+    StageSource out;
+    auto buffer = buffer_of_value_.find(value);
+    if (buffer != buffer_of_value_.end()) {
+        for (const StagePlan& stage : stages_) {
+            for (std::size_t k = 0; k < stage.joined.size() && stage.name != reader; ++k) {
+                if (stage.joined[k].name == buffer->second) return {&stage, k, buffer->second};
+            }
+        }
+    }
+    out.stage = stage_of_value(value);
+    out.buffer = out.stage->name;
+    if (out.stage->is_loop()) {
+        const auto& results = info.operation->more_results;
+        std::size_t number = 0;
+        for (std::size_t k = 0; k < results.size(); ++k) {
+            if (results[k].first == value) number = k + 1;
+        }
+        const auto& state = out.stage->state;
+        out.element = static_cast<std::size_t>(std::find(state.begin(), state.end(), number) - state.begin());
+    }
+    return out;
+}
+
 StagePlan& Analysis::stage(const std::string& name) {
     for (StagePlan& stage : stages_) {
         if (stage.name == name) return stage;
@@ -165,10 +196,12 @@ StagePlan& Analysis::stage(const std::string& name) {
 
 void Analysis::refuse(const Operation& operation) const {
     if (operation.op == "for" || operation.op == "while" || operation.op == "if") {
+        const std::string why = why_not_pixelwise(operation);
+        if (why.empty()) return;
         std::string file = program_.file.empty() ? program_.function : program_.file;
         throw TranslateError(file + ":" + std::to_string(operation.line) + ": " + operation.result + " = " +
-                                 operation.op +
-                                 " ...: control flow on traced values has no translation in this release.",
+                                 operation.op + " ...: not pixelwise: " + why +
+                                 "; other control flow on traced values has no translation in this release.",
                              "Let NumPy run this function.");
     }
     // Of complex numbers, what is left are the two halves of arguments and the results.
@@ -196,6 +229,92 @@ std::string Analysis::stage_name(const std::string& value) {
         if (yields[k] == value && (*context_.targets)[k].fresh) return value;
     names_.erase(value);
     return unique(value);
+}
+
+void Analysis::collect_symbols(const Operation& operation, std::set<std::string>& used) const {
+    for (const Size& extent : operation.type.shape)
+        tree_of(extent).collect_symbols(used);
+    for (const char* key : {"index", "size"}) {
+        auto found = operation.attributes.find(key);
+        if (found == operation.attributes.end()) continue;
+        if (std::string(key) == "size") {
+            parse_size(found->second).collect_symbols(used);
+            continue;
+        }
+        for (const IndexEntry& entry : index_entries(found->second)) {
+            if (entry.kind != IndexEntry::Kind::newaxis) entry.start.collect_symbols(used);
+            if (entry.kind == IndexEntry::Kind::slice) entry.step.collect_symbols(used);
+        }
+    }
+}
+
+ValueInfo Analysis::describe(const Operation& operation, bool stage) const {
+    const std::string& op = operation.op;
+    ValueInfo info;
+    info.operation = &operation;
+    info.type = operation.type;
+    info.kind = stage ? ValueInfo::Kind::stage : ValueInfo::Kind::expression;
+    const std::vector<Size>& shape = operation.type.shape;
+    std::vector<std::string> wide = wide_extents(shape);
+    info.contiguous_axis = last_wide_axis(shape);
+    info.flat = wide.size() <= 1;
+    if (is_view(op)) {
+        const ValueInfo& operand = values_.at(operation.operands[0]);
+        // NumPy gives a scalar, not a view, for a single element.
+        if (!(op == "index" && shape.empty())) info.view_of = operand.view_of;
+        if (is_half(op)) {
+            info.half_of = operation.operands[0];
+            info.flat = operand.flat;
+            info.contiguous_axis = operand.contiguous_axis;
+        }
+        if (op == "reshape") info.flat = info.flat || operand.flat;
+        if (op == "index") {
+            info.flat = info.flat || (operand.flat && keeps_order(operation, operand.type));
+            int axis = axis_after_index(operation, operand.contiguous_axis);
+            if (axis >= 0) info.contiguous_axis = axis;
+        }
+        if (op == "transpose") {
+            std::vector<int> axes = *try_axes(operation.attributes.at("axes"));
+            for (std::size_t k = 0; k < axes.size(); ++k) {
+                if (axes[k] == operand.contiguous_axis) info.contiguous_axis = static_cast<int>(k);
+            }
+        }
+        if (op == "broadcast_to") {
+            info.flat = info.flat || (operand.flat && wide_extents(operand.type.shape) == wide);
+            if (operand.contiguous_axis >= 0 &&
+                !is_one(operand.type.shape[static_cast<std::size_t>(operand.contiguous_axis)]))
+                info.contiguous_axis =
+                    operand.contiguous_axis + static_cast<int>(shape.size() - operand.type.shape.size());
+        }
+    } else if (is_elementwise(op)) {
+        bool flat = true;
+        std::size_t most = 0;
+        for (const std::string& name : operation.operands) {
+            const ValueInfo& operand = values_.at(name);
+            std::vector<std::string> extents = wide_extents(operand.type.shape);
+            flat = flat && (extents.empty() || (operand.flat && extents == wide));
+            // NumPy's result follows the order of its operands; the first with most axes decides. One that does not
+            // move along the last axis says nothing about it: a column by a row is in C order.
+            const int shift = static_cast<int>(shape.size() - operand.type.shape.size());
+            const int last = last_wide_axis(shape) - shift;
+            if (extents.size() > most && operand.contiguous_axis >= 0 && last >= 0 &&
+                !is_one(operand.type.shape[static_cast<std::size_t>(last)])) {
+                most = extents.size();
+                info.contiguous_axis = operand.contiguous_axis + shift;
+            }
+        }
+        if (!stage) info.flat = info.flat || flat;
+    }
+    return info;
+}
+
+ValueInfo Analysis::describe_given(const Type& type) {
+    ValueInfo info;
+    info.kind = ValueInfo::Kind::given;
+    info.type = type;
+    info.contiguous_axis = last_wide_axis(type.shape);
+    info.flat = wide_extents(type.shape).size() <= 1;
+    return info;
 }
 
 void Analysis::collect_values() {
@@ -240,79 +359,16 @@ void Analysis::collect_values() {
         names_.insert(operation.result);
     for (const Operation& operation : program_.body.operations) {
         refuse(operation);
-        const std::string& op = operation.op;
-        ValueInfo info;
-        info.operation = &operation;
-        info.type = operation.type;
-        for (const Size& extent : operation.type.shape)
-            tree_of(extent).collect_symbols(used);
-        for (const char* key : {"index", "size"}) {
-            auto found = operation.attributes.find(key);
-            if (found == operation.attributes.end()) continue;
-            if (std::string(key) == "size") {
-                parse_size(found->second).collect_symbols(used);
-                continue;
-            }
-            for (const IndexEntry& entry : index_entries(found->second)) {
-                if (entry.kind != IndexEntry::Kind::newaxis) entry.start.collect_symbols(used);
-                if (entry.kind == IndexEntry::Kind::slice) entry.step.collect_symbols(used);
-            }
+        if (operation.op == "for") {
+            collect_loop(operation, used);
+            continue;
         }
+        const std::string& op = operation.op;
+        collect_symbols(operation, used);
         bool named = operation.result[0] != '%';
         bool never_stage = is_view(op) || op == "complex" || op == "const" || op == "iota" || op == "scalar_size";
         bool stage = is_reduction(op) || op == "matmul" || (named && !never_stage);
-        info.kind = stage ? ValueInfo::Kind::stage : ValueInfo::Kind::expression;
-        const std::vector<Size>& shape = operation.type.shape;
-        std::vector<std::string> wide = wide_extents(shape);
-        info.contiguous_axis = last_wide_axis(shape);
-        info.flat = wide.size() <= 1;
-        if (is_view(op)) {
-            const ValueInfo& operand = values_.at(operation.operands[0]);
-            // NumPy gives a scalar, not a view, for a single element.
-            if (!(op == "index" && shape.empty())) info.view_of = operand.view_of;
-            if (is_half(op)) {
-                info.half_of = operation.operands[0];
-                info.flat = operand.flat;
-                info.contiguous_axis = operand.contiguous_axis;
-            }
-            if (op == "reshape") info.flat = info.flat || operand.flat;
-            if (op == "index") {
-                info.flat = info.flat || (operand.flat && keeps_order(operation, operand.type));
-                int axis = axis_after_index(operation, operand.contiguous_axis);
-                if (axis >= 0) info.contiguous_axis = axis;
-            }
-            if (op == "transpose") {
-                std::vector<int> axes = *try_axes(operation.attributes.at("axes"));
-                for (std::size_t k = 0; k < axes.size(); ++k) {
-                    if (axes[k] == operand.contiguous_axis) info.contiguous_axis = static_cast<int>(k);
-                }
-            }
-            if (op == "broadcast_to") {
-                info.flat = info.flat || (operand.flat && wide_extents(operand.type.shape) == wide);
-                if (operand.contiguous_axis >= 0 &&
-                    !is_one(operand.type.shape[static_cast<std::size_t>(operand.contiguous_axis)]))
-                    info.contiguous_axis =
-                        operand.contiguous_axis + static_cast<int>(shape.size() - operand.type.shape.size());
-            }
-        } else if (is_elementwise(op)) {
-            bool flat = true;
-            std::size_t most = 0;
-            for (const std::string& name : operation.operands) {
-                const ValueInfo& operand = values_.at(name);
-                std::vector<std::string> extents = wide_extents(operand.type.shape);
-                flat = flat && (extents.empty() || (operand.flat && extents == wide));
-                // NumPy's result follows the order of its operands; the first with most axes decides. One that does not
-                // move along the last axis says nothing about it: a column by a row is in C order.
-                const int shift = static_cast<int>(shape.size() - operand.type.shape.size());
-                const int last = last_wide_axis(shape) - shift;
-                if (extents.size() > most && operand.contiguous_axis >= 0 && last >= 0 &&
-                    !is_one(operand.type.shape[static_cast<std::size_t>(last)])) {
-                    most = extents.size();
-                    info.contiguous_axis = operand.contiguous_axis + shift;
-                }
-            }
-            if (!stage) info.flat = info.flat || flat;
-        }
+        ValueInfo info = describe(operation, stage);
         if (stage) stage_names_[operation.result] = named ? stage_name(operation.result) : unique(op);
         values_[operation.result] = std::move(info);
     }
@@ -353,6 +409,10 @@ void Analysis::collect_stages() {
         stages_.push_back(std::move(plan));
     };
     for (const Operation& operation : program_.body.operations) {
+        if (operation.op == "for") {
+            collect_loop_stages(operation);
+            continue;
+        }
         if (values_.at(operation.result).kind != ValueInfo::Kind::stage) continue;
         StagePlan plan;
         plan.value = operation.result;
@@ -402,7 +462,10 @@ void Analysis::collect_stages() {
 }
 
 std::string Analysis::result_stage(const std::string& value, const std::string& operand) {
-    if (values_.at(value).kind == ValueInfo::Kind::stage) {
+    // A loop's stage has a Tuple with updates: what it gives is copied out, with more of the same shape.
+    const ValueInfo& info = values_.at(value);
+    const bool of_loop = info.kind == ValueInfo::Kind::stage && info.operation->op == "for";
+    if (info.kind == ValueInfo::Kind::stage && !of_loop) {
         StagePlan& plan = stage(stage_of_value_.at(value));
         const bool is_other = plan.result && plan.operand != (operand.empty() ? plan.name : operand);
         // A half of two results is written twice, and the library reads no half of a result.
@@ -418,9 +481,9 @@ std::string Analysis::result_stage(const std::string& value, const std::string& 
     if (!operand.empty()) {
         std::string wish = operand;
         std::replace(wish.begin(), wish.end(), '.', '_');
-        plan.name = unique(wish);
+        plan.name = of_loop && wish == value ? wish : unique(wish);
     } else {
-        const bool free = value[0] != '%' && stage_of_value_.count(value) == 0;
+        const bool free = value[0] != '%' && (of_loop || stage_of_value_.count(value) == 0);
         plan.name = free ? value : unique("result");
     }
     plan.operand = operand.empty() ? plan.name : operand;
@@ -455,7 +518,7 @@ void Analysis::return_complex(const Operation& operation) {
 std::string Analysis::library_operand(const Operation& matmul, const std::string& value, const char* suffix) {
     const ValueInfo& info = values_.at(value);
     if (info.kind == ValueInfo::Kind::array && layout(value) == Layout::c) return value;
-    if (info.kind == ValueInfo::Kind::stage) {
+    if (info.kind == ValueInfo::Kind::stage && info.operation->op != "for") {
         StagePlan& plan = stage(stage_of_value_.at(value));
         plan.materialised = plan.for_library = true;
         return plan.name;

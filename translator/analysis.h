@@ -16,7 +16,13 @@ namespace tilewright::translator {
 
 /// A value of the program.
 struct ValueInfo {
-    enum class Kind { array, scalar, expression, stage };
+    enum class Kind {
+        array,
+        scalar,
+        expression,
+        stage,
+        given ///< inside a loop: what it carries, and its index
+    };
     Kind kind = Kind::expression;
     Type type;
     const Operation* operation = nullptr; ///< null for arguments
@@ -34,6 +40,15 @@ struct ReductionShape {
     SizeTree extent;         ///< elements per result
 };
 
+/// An array that a stage leaves in memory.
+struct StageBuffer {
+    std::string name;
+    std::string operand;                  ///< what the plan calls it: its name, or Z.real for a half of a result
+    std::string value;                    ///< the program's value it holds
+    const Operation* operation = nullptr; ///< null for a copy of `value`
+    bool result = false;
+};
+
 /// A stage that the plan needs in memory or the program names.
 struct StagePlan {
     std::string name;
@@ -48,6 +63,22 @@ struct StagePlan {
     bool result = false;
     bool materialised = false;      ///< read by another kernel or the library, or a result
     const Target* target = nullptr; ///< the part of a buffer that it writes, where that is not its own buffer
+    /// Of a loop that runs inside its elements (`operation` is the `for`): which carried values are its state.
+    std::vector<std::size_t> state;
+    /// Results of one loop that are computed together: one Tuple, a buffer each.
+    std::vector<StageBuffer> joined;
+
+    bool is_loop() const { return !state.empty(); }
+    std::vector<StageBuffer> buffers() const {
+        return joined.empty() ? std::vector<StageBuffer>{{name, operand, value, operation, result}} : joined;
+    }
+};
+
+/// Where a value that is a stage is read: an element of a stage's Tuple, and the buffer where that one is in memory.
+struct StageSource {
+    const StagePlan* stage = nullptr;
+    std::size_t element = 0;
+    std::string buffer;
 };
 
 /// A segment of a program with loops: what an analysis of it shares with the others.
@@ -71,6 +102,8 @@ class Analysis {
     const ValueInfo& value(const std::string& name) const { return values_.at(name); }
     const std::vector<StagePlan>& stages() const { return stages_; }
     const StagePlan* stage_of_value(const std::string& value) const;
+    /// Where `reader`, a stage, finds a value of Kind::stage.
+    StageSource source_of(const std::string& value, const std::string& reader) const;
     const std::vector<VariantInfo>& variants() const { return variants_; }
     /// The option of a stage that has a variant.
     const std::string& chosen(const std::string& stage) const { return chosen_.at(stage); }
@@ -97,6 +130,23 @@ class Analysis {
   private:
     void collect_values();
     std::string stage_name(const std::string& value);
+    ValueInfo describe(const Operation& operation, bool stage) const;
+    static ValueInfo describe_given(const Type& type);
+    void collect_symbols(const Operation& operation, std::set<std::string>& used) const;
+    // loops/loop_stages.cpp
+    void collect_loop(const Operation& loop, std::set<std::string>& used);
+    void keep_before_loop(const std::string& value);
+    int operations_of(const std::string& value) const;
+    void collect_loop_stages(const Operation& loop);
+    void dissolve_readers_of_loops();
+    void join_readers_of_loops();
+    void choose_state();
+    void collect_read_values(const std::string& value, std::set<std::string>& values,
+                             std::set<std::string>& seen) const;
+    std::set<std::string> read_values(const StagePlan& plan) const;
+    void refresh_reads(StagePlan& plan) const;
+    bool reads_through(const StagePlan& reader, const std::string& stage) const;
+    void order_stages();
     void refuse(const Operation& operation) const;
     void choose_variants();
     void choose_reduction(const Operation& operation);
@@ -116,8 +166,9 @@ class Analysis {
     SegmentContext context_;
     std::map<std::string, ValueInfo> values_;
     std::vector<StagePlan> stages_;
-    std::map<std::string, std::string> stage_names_;    ///< of values that are stages
-    std::map<std::string, std::string> stage_of_value_; ///< the same, once the stage is in the table
+    std::map<std::string, std::string> stage_names_;     ///< of values that are stages
+    std::map<std::string, std::string> stage_of_value_;  ///< the same, once the stage is in the table
+    std::map<std::string, std::string> buffer_of_value_; ///< of values in a stage of several buffers
     std::vector<VariantInfo> variants_;
     std::map<std::string, std::string> chosen_;
     std::vector<std::string> requirements_;

@@ -57,6 +57,11 @@ std::vector<IndexEntry> index_entries(const std::string& text) {
 }
 
 std::string call_text(const Operation& operation) {
+    if (operation.op == "for") {
+        const auto& attributes = operation.attributes;
+        return "for " + attributes.at("variable") + " in range(" + attributes.at("start") + ", " +
+               attributes.at("stop") + ", " + attributes.at("step") + ")";
+    }
     std::string out = operation.op + "(";
     for (std::size_t k = 0; k < operation.operands.size(); ++k)
         out += (k > 0 ? ", " : "") + operation.operands[k];

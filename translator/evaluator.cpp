@@ -4,6 +4,7 @@
 #include "dsl/base/error.h"
 #include "translator/attributes.h"
 #include "translator/literal.h"
+#include "translator/loops/branches.h"
 #include "translator/ops/math.h"
 
 namespace tilewright::translator {
@@ -51,7 +52,10 @@ Expr Shared::size(const SizeTree& tree) const {
             throw TranslateError(program.function + ": the size " + tree.text() + " does not fit 32 bits.");
         return Expr(static_cast<int32_t>(node.value));
     }
-    if (node.kind == SizeTree::Kind::symbol) return sizes.at(node.name);
+    if (node.kind == SizeTree::Kind::symbol) {
+        const auto index = loop_indices.find(node.name);
+        return index == loop_indices.end() ? Expr(sizes.at(node.name)) : index->second;
+    }
     Expr a = size(node.operands[0]);
     Expr b = size(node.operands[1]);
     if (node.name == "+") return a + b;
@@ -81,7 +85,9 @@ Halide::ImageParam Shared::array(const std::string& name) {
     if (auto found = arrays.find(name); found != arrays.end()) return found->second;
     std::string value = name;
     for (const StagePlan& stage : analysis.stages()) {
-        if (stage.name == name) value = stage.value;
+        for (const StageBuffer& buffer : stage.buffers()) {
+            if (buffer.name == name) value = buffer.value;
+        }
     }
     const int innermost = element_stride(analysis.operand(name));
     const Type& type = analysis.value(value).type;
@@ -140,6 +146,7 @@ Expr Evaluator::linear(const std::vector<Size>& shape, const Exprs& index) const
 }
 
 Expr Evaluator::at(const std::string& value, const Exprs& index) {
+    if (const auto given = given_.find(value); given != given_.end()) return given->second;
     std::vector<const void*> addresses;
     for (const Expr& e : index)
         addresses.push_back(e.get());
@@ -151,6 +158,7 @@ Expr Evaluator::at(const std::string& value, const Exprs& index) {
 }
 
 Expr Evaluator::at_flat(const std::string& value, const Expr& position) {
+    if (const auto given = given_.find(value); given != given_.end()) return given->second;
     auto key = std::make_pair("flat " + value, std::vector<const void*>{position.get()});
     if (auto found = memory_.find(key); found != memory_.end()) return found->second.value;
     Expr out = compute_flat(shared_.analysis.value(value), value, position);
@@ -163,13 +171,15 @@ Expr Evaluator::read_scalar(const std::string& name) {
     return from_memory(shared_.scalars.at(name), shared_.analysis.value(name).type.dtype);
 }
 
-Expr Evaluator::read_stage(const std::string& stage, const std::string& dtype, const Exprs& index) {
-    for (const StagePlan& plan : shared_.analysis.stages()) {
-        if (plan.name != stage || (!plan.library && plan.kernel == kernel_)) continue;
-        used_.arrays.insert(stage);
-        return from_memory(shared_.array(stage)(reversed(index)), dtype);
+Expr Evaluator::read_stage(const std::string& value, const std::string& dtype, const Exprs& index) {
+    const StageSource source = shared_.analysis.source_of(value, reader_);
+    if (source.stage->library || source.stage->kernel != kernel_) {
+        used_.arrays.insert(source.buffer);
+        return from_memory(shared_.array(source.buffer)(reversed(index)), dtype);
     }
-    return from_memory(shared_.funcs.at(stage)(reversed(index)), dtype);
+    const Halide::Func& func = shared_.funcs.at(source.stage->name);
+    Halide::FuncRef element = func(reversed(index));
+    return from_memory(func.outputs() == 1 ? Expr(element) : Expr(element[static_cast<int>(source.element)]), dtype);
 }
 
 /// Whether the last operand is broadcast along the axis on which neighbours of the result lie.
@@ -212,8 +222,7 @@ Expr Evaluator::compute(const ValueInfo& info, const std::string& name, const Ex
         used_.arrays.insert(name);
         return from_memory(shared_.array(name)(reversed(index)), info.type.dtype);
     }
-    if (info.kind == ValueInfo::Kind::stage)
-        return read_stage(shared_.analysis.stage_of_value(name)->name, info.type.dtype, index);
+    if (info.kind == ValueInfo::Kind::stage) return read_stage(name, info.type.dtype, index);
     const std::string& op = operation.op;
     auto operand_type = [&](std::size_t k) -> const Type& {
         return shared_.analysis.value(operation.operands[k]).type;
@@ -278,20 +287,31 @@ Expr Evaluator::compute_flat(const ValueInfo& info, const std::string& name, con
 }
 
 Expr Evaluator::index_view(const Operation& operation, const Exprs& index) {
+    const std::vector<Size>& whole = shared_.analysis.value(operation.operands[0]).type.shape;
+    const bool clamped = operation.attributes.count(kClamped) != 0;
     Exprs inner;
     std::size_t axis = 0;
     for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
-        switch (entry.kind) {
-        case IndexEntry::Kind::newaxis:
+        if (entry.kind == IndexEntry::Kind::newaxis) {
             ++axis;
-            break;
-        case IndexEntry::Kind::position:
-            inner.push_back(shared_.size(entry.start));
-            break;
-        case IndexEntry::Kind::slice:
-            inner.push_back(plus(shared_.size(entry.start), times(index[axis++], shared_.size(entry.step))));
-            break;
+            continue;
         }
+        const Size& extent = whole[inner.size()];
+        Expr start = shared_.size(entry.start);
+        if (entry.kind == IndexEntry::Kind::position) {
+            if (clamped)
+                start = Halide::clamp(start, 0, Halide::max(shared_.size(extent) - 1, 0));
+            else if (!shared_.loop_indices.empty() && !entry.start.is_constant())
+                // The program guards it for all trips, which bounds inference may not see.
+                start = Halide::unsafe_promise_clamped(start, 0, shared_.size(extent) - 1);
+            inner.push_back(start);
+            continue;
+        }
+        if (clamped) {
+            const Expr last = times(shared_.size(operation.type.shape[axis]) - 1, shared_.size(entry.step));
+            start = Halide::clamp(start, 0, Halide::max(shared_.size(extent) - 1 - last, 0));
+        }
+        inner.push_back(plus(start, times(index[axis++], shared_.size(entry.step))));
     }
     return at(operation.operands[0], inner);
 }

@@ -24,6 +24,7 @@ struct Shared {
     std::map<std::string, Halide::ImageParam> arrays; ///< arguments and what earlier kernels left in memory
     std::map<std::string, Halide::ImageParam> flat;   ///< the same, as one long axis
     std::map<std::string, Halide::Func> funcs;        ///< stages of the kernel that makes them
+    std::map<std::string, Halide::Expr> loop_indices; ///< of the loop whose body is being evaluated
     std::set<std::string> symbols;                    ///< names given to Halide, which must differ
     std::set<std::string> loop_symbols = {};          ///< sizes that change from trip to trip of a loop around
 
@@ -54,8 +55,13 @@ class Evaluator {
     Halide::Expr at_flat(const std::string& value, const Halide::Expr& position);
     /// The definition of an elementwise stage, where at() would read the stage.
     Halide::Expr define(const Operation& operation, const Exprs& index);
-    /// A stage made in this kernel, or the memory that an earlier kernel left.
-    Halide::Expr read_stage(const std::string& stage, const std::string& dtype, const Exprs& index);
+    /// The index of an operand that broadcasts to `shape`.
+    static Exprs broadcast(const std::vector<Size>& operand, const std::vector<Size>& shape, const Exprs& index);
+    /// Which stage's definitions come next: one of several buffers reads what it is made of, others read it.
+    void begin_stage(const std::string& stage) { reader_ = stage; }
+    /// From here on `value` is this expression, whatever the index: what a loop carries, at the element.
+    void give(const std::string& value, const Halide::Expr& expression) { given_[value] = expression; }
+    void take_back_given() { given_.clear(); }
 
     /// Forgets what was evaluated and counts operations anew; call it before each definition.
     void begin_definition() {
@@ -72,12 +78,12 @@ class Evaluator {
     bool repeats_along_rows(const Operation& operation) const;
     Halide::Expr apply(const Operation& operation, const Exprs& operands);
     Halide::Expr read_scalar(const std::string& name);
+    /// A stage made in this kernel, or the memory that an earlier kernel left.
+    Halide::Expr read_stage(const std::string& value, const std::string& dtype, const Exprs& index);
     Halide::Expr index_view(const Operation& operation, const Exprs& index);
     Halide::Expr reshape_view(const Operation& operation, const Exprs& index);
     Halide::Expr taken(const Operation& operation, const Exprs& index);
     Halide::Expr updated(const Operation& operation, const Exprs& index);
-    /// The index of an operand that broadcasts to `shape`.
-    static Exprs broadcast(const std::vector<Size>& operand, const std::vector<Size>& shape, const Exprs& index);
     Halide::Expr linear(const std::vector<Size>& shape, const Exprs& index) const;
 
     struct Remembered {
@@ -87,6 +93,8 @@ class Evaluator {
     Shared& shared_;
     int kernel_;
     std::map<std::pair<std::string, std::vector<const void*>>, Remembered> memory_;
+    std::map<std::string, Halide::Expr> given_;
+    std::string reader_;
     int operations_ = 0;
     Used used_;
 };

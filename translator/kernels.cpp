@@ -6,6 +6,7 @@
 #include "dsl/base/error.h"
 #include "translator/complex.h"
 #include "translator/evaluator.h"
+#include "translator/loops/pixelwise_stage.h"
 #include "translator/reductions.h"
 
 namespace tilewright::translator {
@@ -36,12 +37,13 @@ void make_parameters(Shared& shared) {
     }
 }
 
-/// A stage that is computed element by element, or the copy of a view.
+/// A stage that is computed element by element, the copy of a view, or several of these as one Tuple.
 void build_elementwise(Shared& shared, StageTable& table, Evaluator& evaluator, const StagePlan& plan) {
-    const Type& type = shared.analysis.value(plan.value).type;
+    const std::vector<StageBuffer> buffers = plan.buffers();
+    const Type& type = shared.analysis.value(buffers[0].value).type;
     StageDraft stage(shared, plan.name);
-    stage.dtypes = {type.dtype};
-    stage.operation = plan.operation != nullptr ? plan.operation : shared.analysis.value(plan.value).operation;
+    const StageBuffer& last = buffers.back();
+    stage.operation = last.operation != nullptr ? last.operation : shared.analysis.value(last.value).operation;
     stage.output = plan.materialised;
     stage.kernel = plan.kernel;
     Exprs index;
@@ -63,9 +65,15 @@ void build_elementwise(Shared& shared, StageTable& table, Evaluator& evaluator, 
         index.push_back(stage.pure(names.back(), tree_of(type.shape[k])));
     }
     evaluator.begin_definition();
-    Expr value = plan.operation != nullptr ? evaluator.define(*plan.operation, index) : evaluator.at(plan.value, index);
-    if (type.dtype == "bool") value = Halide::cast<uint8_t>(value);
-    stage.define({names.rbegin(), names.rend()}, {value}, evaluator.operations());
+    std::vector<Expr> values;
+    for (const StageBuffer& buffer : buffers) {
+        const std::string& dtype = shared.analysis.value(buffer.value).type.dtype;
+        Expr value = buffer.operation != nullptr ? evaluator.define(*buffer.operation, index)
+                                                 : evaluator.at(buffer.value, index);
+        values.push_back(dtype == "bool" ? Halide::cast<uint8_t>(value) : value);
+        stage.dtypes.push_back(dtype);
+    }
+    stage.define({names.rbegin(), names.rend()}, values, evaluator.operations());
     shared.funcs[plan.name] = stage.func();
     table.finish(std::move(stage));
 }
@@ -79,13 +87,14 @@ std::string kernel_name(const std::string& function, int kernel) {
 }
 
 /// Outputs are C-contiguous and start at 0; a half of a complex result is every other float of one.
-void bind_output(Shared& shared, Halide::Func func, const Type& type, int element_stride) {
+void bind_output(Shared& shared, Halide::OutputImageParam buffer, const Type& type, int element_stride, bool first) {
     const std::size_t rank = type.shape.size();
-    Halide::OutputImageParam buffer = func.output_buffer();
     Expr stride = element_stride;
     for (std::size_t d = 0; d < rank; ++d) {
         Expr extent = shared.size(type.shape[rank - 1 - d]);
-        buffer.dim(static_cast<int>(d)).set_bounds(0, extent).set_stride(stride);
+        Halide::Internal::Dimension dim = buffer.dim(static_cast<int>(d)).set_stride(stride);
+        // The other elements of a Tuple have the bounds of the first, and Halide wants to hear that once.
+        if (first) dim.set_bounds(0, extent);
         stride = Halide::Internal::is_const_one(stride)   ? extent
                  : Halide::Internal::is_const_one(extent) ? stride
                                                           : stride * extent;
@@ -153,8 +162,10 @@ dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used,
         kernel.arguments.emplace_back(image);
         kernel.argument_names.push_back(shared.analysis.operand(name));
     };
-    for (const StagePlan& stage : shared.analysis.stages())
-        inputs.push_back(stage.name);
+    for (const StagePlan& stage : shared.analysis.stages()) {
+        for (const StageBuffer& buffer : stage.buffers())
+            inputs.push_back(buffer.name);
+    }
     for (const std::string& name : inputs) {
         if (used.arrays.count(name) != 0) add_input(name, shared.arrays.at(name));
         if (used.flat.count(name) != 0) add_input(name, shared.flat.at(name));
@@ -162,18 +173,22 @@ dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used,
     for (const StagePlan& stage : shared.analysis.stages()) {
         if (stage.library || stage.kernel != number || !stage.materialised) continue;
         Halide::Func func = table.impls.at(stage.name).func;
-        const Type& type = shared.analysis.value(stage.value).type;
-        if (stage.target == nullptr) {
-            bind_output(shared, func, type, Shared::element_stride(stage.operand));
-        } else {
-            dsl::PlacedOutput placed = bind_part(shared, func, *stage.target, type);
+        const std::vector<StageBuffer> buffers = stage.buffers();
+        if (stage.target != nullptr) {
+            dsl::PlacedOutput placed = bind_part(shared, func, *stage.target, shared.analysis.value(stage.value).type);
             if (used.arrays.count(stage.operand) != 0) placed.input = shared.arrays.at(stage.operand).name();
             if (used.flat.count(stage.operand) != 0)
                 throw InternalError(stage.name + ": reads its own buffer by position.");
             kernel.placed.push_back(std::move(placed));
         }
+        const std::vector<Halide::OutputImageParam> parameters = func.output_buffers();
+        for (std::size_t k = 0; k < buffers.size(); ++k) {
+            if (stage.target == nullptr)
+                bind_output(shared, parameters[k], shared.analysis.value(buffers[k].value).type,
+                            Shared::element_stride(buffers[k].operand), k == 0);
+            kernel.output_names.push_back(buffers[k].operand);
+        }
         kernel.outputs.push_back(func);
-        kernel.output_names.push_back(stage.operand);
     }
     return kernel;
 }
@@ -190,7 +205,10 @@ void build_kernels(Shared& shared, StageTable& table, std::vector<dsl::KernelImp
             if (plan.library || plan.kernel != number) continue;
             const bool reduces =
                 plan.operation != nullptr && (is_reduction(plan.operation->op) || plan.operation->op == "matmul");
-            if (reduces)
+            evaluator.begin_stage(plan.name);
+            if (plan.is_loop())
+                build_pixelwise(shared, table, evaluator, plan);
+            else if (reduces)
                 ReductionBuilder(shared, table, evaluator, plan).build();
             else
                 build_elementwise(shared, table, evaluator, plan);

@@ -51,9 +51,11 @@ std::string plan_header(const Program& program, const Analysis& analysis) {
     for (const Guard& guard : program.guards)
         out += "guard " + guard.condition + " " + quoted(guard.message) + "\n";
     for (const StagePlan& stage : analysis.stages()) {
-        // Halves are written into the results that follow.
-        if (stage.result && stage.operand == stage.name)
-            out += "result " + typed_name(stage.name, analysis.value(stage.value).type);
+        for (const StageBuffer& buffer : stage.buffers()) {
+            // Halves are written into the results that follow.
+            if (buffer.result && buffer.operand == buffer.name)
+                out += "result " + typed_name(buffer.name, analysis.value(buffer.value).type);
+        }
     }
     for (const auto& [name, type] : analysis.complex_results())
         out += "result " + typed_name(name, type);
@@ -67,8 +69,10 @@ std::string plan_body(const Program& program, const TranslateOptions& options, c
         out += "require " + requirement + "\n";
     out += layout_requirements(program, options);
     for (const StagePlan& stage : analysis.stages()) {
-        if (stage.materialised && !stage.result)
-            out += "temp " + typed_name(stage.name, analysis.value(stage.value).type);
+        for (const StageBuffer& buffer : stage.buffers()) {
+            if (stage.materialised && !buffer.result)
+                out += "temp " + typed_name(buffer.name, analysis.value(buffer.value).type);
+        }
     }
     return out + plan_calls(analysis, kernels, "");
 }

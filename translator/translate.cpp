@@ -7,6 +7,7 @@
 #include "translator/complex.h"
 #include "translator/evaluator.h"
 #include "translator/kernels.h"
+#include "translator/loops/branches.h"
 #include "translator/loops/build_stepped.h"
 #include "translator/plan_writer.h"
 #include "translator/stage_table.h"
@@ -16,7 +17,7 @@ namespace {
 
 dsl::Algorithm build(const Program& program, const TranslateOptions& options) {
     Analysis analysis(program, options);
-    Shared shared{program, options, analysis, {}, {}, {}, {}, {}, {}};
+    Shared shared{program, options, analysis, {}, {}, {}, {}, {}, {}, {}};
     StageTable table(shared);
     auto impl = std::make_unique<dsl::AlgorithmImpl>();
     build_kernels(shared, table, impl->kernels);
@@ -49,7 +50,7 @@ Layout layout_of(const std::string& name) {
 dsl::Algorithm translate(const Program& program, const TranslateOptions& options) {
     verify_program(program);
     return guarded<TranslateError>(program.function, [&] {
-        const Program split = split_complex(program);
+        const Program split = branches_as_values(split_complex(program));
         return needs_steps(split) ? build_stepped(split, options) : build(split, options);
     });
 }

@@ -5,6 +5,7 @@
 #include "translator/analysis.h"
 #include "translator/complex.h"
 #include "translator/dtypes.h"
+#include "translator/loops/branches.h"
 #include "translator/loops/build_stepped.h"
 
 namespace tilewright::translator {
@@ -177,8 +178,8 @@ void Analysis::choose_variants() {
 
 std::vector<VariantInfo> variants(const Program& program, const TranslateOptions& options) {
     verify_program(program);
-    const Program split = split_complex(program);
-    return needs_steps(split) ? stepped_variants(split, options) : Analysis(split, options).variants();
+    const Program prepared = branches_as_values(split_complex(program));
+    return needs_steps(prepared) ? stepped_variants(prepared, options) : Analysis(prepared, options).variants();
 }
 
 } // namespace tilewright::translator

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "autotune/space/loop_rule.h"
 #include "autotune/space/root_rule.h"
 #include "autotune/space/stage_graph.h"
 #include "dsl/schedule_text.h"
@@ -49,8 +50,8 @@ class SpaceBuilder {
     /// The first rule that fits a stage decides its place; what no rule takes gets a nest of its own.
     void place(const dsl::StageInfo& stage) {
         using Rule = bool (SpaceBuilder::*)(const dsl::StageInfo&);
-        static constexpr Rule kRules[] = {&SpaceBuilder::place_result,       &SpaceBuilder::place_inlined,
-                                          &SpaceBuilder::place_in_reduction, &SpaceBuilder::place_rows,
+        static constexpr Rule kRules[] = {&SpaceBuilder::place_result,       &SpaceBuilder::place_loop,
+                                          &SpaceBuilder::place_inlined,      &SpaceBuilder::place_in_reduction, &SpaceBuilder::place_rows,
                                           &SpaceBuilder::place_lanes,        &SpaceBuilder::place_in_root};
         for (const Rule rule : kRules)
             if ((this->*rule)(stage)) return;
@@ -60,6 +61,21 @@ class SpaceBuilder {
     bool place_result(const dsl::StageInfo& stage) {
         if (!stage.output && !graph_.uses(stage.name).empty()) return false;
         place_root(stage, false);
+        return true;
+    }
+
+    /// A loop inside its elements runs in registers, in the innermost of the loops of the one stage that reads it.
+    bool place_loop(const dsl::StageInfo& stage) {
+        if (stage.part != "loop" || graph_.uses(stage.name).empty()) return false;
+        const dsl::StageInfo& host = *graph_.uses(stage.name).front().reader;
+        if (!roots_.count(host.name) || hosted_loop(host, graph_, info_) != &stage) return false;
+        StagePlan plan = graph_.follow(stage, plans_);
+        plan.placement = Placement::attached;
+        plan.attach_stage = host.name;
+        plan.attach_loop = roots_.at(host.name).attach_at.back();
+        plans_[stage.name] = plan;
+        for (const std::string& line : hosted_loop_lines(stage, host, roots_.at(host.name)))
+            lines_.push_back(line);
         return true;
     }
 
@@ -230,7 +246,10 @@ class SpaceBuilder {
         StagePlan plan;
         plan.root = &stage;
         plans_[stage.name] = plan;
-        RootLoops loops = root_rule(stage, graph_, machine_, work_per_element(stage), chain_operations(stage));
+        const dsl::StageInfo* loop = hosted_loop(stage, graph_, info_);
+        RootLoops loops = loop != nullptr
+                              ? loop_host_rule(stage, *loop, graph_, machine_)
+                              : root_rule(stage, graph_, machine_, work_per_element(stage), chain_operations(stage));
         if (internal) lines_.push_back(stage.name + ".compute_root()");
         for (const std::string& line : loops.lines)
             lines_.push_back(line);

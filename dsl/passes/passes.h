@@ -2,6 +2,7 @@
 #pragma once
 
 #include "Halide.h"
+#include "dsl/passes/early_exit.h"
 #include "dsl/passes/rare_path.h"
 #include "dsl/passes/scalar_predicates.h"
 #include "dsl/passes/unaligned_outputs.h"
@@ -13,6 +14,7 @@ namespace tilewright::dsl {
 inline void add_passes(Halide::Pipeline& pipeline) {
     add_scalar_predicates_pass(pipeline);
     add_rare_path_pass(pipeline); // and protect_tuple_updates
+    add_early_exit_pass(pipeline);
     add_unaligned_outputs_pass(pipeline);
     add_zero_divisors_pass(pipeline);
 }

@@ -159,6 +159,7 @@ class Executable {
         std::vector<std::string> failures; ///< what is said of each check and each size that is read
         std::vector<Instruction> code;
         std::size_t dimensions = 0; ///< of all buffers together
+        bool has_halves = false;    ///< of complex arrays
     };
     class VersionCompiler; // executor_compile.cpp
     class Run;             // executor_run.cpp

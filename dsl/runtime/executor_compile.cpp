@@ -149,6 +149,7 @@ class Executable::VersionCompiler {
             int made = add_buffer("", Buffer::From::half, whole, static_cast<std::size_t>(v_.buffers[whole].rank),
                                   half_type(v_.buffers[whole].dtype));
             v_.buffers[whole].halves[half] = made;
+            v_.has_halves = true;
         }
         return v_.buffers[whole].halves[half];
     }

@@ -129,9 +129,8 @@ class Executable::Run {
                 describe(b, h, frame_.results[b.index].data, frame_.results[b.index].shape, nullptr);
             }
         }
-        for (const Buffer& b : v_.buffers)
-            if (b.from == Buffer::From::argument || b.from == Buffer::From::result)
-                describe_halves(b, buffers[&b - v_.buffers.data()]);
+        for (std::size_t i = 0; i < v_.buffers.size() && v_.has_halves; ++i)
+            if (v_.buffers[i].from <= Buffer::From::result) describe_halves(v_.buffers[i], buffers[i]);
         for (std::size_t i = 0; i < v_.operands.size(); ++i) {
             const Operand& o = v_.operands[i];
             operands[i] = o.kind == Operand::Kind::buffer   ? static_cast<void*>(&buffers[o.index])
@@ -293,14 +292,14 @@ class Executable::Run {
         memory = scratch_allocate(static_cast<std::size_t>(elements) * static_cast<std::size_t>(info(b.dtype).bytes));
         if (!memory) return RunStatus::out_of_memory;
         describe(b, buffers_[index], memory, shape, nullptr);
-        describe_halves(b, buffers_[index]);
+        if (v_.has_halves) describe_halves(b, buffers_[index]);
         return RunStatus::done;
     }
     void swap(int a, int b) {
         std::swap(memory_[buffer(a).index], memory_[buffer(b).index]);
         for (int index : {a, b}) {
             buffers_[index].host = static_cast<std::uint8_t*>(memory_[buffer(index).index]);
-            describe_halves(buffer(index), buffers_[index]);
+            if (v_.has_halves) describe_halves(buffer(index), buffers_[index]);
         }
     }
     int multiply(const Product& product) {

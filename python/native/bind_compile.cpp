@@ -11,6 +11,7 @@
 #include "dsl/schedule_text.h"
 #include "python/native/bindings.h"
 #include "translator/complex.h"
+#include "translator/loops/loop_report.h"
 #include "translator/program.h"
 #include "translator/translate.h"
 
@@ -74,6 +75,14 @@ py::dict describe(const std::string& program_text, const py::dict& given) {
     for (const dsl::SizeInfo& size : info.sizes)
         sizes[py::str(size.name)] = size.here;
     return py::dict("function"_a = info.function, "variant"_a = info.variant, "stages"_a = stages, "sizes"_a = sizes);
+}
+
+py::list list_loops(const std::string& program_text) {
+    py::list loops;
+    for (const auto& loop : translator::loop_reports(translator::read_program(program_text)))
+        loops.append(py::dict("line"_a = loop.line, "depth"_a = loop.depth, "source"_a = loop.source,
+                              "kind"_a = loop.kind, "exit"_a = loop.exit));
+    return loops;
 }
 
 py::list list_variants(const std::string& program_text, const py::dict& given) {
@@ -159,6 +168,8 @@ std::string compose_plan(const std::string& header, const py::list& given) {
 void bind_compile(py::module_& module) {
     module.def("variants", &list_variants, "program"_a, "options"_a,
                "The open structural choices of a program, defaults first.");
+    module.def("loops", &list_loops, "program"_a,
+               "The loops of a program: which kind each is, or what forbids it.");
     module.def("describe", &describe, "program"_a, "options"_a,
                "The stages of one translation, their loops and reads.");
     module.def("default_schedule", &default_schedule, "program"_a, "options"_a, "isa"_a, "cores"_a,

@@ -30,6 +30,7 @@ def explain_specialization(specialization: Specialization, *, code: bool = False
     lines = [specialization.signature]
     lines += _guards(specialization)
     lines += _checks(specialization)
+    lines += _program_loops(specialization)
     lines += _stages(specialization)
     lines += _variants(specialization)
     lines += _versions(specialization)
@@ -78,6 +79,14 @@ def guard_text(guard: PythonGuard) -> str:
     else:
         text = f"{where} is {getattr(value, '__qualname__', None) or repr(value)}"
     return f"{text} ({guard.reason})" if guard.reason else text
+
+
+def _program_loops(specialization: Specialization) -> list[str]:
+    lines = []
+    for loop in compiler().loops(specialization.program.text):
+        done = f"; {loop['exit']}" if loop["exit"] else ""
+        lines.append(f"  {'  ' * loop['depth']}line {loop['line']}: {loop['source']}: {loop['kind']}{done}")
+    return ["loops of the program:", *lines] if lines else []
 
 
 def _stages(specialization: Specialization) -> list[str]:

@@ -169,7 +169,10 @@ def evaluate(text: str, inputs: Mapping[str, Any]) -> Any:
         _check(values[name].dtype == np.bool_ and values[name].shape == (), message)
         if not values[name]:
             raise CheckFailed(message)
-    # All values are there before the first is written; what is returned of an argument is that array.
+    # All values are there before the first is written; what is returned of an argument is that array, and nothing else is.
+    for name, value in values.items():
+        if name not in inputs and isinstance(value, np.ndarray) and written:
+            values[name] = np.copy(value)
     kept = {name: np.array(values[of]) for name, of in written.items()}
     for name, value in kept.items():
         _check(value.dtype == inputs[name].dtype and value.shape == inputs[name].shape, name)

@@ -88,6 +88,7 @@ CASES: list[tuple[Any, tuple[Any, ...], list[tuple[Any, ...]]]] = [
     (loops.returns_arrays, (X,), [(X * 100,)]),
     (loops.leaves_out_in_the_middle, (X, 80), [(X / 2, 40)]),
     (loops.assigns_in_the_condition, (X,), [(X * 100,)]),
+    (loops.breaks_short_loops, (A,), [(A / 2,), (A[::-1],)]),
     (loops.returns_nothing, (X, Y), []),
     (loops.keeps_two_views, (A,), [(A[:6, :7],)]),
     (loops.calls_a_closure, (X,), []),
@@ -210,7 +211,7 @@ def programs(draw: Any) -> str:
 TRACED = [0, 0, 0]
 
 
-@settings(max_examples=250, deadline=None, derandomize=True)
+@settings(max_examples=120, deadline=None, derandomize=True)
 @given(programs(), st.integers(4, 7), st.integers(2, 4))
 def test_random_functions_of_data_answer_as_python(source: str, n: int, m: int) -> None:
     name = f"<random data {abs(hash(source))}>"
@@ -239,7 +240,9 @@ def test_random_functions_of_data_answer_as_python(source: str, n: int, m: int) 
             continue
         TRACED[2] += 1
         with np.errstate(all="ignore"):
-            same_bits(got, scope["f"](*theirs))
+            expected = scope["f"](*theirs)
+        # Whether a number is Python's or NumPy's may differ from trip to trip; a program has one of them.
+        same_bits(*(tuple(np.asarray(part)[()] for part in given) for given in (got, expected)))
         same_bits(tuple(mine[:3]), tuple(theirs[:3]))
 
 

@@ -21,13 +21,23 @@ X = np.arange(5.0)
 MODEL = trace_helpers.Model(X, 1.0)
 # What each function is called with, where it is not X alone.
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "loop_over_rows": (np.zeros((100, 2)),),
+    "scatters": (X, np.array([0, 1])),
+    "size_from_data": (X, np.array([4, 1])),
+    "loop_that_widens": (np.arange(100.0),),
+    **dict.fromkeys(
+        (
+            "loop_that_grows",
+            "loop_that_appends",
+            "writes_and_rebinds",
+            "loop_that_sets_an_outer_variable",
+        ),
+        (X, 1000),
+    ),
     "draws_with_generator": (X, np.random.default_rng(0)),
     "remembers": (X, MODEL),
     "changes": (X, MODEL),
     "matches": (X, "a"),
     "deletes_attribute": (X, MODEL),
-    "gathers": (X, np.array([0, 1])),
     "operates_on_object": (X, MODEL),
     "compares_identity": (X, X),
     "iterates_object": (X, MODEL),
@@ -36,25 +46,109 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 }
 # function -> (file, the function in which it is, what follows "file:line, in function: ")
 EXPECTED: dict[str, tuple[str, str, str]] = {
+    "breaks_out_of_a_list": (
+        "trace_refused.py",
+        "breaks_out_of_a_list",
+        "loops: a break on data out of a loop that is unrolled; whether the later rounds run at all depends "
+        "on the data. Loop over a range or an array.",
+    ),
     "assert_on_data": (
         "trace_refused.py",
         "assert_on_data",
-        "loops: an assert on np.isfinite(x).all(), <array bool[]>; which way it goes depends on elements "
-        "that are known only when the compiled function runs, and control flow on data is not compiled in "
-        "this release. Use np.where, or leave it out of the compiled function.",
+        "loops: an assert on np.isfinite(x).all(), <array bool[]>; it depends on elements that are known only"
+        " when the compiled function runs. Leave it out of the compiled function.",
+    ),
+    "branch_of_two_kinds": (
+        "trace_refused.py",
+        "branch_of_two_kinds",
+        "loops: y after an if on data; both ways have to give an array or a number of one dtype and one "
+        "shape. Make both ways give the same kind of value.",
+    ),
+    "branch_of_two_kinds_returned": (
+        "trace_refused.py",
+        "branch_of_two_kinds_returned",
+        "loops: what an if on data gives; both ways have to give an array or a number of one dtype and one "
+        "shape. Make both ways give the same kind of value.",
     ),
     "chained_comparison": (
         "trace_refused.py",
         "chained_comparison",
-        "loops: a chained comparison on 0 < x < 1, <array bool[x.0]>; which way it goes depends on elements "
-        "that are known only when the compiled function runs, and control flow on data is not compiled in "
-        "this release. Use np.where, or leave it out of the compiled function.",
+        "loops: a chained comparison on 0 < x < 1, <array bool[x.0]>; the truth of an array of several "
+        "elements is an error. Use np.any or np.all.",
     ),
-    "loop_over_rows": (
+    "compresses": (
         "trace_refused.py",
-        "loop_over_rows",
-        "loops: iterating over 100 rows of an array; a loop over a traced size is unrolled up to 64 trips in "
-        "this release. Write it with array operations, or leave the loop out of the compiled function.",
+        "compresses",
+        ".sum of what a boolean mask picks out; how many elements there are depends on the mask. Store it "
+        "under the same mask (x[mask] = …), or use np.where.",
+    ),
+    "loop_that_appends": (
+        "trace_refused.py",
+        "loop_that_appends",
+        "loops: rows.append() in a loop or branch of the run; lists, dicts and sets are Python's own while "
+        "tracing, and a loop of the run is traced as one trip. Write into an array that is made before the "
+        "loop.",
+    ),
+    "loop_that_grows": (
+        "trace_refused.py",
+        "loop_that_grows",
+        "loops: x, which a trip begins as float64[x.0] and ends as float64[x.0 - 1]; an array or a number "
+        "keeps its dtype and its shape from trip to trip. Give it its final dtype and shape before the loop.",
+    ),
+    "loop_that_sets_an_outer_variable": (
+        "trace_refused.py",
+        "counts_up",
+        "loops: assigning the outer variable count in a loop or branch of the run; only the variables of the "
+        "function that the loop is in are carried. Return the value, and assign it in the loop.",
+    ),
+    "loop_that_widens": (
+        "trace_refused.py",
+        "loop_that_widens",
+        "loops: y, which a trip begins as float32[3] and ends as float64[3]; an array or a number keeps its "
+        "dtype and its shape from trip to trip. Give it its final dtype and shape before the loop.",
+    ),
+    "makes_long_double": (
+        "trace_refused.py",
+        "makes_long_double",
+        "a value of dtype float128; only booleans, integers, floats of up to 64 bits and complex numbers of "
+        "two such are compiled. Convert it with astype(np.float64), or leave it out of the compiled function.",
+    ),
+    "masked_by_two": (
+        "trace_refused.py",
+        "masked_by_two",
+        "np.add of elements under two masks; which element meets which depends on the masks. Use one mask, or"
+        " np.where.",
+    ),
+    "scatters": (
+        "trace_refused.py",
+        "scatters",
+        "indexing with an array; writing to several places that only the run tells is not compiled in this "
+        "release. Leave it out of the compiled function.",
+    ),
+    "size_from_data": (
+        "trace_refused.py",
+        "size_from_data",
+        "an array of a size that only the run tells; memory is made before the run. Make it of the largest "
+        "size, or leave it out of the compiled function.",
+    ),
+    "while_on_array": (
+        "trace_refused.py",
+        "while_on_array",
+        "loops: a while on x > 1, <array bool[x.0]>; the truth of an array of several elements is an error. "
+        "Use np.any or np.all.",
+    ),
+    "while_that_sets": (
+        "trace_refused.py",
+        "while_that_sets",
+        "loops: y after a while that sets it; whether the while runs at all depends on the data. Set y before"
+        " the loop.",
+    ),
+    "writes_and_rebinds": (
+        "trace_refused.py",
+        "writes_and_rebinds",
+        "loops: y, which a trip writes into and assigns anew; the first trip writes into the array from "
+        "before the loop, the others into their own. Write into it (y[...] = value) instead of assigning it "
+        "anew.",
     ),
     "write_global": (
         "trace_refused.py",
@@ -180,11 +274,6 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
         "deletes_attribute",
         "del model.bias; objects are only read in a compiled function. Leave it out of the compiled function.",
     ),
-    "gathers": (
-        "trace_refused.py",
-        "gathers",
-        "indexing with an array; gathers are not compiled in this release. Leave it out of the compiled function.",
-    ),
     "finds": (
         "trace_refused.py",
         "finds",
@@ -215,19 +304,6 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
         "trace_refused.py",
         "multiplies_accumulating",
         "np.multiply.accumulate; there is no rule for it. Leave it out of the compiled function.",
-    ),
-    "takes_item": (
-        "trace_refused.py",
-        "takes_item",
-        ".item() of a traced array, float64[]; its elements are known only when the compiled function runs. "
-        "Use np.where for a choice between values, or leave the branch or loop out of the compiled function.",
-    ),
-    "takes_float": (
-        "trace_refused.py",
-        "takes_float",
-        "the float value of a traced array, float64[]; its elements are known only when the compiled "
-        "function runs. Use np.where for a choice between values, or leave the branch or loop out of the "
-        "compiled function.",
     ),
     "formats": (
         "trace_refused.py",

@@ -3,10 +3,10 @@
 # ruff: noqa: PLW0108, PLR0917
 from __future__ import annotations
 
-import re
 import enum
 import functools
 import math
+import re
 import sys
 import types
 from collections import namedtuple

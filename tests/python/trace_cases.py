@@ -24,7 +24,9 @@ def run_program(traced: Traced, args: Sequence[Any], kwargs: dict[str, Any] | No
     leaves = evaluate(traced.program_text, traced.inputs(args, kwargs or {})) if traced.program_text else ()
     flat = iter(() if leaves is None else leaves if isinstance(leaves, tuple) else (leaves,))
     names = (
-        re.findall(r"%?\w+", re.sub(r"\b(int|float|bool)\(", "(", traced.program_text.splitlines()[-1][len("return ") :]))
+        re.findall(
+            r"%?\w+", re.sub(r"\b(int|float|bool)\(", "(", traced.program_text.splitlines()[-1][len("return ") :])
+        )
         if traced.program_text and leaves is not None
         else []
     )
@@ -109,7 +111,9 @@ def check(
                     got = run_program(traced, mine, kwargs)
                 except CheckFailed:
                     # NumPy runs it; nothing may have been written.
-                    same_bits([a for a in mine if isinstance(a, np.ndarray)], [a for a in theirs if isinstance(a, np.ndarray)])
+                    same_bits(
+                        [a for a in mine if isinstance(a, np.ndarray)], [a for a in theirs if isinstance(a, np.ndarray)]
+                    )
                     continue
                 compare(got, function(*theirs, **kwargs))
                 # What it writes into its arguments, too.

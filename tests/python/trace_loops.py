@@ -501,3 +501,16 @@ def keeps_two_views(a):
     for i in range(top.shape[0]):
         top[i, i:] -= bottom[i, i:]
         bottom[i][1:-1] += top[i, 2:]
+
+
+def breaks_short_loops(a):
+    s = 0.0
+    for i in range(a.shape[0]):
+        for j in range(3):
+            if a[i, j] > 0.8:
+                break
+            s += a[i, j]
+        for k in range(4):
+            if a[i, k] > 0.9:
+                return s, k
+    return s, -1

@@ -15,17 +15,11 @@ COUNTER = 0
 
 
 def branch_of_two_kinds(x):
-    if x.sum() > 0:
+    if x.sum() > 0:  # noqa: SIM108
         y = x
     else:
         y = 0.0
     return y  # the if is the place
-
-
-def branch_that_returns(x):
-    if x.sum() > 0:  # here
-        return x, x
-    return -x
 
 
 def while_that_sets(x):
@@ -41,11 +35,11 @@ def while_on_array(x):
     return x
 
 
-def loop_that_returns(x, n):
-    for _ in range(n):  # here
-        x = x * 2
-        if x[0] > 100:
-            return x
+def breaks_out_of_a_list(x):
+    for scale in [1.0, 2.0, 3.0]:
+        if x[0] * scale > 1:  # here
+            break
+        x = x * scale
     return x
 
 
@@ -54,6 +48,10 @@ def loop_that_widens(x):
     for i in range(x.shape[0]):  # here
         y = y + x[i]
     return y
+
+
+def size_from_data(x, k):
+    return np.zeros(k[0])  # here
 
 
 def loop_that_grows(x, n):
@@ -77,6 +75,24 @@ def writes_and_rebinds(x, n):
     return y
 
 
+def branch_of_two_kinds_returned(x):
+    if x.sum() > 0:  # here
+        return x, x
+    return -x
+
+
+def loop_that_sets_an_outer_variable(x, n):
+    count = 0
+
+    def counts_up():
+        nonlocal count
+        count += 1  # here
+
+    for _ in range(n):
+        counts_up()
+    return x * count
+
+
 def assert_on_data(x):
     assert np.isfinite(x).all()  # here
     return x * 2
@@ -84,13 +100,6 @@ def assert_on_data(x):
 
 def chained_comparison(x):
     return 0 < x < 1  # here
-
-
-def loop_over_rows(x):
-    total = 0.0
-    for row in x:  # here
-        total = total + row
-    return total
 
 
 def write_global(x):
@@ -197,8 +206,10 @@ def deletes_attribute(x, model):
     return x
 
 
-def gathers(x, k):
-    return x[k]  # here
+def scatters(x, k):
+    y = x.copy()
+    y[k] = 1.0  # here
+    return y
 
 
 def finds(x):
@@ -233,14 +244,6 @@ def sorts_as_method(x):
 
 def multiplies_accumulating(x):
     return np.multiply.accumulate(x)  # here
-
-
-def takes_item(x):
-    return x * x[0].item()  # here
-
-
-def takes_float(x):
-    return x * float(x[0])  # here
 
 
 def formats(x):

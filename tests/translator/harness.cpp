@@ -222,7 +222,7 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
                 callable = pipeline.compile_to_callable(kernel.arguments, target);
             }
             std::vector<Halide::Buffer<>> views;
-            views.reserve(kernel.arguments.size() + kernel.outputs.size());
+            views.reserve(kernel.arguments.size() + kernel.output_names.size());
             std::vector<std::int64_t> scalars(kernel.arguments.size());
             std::vector<const void*> argv;
             Halide::JITUserContext context;
@@ -247,10 +247,12 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
             }
             Halide::Buffer<std::int32_t> first = Halide::Buffer<std::int32_t>::make_scalar();
             argv.push_back(first.raw_buffer());
-            for (std::size_t k = 0; k < kernel.outputs.size(); ++k) {
-                Halide::Func func = kernel.outputs[k];
-                views.push_back(buffer_of(buffers, kernel.output_names[k], func.types()[0], func.dimensions()));
-                argv.push_back(views.back().raw_buffer());
+            std::size_t output = 0;
+            for (const Halide::Func& func : kernel.outputs) {
+                for (const Halide::Type& type : func.types()) {
+                    views.push_back(buffer_of(buffers, kernel.output_names[output++], type, func.dimensions()));
+                    argv.push_back(views.back().raw_buffer());
+                }
             }
             context.handlers.custom_error = [](Halide::JITUserContext*, const char* message) {
                 // No exception may cross compiled code.

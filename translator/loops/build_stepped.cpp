@@ -224,6 +224,7 @@ class Builder {
                       std::move(maps_.arrays),
                       std::move(maps_.flat),
                       {},
+                      {},
                       std::move(maps_.symbols)};
         shared.loop_symbols.insert(symbols_.begin(), symbols_.end());
         StageTable table(shared);
@@ -238,14 +239,15 @@ class Builder {
         maps_ = {std::move(shared.sizes), std::move(shared.scalars), std::move(shared.arrays), std::move(shared.flat),
                  std::move(shared.symbols)};
         for (const StagePlan& stage : analysis.stages()) {
-            if (stage.materialised && !stage.result) add_temporary(stage, analysis, indent);
+            for (const StageBuffer& buffer : stage.buffers())
+                if (stage.materialised && !buffer.result) add_temporary(buffer, analysis, indent);
         }
         body_ += plan_calls(analysis, {impl_.kernels.begin() + static_cast<std::ptrdiff_t>(first), impl_.kernels.end()},
                             indent);
     }
 
     /// In the block where it is used, where its shape changes from trip to trip.
-    void add_temporary(const StagePlan& stage, const Analysis& analysis, const std::string& indent) {
+    void add_temporary(const StageBuffer& stage, const Analysis& analysis, const std::string& indent) {
         const Type& type = analysis.value(stage.value).type;
         std::set<std::string> used;
         for (const Size& extent : type.shape)

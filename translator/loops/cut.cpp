@@ -8,6 +8,7 @@
 #include "translator/analysis.h"
 #include "translator/complex.h"
 #include "translator/loops/access.h"
+#include "translator/loops/pixelwise.h"
 #include "translator/loops/steps.h"
 
 namespace tilewright::translator {
@@ -15,8 +16,9 @@ namespace {
 
 using Names = std::set<std::string>;
 
+/// A loop or branch that stays in the plan.
 bool is_region(const Operation& operation) {
-    return !operation.regions.empty();
+    return !operation.regions.empty() && !(operation.op == "for" && why_not_pixelwise(operation).empty());
 }
 
 std::vector<std::pair<std::string, Type>> results_of(const Operation& operation) {
@@ -32,7 +34,7 @@ bool is_free(const Operation& operation) {
 }
 
 bool is_heavy(const Operation& operation) {
-    return is_reduction(operation.op) || operation.op == "matmul";
+    return is_reduction(operation.op) || operation.op == "matmul" || !operation.regions.empty();
 }
 
 /// What happens at one place of a block: memory is made or written.
@@ -119,11 +121,11 @@ class Cutter {
             names_.insert(name);
         }
         for (const Operation& operation : block.operations) {
+            order_[operation.result] = order_.size();
             for (const auto& [name, type] : results_of(operation)) {
                 types_[name] = type;
                 home_[name] = &block;
                 names_.insert(name);
-                order_[name] = order_.size();
                 operations_[name] = &operation;
             }
             if (operation.op == "read") read_.insert(operation.result);
@@ -288,8 +290,8 @@ class Cutter {
         }
         for (const std::string& operand : operation->second->operands)
             closure(operand, made, found, seen);
-        for (const std::string& size : sizes_of(*operation->second))
-            closure(size, made, found, seen);
+        for (const std::string& name : free_names(*operation->second))
+            closure(name, made, found, seen);
     }
 
     // ---- one block ----
@@ -356,15 +358,18 @@ class Cutter {
             for (const Operation& operation : work.block->operations)
                 if (operation.op == "update" || operation.op == "read") makers.insert(operation.result);
             for (const Operation& operation : work.block->operations) {
-                if (!is_heavy(operation) || wanted.count(operation.result) != 0) continue;
+                if (!is_heavy(operation) || is_region(operation) || is_wanted(operation, wanted)) continue;
                 int users = 0;
                 Names cut = makers;
-                cut.insert(operation.result);
+                for (const auto& [name, type] : results_of(operation))
+                    cut.insert(name);
                 for (const std::string& maker : makers) {
                     Names found, seen;
                     for (const std::string& operand : operations_.at(maker)->operands)
                         closure(operand, cut, found, seen);
-                    users += found.count(operation.result) != 0 ? 1 : 0;
+                    for (const std::string& name : free_names(*operations_.at(maker)))
+                        closure(name, cut, found, seen);
+                    users += is_wanted(operation, found) ? 1 : 0;
                 }
                 if (users > 1) {
                     wanted.insert(operation.result);
@@ -381,7 +386,7 @@ class Cutter {
                 item.kind = Item::Kind::store;
             else if (operation.op == "read")
                 item.kind = Item::Kind::read;
-            else if (wanted.count(operation.result) == 0)
+            else if (!is_wanted(operation, wanted))
                 continue;
             for (const auto& [name, type] : results_of(operation)) {
                 work.maker[name] = work.items.size();
@@ -395,6 +400,12 @@ class Cutter {
             item.check = &program_.checks[k];
             work.items.push_back(std::move(item));
         }
+    }
+
+    static bool is_wanted(const Operation& operation, const Names& names) {
+        const auto results = results_of(operation);
+        return std::any_of(results.begin(), results.end(),
+                           [&](const auto& result) { return names.count(result.first) != 0; });
     }
 
     /// An array of one value: filled anew wherever it is changed.
@@ -421,7 +432,7 @@ class Cutter {
                 closure(operand, made, item.reads, seen);
             for (const std::string& size : sizes_of(*item.operation))
                 closure(size, made, item.reads, seen);
-            if (item.kind == Item::Kind::region) {
+            if (!item.operation->regions.empty()) {
                 for (const std::string& name : free_names(*item.operation))
                     closure(name, made, item.reads, seen);
             }
@@ -526,7 +537,8 @@ class Cutter {
             done[next] = true;
             Item& item = work.items[next];
             if (item.kind == Item::Kind::fresh) {
-                waiting.push_back(item.operation->result);
+                for (const auto& [name, exact] : results_of(*item.operation))
+                    waiting.push_back(name);
                 continue;
             }
             flush();
@@ -667,17 +679,32 @@ class Cutter {
         for (const auto& [value, target] : yields)
             if (target.fresh) renamed[value] = target.buffer;
         for (const auto& [at, operation] : needed) {
-            Operation copy = *operation;
-            for (std::string& operand : copy.operands)
-                if (renamed.count(operand) != 0) operand = renamed.at(operand);
-            if (renamed.count(copy.result) != 0) copy.result = renamed.at(copy.result);
-            program.body.operations.push_back(std::move(copy));
+            program.body.operations.push_back(*operation);
+            rename(program.body.operations.back(), renamed);
         }
         for (const auto& [value, target] : yields) {
             program.body.yields.push_back(renamed.count(value) != 0 ? renamed.at(value) : value);
             step.segment.targets.push_back(target);
         }
         return step;
+    }
+
+    static void rename(Operation& operation, const std::map<std::string, std::string>& renamed) {
+        auto apply = [&](std::string& name) {
+            const auto found = renamed.find(name);
+            if (found != renamed.end()) name = found->second;
+        };
+        apply(operation.result);
+        for (auto& [name, type] : operation.more_results)
+            apply(name);
+        for (std::string& operand : operation.operands)
+            apply(operand);
+        for (Block& block : operation.regions) {
+            for (Operation& inner : block.operations)
+                rename(inner, renamed);
+            for (std::string& value : block.yields)
+                apply(value);
+        }
     }
 
     void gather(const std::string& value, std::map<std::size_t, const Operation*>& needed,
@@ -692,9 +719,11 @@ class Cutter {
         const Operation& operation = *operations_.at(value);
         if (is_region(operation) || operation.op == "update")
             throw InternalError(value + ": is read before it is in memory.");
-        if (!needed.emplace(order_.at(value), &operation).second) return;
+        if (!needed.emplace(order_.at(operation.result), &operation).second) return;
         for (const std::string& operand : operation.operands)
             gather(operand, needed, renamed, program);
+        for (const std::string& name : free_names(operation))
+            gather(name, needed, renamed, program);
     }
 
     /// The first elements of a temporary into a region.

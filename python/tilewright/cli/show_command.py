@@ -12,6 +12,7 @@ import typer
 from .. import settings
 from ..binding import bind
 from ..errors import Error
+from ..native import compiler
 from ..record import ScriptRaised, ScriptStopped
 from ..record.choose import NothingToTune
 from .app import OK, SCRIPT_RAISED, USAGE
@@ -77,6 +78,7 @@ def _print(one: Prepared, part: str, as_json: bool) -> None:
             "function": one.function.__name__,
             "signature": specialization.signature,
             "program": specialization.program.text,
+            "loops": compiler().loops(specialization.program.text),
             "stages": specialization.stages,
             "space": specialization.space,
             "schedule": specialization.schedule,

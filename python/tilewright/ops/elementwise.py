@@ -309,8 +309,8 @@ def _compare_out_of_range(tracer: Tracer, name: str, operands: list[Any], kinds:
     position = kinds.index(int)
     number, other = operands[position], operands[1 - position]
     dtype = dtype_of(other)
-    if dtype.kind not in "iu":
-        return None
+    if dtype.kind not in "iu" or isinstance(number, RunScalar):
+        return None  # an int of the run is checked to fit
     limits = np.iinfo(dtype)
     if isinstance(number, SymInt):
         above = limits.max < np.iinfo(np.int64).max and tracer.decide(">", number.size, int(limits.max))

@@ -191,7 +191,9 @@ def _gathered(array: SymArray, keys: tuple[Any, ...]) -> Any:
     at = next(k for k, part in enumerate(keys) if part is Ellipsis)
     keys = (*keys[:at], *(slice(None),) * (array.ndim - used), *keys[at + 1 :])
     advanced = [k for k, part in enumerate(keys) if _is_gather(part)]
-    others = [k for k, part in enumerate(keys) if not _is_gather(part) and part is not None and not isinstance(part, slice)]
+    others = [
+        k for k, part in enumerate(keys) if not _is_gather(part) and part is not None and not isinstance(part, slice)
+    ]
     span = range(min([*advanced, *others]), max([*advanced, *others]) + 1)
     if len(span) != len(advanced) + len(others):
         raise tracer.error("indexing with arrays on axes that are not beside each other", "there is no rule for it",
@@ -201,11 +203,10 @@ def _gathered(array: SymArray, keys: tuple[Any, ...]) -> Any:
     indices = [operand_of(tracer, keys[k]) for k in advanced]
     shape = broadcast_shapes(tracer, [index.sizes for index in indices])
     merged: Any = None
-    for k, index in enumerate(indices):
+    for k, index in enumerate(indices if len(indices) > 1 else ()):
         extent = view.sizes[axis + k]
-        if len(indices) > 1:
-            index = from_data.inside(index, extent, axis + k)
-            merged = index if merged is None else merged * SymInt(tracer, tracer.resolve(extent)) + index
+        place = from_data.inside(index, extent, axis + k)
+        merged = place if merged is None else merged * SymInt(tracer, tracer.resolve(extent)) + place
     if merged is None:
         return from_data.gather(view, broadcast(tracer, indices[0].read(), shape), axis)
     count = Size.constant(1)
@@ -271,13 +272,6 @@ def _set_masked(array: SymArray, mask: SymArray, operand: Any) -> None:
             "Use np.where(mask, values, x).",
             "mask",
         )
-    if mask.ndim != array.ndim:
-        raise tracer.error(
-            "assigning through a boolean mask of another rank",
-            "there is no rule for it",
-            "Use np.where with the mask broadcast by hand.",
-            "mask",
-        )
     _match_mask(array, mask)
     old = array.read()
     chosen = to_value(tracer, operand, array.dtype)
@@ -285,6 +279,13 @@ def _set_masked(array: SymArray, mask: SymArray, operand: Any) -> None:
 
 
 def _match_mask(array: SymArray, mask: SymArray) -> None:
+    if mask.ndim != array.ndim:
+        raise array.tracer.error(
+            "assigning through a boolean mask of another rank",
+            "there is no rule for it",
+            "Use np.where with the mask broadcast by hand.",
+            "mask",
+        )
     for mine, theirs in zip(array.sizes, mask.sizes, strict=True):
         if array.tracer.value_of(mine) != array.tracer.value_of(theirs):
             raise IndexError("boolean index did not match indexed array")
@@ -318,6 +319,7 @@ def update_item(array: SymArray, key: Any, ufunc: np.ufunc, other: Any) -> None:
     operand = operand_of(array.tracer, other)
     if shape_of(operand) and operand is not other:
         _set_masked(array, key, operand)
+    _match_mask(array, key)
     result = apply_ufunc(array.tracer, ufunc, (array, operand))
     if not np.can_cast(result.dtype, array.dtype, "same_kind"):
         raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]

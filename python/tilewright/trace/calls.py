@@ -113,6 +113,10 @@ _MUTATORS = frozenset(
 )
 
 
+def _itself(value: Any) -> Any:
+    return value
+
+
 class SymRange:
     """range() with a size among its limits."""
 
@@ -384,7 +388,9 @@ class Calls:
             return zip(*lists, **kwargs)  # noqa: B905
         for sequence in sequences[1:] if strict else ():
             assert sequence is not None and sequences[0] is not None
-            self.tracer.require("==", sequence.length, sequences[0].length, "zip() argument 2 is shorter or longer", ValueError)
+            self.tracer.require(
+                "==", sequence.length, sequences[0].length, "zip() argument 2 is shorter or longer", ValueError
+            )
         return zipped(self.tracer, [sequence for sequence in sequences if sequence is not None])
 
     def _enumerate(self, node: ast.Call, items: Any, start: Any = 0) -> Any:
@@ -465,7 +471,8 @@ class Calls:
                     extreme = Size.minimum(*sizes) if name == "min" else Size.maximum(*sizes)
                     best = SymInt(self.tracer, self.tracer.resolve(extreme))
                 else:
-                    best = self.choose(node, holds, lambda item=item: item, lambda best=best: best)
+                    ways = [functools.partial(_itself, one) for one in (item, best)]
+                    best = self.choose(node, holds, *ways)
             elif holds:
                 best = item
         return best

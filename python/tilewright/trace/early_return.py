@@ -110,7 +110,7 @@ def else_behind(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
         new_loop = ast.While(loop.test, changed(loop.body), [])
     start = ast.Assign([ast.Name(broken, ast.Store())], ast.Constant(False))
     behind = ast.If(ast.UnaryOp(ast.Not(), ast.Name(broken, ast.Load())), loop.orelse, [])
-    statements = [start, new_loop, behind]
+    statements: list[ast.stmt] = [start, new_loop, behind]
     for statement in statements:
         ast.fix_missing_locations(ast.copy_location(statement, loop))
     return statements, {broken}

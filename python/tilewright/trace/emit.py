@@ -12,7 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from .graph import PLAIN_OPERATIONS, REDUCTIONS, REGION_OPERATIONS, VIEW_OPERATIONS, Block, NewAxis, Slice, Value, unchanged
+from .graph import (
+    PLAIN_OPERATIONS,
+    REDUCTIONS,
+    REGION_OPERATIONS,
+    VIEW_OPERATIONS,
+    Block,
+    NewAxis,
+    Slice,
+    Value,
+    unchanged,
+)
 from .sizes import Size
 from .tracer import SizeGuard, Tracer
 
@@ -69,7 +79,7 @@ class Emitted:
 
 
 class Emitter:
-    def __init__(
+    def __init__(  # noqa: PLR0917
         self,
         tracer: Tracer,
         results: Sequence[Value],
@@ -146,7 +156,9 @@ class Emitter:
                 continue
             self.live.add(value.number)
             if self.tracer.reads:
-                pending.extend(self.tracer.reads[symbol] for symbol in self._symbols_of(value) & self.tracer.reads.keys())
+                pending.extend(
+                    self.tracer.reads[symbol] for symbol in self._symbols_of(value) & self.tracer.reads.keys()
+                )
             if value.operation in ("result", "parameter"):
                 hand(value.attributes["of"], value.attributes["position"])
             elif value.operation == "if":

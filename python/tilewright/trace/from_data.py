@@ -35,7 +35,9 @@ def value_of_int(tracer: Tracer, part: Any) -> Value:
     if isinstance(part, SymArray):
         value = part.read()
         if value.dtype == np.uint64:
-            tracer.check(_compare(tracer, "less", value, _const(tracer, 2**61, value.dtype)), "an integer out of bounds")
+            tracer.check(
+                _compare(tracer, "less", value, _const(tracer, 2**61, value.dtype)), "an integer out of bounds"
+            )
         return value if value.dtype == _INT64 else tracer.add("cast", (value,), {}, _INT64, value.shape)
     if isinstance(part, RunScalar):
         return part.value
@@ -84,7 +86,9 @@ def data_slice(tracer: Tracer, part: slice, extent: Size, step: int) -> tuple[Si
     long = _binary(tracer, "maximum", _binary(tracer, "subtract", last, first), 0)
     start = size_from_data(tracer, first, "start", Size.constant(0), extent)
     count = size_from_data(tracer, long, "count", Size.constant(0), extent)
-    limits = tuple(None if bound is None else _key(tracer, value_of_int(tracer, bound)) for bound in (part.start, part.stop))
+    limits = tuple(
+        None if bound is None else _key(tracer, value_of_int(tracer, bound)) for bound in (part.start, part.stop)
+    )
     tracer.slices.setdefault(str(count), (limits, extent, start, count))
     return start, step, (count + (step - 1)).floor_divide(Size.constant(step))
 

@@ -23,13 +23,13 @@ from . import tracer as tracer_module
 from .arguments import Inputs
 from .arrays import SymArray
 from .calls import Calls, SymRange
-from .expressions import Expressions
 from .early_return import behind_the_loop, else_behind, has_break, has_return
+from .expressions import Expressions
 from .graph import PLAIN_OPERATIONS
 from .regions import Leaving, Pending, Regions
 from .scalars import RunScalar, SymInt, SymScalar
-from .sizes import Size
 from .sequences import Sequence, sequence_of
+from .sizes import Size
 from .source import FunctionNode
 from .tracer import Tracer, Undecided
 
@@ -43,6 +43,10 @@ class UnrollInstead(BaseException):
     def __init__(self, place: tuple[str, int, int]) -> None:
         super().__init__(place)
         self.place = place
+
+
+class KeepInstead(UnrollInstead):
+    """A while whose condition is of the run, but for the first trips: the trace begins again, and does not unroll them."""
 
 
 class _Break(Exception):
@@ -461,8 +465,9 @@ class Interpreter(Expressions, Calls, Regions):
         if isinstance(value, SymArray):
             self.at(node)
             condition = ast.unparse(node)
-            why, what_to_do = "it depends on elements that are known only when the compiled function runs", (
-                "Leave it out of the compiled function."
+            why, what_to_do = (
+                "it depends on elements that are known only when the compiled function runs",
+                ("Leave it out of the compiled function."),
             )
             if value.sizes:
                 why, what_to_do = "the truth of an array of several elements is an error", "Use np.any or np.all."
@@ -515,7 +520,8 @@ class Interpreter(Expressions, Calls, Regions):
                        for limit in (value.start, value.stop))  # fmt: skip
         length = stop - first if step > 0 else first - stop
         trips = (self.tracer.value_of(length) + abs(step) - 1) // abs(step)
-        if trips <= tracer_module.MAX_UNROLLED_TRIPS and (length.is_constant or self.place(node) in self.tracer.unrolled):
+        is_unrolled = (length.is_constant and not has_break(node)) or self.place(node) in self.tracer.unrolled
+        if trips <= tracer_module.MAX_UNROLLED_TRIPS and is_unrolled:
             return None
         some = self.tracer.decide_if_same_in_all_trips(">=", length, 1)
         return None if some is False else (first, stop, step)
@@ -530,20 +536,25 @@ class Interpreter(Expressions, Calls, Regions):
         try:
             self.for_region(node, first, stop, step, item)
         except TraceError:
-            if self.tracer.reads.keys() & (stop - first).symbols() or trips > tracer_module.MAX_UNROLLED_TRIPS * abs(step):
+            if self.tracer.reads.keys() & (stop - first).symbols() or trips > tracer_module.MAX_UNROLLED_TRIPS * abs(
+                step
+            ):
                 raise
             if self.place(node) in self.tracer.unrolled:
                 raise
             raise UnrollInstead(self.place(node)) from None
 
     def ends_with(self, body: list[ast.stmt]) -> bool:
-        """One round of a loop; whether a break ended the loop."""
+        """One round of a loop that is unrolled; whether a break ended the loop."""
+        self.stopped.append("")
         try:
             self.block(body)
         except _Break:
             return True
         except _Continue:
             pass
+        finally:
+            self.stopped.pop()
         return False
 
     def iterate(self, node: ast.AST, value: Any) -> Iterable[Any]:
@@ -558,13 +569,17 @@ class Interpreter(Expressions, Calls, Regions):
     def _while(self, node: ast.While) -> None:
         # Trips whose condition is known now are unrolled, as those of a short range are.
         unrolled = self.place(node) in self.tracer.unrolled
-        for _ in range(0 if has_break(node) and not unrolled else tracer_module.MAX_UNROLLED_TRIPS):
+        stays = not unrolled and (has_break(node) or self.place(node) in self.tracer.kept)
+        for trip in range(0 if stays else tracer_module.MAX_UNROLLED_TRIPS):
             try:
                 with nullcontext() if unrolled else self.tracer.without_decisions():
                     condition = self.evaluate(node.test)
             except Undecided:
                 break
             if self.is_of_the_run(condition):
+                if trip and not unrolled:
+                    # The first trips too: one loop is better than two copies of its body.
+                    raise KeepInstead(self.place(node))
                 break
             if not self.truth(node.test, condition, "a while"):
                 self.block(node.orelse)
@@ -734,7 +749,6 @@ class Interpreter(Expressions, Calls, Regions):
                 "it lives outside of the function, and the change would happen only once, while tracing",
                 "Return the value, and keep it at the caller.",
             )
-
 
     def refuse_in_region(self, node: ast.AST, owner: Any, asked: str) -> None:
         """A list, dict or set from outside of a loop of the run is one in all trips: no value of the program is it."""

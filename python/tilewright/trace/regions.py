@@ -250,13 +250,19 @@ class Regions:
             del test.values[:], test.yields[:]
             with tracer.writing(test):
                 goes_on = self.negated(node, self.held(stopped)) if stopped else True
-                before = (dict(self.frame.variables), [m.storage.version for m in _reachable(self.frame, tracer.checked)])
+                before = (
+                    dict(self.frame.variables),
+                    [m.storage.version for m in _reachable(self.frame, tracer.checked)],
+                )
                 if goes_on is True:
                     condition = self.evaluate(node.test)
                 else:
                     condition = self.choose(node, goes_on, lambda: self.truth_of(node.test), lambda: False)
                 test.yields.append(self._truth_value(node, condition))
-                after = (dict(self.frame.variables), [m.storage.version for m in _reachable(self.frame, tracer.checked)])
+                after = (
+                    dict(self.frame.variables),
+                    [m.storage.version for m in _reachable(self.frame, tracer.checked)],
+                )
                 if before[1] != after[1] or any(before[0].get(name) is not held for name, held in after[0].items()):
                     raise TestWrites
             self._trip_of(node)
@@ -277,9 +283,10 @@ class Regions:
                 test.yields[0] = tracer.add("logical_and", both, {}, np.dtype(np.bool_), ())
         loop = tracer.add("while", [c.initial for c in carried], {}, np.dtype(np.bool_), (), blocks=(test, block))
         self._hand_out(loop, carried)
+        once = Size.constant(1) if isinstance(node.test, ast.Constant) else None
         for variable, value in after.items():
             if not variable.startswith(VALUE):
-                self.frame.variables[variable] = self._once_run(node, variable, value, None)
+                self.frame.variables[variable] = self._once_run(node, variable, value, once)
         self._else_of(node, stopped)
 
     @contextmanager
@@ -589,7 +596,10 @@ class Regions:
                 assert one.frame is not None
                 new = one.form.object_of(self.tracer, result)
                 variables = one.frame.variables
-                variables[one.name] = one.replaced(variables.get(one.name), new)
+                held = variables.get(one.name)
+                if one.path and isinstance(held, Pending):
+                    held = held.read()
+                variables[one.name] = one.replaced(held, new)
 
     def _once_run(self, node: ast.stmt, name: str, value: Any, length: Size | None) -> Any:
         """A variable that only a trip sets, read after the loop, whose range has that length."""
@@ -624,6 +634,12 @@ class Regions:
             def run() -> Any:
                 leaving, value = self.run_until_left([*body, *rest])
                 outcomes.append(leaving)
+                if leaving is Leaving.BREAK and not self.stopped[-1]:
+                    raise self.error(
+                        node, "loops: a break on data out of a loop that is unrolled",
+                        "whether the later rounds run at all depends on the data",
+                        "Loop over a range or an array.",
+                    )  # fmt: skip
                 if leaving is Leaving.BREAK:
                     self.frame.variables[self.stopped[-1]] = True
                 return value

@@ -236,7 +236,11 @@ class SymInt(_Number):
             # Both are below 2**53, where the quotient of the doubles is Python's quotient of the integers.
             return mine.divide_unchecked(theirs, swapped)
         if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
-            return other / self.as_float() if swapped else self.as_float() / other
+            if not swapped:
+                return self.as_float() / other
+            if self == 0:
+                raise ZeroDivisionError("division by zero")
+            return self.as_float().divide_unchecked(other, True)
         if isinstance(other, (Symbolic, np.ndarray, np.generic)):
             return _ufunc(self.tracer, np.true_divide, *((other, self) if swapped else (self, other)))
         return NotImplemented
@@ -414,6 +418,19 @@ class SymScalar(_Number):
             pair = (int(self.concrete()), other)
             return getattr(operator, name)(*(reversed(pair) if swapped else pair))
         left, right = (theirs, mine) if swapped else (mine, theirs)
+        if (
+            name == "truediv"
+            and right.sources
+            and right.sources <= self.tracer.sizes.keys()
+            and self.tracer.checked is not None
+        ):
+            # A quotient by sizes would fix them: one program for each.
+            if right.hint == 0:
+                raise ZeroDivisionError("float division by zero")
+            zero = self.tracer.add("const", (), {"value": 0.0}, np.dtype(np.float64), ())
+            truth = self.tracer.add("not_equal", (right.value, zero), {}, np.dtype(np.bool_), ())
+            self.tracer.check(truth, "a division by zero")
+            return self._float("divide", left, right, left.hint / right.hint)
         if name not in ("add", "sub", "mul"):
             pair = (left.concrete(), right.concrete())
             return getattr(operator, name)(*pair)
@@ -628,10 +645,13 @@ class RunScalar(SymScalar):
             exact = getattr(operator, name)
             corners = [exact(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
             if name != "mul":
-                corners = [exact(a.low, b.low if name == "add" else b.high), exact(a.high, b.high if name == "add" else b.low)]
+                corners = [
+                    exact(a.low, b.low if name == "add" else b.high),
+                    exact(a.high, b.high if name == "add" else b.low),
+                ]
             low, high = min(corners), max(corners)
             result = self._bounded({"add": "add", "sub": "subtract", "mul": "multiply"}[name], a, b, low, high)
-            if -LARGEST_INT <= low and high <= LARGEST_INT:
+            if low >= -LARGEST_INT and high <= LARGEST_INT:
                 return result
             small = min(max(-x.low, x.high) for x in (a, b)) <= SMALL_STEP
             if name != "mul" and small:
@@ -672,7 +692,7 @@ class RunScalar(SymScalar):
             if b.high > 60:
                 most_bits = tracer.add("less_equal", (b.value, int_const(tracer, 60)), {}, np.dtype(np.bool_), ())
                 tracer.check(most_bits, "a negative shift count, or one beyond 60")
-            clamped = b if 0 <= b.low and b.high <= 60 else RunScalar(tracer, self._clamped(b.value, 0, 60), int, 0, 60)
+            clamped = b if b.low >= 0 and b.high <= 60 else RunScalar(tracer, self._clamped(b.value, 0, 60), int, 0, 60)
             low, high = min(a.low, a.low << clamped.high), max(a.high, a.high << clamped.high)
             if low < -LARGEST_INT or high > LARGEST_INT:
                 room = self._bounded("right_shift", self._int_of(LARGEST_INT), clamped, 0, LARGEST_INT)  # type: ignore[arg-type]

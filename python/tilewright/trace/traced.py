@@ -16,7 +16,7 @@ from .arguments import Inputs, Missing, follow
 from .arrays import SymArray
 from .emit import Emitter
 from .graph import VIEW_OPERATIONS, Value
-from .interpreter import Interpreter, UnrollInstead
+from .interpreter import Interpreter, KeepInstead, UnrollInstead
 from .scalars import SymInt, SymScalar
 from .source import source_of
 from .tracer import MAX_RANK, Argument, PythonGuard, SizeGuard, Tracer
@@ -213,20 +213,23 @@ def trace(
             construct="function",
         )
     unrolled: set[tuple[str, int, int]] = set()
+    kept: set[tuple[str, int, int]] = set()
     while True:
         try:
-            return _trace_once(function, root, args, kwargs or {}, contract, unrolled)
+            return _trace_once(function, root, args, kwargs or {}, contract, unrolled, kept)
+        except KeepInstead as loop:
+            kept.add(loop.place)
         except UnrollInstead as loop:
             unrolled.add(loop.place)
 
 
 def _trace_once(  # noqa: PLR0917
     function: Any, root: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any], contract: str,
-    unrolled: set[tuple[str, int, int]],
+    unrolled: set[tuple[str, int, int]], kept: set[tuple[str, int, int]],
 ) -> Traced:  # fmt: skip
     parameters = bind_call(function, args, kwargs)
     tracer = Tracer(root.__name__, root.__code__.co_filename)
-    tracer.unrolled = unrolled
+    tracer.unrolled, tracer.kept = unrolled, kept
     inputs = Inputs(tracer)
     tracer.cache.update(inputs=inputs, function=root)
     interpreter = Interpreter(tracer, inputs)

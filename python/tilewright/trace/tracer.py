@@ -114,6 +114,7 @@ class Tracer:
         self.blocks: list[Block] = [Block()]
         self.loops: dict[str, LoopIndex] = {}
         self.unrolled: set[tuple[str, int, int]] = set()  # file, line and column of loops that are
+        self.kept: set[tuple[str, int, int]] = set()  # and of whiles of which no trip is
         self.open_loops: set[str] = set()  # those whose bodies are being run
         self.reads: dict[str, Value] = {}  # symbols that are read from values of the run
         self.slices: dict[str, Any] = {}  # the count of a slice by limits of the run: (limits, extent, start, count)

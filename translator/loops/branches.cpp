@@ -1,0 +1,94 @@
+// translator/loops/branches.cpp: `if` regions of loops to `where`.
+#include "translator/loops/branches.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "translator/attributes.h"
+#include "translator/loops/pixelwise.h"
+
+namespace tilewright::translator {
+namespace {
+
+class Flatten {
+  public:
+    explicit Flatten(std::string index) : index_(std::move(index)) {}
+
+    /// Appends the operations of a block, without its branches. False where one of them cannot be computed always.
+    bool block(const std::vector<Operation>& operations, bool in_branch, std::vector<Operation>* out) const {
+        bool possible = true;
+        for (const Operation& operation : operations) {
+            if (operation.op == "if") {
+                possible = branch(operation, out) && possible;
+                continue;
+            }
+            out->push_back(operation);
+            if (in_branch && operation.op == "index" && moves(operation)) {
+                out->back().attributes[kClamped] = "true";
+                possible = possible && can_be_clamped(operation);
+            }
+        }
+        return possible;
+    }
+
+  private:
+    /// Whether the place that is read moves with the loop: it need not exist where the branch is not taken.
+    bool moves(const Operation& operation) const {
+        std::set<std::string> symbols;
+        for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
+            if (entry.kind != IndexEntry::Kind::newaxis) entry.start.collect_symbols(symbols);
+            if (entry.kind == IndexEntry::Kind::slice) entry.step.collect_symbols(symbols);
+        }
+        return symbols.count(index_) != 0;
+    }
+    static bool can_be_clamped(const Operation& operation) {
+        const auto entries = index_entries(operation.attributes.at("index"));
+        return std::all_of(entries.begin(), entries.end(), [](const IndexEntry& entry) {
+            return entry.kind != IndexEntry::Kind::slice || (entry.step.is_constant() && entry.step.constant() > 0);
+        });
+    }
+
+    bool branch(const Operation& operation, std::vector<Operation>* out) const {
+        bool possible = true;
+        for (const Block& side : operation.regions)
+            possible = block(side.operations, true, out) && possible;
+        std::vector<std::pair<std::string, Type>> results{{operation.result, operation.type}};
+        results.insert(results.end(), operation.more_results.begin(), operation.more_results.end());
+        for (std::size_t k = 0; k < results.size(); ++k) {
+            Operation choice;
+            choice.result = results[k].first;
+            choice.type = results[k].second;
+            choice.op = "where";
+            choice.operands = {operation.operands[0], operation.regions[0].yields[k], operation.regions[1].yields[k]};
+            choice.line = operation.line;
+            out->push_back(std::move(choice));
+        }
+        return possible;
+    }
+
+    std::string index_;
+};
+
+bool has_branch(const Operation& loop) {
+    const auto& operations = loop.regions[0].operations;
+    return std::any_of(operations.begin(), operations.end(),
+                       [](const Operation& operation) { return operation.op == "if"; });
+}
+
+} // namespace
+
+Program branches_as_values(const Program& program) {
+    Program out = program;
+    for (Operation& operation : out.body.operations) {
+        if (operation.op != "for" || !has_branch(operation)) continue;
+        Operation flat = operation;
+        flat.regions[0].operations.clear();
+        const Flatten flatten(operation.attributes.at("variable"));
+        if (!flatten.block(operation.regions[0].operations, false, &flat.regions[0].operations)) continue;
+        if (why_not_pixelwise(flat).empty()) operation = std::move(flat);
+    }
+    return out;
+}
+
+} // namespace tilewright::translator

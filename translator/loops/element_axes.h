@@ -1,0 +1,54 @@
+// translator/loops/element_axes.h: which element of some arrays each value reads, found on the program alone.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "translator/program.h"
+
+namespace tilewright::translator {
+
+/// Follows values that are computed from some arrays of one shape (what a loop carries or gives), element by element.
+///
+/// A value is "aligned" where each of its elements needs the arrays at one element only: axis k of the value runs along
+/// axis axes[k] of the arrays, or along none of them (-1). 0-d arrays are aligned with everything.
+class ElementAxes {
+  public:
+    using Axes = std::vector<int>;
+
+    /// An array that is followed, under the name that readers use.
+    void follow(const std::string& name, const Type& type);
+    /// Values in program order; what does not depend on a followed array is not remembered. Operations with regions
+    /// are the caller's.
+    void visit(const Operation& operation);
+
+    /// Whether the value needs a followed array at all.
+    bool depends(const std::string& value) const { return axes_.count(value) != 0; }
+    /// Whether axis k of the value is axis k of the arrays, all of them.
+    bool at_own_element(const std::string& value, std::size_t rank) const;
+    /// The first operation, and what of it, that needs another element: "reads A at another element"; "" for none.
+    const std::string& trouble() const { return trouble_; }
+    int trouble_line() const { return trouble_line_; }
+
+  private:
+    static constexpr int kNone = -1; ///< an axis along which the arrays stand still
+    static constexpr int kNew = -2;  ///< the same, longer than one: the arrays are broadcast along it
+
+    std::optional<Axes> result_of(const Operation& operation);
+    std::optional<Axes> broadcast(const Operation& operation);
+    std::optional<Axes> indexed(const Operation& operation);
+    void stop(const Operation& operation, const std::string& what);
+    std::string first_followed(const Operation& operation) const;
+
+    std::map<std::string, Axes> axes_;
+    std::set<std::string> elsewhere_; ///< values that need another element
+    std::map<std::string, Type> types_;
+    std::map<std::string, std::string> origin_; ///< value -> the followed array that it needs first, for messages
+    std::string trouble_;
+    int trouble_line_ = 0;
+};
+
+} // namespace tilewright::translator

@@ -1,0 +1,22 @@
+// translator/loops/loop_report.h: which kind each loop of a program is, for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "translator/program.h"
+
+namespace tilewright::translator {
+
+struct LoopReport {
+    int line = 0;
+    int depth = 0;      ///< loops around it
+    std::string source; ///< "for n in range(0, maxiter, 1)"
+    std::string kind;   ///< "pixelwise", or "not pixelwise: line 12 reads A at another element"
+    std::string exit;   ///< "an element is done once I is false"; "" where all trips run
+};
+
+/// All `for` and `while` of a program, outer ones before inner ones.
+std::vector<LoopReport> loop_reports(const Program& program);
+
+} // namespace tilewright::translator

@@ -1,0 +1,292 @@
+// translator/loops/pixelwise.cpp: the dependence test of pixelwise loops, on the program alone.
+#include "translator/loops/pixelwise.h"
+
+#include <algorithm>
+#include <set>
+
+#include "translator/analysis.h"
+#include "translator/attributes.h"
+#include "translator/dtypes.h"
+#include "translator/loops/element_axes.h"
+
+namespace tilewright::translator {
+namespace {
+
+std::string at_line(int line, const std::string& what) {
+    return line > 0 ? "line " + std::to_string(line) + " " + what : "the loop " + what;
+}
+
+std::vector<const Type*> carried_types(const Operation& loop) {
+    std::vector<const Type*> out;
+    for (const auto& [name, type] : loop.regions[0].parameters)
+        out.push_back(&type);
+    return out;
+}
+
+bool mentions(const Operation& operation, const std::string& symbol) {
+    std::set<std::string> symbols;
+    for (const char* key : {"size", "index"}) {
+        const auto found = operation.attributes.find(key);
+        if (found == operation.attributes.end()) continue;
+        if (std::string(key) == "size") {
+            parse_size(found->second).collect_symbols(symbols);
+            continue;
+        }
+        for (const IndexEntry& entry : index_entries(found->second)) {
+            if (entry.kind != IndexEntry::Kind::newaxis) entry.start.collect_symbols(symbols);
+            if (entry.kind == IndexEntry::Kind::slice) entry.step.collect_symbols(symbols);
+        }
+    }
+    for (const Size& extent : operation.type.shape)
+        tree_of(extent).collect_symbols(symbols);
+    return symbols.count(symbol) != 0 ||
+           std::find(operation.operands.begin(), operation.operands.end(), symbol) != operation.operands.end();
+}
+
+/// What is known of the body's values in a trip in which `condition` has failed.
+class DeadTrip {
+  public:
+    DeadTrip(const Operation& loop, ExitCondition condition) : condition_(std::move(condition)) {
+        for (const Operation& operation : loop.regions[0].operations)
+            made_by_[operation.result] = &operation;
+    }
+
+    /// Whether `value` is the old `parameter`, bit for bit.
+    bool unchanged(const std::string& value, const std::string& parameter, const Type& type) const {
+        if (value == parameter) return true;
+        if (type.dtype == "bool") {
+            const std::optional<bool> before = truth(parameter);
+            if (before && truth(value) == before) return true;
+        }
+        const Operation* made = find(value);
+        if (made == nullptr) return false;
+        const auto& operands = made->operands;
+        if (made->op == "where") {
+            const std::optional<bool> chosen = truth(operands[0]);
+            return (chosen == false || unchanged(operands[1], parameter, type)) &&
+                   (chosen == true || unchanged(operands[2], parameter, type));
+        }
+        // x + 0 and x | 0 of integers; a float -0.0 + 0.0 is another number.
+        const Kind kind = find_dtype(type.dtype)->kind;
+        if (kind == Kind::floating || kind == Kind::complex_number || made->type.dtype != type.dtype) return false;
+        if (made->op == "add" || made->op == "bitwise_or" || made->op == "bitwise_xor") {
+            return (unchanged(operands[0], parameter, type) && zero(operands[1])) ||
+                   (unchanged(operands[1], parameter, type) && zero(operands[0]));
+        }
+        return made->op == "subtract" && unchanged(operands[0], parameter, type) && zero(operands[1]);
+    }
+
+  private:
+    const Operation* find(const std::string& value) const {
+        const auto found = made_by_.find(value);
+        return found == made_by_.end() ? nullptr : found->second;
+    }
+
+    std::optional<bool> truth(const std::string& value) const {
+        if (value == condition_.value) return !condition_.alive_if;
+        const Operation* made = find(value);
+        if (made == nullptr || made->type.dtype != "bool") return std::nullopt;
+        const auto& operands = made->operands;
+        if (made->op == "logical_not" || made->op == "invert") {
+            const auto a = boolean(operands[0]);
+            return a ? std::optional<bool>(!*a) : std::nullopt;
+        }
+        if (made->op == "logical_and" || made->op == "bitwise_and") {
+            const auto a = boolean(operands[0]);
+            const auto b = boolean(operands[1]);
+            if (a == false || b == false) return false;
+            return a && b ? std::optional<bool>(true) : std::nullopt;
+        }
+        if (made->op == "logical_or" || made->op == "bitwise_or") {
+            const auto a = boolean(operands[0]);
+            const auto b = boolean(operands[1]);
+            if (a == true || b == true) return true;
+            return a && b ? std::optional<bool>(false) : std::nullopt;
+        }
+        if (made->op == "where") {
+            const auto chosen = boolean(operands[0]);
+            if (chosen) return truth(operands[*chosen ? 1 : 2]);
+        }
+        if (made->op == "const") return made->attributes.at("value") == "true";
+        return std::nullopt;
+    }
+    /// The operand of a logical operation, which need not be bool itself.
+    std::optional<bool> boolean(const std::string& value) const { return truth(value); }
+
+    /// Whether an integer is 0.
+    bool zero(const std::string& value) const {
+        const Operation* made = find(value);
+        if (made == nullptr) return false;
+        if (made->op == "const") return made->attributes.at("value") == "0";
+        if (made->op == "cast") return truth(made->operands[0]) == false || zero(made->operands[0]);
+        if (made->op == "multiply" || made->op == "bitwise_and")
+            return zero(made->operands[0]) || zero(made->operands[1]);
+        if (made->op == "where") {
+            const auto chosen = truth(made->operands[0]);
+            return (chosen == false || zero(made->operands[1])) && (chosen == true || zero(made->operands[2]));
+        }
+        return made->op == "broadcast_to" && zero(made->operands[0]);
+    }
+
+    ExitCondition condition_;
+    std::map<std::string, const Operation*> made_by_;
+};
+
+} // namespace
+
+std::string why_not_pixelwise(const Operation& loop) {
+    if (loop.op != "for") return at_line(loop.line, "is a " + loop.op + " on data");
+    if (!parse_size(loop.attributes.at("step")).is_constant())
+        return at_line(loop.line, "steps by " + loop.attributes.at("step") + ", whose sign is not known");
+    const Block& body = loop.regions[0];
+    const Type* element = nullptr;
+    const std::string* element_name = nullptr;
+    for (const auto& [name, type] : body.parameters) {
+        if (type.shape.empty()) continue;
+        if (element != nullptr && !same_shape(element->shape, type.shape))
+            return at_line(loop.line, "carries " + *element_name + " and " + name + ", whose shapes differ");
+        if (element == nullptr) {
+            element = &type;
+            element_name = &name;
+        }
+    }
+    const std::size_t rank = element == nullptr ? 0 : element->shape.size();
+    ElementAxes axes;
+    for (const auto& [name, type] : body.parameters)
+        axes.follow(name, type);
+    for (const Operation& operation : body.operations) {
+        if (!operation.regions.empty())
+            return at_line(operation.line,
+                           operation.op == "for" ? "is a loop inside it" : "branches on data inside it");
+        if (is_reduction(operation.op) || operation.op == "matmul") {
+            axes.visit(operation);
+            if (!axes.trouble().empty()) return at_line(axes.trouble_line(), axes.trouble());
+            return at_line(operation.line, "computes a " + operation.op + " in each trip");
+        }
+        if (!is_elementwise(operation.op) && !is_view(operation.op) && operation.op != "const" &&
+            operation.op != "iota" && operation.op != "scalar_size" && operation.op != "update")
+            return at_line(operation.line, "does " + operation.op);
+        std::set<std::string> symbols;
+        for (const Size& extent : operation.type.shape)
+            tree_of(extent).collect_symbols(symbols);
+        if (symbols.count(loop.attributes.at("variable")) != 0)
+            return at_line(operation.line, "has a shape that differs from trip to trip");
+        axes.visit(operation);
+        if (!axes.trouble().empty()) return at_line(axes.trouble_line(), axes.trouble());
+    }
+    for (std::size_t k = 0; k < body.yields.size(); ++k) {
+        const auto& [name, type] = body.parameters[k];
+        if (axes.depends(body.yields[k]) && !type.shape.empty() && !axes.at_own_element(body.yields[k], rank))
+            return at_line(loop.line, "moves elements of " + name);
+    }
+    return "";
+}
+
+SizeTree start_of(const Operation& loop) {
+    return parse_size(loop.attributes.at("start"));
+}
+
+std::int64_t step_of(const Operation& loop) {
+    return parse_size(loop.attributes.at("step")).constant();
+}
+
+SizeTree trips_of(const Operation& loop) {
+    const SizeTree start = start_of(loop);
+    const SizeTree stop = parse_size(loop.attributes.at("stop"));
+    const std::int64_t step = step_of(loop);
+    const SizeTree distance = step > 0 ? stop - start : start - stop;
+    const SizeTree trips = ceil_div(distance, step > 0 ? step : -step);
+    if (trips.is_constant()) return SizeTree::integer(std::max<std::int64_t>(0, trips.constant()));
+    return SizeTree::call("max", {trips, SizeTree::integer(0)});
+}
+
+std::vector<Size> element_shape(const Operation& loop) {
+    for (const Type* type : carried_types(loop)) {
+        if (!type->shape.empty()) return type->shape;
+    }
+    return {};
+}
+
+std::optional<ExitCondition> exit_condition(const Operation& loop, const std::vector<std::size_t>& state) {
+    const Block& body = loop.regions[0];
+    std::map<std::string, const Operation*> made_by;
+    for (const Operation& operation : body.operations)
+        made_by[operation.result] = &operation;
+    // What the state does not have may change whenever it likes.
+    std::set<std::string> foreign;
+    for (const auto& [name, type] : body.parameters)
+        foreign.insert(name);
+    for (std::size_t k : state)
+        foreign.erase(body.parameters[k].first);
+    const std::string& index = loop.attributes.at("variable");
+
+    // Every truth of the body or among what is carried is a candidate; there are few.
+    std::vector<std::string> candidates;
+    for (const auto& [name, type] : body.parameters) {
+        if (type.dtype == "bool") candidates.push_back(name);
+    }
+    for (const Operation& operation : body.operations) {
+        if (operation.type.dtype == "bool") candidates.push_back(operation.result);
+    }
+    auto varies = [&](const std::string& value) {
+        std::set<std::string> seen;
+        std::vector<std::string> open{value};
+        while (!open.empty()) {
+            const std::string name = open.back();
+            open.pop_back();
+            if (name == index || foreign.count(name) != 0) return true;
+            const auto made = made_by.find(name);
+            if (!seen.insert(name).second || made == made_by.end()) continue;
+            if (mentions(*made->second, index)) return true;
+            open.insert(open.end(), made->second->operands.begin(), made->second->operands.end());
+        }
+        return false;
+    };
+    for (const std::string& candidate : candidates) {
+        if (varies(candidate)) continue;
+        for (const bool alive_if : {true, false}) {
+            const ExitCondition condition{candidate, alive_if};
+            const DeadTrip dead(loop, condition);
+            bool all = true;
+            for (std::size_t k : state)
+                all = all && dead.unchanged(body.yields[k], body.parameters[k].first, body.parameters[k].second);
+            if (all) return condition;
+        }
+    }
+    return std::nullopt;
+}
+
+namespace {
+
+/// Whether a value inside the loop is only an index, a small constant, or `parameter`.
+bool is_narrow(const std::string& value, const std::string& parameter, const std::string& index,
+               const std::map<std::string, const Operation*>& made_by) {
+    if (value == parameter || value == index) return true;
+    const auto found = made_by.find(value);
+    if (found == made_by.end()) return false;
+    const Operation& made = *found->second;
+    if (made.type.dtype != "int64") return false;
+    if (made.op == "const") {
+        const SizeTree constant = try_parse_size(made.attributes.at("value")).value_or(SizeTree::integer(INT64_MAX));
+        return constant.is_constant() && constant.constant() >= INT32_MIN && constant.constant() <= INT32_MAX;
+    }
+    if (made.op == "scalar_size") return made.attributes.at("size") == index;
+    if (made.op == "broadcast_to") return is_narrow(made.operands[0], parameter, index, made_by);
+    return made.op == "where" && is_narrow(made.operands[1], parameter, index, made_by) &&
+           is_narrow(made.operands[2], parameter, index, made_by);
+}
+
+} // namespace
+
+bool fits_32_bits(const Operation& loop, std::size_t k, const std::map<std::string, const Operation*>& outside) {
+    const Block& body = loop.regions[0];
+    const auto& [name, type] = body.parameters[k];
+    if (type.dtype != "int64") return false;
+    std::map<std::string, const Operation*> made_by = outside;
+    for (const Operation& operation : body.operations)
+        made_by[operation.result] = &operation;
+    const std::string& index = loop.attributes.at("variable");
+    return is_narrow(loop.operands[k], "", "", outside) && is_narrow(body.yields[k], name, index, made_by);
+}
+
+} // namespace tilewright::translator

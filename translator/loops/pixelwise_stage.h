@@ -1,0 +1,13 @@
+// translator/loops/pixelwise_stage.h: a pixelwise loop as a stage whose update runs over the trips.
+#pragma once
+
+#include "translator/evaluator.h"
+#include "translator/stage_table.h"
+
+namespace tilewright::translator {
+
+/// The stage of a loop: its pure definition is what the loop starts from at each element, its update runs over the
+/// trips.
+void build_pixelwise(Shared& shared, StageTable& table, Evaluator& evaluator, const StagePlan& plan);
+
+} // namespace tilewright::translator
