@@ -30,8 +30,8 @@ def explain_specialization(specialization: Specialization, *, code: bool = False
     """One program: arguments, guards, stages with loops and source lines, variants, versions, evidence."""
     lines = [specialization.signature]
     lines += _guards(specialization)
-    lines += _program_loops(specialization)
     lines += _checks(specialization)
+    lines += _program_loops(specialization)
     lines += _stages(specialization)
     lines += _variants(specialization)
     lines += _versions(specialization)
