@@ -199,13 +199,6 @@ def _set_masked(array: SymArray, mask: SymArray, operand: Any) -> None:
             "Use np.where(mask, values, x).",
             "mask",
         )
-    if mask.ndim != array.ndim:
-        raise tracer.error(
-            "assigning through a boolean mask of another rank",
-            "there is no rule for it",
-            "Use np.where with the mask broadcast by hand.",
-            "mask",
-        )
     _match_mask(array, mask)
     old = array.read()
     chosen = to_value(tracer, operand, array.dtype)
@@ -213,6 +206,13 @@ def _set_masked(array: SymArray, mask: SymArray, operand: Any) -> None:
 
 
 def _match_mask(array: SymArray, mask: SymArray) -> None:
+    if mask.ndim != array.ndim:
+        raise array.tracer.error(
+            "assigning through a boolean mask of another rank",
+            "there is no rule for it",
+            "Use np.where with the mask broadcast by hand.",
+            "mask",
+        )
     for mine, theirs in zip(array.sizes, mask.sizes, strict=True):
         if array.tracer.value_of(mine) != array.tracer.value_of(theirs):
             raise IndexError("boolean index did not match indexed array")
@@ -246,6 +246,7 @@ def update_item(array: SymArray, key: Any, ufunc: np.ufunc, other: Any) -> None:
     operand = operand_of(array.tracer, other)
     if shape_of(operand) and operand is not other:
         _set_masked(array, key, operand)
+    _match_mask(array, key)
     result = apply_ufunc(array.tracer, ufunc, (array, operand))
     if not np.can_cast(result.dtype, array.dtype, "same_kind"):
         raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
