@@ -277,6 +277,21 @@ def test_magnitudes_are_compared_without_a_root(evaluator: Evaluator, dtype: str
                 assert not wrong.any(), f"{name}, h = {h!r}: {z[wrong][:3]!r} of magnitude {size[wrong][:3]!r}"
 
 
+@pytest.mark.parametrize("dtype", COMPLEX)
+@pytest.mark.parametrize("literal", ["2.0", "0.1", "0.0", "1e+30", "1e-30", "inf", "nan", "-1.0"])
+def test_constant_horizons(evaluator: Evaluator, dtype: str, literal: str) -> None:
+    half = HALF[dtype]
+    lines = [f"%99: {half}[] = const() {{value={literal}}}"]
+    for k, name in enumerate(COMPARISONS):
+        lines += [f"%{k + 1}: {half}[z.0] = absolute(z)", f"{name}_: bool[z.0] = {name}(%{k + 1}, %99)"]
+    h = np.dtype(half).type(literal)
+    z = np.concatenate([around(h, dtype), specials(dtype)])
+    size = magnitude_of(evaluator, z)
+    ours = run_both(evaluator, program([f"arg z: {dtype}[z.0]"], lines), {"z": z})
+    for name, answer in zip(COMPARISONS, ours, strict=True):
+        assert (answer == getattr(np, name)(size, h)).all(), name
+
+
 def test_magnitudes_beside_the_true_ones(evaluator: Evaluator) -> None:
     """float32 against the magnitude in float64, rounded once: they differ only where it is h or beside h."""
     rng = np.random.default_rng(3)
