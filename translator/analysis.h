@@ -89,6 +89,7 @@ class Analysis {
   private:
     void collect_values();
     void refuse(const Operation& operation) const;
+    void refuse_ends() const;
     void choose_variants();
     void choose_reduction(const Operation& operation);
     void choose_matmul(const Operation& operation);
