@@ -156,8 +156,8 @@ class Analysis {
     const TranslateOptions& options_;
     std::map<std::string, ValueInfo> values_;
     std::vector<StagePlan> stages_;
-    std::map<std::string, std::string> stage_names_;    ///< of values that are stages
-    std::map<std::string, std::string> stage_of_value_; ///< the same, once the stage is in the table
+    std::map<std::string, std::string> stage_names_;     ///< of values that are stages
+    std::map<std::string, std::string> stage_of_value_;  ///< the same, once the stage is in the table
     std::map<std::string, std::string> buffer_of_value_; ///< of values in a stage of several buffers
     std::vector<VariantInfo> variants_;
     std::map<std::string, std::string> chosen_;

@@ -222,8 +222,7 @@ Expr Evaluator::compute(const ValueInfo& info, const std::string& name, const Ex
         used_.arrays.insert(name);
         return from_memory(shared_.array(name)(reversed(index)), info.type.dtype);
     }
-    if (info.kind == ValueInfo::Kind::stage)
-        return read_stage(name, info.type.dtype, index);
+    if (info.kind == ValueInfo::Kind::stage) return read_stage(name, info.type.dtype, index);
     const std::string& op = operation.op;
     auto operand_type = [&](std::size_t k) -> const Type& {
         return shared_.analysis.value(operation.operands[k]).type;

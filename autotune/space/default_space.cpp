@@ -50,9 +50,10 @@ class SpaceBuilder {
     /// The first rule that fits a stage decides its place; what no rule takes gets a nest of its own.
     void place(const dsl::StageInfo& stage) {
         using Rule = bool (SpaceBuilder::*)(const dsl::StageInfo&);
-        static constexpr Rule kRules[] = {&SpaceBuilder::place_result,       &SpaceBuilder::place_loop,
-                                          &SpaceBuilder::place_inlined,      &SpaceBuilder::place_in_reduction, &SpaceBuilder::place_rows,
-                                          &SpaceBuilder::place_lanes,        &SpaceBuilder::place_in_root};
+        static constexpr Rule kRules[] = {&SpaceBuilder::place_result,  &SpaceBuilder::place_loop,
+                                          &SpaceBuilder::place_inlined, &SpaceBuilder::place_in_reduction,
+                                          &SpaceBuilder::place_rows,    &SpaceBuilder::place_lanes,
+                                          &SpaceBuilder::place_in_root};
         for (const Rule rule : kRules)
             if ((this->*rule)(stage)) return;
         place_root(stage, true);

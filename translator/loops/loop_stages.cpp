@@ -227,11 +227,10 @@ void Analysis::dissolve_readers_of_loops() {
             again = false;
             for (std::size_t k = 0; k < stages_.size() && !again; ++k) {
                 StagePlan& plan = stages_[k];
-                const bool dissolves = plan.reads.count(loop.name) != 0 && !plan.materialised && !plan.is_loop() &&
-                                       !plan.library && operands.count(plan.name) == 0 && plan.operation != nullptr &&
-                                       is_elementwise(plan.operation->op) &&
-                                       axes.at_own_element(plan.value, shape.size()) &&
-                                       same_shape(plan.operation->type.shape, shape);
+                const bool dissolves =
+                    plan.reads.count(loop.name) != 0 && !plan.materialised && !plan.is_loop() && !plan.library &&
+                    operands.count(plan.name) == 0 && plan.operation != nullptr && is_elementwise(plan.operation->op) &&
+                    axes.at_own_element(plan.value, shape.size()) && same_shape(plan.operation->type.shape, shape);
                 if (!dissolves) continue;
                 values_.at(plan.value).kind = ValueInfo::Kind::expression;
                 stage_of_value_.erase(plan.value);
@@ -245,8 +244,8 @@ void Analysis::dissolve_readers_of_loops() {
     }
 }
 
-/// A loop runs inside the loops of one other stage, which reads it at its own element. Where several stages do that they
-/// become one Tuple, and those that read other elements or reduce read what that one leaves in memory.
+/// A loop runs inside the loops of one other stage, which reads it at its own element. Where several stages do that
+/// they become one Tuple, and those that read other elements or reduce read what that one leaves in memory.
 void Analysis::join_readers_of_loops() {
     std::vector<std::string> loops;
     for (const StagePlan& plan : stages_) {

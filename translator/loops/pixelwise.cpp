@@ -119,7 +119,8 @@ class DeadTrip {
         if (made == nullptr) return false;
         if (made->op == "const") return made->attributes.at("value") == "0";
         if (made->op == "cast") return truth(made->operands[0]) == false || zero(made->operands[0]);
-        if (made->op == "multiply" || made->op == "bitwise_and") return zero(made->operands[0]) || zero(made->operands[1]);
+        if (made->op == "multiply" || made->op == "bitwise_and")
+            return zero(made->operands[0]) || zero(made->operands[1]);
         if (made->op == "where") {
             const auto chosen = truth(made->operands[0]);
             return (chosen == false || zero(made->operands[1])) && (chosen == true || zero(made->operands[2]));
@@ -155,7 +156,8 @@ std::string why_not_pixelwise(const Operation& loop) {
         axes.follow(name, type);
     for (const Operation& operation : body.operations) {
         if (!operation.regions.empty())
-            return at_line(operation.line, operation.op == "for" ? "is a loop inside it" : "branches on data inside it");
+            return at_line(operation.line,
+                           operation.op == "for" ? "is a loop inside it" : "branches on data inside it");
         if (is_reduction(operation.op) || operation.op == "matmul") {
             axes.visit(operation);
             if (!axes.trouble().empty()) return at_line(axes.trouble_line(), axes.trouble());

@@ -107,8 +107,7 @@ class LoopStage {
         if (made.op == "scalar_size") return number_;
         if (made.op == "broadcast_to") return narrow_value(made.operands[0]);
         if (made.op == "where") {
-            return Halide::select(at(made.operands[0]), narrow_value(made.operands[1]),
-                                  narrow_value(made.operands[2]));
+            return Halide::select(at(made.operands[0]), narrow_value(made.operands[1]), narrow_value(made.operands[2]));
         }
         return Halide::cast<int32_t>(literal(made.attributes.at("value"), made.type.dtype));
     }

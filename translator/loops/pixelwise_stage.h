@@ -6,7 +6,8 @@
 
 namespace tilewright::translator {
 
-/// The stage of a loop: its pure definition is what the loop starts from at each element, its update runs over the trips.
+/// The stage of a loop: its pure definition is what the loop starts from at each element, its update runs over the
+/// trips.
 void build_pixelwise(Shared& shared, StageTable& table, Evaluator& evaluator, const StagePlan& plan);
 
 } // namespace tilewright::translator
