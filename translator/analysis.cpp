@@ -104,11 +104,7 @@ std::vector<int> reduced_axes(const Operation& operation) {
 }
 
 Analysis::Analysis(const Program& program, const TranslateOptions& options) : program_(program), options_(options) {
-    if (!program.writes.empty())
-        throw TranslateError((program.file.empty() ? program.function : program.file) + ": write " +
-                                 program.writes[0].argument + " = " + program.writes[0].value +
-                                 ": writing into an argument has no translation in this release.",
-                             "Let NumPy run this function, or return a new array.");
+    refuse_ends();
     collect_values();
     choose_variants();
     collect_stages();
@@ -195,7 +191,29 @@ StagePlan& Analysis::stage(const std::string& name) {
     throw InternalError("stage " + name + ": not in the table.");
 }
 
+/// What stands behind a program's operations and is more than values.
+void Analysis::refuse_ends() const {
+    const std::string file = program_.file.empty() ? program_.function : program_.file;
+    if (!program_.writes.empty())
+        throw TranslateError(file + ": write " + program_.writes[0].argument + " = " + program_.writes[0].value +
+                                 ": writing into an argument has no translation in this release.",
+                             "Let NumPy run this function, or return a new array.");
+    if (!program_.checks.empty())
+        throw TranslateError(file + ": check " + program_.checks[0].value + ": " + program_.checks[0].message +
+                                 ": checks of data have no translation in this release.",
+                             "Let NumPy run this function.");
+    for (std::size_t k = 0; k < program_.result_kinds.size(); ++k) {
+        if (program_.result_kinds[k].empty()) continue;
+        throw TranslateError(file + ": return " + program_.result_kinds[k] + "(" + program_.body.yields[k] +
+                                 "): Python numbers as results have no translation in this release.",
+                             "Let NumPy run this function, or return the NumPy scalar.");
+    }
+}
+
 void Analysis::refuse(const Operation& operation) const {
+    if (operation.op == "read" || operation.op == "take")
+        throw TranslateError(where(operation) + ": sizes and positions from data have no translation in this release.",
+                             "Let NumPy run this function.");
     if (operation.op == "for" || operation.op == "while" || operation.op == "if") {
         const std::string why = why_not_pixelwise(operation);
         if (why.empty()) return;

@@ -139,6 +139,7 @@ class Analysis {
     bool reads_through(const StagePlan& reader, const std::string& stage) const;
     void order_stages();
     void refuse(const Operation& operation) const;
+    void refuse_ends() const;
     void choose_variants();
     void choose_reduction(const Operation& operation);
     void choose_matmul(const Operation& operation);

@@ -16,7 +16,7 @@ namespace tilewright::translator {
 namespace {
 
 bool is_complex(const Type& type) {
-    return find_dtype(type.dtype)->kind == Kind::complex_number;
+    return type.dtype != kSizeType && find_dtype(type.dtype)->kind == Kind::complex_number;
 }
 
 Type half_of(const Type& type) {
@@ -92,6 +92,8 @@ class Splitter {
         out.body.yields.clear();
         for (const std::string& name : program_.body.yields)
             out.body.yields.push_back(joined(name));
+        for (Check& check : out.checks)
+            check.value = joined(check.value);
         for (Write& write : out.writes)
             write.value = joined(write.value);
         builder_.leave();
@@ -170,6 +172,8 @@ class Splitter {
                 magnitudes_.emplace(operation.result, operation.operands[0]);
         });
         std::set<std::string> others(program_.body.yields.begin(), program_.body.yields.end());
+        for (const Check& check : program_.checks)
+            others.insert(check.value);
         for (const Write& write : program_.writes)
             others.insert(write.value);
         for_each(program_.body, [&](const Operation& operation) {
@@ -260,10 +264,10 @@ class Splitter {
             power(operation);
         } else if (op == "where") {
             each_half(operation);
-        } else if (op == "index" || op == "transpose" || op == "reshape" || op == "broadcast_to" || op == "update" ||
-                   op == "sum") {
+        } else if (op == "take" || op == "index" || op == "transpose" || op == "reshape" || op == "broadcast_to" ||
+                   op == "update" || op == "sum") {
             each_half(operation);
-            if (op != "sum" && op != "update" && literals_.count(operation.operands[0]) != 0)
+            if (op != "take" && op != "sum" && op != "update" && literals_.count(operation.operands[0]) != 0)
                 literals_[operation.result] = literals_.at(operation.operands[0]);
         } else if (op == "any" || op == "all") {
             Operation reduced = operation;

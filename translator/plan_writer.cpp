@@ -40,6 +40,7 @@ std::string plan_header(const Program& program, const Analysis& analysis) {
     }
     for (const auto& [name, type] : analysis.complex_results())
         out += "result " + typed(name, type);
+    if (program.returns_none) return out + "return None\n";
     const std::vector<std::string>& returned = analysis.returned();
     if (program.returns_tuple) return out + "return (" + joined(returned) + (returned.size() == 1 ? ",)\n" : ")\n");
     return out + "return " + returned[0] + "\n";

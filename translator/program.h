@@ -23,6 +23,9 @@ struct Type {
 
 struct Block;
 
+/// The dtype of a `read`: its result is a symbol of sizes, and no value.
+inline constexpr const char* kSizeType = "size";
+
 struct Operation {
     std::string result; ///< "norm" (a stage) or "%3" (part of an expression)
     Type type;
@@ -54,6 +57,13 @@ struct Guard {
     int line = 0;
 };
 
+/// `check c "message"`: where c is not true, nothing has been written and NumPy runs the call.
+struct Check {
+    std::string value;
+    std::string message;
+    int line = 0;
+};
+
 /// `write A = B`: at the end of the call the memory of the argument A holds B.
 struct Write {
     std::string argument;
@@ -67,9 +77,12 @@ struct Program {
     std::vector<ScalarArgument> scalars;
     std::vector<std::string> argument_order;
     std::vector<Guard> guards;
-    Block body;                ///< yields are the results
-    std::vector<Write> writes; ///< all values are there before the first write
+    Block body;                            ///< yields are the results
+    std::vector<Check> checks;             ///< all values are there before the first
+    std::vector<Write> writes;             ///< all values are there before the first write
+    std::vector<std::string> result_kinds; ///< of each result: "", or int, float, bool: as a Python number
     bool returns_tuple = false;
+    bool returns_none = false;
 };
 
 /// Throws TranslateError with line and column.

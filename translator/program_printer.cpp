@@ -6,6 +6,7 @@ namespace tilewright::translator {
 namespace {
 
 std::string print(const Type& type) {
+    if (type.dtype == kSizeType) return kSizeType;
     std::string out = type.dtype + "[";
     for (std::size_t k = 0; k < type.shape.size(); ++k)
         out += (k > 0 ? ", " : "") + type.shape[k].text;
@@ -39,10 +40,19 @@ class Printer {
             out_ += "guard " + guard.condition + " " + quoted(guard.message) + place(guard.line) + "\n";
         for (const Operation& operation : program.body.operations)
             print_operation(operation, "");
+        for (const Check& check : program.checks)
+            out_ += "check " + check.value + " " + quoted(check.message) + place(check.line) + "\n";
         for (const Write& write : program.writes)
             out_ += "write " + write.argument + " = " + write.value + "\n";
-        const std::vector<std::string>& results = program.body.yields;
-        if (program.returns_tuple)
+        std::vector<std::string> results;
+        for (std::size_t k = 0; k < program.body.yields.size(); ++k) {
+            const std::string& kind = k < program.result_kinds.size() ? program.result_kinds[k] : std::string();
+            const std::string& name = program.body.yields[k];
+            results.push_back(kind.empty() ? name : kind + "(" + name + ")");
+        }
+        if (program.returns_none)
+            out_ += "return none\n";
+        else if (program.returns_tuple)
             out_ += "return (" + joined(results) + (results.size() == 1 ? ",)\n" : ")\n");
         else
             out_ += "return " + joined(results) + "\n";

@@ -169,7 +169,9 @@ std::string canonical_attribute(Line& line, const std::string& key, const std::s
         if (!tree) line.fail("attribute " + key + ": '" + std::string(part) + "' is no size expression: " + why);
         return tree->text();
     };
-    if (key == "size" || key == "axis" || key == "start" || key == "stop" || key == "step") return size_text(text);
+    if (key == "size" || key == "axis" || key == "start" || key == "stop" || key == "step" || key == "min" ||
+        key == "max")
+        return size_text(text);
     if (key == "value") {
         if (text.empty()) line.fail("attribute value: empty");
         for (char c : text) {
@@ -245,9 +247,11 @@ class Reader {
         while (true) {
             Line& line = next("'return ...'");
             if (is_return(line)) break;
-            if (is_write(line)) continue;
+            if (is_check(line) || is_write(line)) continue;
             if (!program_.writes.empty())
                 line.fail("expected 'write' or 'return' after a write, found " + line.found());
+            if (!program_.checks.empty())
+                line.fail("expected 'check', 'write' or 'return' after a check, found " + line.found());
             program_.body.operations.push_back(operation(line, 0));
         }
         if (at_ < lines_.size()) lines_[at_].fail("something after 'return'");
@@ -316,6 +320,18 @@ class Reader {
         return false;
     }
 
+    bool is_check(Line& line) {
+        if (!keyword(line, "check")) return false;
+        if (!program_.writes.empty()) line.fail("a check after a write");
+        Check check;
+        check.value = line.value_name();
+        check.message = line.quoted();
+        check.line = line.line_suffix();
+        line.expect_end();
+        program_.checks.push_back(std::move(check));
+        return true;
+    }
+
     bool is_write(Line& line) {
         if (!keyword(line, "write")) return false;
         Write write;
@@ -327,19 +343,34 @@ class Reader {
         return true;
     }
 
+    /// x, or int(x), float(x), bool(x).
+    void result(Line& line) {
+        std::string name = line.value_name();
+        std::string kind;
+        if ((name == "int" || name == "float" || name == "bool") && line.take("(")) {
+            kind = name;
+            name = line.value_name();
+            line.expect(")");
+        }
+        program_.body.yields.push_back(name);
+        program_.result_kinds.push_back(kind);
+    }
+
     bool is_return(Line& line) {
         if (!keyword(line, "return")) return false;
         if (line.take("(")) {
             program_.returns_tuple = true;
             while (!line.take(")")) {
-                program_.body.yields.push_back(line.value_name());
+                result(line);
                 if (!line.take(",")) {
                     line.expect(")");
                     break;
                 }
             }
+        } else if (line.take("none")) {
+            program_.returns_none = true;
         } else {
-            program_.body.yields.push_back(line.value_name());
+            result(line);
         }
         line.expect_end();
         return true;
@@ -394,7 +425,10 @@ class Reader {
         Operation out;
         out.result = line.value_name();
         line.expect(":");
-        out.type = line.type();
+        if (line.take(kSizeType))
+            out.type.dtype = kSizeType;
+        else
+            out.type = line.type();
         while (line.take(",")) {
             std::string name = line.value_name();
             line.expect(":");

@@ -59,8 +59,12 @@ class Verifier {
         check_block(program_.body, scope);
         for (const std::string& name : program_.body.yields)
             require(scope.count(name) != 0, "return", name + " is not defined");
+        check_results(scope);
+        check_checks(scope);
         check_writes(scope);
-        require(program_.returns_tuple || program_.body.yields.size() == 1, "return", "one value, or a tuple");
+        require(program_.returns_none ? program_.body.yields.empty()
+                                      : program_.returns_tuple || program_.body.yields.size() == 1,
+                "return", "one value, a tuple, or none");
     }
 
   private:
@@ -108,10 +112,16 @@ class Verifier {
     }
 
     void check_block(const Block& block, Scope& scope) {
+        std::vector<std::string> read; // symbols until the end of the block
         for (const Operation& operation : block.operations) {
             where_ = operation.result + (operation.line > 0 ? " (line " + std::to_string(operation.line) + ")" : "") +
                      " = " + operation.op;
             declare(operation.result);
+            if (operation.op == "read") {
+                check_read(operation, scope);
+                read.push_back(operation.result);
+                continue;
+            }
             check_type(operation.type, where_);
             for (const auto& [name, type] : operation.more_results) {
                 declare(name);
@@ -126,6 +136,42 @@ class Verifier {
             scope[operation.result] = operation.type;
             for (const auto& [name, type] : operation.more_results)
                 scope[name] = type;
+        }
+        for (const std::string& symbol : read)
+            symbols_.erase(symbol);
+    }
+
+    void check_read(const Operation& operation, const Scope& scope) {
+        require(operation.type.dtype == kSizeType && operation.more_results.empty() && operation.regions.empty() &&
+                    operation.operands.size() == 1,
+                where_, "gives one size of one value");
+        auto value = scope.find(operation.operands[0]);
+        require(value != scope.end(), where_, "the operand " + operation.operands[0] + " is not defined before");
+        require_type(value->second, Type{"int64", {}}, where_, "the operand " + operation.operands[0]);
+        for (const auto& [key, text] : operation.attributes) {
+            require(key == "min" || key == "max", where_, "has no attribute " + key);
+            check_size(parse_size(text), where_);
+        }
+        symbols_.insert(operation.result);
+    }
+
+    void check_results(const Scope& scope) const {
+        for (std::size_t k = 0; k < program_.result_kinds.size(); ++k) {
+            const std::string& kind = program_.result_kinds[k];
+            if (kind.empty()) continue;
+            require(k < program_.body.yields.size(), "return", "more kinds than results");
+            const std::string& name = program_.body.yields[k];
+            const std::string dtype = kind == "int" ? "int64" : kind == "float" ? "float64" : "bool";
+            require_type(scope.at(name), Type{dtype, {}}, "return", kind + "(" + name + ")");
+        }
+    }
+
+    void check_checks(const Scope& scope) const {
+        for (const Check& check : program_.checks) {
+            const std::string where = "check " + check.value;
+            auto value = scope.find(check.value);
+            require(value != scope.end(), where, "is not defined");
+            require_type(value->second, Type{"bool", {}}, where, "the value " + check.value);
         }
     }
 
@@ -431,6 +477,17 @@ class Verifier {
             require(axis.is_constant() && axis.constant() >= 0 &&
                         axis.constant() < static_cast<std::int64_t>(result.shape.size()),
                     where_, "axis=" + attribute(operation, "axis") + " is no axis of the result");
+        } else if (op == "take") {
+            check_operands(operation, 2, {"axis"});
+            require(operand(1).dtype == "int64", where_, "the positions are " + operand(1).dtype + ", not int64");
+            SizeTree axis = parse_size(attribute(operation, "axis"));
+            require(axis.is_constant() && axis.constant() >= 0 &&
+                        axis.constant() < static_cast<std::int64_t>(operand(0).shape.size()),
+                    where_, "axis=" + attribute(operation, "axis") + " is no axis of " + text_of(operand(0)));
+            std::vector<Size> shape = operand(0).shape;
+            auto at = shape.erase(shape.begin() + axis.constant());
+            shape.insert(at, operand(1).shape.begin(), operand(1).shape.end());
+            require_type(result, Type{operand(0).dtype, shape}, where_, "the result");
         } else if (op == "matmul") {
             check_operands(operation, 2, {});
             const Type& a = operand(0);

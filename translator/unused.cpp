@@ -22,8 +22,11 @@ class Marker {
         define(program.body);
         for (const std::string& name : program.body.yields)
             need(name);
+        for (const Check& check : program.checks)
+            need(check.value);
         for (const Write& write : program.writes)
             need(write.value);
+        need_reads(program.body);
         while (!pending_.empty()) {
             std::string name = pending_.back();
             pending_.pop_back();
@@ -63,6 +66,15 @@ class Marker {
                     definitions_[region.parameters[k].first] = {&operation, k};
                 define(region);
             }
+        }
+    }
+
+    /// Sizes that are read from data stay, wherever somebody uses them.
+    void need_reads(const Block& block) {
+        for (const Operation& operation : block.operations) {
+            if (operation.op == "read") need(operation.result);
+            for (const Block& region : operation.regions)
+                need_reads(region);
         }
     }
 

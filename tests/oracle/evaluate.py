@@ -88,6 +88,10 @@ class GuardFailed(Exception):
     """A call that this program does not answer, with the guard's message."""
 
 
+class CheckFailed(Exception):
+    """A call that NumPy has to run: it raises, or computes what the program cannot."""
+
+
 class ProgramError(AssertionError):
     """The text breaks the rules of program_text.md."""
 
@@ -156,15 +160,38 @@ def evaluate(text: str, inputs: Mapping[str, Any]) -> Any:
     while match := re.fullmatch(r"write (\w+) = (%?\w+)", body[-2]) if len(body) > 1 else None:
         written[match[1]] = match[2]
         del body[-2]
+    checks = []
+    while match := re.fullmatch(r'check (%?\w+) "(.*)"', body[-2]) if len(body) > 1 else None:
+        checks.append((match[1], match[2]))
+        del body[-2]
     _Run(values, sizes).block(body[:-1])
-    # All values are there before the first is written; what is returned of an argument is that array.
+    for name, message in checks:
+        _check(values[name].dtype == np.bool_ and values[name].shape == (), message)
+        if not values[name]:
+            raise CheckFailed(message)
+    # All values are there before the first is written; what is returned of an argument is that array, and nothing else is.
+    for name, value in values.items():
+        if name not in inputs and isinstance(value, np.ndarray) and written:
+            values[name] = np.copy(value)
     kept = {name: np.array(values[of]) for name, of in written.items()}
     for name, value in kept.items():
         _check(value.dtype == inputs[name].dtype and value.shape == inputs[name].shape, name)
         inputs[name][...] = value
+    if returned[1] == "none":
+        return None
     if returned[1].startswith("("):
-        return tuple(values[name] for name in split_top(returned[1][1:-1]))
-    return values[returned[1]]
+        return tuple(_returned(item, values) for item in split_top(returned[1][1:-1]))
+    return _returned(returned[1], values)
+
+
+def _returned(item: str, values: Mapping[str, Any]) -> Any:
+    """A value as it is, or, int(name), as a Python number."""
+    if match := re.fullmatch(r"(int|float|bool)\((%?\w+)\)", item):
+        value = values[match[2]]
+        dtype = {"int": np.int64, "float": np.float64, "bool": np.bool_}[match[1]]
+        _check(value.dtype == dtype and value.shape == (), item)
+        return value.item()
+    return values[item]
 
 
 class _Run:
@@ -186,6 +213,17 @@ class _Run:
             if line.endswith("{"):
                 regions, at = self._regions(lines, at)
                 self._region(line, regions)
+                continue
+            if match := re.fullmatch(r"(\w+): size = read\((%?\w+)\)(?: \{min=(.*), max=(.*)\})?(?: @\d+)?", line):
+                name, value = match[1], self.values[match[2]]
+                _check(name not in self.sizes and name not in self.values, line)
+                _check(value.dtype == np.int64 and value.shape == (), line)
+                if match[3] is not None:
+                    low, high = size_of(match[3], self.sizes), size_of(match[4], self.sizes)
+                    _check(low <= value <= high, line)
+                if not -(2**31) <= value < 2**31:
+                    raise CheckFailed(line)
+                self.sizes[name] = int(value)
                 continue
             match = _LINE.fullmatch(line)
             _check(match is not None, line)
@@ -220,7 +258,7 @@ class _Run:
 
     def _inner(self, lines: list[str], extra: Mapping[str, Any]) -> list[Any]:
         """A block's yields; its names are gone afterwards."""
-        return _Run({**self.values, **extra}, self.sizes).block(lines)
+        return _Run({**self.values, **extra}, dict(self.sizes)).block(lines)
 
     def _typed(self, text: str) -> list[tuple[str, str, str]]:
         found = [re.fullmatch(r"(%?\w+): (\w+)\[(.*?)\]", part) for part in split_top(text)]
@@ -350,6 +388,12 @@ def _run(
         elif operation == "matmul":
             _check(operands[0].ndim == operands[1].ndim == 2, line)
             result = operands[0] @ operands[1]
+        elif operation == "take":
+            axis = int(attributes["axis"])
+            extent = operands[0].shape[axis]
+            _check(operands[1].dtype == np.int64 and extent > 0, line)
+            wrapped = np.where(operands[1] < 0, operands[1] + extent, operands[1])
+            result = np.take(operands[0], np.clip(wrapped, 0, extent - 1), axis)
         elif operation == "update":
             result = np.array(operands[0])
             part = operands[1]

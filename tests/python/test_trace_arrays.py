@@ -124,6 +124,24 @@ def test_masks_where_the_shape_stays() -> None:
     check(f, np.array([-1.0, 2, 5, np.nan, -0.0]), others=[(np.arange(7.0),)])
 
 
+def test_masks_of_updates_have_the_arrays_shape() -> None:
+    def f(x, m):
+        y = x.copy()
+        y[m > 0] *= 2
+        return y
+
+    def of_rows(x):
+        y = x + x.T
+        y[y[0] > 1] *= 2  # rows; as a choice it would be columns
+        return y
+
+    square = np.arange(9.0).reshape(3, 3)
+    assert not check(f, square, square - 4).matches((square, np.ones((3, 1))))
+    raises_like_numpy(f, square, square[:2])
+    with pytest.raises(TraceError, match="boolean mask of another rank"):
+        trace(of_rows, (square,))
+
+
 SHAPES = [
     lambda x: x.reshape(-1),
     lambda x: x.reshape(x.shape[0] // 2, 2, -1),

@@ -21,17 +21,23 @@ X = np.arange(5.0)
 MODEL = trace_helpers.Model(X, 1.0)
 # What each function is called with, where it is not X alone.
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "loop_over_rows": (np.zeros((100, 2)),),
-    "loop_over_size": (np.zeros((100, 2)),),
-    "loop_over_count": (X, 1000),
-    "loop_over_element": (np.arange(1, 4),),
-    "write_view_of_argument": (np.zeros((100, 2)),),
+    "scatters": (X, np.array([0, 1])),
+    "size_from_data": (X, np.array([4, 1])),
+    "loop_that_widens": (np.arange(100.0),),
+    **dict.fromkeys(
+        (
+            "loop_that_grows",
+            "loop_that_appends",
+            "writes_and_rebinds",
+            "loop_that_sets_an_outer_variable",
+        ),
+        (X, 1000),
+    ),
     "draws_with_generator": (X, np.random.default_rng(0)),
     "remembers": (X, MODEL),
     "changes": (X, MODEL),
     "matches": (X, "a"),
     "deletes_attribute": (X, MODEL),
-    "gathers": (X, np.array([0, 1])),
     "operates_on_object": (X, MODEL),
     "compares_identity": (X, X),
     "iterates_object": (X, MODEL),
@@ -40,116 +46,109 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 }
 # function -> (file, the function in which it is, what follows "file:line, in function: ")
 EXPECTED: dict[str, tuple[str, str, str]] = {
-    "branch_on_data": (
-        "trace_refused.py",
-        "branch_on_data",
-        "loops: an if on x.sum() > 0, <array bool[]>; which way it goes depends on elements that are known "
-        "only when the compiled function runs, and control flow on data is not compiled in this release. Use "
-        "np.where, or leave it out of the compiled function.",
-    ),
-    "while_on_data": (
-        "trace_refused.py",
-        "while_on_data",
-        "loops: a while on np.abs(x).max() > 1, <array bool[]>; which way it goes depends on elements that "
-        "are known only when the compiled function runs, and control flow on data is not compiled in this "
-        "release. Use np.where, or leave it out of the compiled function.",
-    ),
-    "conditional_on_data": (
-        "trace_refused.py",
-        "conditional_on_data",
-        "loops: a conditional expression on x[0] > 0, <array bool[]>; which way it goes depends on elements "
-        "that are known only when the compiled function runs, and control flow on data is not compiled in "
-        "this release. Use np.where, or leave it out of the compiled function.",
-    ),
-    "and_on_data": (
-        "trace_refused.py",
-        "and_on_data",
-        "loops: the condition of an and on x.any(), <array bool[]>; which way it goes depends on elements "
-        "that are known only when the compiled function runs, and control flow on data is not compiled in "
-        "this release. Use np.where, or leave it out of the compiled function.",
-    ),
-    "not_on_data": (
-        "trace_refused.py",
-        "not_on_data",
-        "loops: the condition of a not on x.any(), <array bool[]>; which way it goes depends on elements "
-        "that are known only when the compiled function runs, and control flow on data is not compiled in "
-        "this release. Use np.where, or leave it out of the compiled function.",
-    ),
     "assert_on_data": (
         "trace_refused.py",
         "assert_on_data",
-        "loops: an assert on np.isfinite(x).all(), <array bool[]>; which way it goes depends on elements "
-        "that are known only when the compiled function runs, and control flow on data is not compiled in "
-        "this release. Use np.where, or leave it out of the compiled function.",
+        "loops: an assert on np.isfinite(x).all(), <array bool[]>; it depends on elements that are known only"
+        " when the compiled function runs. Leave it out of the compiled function.",
+    ),
+    "branch_of_two_kinds": (
+        "trace_refused.py",
+        "branch_of_two_kinds",
+        "loops: y after an if on data; both ways have to give an array or a number of one dtype and one "
+        "shape. Make both ways give the same kind of value.",
+    ),
+    "branch_of_two_kinds_returned": (
+        "trace_refused.py",
+        "branch_of_two_kinds_returned",
+        "loops: what an if on data gives; both ways have to give an array or a number of one dtype and one "
+        "shape. Make both ways give the same kind of value.",
     ),
     "chained_comparison": (
         "trace_refused.py",
         "chained_comparison",
-        "loops: a chained comparison on 0 < x < 1, <array bool[x.0]>; which way it goes depends on elements "
-        "that are known only when the compiled function runs, and control flow on data is not compiled in "
-        "this release. Use np.where, or leave it out of the compiled function.",
+        "loops: a chained comparison on 0 < x < 1, <array bool[x.0]>; the truth of an array of several "
+        "elements is an error. Use np.any or np.all.",
     ),
-    "loop_over_rows": (
+    "compresses": (
         "trace_refused.py",
-        "loop_over_rows",
-        "loops: iterating over 100 rows of an array; a loop over a traced size is unrolled up to 64 trips in "
-        "this release. Write it with array operations, or leave the loop out of the compiled function.",
+        "compresses",
+        ".sum of what a boolean mask picks out; how many elements there are depends on the mask. Store it "
+        "under the same mask (x[mask] = …), or use np.where.",
     ),
-    "loop_over_size": (
+    "loop_that_appends": (
         "trace_refused.py",
-        "loop_over_size",
-        "loops: a for over range(x.shape[0]), 100 trips in the recorded call; a loop over a traced size is "
-        "unrolled up to 64 trips in this release. Write it with array operations, or leave the loop out of "
-        "the compiled function.",
+        "loop_that_appends",
+        "loops: rows.append() in a loop or branch of the run; lists, dicts and sets are Python's own while "
+        "tracing, and a loop of the run is traced as one trip. Write into an array that is made before the "
+        "loop.",
     ),
-    "loop_over_count": (
+    "loop_that_grows": (
         "trace_refused.py",
-        "loop_over_count",
-        "loops: a for over range(n), 1000 trips in the recorded call; a loop over a traced size is unrolled "
-        "up to 64 trips in this release. Write it with array operations, or leave the loop out of the "
-        "compiled function.",
+        "loop_that_grows",
+        "loops: x, which a trip begins as float64[x.0] and ends as float64[x.0 - 1]; an array or a number "
+        "keeps its dtype and its shape from trip to trip. Give it its final dtype and shape before the loop.",
     ),
-    "loop_over_element": (
+    "loop_that_sets_an_outer_variable": (
         "trace_refused.py",
-        "loop_over_element",
-        "loops: range(x[0]), with an element of an array as limit; how often it runs is known only when the "
-        "compiled function runs. Write it with array operations, or leave it out of the compiled function.",
+        "counts_up",
+        "loops: assigning the outer variable count in a loop or branch of the run; only the variables of the "
+        "function that the loop is in are carried. Return the value, and assign it in the loop.",
     ),
-    "endless": (
+    "loop_that_widens": (
         "trace_refused.py",
-        "endless",
-        "loops: more than 2000 operations were traced; a program that is unrolled this far does not compile "
-        "in useful time. Write the loop with array operations, or leave it out of the compiled function.",
+        "loop_that_widens",
+        "loops: y, which a trip begins as float32[3] and ends as float64[3]; an array or a number keeps its "
+        "dtype and its shape from trip to trip. Give it its final dtype and shape before the loop.",
     ),
-    "write_argument": (
+    "makes_long_double": (
         "trace_refused.py",
-        "write_argument",
-        "writing into x, which the caller passed in; in-place writes to arguments are not compiled in this "
-        "release. Work on a copy (x.copy()) and return it.",
+        "makes_long_double",
+        "a value of dtype float128; only booleans, integers, floats of up to 64 bits and complex numbers of "
+        "two such are compiled. Convert it with astype(np.float64), or leave it out of the compiled function.",
     ),
-    "add_to_argument": (
+    "masked_by_two": (
         "trace_refused.py",
-        "add_to_argument",
-        "writing into x, which the caller passed in; in-place writes to arguments are not compiled in this "
-        "release. Work on a copy (x.copy()) and return it.",
+        "masked_by_two",
+        "np.add of elements under two masks; which element meets which depends on the masks. Use one mask, or"
+        " np.where.",
     ),
-    "write_view_of_argument": (
+    "scatters": (
         "trace_refused.py",
-        "write_view_of_argument",
-        "writing into x, which the caller passed in; in-place writes to arguments are not compiled in this "
-        "release. Work on a copy (x.copy()) and return it.",
+        "scatters",
+        "indexing with an array; writing to several places that only the run tells is not compiled in this "
+        "release. Leave it out of the compiled function.",
     ),
-    "fill_argument": (
+    "size_from_data": (
         "trace_refused.py",
-        "fill_argument",
-        "writing into x, which the caller passed in; in-place writes to arguments are not compiled in this "
-        "release. Work on a copy (x.copy()) and return it.",
+        "size_from_data",
+        "an array of a size that only the run tells; memory is made before the run. Make it of the largest "
+        "size, or leave it out of the compiled function.",
+    ),
+    "while_on_array": (
+        "trace_refused.py",
+        "while_on_array",
+        "loops: a while on x > 1, <array bool[x.0]>; the truth of an array of several elements is an error. "
+        "Use np.any or np.all.",
+    ),
+    "while_that_sets": (
+        "trace_refused.py",
+        "while_that_sets",
+        "loops: y after a while that sets it; whether the while runs at all depends on the data. Set y before"
+        " the loop.",
+    ),
+    "writes_and_rebinds": (
+        "trace_refused.py",
+        "writes_and_rebinds",
+        "loops: y, which a trip writes into and assigns anew; the first trip writes into the array from "
+        "before the loop, the others into their own. Write into it (y[...] = value) instead of assigning it "
+        "anew.",
     ),
     "write_global": (
         "trace_refused.py",
         "write_global",
-        "writing into WEIGHTS, which lives outside of the function; in-place writes to arguments are not "
-        "compiled in this release. Work on a copy (WEIGHTS.copy()) and return it.",
+        "writing into WEIGHTS, which lives outside of the function; only arrays that are passed in are written "
+        "in place. Pass it as an argument, or work on a copy (WEIGHTS.copy()).",
     ),
     "prints": (
         "trace_refused.py",
@@ -269,17 +268,6 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
         "deletes_attribute",
         "del model.bias; objects are only read in a compiled function. Leave it out of the compiled function.",
     ),
-    "gathers": (
-        "trace_refused.py",
-        "gathers",
-        "indexing with an array; gathers are not compiled in this release. Leave it out of the compiled function.",
-    ),
-    "compresses": (
-        "trace_refused.py",
-        "compresses",
-        "indexing with a boolean mask; the size of its result depends on the elements. Use np.where, or "
-        "assign through the mask (x[mask] = value).",
-    ),
     "finds": (
         "trace_refused.py",
         "finds",
@@ -310,19 +298,6 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
         "trace_refused.py",
         "multiplies_accumulating",
         "np.multiply.accumulate; there is no rule for it. Leave it out of the compiled function.",
-    ),
-    "takes_item": (
-        "trace_refused.py",
-        "takes_item",
-        ".item() of a traced array, float64[]; its elements are known only when the compiled function runs. "
-        "Use np.where for a choice between values, or leave the branch or loop out of the compiled function.",
-    ),
-    "takes_float": (
-        "trace_refused.py",
-        "takes_float",
-        "the float value of a traced array, float64[]; its elements are known only when the compiled "
-        "function runs. Use np.where for a choice between values, or leave the branch or loop out of the "
-        "compiled function.",
     ),
     "formats": (
         "trace_refused.py",
@@ -367,17 +342,12 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
         "solves",
         "np.linalg.inv(); this NumPy function has no rule. Leave it out of the compiled function.",
     ),
-    "makes_complex": (
-        "trace_refused.py",
-        "makes_complex",
-        "a value of dtype complex128; only booleans, integers and floats of up to 64 bits are compiled in "
-        "this release. Pass its real and imaginary parts, or leave it out of the compiled function.",
-    ),
     "makes_object_array": (
         "trace_refused.py",
         "makes_object_array",
-        "a value of dtype object; only booleans, integers and floats of up to 64 bits are compiled in this "
-        "release. Make it an array of numbers where it is made, or leave it out of the compiled function.",
+        "a value of dtype object; only booleans, integers, floats of up to 64 bits and complex numbers of two "
+        "such are compiled. Make it an array of numbers where it is made, or leave it out of the compiled "
+        "function.",
     ),
     "multiplies_matrices_of_rank_three": (
         "trace_refused.py",
@@ -467,22 +437,22 @@ def test_nothing_happened_outside() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (np.arange(3) + 1j, "x is complex128[3]; complex arrays are not compiled in this release. "
-         "Pass its real and imaginary parts, or leave it out of the compiled function."),
+        (np.clongdouble([1]), "x is complex256[1]; only booleans, integers, floats of up to 64 bits and complex numbers of two such are "
+         "compiled. Pass its real and imaginary parts, or leave it out of the compiled function."),
         (np.array([None, 1]), "x is object[2]; object arrays hold Python objects, which only Python can work on. "
          "Make it an array of numbers where it is made, or leave it out of the compiled function."),
         (np.ma.array([1.0, 2]), "x is a numpy.ma.MaskedArray; its operations are not those of a plain array. Pass np.asarray(x)."),
         (np.array([[1.0]]).view(np.matrix), "x is a numpy.matrix; its operations are not those of a plain array. Pass np.asarray(x)."),
-        (np.array(["a"]), "x is <U1[1]; only booleans, integers and floats of up to 64 bits are compiled. "
+        (np.array(["a"]), "x is <U1[1]; only booleans, integers, floats of up to 64 bits and complex numbers of two such are compiled. "
          "Leave it out of the compiled function."),
-        (np.array(["2020-01-01"], "M8[D]"), "x is datetime64[D][1]; only booleans, integers and floats of up to 64 bits are "
-         "compiled. Leave it out of the compiled function."),
-        (np.longdouble([1]), "x is float128[1]; only booleans, integers and floats of up to 64 bits are compiled. "
+        (np.array(["2020-01-01"], "M8[D]"), "x is datetime64[D][1]; only booleans, integers, floats of up to 64 bits and "
+         "complex numbers of two such are compiled. Leave it out of the compiled function."),
+        (np.longdouble([1]), "x is float128[1]; only booleans, integers, floats of up to 64 bits and complex numbers of two such are compiled. "
          "Convert it with astype(np.float64), or leave it out of the compiled function."),
         (np.arange(3, dtype=">i4"), "x is >i4[3]; byte-swapped arrays are not compiled. "
          "Pass x.astype(x.dtype.newbyteorder(\"=\"))."),
     ],
-    ids=["complex", "object", "masked", "matrix", "text", "dates", "longdouble", "byte order"],
+    ids=["long complex", "object", "masked", "matrix", "text", "dates", "longdouble", "byte order"],
 )  # fmt: skip
 def test_arrays_that_are_refused_by_name(value: Any, text: str) -> None:
     with pytest.raises(TraceError) as caught:

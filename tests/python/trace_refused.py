@@ -14,28 +14,75 @@ OUTER_TABLE = {}
 COUNTER = 0
 
 
-def branch_on_data(x):
-    if x.sum() > 0:  # here
-        return x
-    return -x
+def branch_of_two_kinds(x):
+    if x.sum() > 0:  # noqa: SIM108
+        y = x
+    else:
+        y = 0.0
+    return y  # the if is the place
 
 
-def while_on_data(x):
+def while_that_sets(x):
     while np.abs(x).max() > 1:  # here
+        y = x
+        x = x / 2
+    return y
+
+
+def while_on_array(x):
+    while x > 1:  # here
         x = x / 2
     return x
 
 
-def conditional_on_data(x):
-    return x if x[0] > 0 else -x  # here
+def loop_that_widens(x):
+    y = np.zeros(3, np.float32)
+    for i in range(x.shape[0]):  # here
+        y = y + x[i]
+    return y
 
 
-def and_on_data(x):
-    return x.any() and x.all()  # here
+def size_from_data(x, k):
+    return np.zeros(k[0])  # here
 
 
-def not_on_data(x):
-    return not x.any()  # here
+def loop_that_grows(x, n):
+    for _ in range(n):  # here
+        x = x[1:]
+    return x
+
+
+def loop_that_appends(x, n):
+    rows = []
+    for _ in range(n):
+        rows.append(x)  # here
+    return np.stack(rows)
+
+
+def writes_and_rebinds(x, n):
+    y = x.copy()
+    for _ in range(n):  # here
+        y[0] += 1
+        y = y * 2
+    return y
+
+
+def branch_of_two_kinds_returned(x):
+    if x.sum() > 0:  # here
+        return x, x
+    return -x
+
+
+def loop_that_sets_an_outer_variable(x, n):
+    count = 0
+
+    def counts_up():
+        nonlocal count
+        count += 1  # here
+
+    for _ in range(n):
+        counts_up()
+    return x * count
 
 
 def assert_on_data(x):
@@ -45,60 +92,6 @@ def assert_on_data(x):
 
 def chained_comparison(x):
     return 0 < x < 1  # here
-
-
-def loop_over_rows(x):
-    total = 0.0
-    for row in x:  # here
-        total = total + row
-    return total
-
-
-def loop_over_size(x):
-    y = np.zeros_like(x)
-    for i in range(x.shape[0]):  # here
-        y[i] = x[i] * 2
-    return y
-
-
-def loop_over_count(x, n):
-    for _ in range(n):  # here
-        x = x * 2
-    return x
-
-
-def loop_over_element(x):
-    for _ in range(x[0]):  # here
-        pass
-    return x
-
-
-def endless(x):
-    k = 0
-    while True:
-        k += 1  # here
-        x = x + 1
-
-
-def write_argument(x):
-    x[0] = 1  # here
-    return x
-
-
-def add_to_argument(x):
-    x += 1  # here
-    return x
-
-
-def write_view_of_argument(x):
-    y = x.T[1:]
-    y *= 2  # here
-    return y
-
-
-def fill_argument(x):
-    np.add(x, 1, out=x)  # here
-    return x
 
 
 def write_global(x):
@@ -205,16 +198,22 @@ def deletes_attribute(x, model):
     return x
 
 
-def gathers(x, k):
-    return x[k]  # here
-
-
-def compresses(x):
-    return x[x > 0]  # here
+def scatters(x, k):
+    y = x.copy()
+    y[k] = 1.0  # here
+    return y
 
 
 def finds(x):
     return np.where(x > 0)  # here
+
+
+def compresses(x):
+    return x[x > 0].sum()  # here
+
+
+def masked_by_two(x):
+    return x[x > 0] + x[x < 1]  # here
 
 
 def masked_array_assignment(x):
@@ -237,14 +236,6 @@ def sorts_as_method(x):
 
 def multiplies_accumulating(x):
     return np.multiply.accumulate(x)  # here
-
-
-def takes_item(x):
-    return x * x[0].item()  # here
-
-
-def takes_float(x):
-    return x * float(x[0])  # here
 
 
 def formats(x):
@@ -279,8 +270,8 @@ def solves(x):
     return np.linalg.inv(x[None] * x[:, None])  # here
 
 
-def makes_complex(x):
-    return x * 1j  # here
+def makes_long_double(x):
+    return x.astype(np.longdouble)  # here
 
 
 def makes_object_array(x):

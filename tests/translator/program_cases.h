@@ -92,4 +92,32 @@ write N = N_2
 return ()
 )";
 
+inline constexpr const char* kFromData = R"(tilewright-program 1
+function gathered
+arg A: float64[A.0, A.1]
+arg at: int64[at.0]
+scalar k: int64
+%1: int64[] = index(at) {index=[0]} @1
+%2: int64[] = const() {value=0}
+%3: int64[] = maximum(%1, %2) @1
+count: size = read(%3) {max=A.0, min=0} @1
+%4: bool[] = less(%1, %2) @1
+%5: bool[] = logical_not(%4) @1
+taken: float64[at.0, A.1] = take(A, at) {axis=0} @2
+sum: float64[] = sum(taken) {axes=[0, 1]} @2
+%10: float64[A.0, A.1] = add(A, sum) @2
+s: float64[] = for i in range(0, count, 1) carry (s_2: float64[] = sum) {
+  %6: float64[] = index(A) {index=[min(i, A.0 - 1), 0]} @3
+  %7: int64[] = cast(%6) @3
+  inner: size = read(%7) @3
+  %8: int64[] = scalar_size() {size=inner - count} @3
+  %9: float64[] = cast(%8) @3
+  s_3: float64[] = add(s_2, %9) @3
+  yield s_3
+} @3
+check %5 "line 1: an index out of bounds for axis 0"
+write A = %10
+return (s, int(k), bool(%5))
+)";
+
 } // namespace tilewright::translator::harness

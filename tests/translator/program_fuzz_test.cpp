@@ -50,12 +50,13 @@ std::string mutated(std::string text, std::mt19937_64& rng) {
 }
 
 TEST(ProgramFuzz, RefusedWithAPlaceOrPrintsBack) {
-    const char* seeds[] = {harness::kKMeans, harness::kSoftmax, harness::kRegions, harness::kWrites};
+    const char* seeds[] = {harness::kKMeans, harness::kSoftmax, harness::kRegions, harness::kWrites,
+                           harness::kFromData};
     std::mt19937_64 rng(20240607);
     int refused = 0;
     int read = 0;
     for (int round = 0; round < 100000; ++round) {
-        std::string text = mutated(seeds[round % 4], rng);
+        std::string text = mutated(seeds[round % 5], rng);
         try {
             Program program = read_program(text);
             ++read;

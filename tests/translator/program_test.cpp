@@ -9,6 +9,7 @@
 namespace {
 
 using namespace tilewright::translator;
+using harness::kFromData;
 using harness::kKMeans;
 using harness::kRegions;
 using harness::kSoftmax;
@@ -40,7 +41,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 TEST(Program, CanonicalTextPrintsAsItReads) {
-    for (const char* text : {kKMeans, kSoftmax, kRegions, kWrites}) {
+    for (const char* text : {kKMeans, kSoftmax, kRegions, kWrites, kFromData}) {
         Program program = read_program(text);
         EXPECT_EQ(print_program(program), text);
         EXPECT_NO_THROW(verify_program(program));
@@ -133,6 +134,25 @@ TEST(Program, VerifierKnowsWritesAndComplexNumbers) {
               "program step, %7 (line 5) = floor: does not take complex numbers.");
     EXPECT_EQ(verify_error(replaced(kWrites, "value=0.0-1.0j", "value=0.0-1.0i")),
               "program step, %1 = const: 0.0-1.0i is no complex128.");
+}
+
+TEST(Program, VerifierKnowsWhatComesFromData) {
+    EXPECT_EQ(verify_error(kFromData), "no error");
+    EXPECT_EQ(verify_error(replaced(kFromData, "write A = %10\nreturn (s, int(k), bool(%5))", "return none")),
+              "no error");
+    EXPECT_EQ(verify_error(replaced(kFromData, "check %5", "check s")),
+              "program gathered, check s: the value s is float64[], not bool[].");
+    EXPECT_EQ(verify_error(replaced(kFromData, "int(k)", "int(s)")),
+              "program gathered, return: int(s) is float64[], not int64[].");
+    EXPECT_EQ(verify_error(replaced(kFromData, "read(%3)", "read(at)")),
+              "program gathered, count (line 1) = read: the operand at is int64[at.0], not int64[].");
+    EXPECT_EQ(verify_error(replaced(kFromData, "%10: float64[A.0, A.1] = add(A, sum) @2",
+                                    "%10: float64[A.0, A.1] = add(A, sum) @2\n%11: int64[inner] = iota() {axis=0}")),
+              "program gathered, %11 = iota: the size 'inner' is not known here.");
+    EXPECT_EQ(verify_error(replaced(kFromData, "take(A, at) {axis=0}", "take(A, at) {axis=1}")),
+              "program gathered, taken (line 2) = take: the result is float64[at.0, A.1], not float64[A.0, at.0].");
+    EXPECT_EQ(read_error(replaced(kFromData, "write A = %10\n", "write A = %10\ncheck %5 \"late\"\n")),
+              "program:26:7: a check after a write.");
 }
 
 } // namespace

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..trace.arrays import Storage, SymArray
+from ..trace.from_data import is_run_int
 from ..trace.graph import Slice
 from ..trace.scalars import SymInt, SymScalar
 from ..trace.sizes import Size
@@ -37,6 +38,10 @@ from .shapes import as_array, as_shape, refuse_order
 
 
 def _shape(tracer: Tracer, shape: Any) -> tuple[Size, ...]:
+    for part in shape if isinstance(shape, (tuple, list)) else (shape,):
+        if is_run_int(part):
+            raise tracer.error("an array of a size that only the run tells", "memory is made before the run",
+                               "Make it of the largest size, or leave it out of the compiled function.", "size of the run")  # fmt: skip
     sizes = as_shape(shape)
     for size in sizes:
         tracer.require(">=", size, 0, "negative dimensions are not allowed", ValueError)

@@ -14,10 +14,12 @@ from ..trace import compressed
 from ..trace.arrays import Storage, SymArray
 from ..trace.compressed import Compressed
 from ..trace.graph import Value
-from ..trace.scalars import SymInt, SymScalar
+from ..trace.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar
 from ..trace.tracer import Tracer
 from .operands import (
     BOOL,
+    FLOAT64,
+    INT64,
     broadcast,
     broadcast_shapes,
     cast,
@@ -474,7 +476,9 @@ def angle(tracer: Tracer, z: Any, deg: bool = False) -> Any:
 
 
 def python_scalar_cast(tracer: Tracer, target: type, operand: Any) -> Any:
-    """float(x), int(x), bool(x) of Python numbers that are known at run time."""
+    """float(x), int(x), bool(x) of numbers that are known at run time."""
+    if isinstance(operand, (SymArray, RunScalar)):
+        return number_of_the_run(tracer, target, operand)
     if isinstance(operand, SymInt):
         if target is int:
             return operand
@@ -484,3 +488,45 @@ def python_scalar_cast(tracer: Tracer, target: type, operand: Any) -> Any:
             return operand if not isinstance(operand.hint, bool) else float(operand.concrete())
         return target(operand.concrete())
     return target(operand)
+
+
+def number_of_the_run(tracer: Tracer, target: type, operand: Any) -> Any:
+    """One element of an array, or a number of the run, as a Python number."""
+    value = to_value(tracer, operand)
+    for extent in value.shape:
+        tracer.require("==", extent, 1, "only length-1 arrays can be converted to Python scalars", TypeError)
+    if value.shape:
+        value = tracer.add("reshape", (value,), {}, value.dtype, ())
+    kind = value.dtype.kind
+    if target is bool:
+        return RunBool(tracer, cast(tracer, value, BOOL))
+    if kind == "c":
+        raise TypeError(f"{target.__name__}() argument must be a string or a real number, not 'complex'")
+    if target is float:
+        return RunScalar(tracer, cast(tracer, value, FLOAT64), float)
+    if isinstance(operand, RunScalar) and operand.is_int:
+        return operand
+    low, high = -LARGEST_INT, LARGEST_INT
+    if kind == "b":
+        low, high = 0, 1
+    elif kind in "iu" and value.dtype.itemsize < 8:
+        low, high = int(np.iinfo(value.dtype).min), int(np.iinfo(value.dtype).max)
+    else:
+        # NumPy's 64 bits are more than a carried int may have; a float that is no integer's is an error in Python.
+        size = tracer.add("absolute", (value,), {}, value.dtype, ())
+        most = constant(tracer, value.dtype.type(LARGEST_INT), value.dtype) if value.dtype.itemsize > 2 else None
+        if most is not None:
+            fits = tracer.add("less_equal", (size, most), {}, BOOL, ())
+        else:
+            fits = tracer.add("isfinite", (value,), {}, BOOL, ())
+        tracer.check(fits, "a Python int beyond 64 bits")
+    return RunScalar(tracer, cast(tracer, value, INT64), int, low, high)
+
+
+def item_of(array: SymArray) -> Any:
+    """array.item()"""
+    kinds = {"b": bool, "i": int, "u": int, "f": float}
+    if array.dtype.kind not in kinds:
+        raise array.tracer.error(".item() of a complex array", "Python's complex numbers are not followed",
+                                 "Use the array's element itself.", "item")  # fmt: skip
+    return number_of_the_run(array.tracer, kinds[array.dtype.kind], array)

@@ -1,4 +1,4 @@
-"""Basic indexing and assignment: integers, slices with steps, newaxis, Ellipsis; masks where the shape stays."""
+"""Indexing and assignment: integers, slices with steps, newaxis, Ellipsis; masks where the shape stays; gathers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import TraceError
+from ..trace import from_data
 from ..trace.arrays import SymArray, View
 from ..trace.compressed import Compressed
+from ..trace.from_data import data_slice, is_run_int, position
 from ..trace.graph import NEWAXIS, Slice
 from ..trace.scalars import SymInt, SymScalar
 from ..trace.sizes import Size
@@ -51,13 +54,13 @@ def _parse(array: SymArray, key: Any) -> tuple[list[Any], list[Size], bool]:
             shape.append(extent)
             axis += 1
         else:
-            items.append(_integer(tracer, part, array, axis))
+            items.append(_position(tracer, part, array, axis))
             axis += 1
     return items, shape, not shape and not any(part is Ellipsis for part in (key if isinstance(key, tuple) else (key,)))
 
 
 def _refuse_advanced(tracer: Tracer, array: SymArray, part: Any) -> None:
-    if part is None or part is Ellipsis or isinstance(part, (slice, SymInt, np.integer)):
+    if part is None or part is Ellipsis or isinstance(part, (slice, SymInt, np.integer)) or is_run_int(part):
         return
     if isinstance(part, int) and not isinstance(part, bool):
         return
@@ -69,18 +72,32 @@ def _refuse_advanced(tracer: Tracer, array: SymArray, part: Any) -> None:
             "Use np.where, or assign through the mask (x[mask] = value).",
             "mask",
         )
-    is_run_int = isinstance(part, SymScalar) and type(part.hint) is int
-    if isinstance(part, (float, str, SymScalar, np.floating)) and not is_run_int:
+    if isinstance(part, (float, str, SymScalar, np.floating)):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are "
             "valid indices"
         )
     raise tracer.error(
         f"indexing with {what}",
-        "gathers are not compiled in this release",
+        "writing to several places that only the run tells is not compiled in this release",
         "Leave it out of the compiled function.",
         "gather",
     )
+
+
+def _position(tracer: Tracer, part: Any, array: SymArray, axis: int) -> Size:
+    if is_run_int(part):
+        return position(tracer, part, tracer.resolve(array.sizes[axis]), axis)
+    if isinstance(part, SymInt) and not tracer.loops.keys().isdisjoint(tracer.resolve(part.size).symbols()):
+        extent = tracer.resolve(array.sizes[axis])
+        negative = tracer.decide_if_same_in_all_trips("<", part.size, 0)
+        inside = None
+        if negative is not None:
+            moved = part.size + extent if negative else part.size
+            inside = tracer.decide_if_same_in_all_trips(*((">=", moved, 0) if negative else ("<", moved, extent)))
+        if inside is None:
+            return position(tracer, part, extent, axis)
+    return _integer(tracer, part, array, axis)
 
 
 def _size(value: Any) -> Size:
@@ -108,6 +125,8 @@ def _slice(tracer: Tracer, part: slice, extent: Size) -> tuple[Size, int, Size]:
     if step == 0:
         raise ValueError("slice step cannot be zero")
     lowest, highest = (Size.constant(0), extent) if step > 0 else (Size.constant(-1), extent - 1)
+    if any(is_run_int(bound) for bound in (part.start, part.stop)):
+        return data_slice(tracer, part, extent, step)
 
     def clamp(bound: Any, default: Size) -> Size:
         if bound is None:
@@ -118,10 +137,18 @@ def _slice(tracer: Tracer, part: slice, extent: Size) -> tuple[Size, int, Size]:
             return lowest if tracer.decide("<", size, lowest) else size
         return highest if tracer.decide(">", size, highest) else size
 
-    start = clamp(part.start, lowest if step > 0 else highest)
-    stop = clamp(part.stop, highest if step > 0 else lowest)
+    try:
+        start = clamp(part.start, lowest if step > 0 else highest)
+        stop = clamp(part.stop, highest if step > 0 else lowest)
+    except TraceError:
+        if step < 0 or tracer.checked is None:
+            raise
+        return data_slice(tracer, part, extent, step)  # how it clamps differs from trip to trip
     length = stop - start if step > 0 else start - stop
-    if tracer.decide("<", length, 0):
+    empty = tracer.decide_if_same_in_all_trips("<", length, 0)
+    if empty is None and step > 0:
+        length = length.maximum(Size.constant(0))
+    elif tracer.decide("<", length, 0):
         return Size.constant(0), step, Size.constant(0)
     magnitude = abs(step)
     count = tracer.resolve(length + (magnitude - 1)).floor_divide(magnitude)
@@ -136,12 +163,58 @@ def get_item(array: SymArray, key: Any) -> Any:
         # A copy: what is written to the array later does not show in it.
         return Compressed(array.tracer, SymArray.fresh(array.tracer, array.read(), is_scalar=False), key.read())
 
+    keys = key if isinstance(key, tuple) else (key,)
+    if any(_is_gather(part) for part in keys):
+        return _gathered(array, keys)
     items, shape, is_scalar = _parse(array, key)
     if is_scalar:
         # A NumPy scalar is a copy: later writes to the array do not show in it.
         value = array.tracer.add("index", (array.read(),), {"index": items}, array.dtype, shape)
         return SymArray.fresh(array.tracer, value)
     return index_view(array.tracer, array, items, shape)
+
+
+def _is_gather(part: Any) -> bool:
+    if isinstance(part, SymArray):
+        return bool(part.sizes) and part.dtype.kind in "iu"
+    if isinstance(part, list):
+        return all(not isinstance(item, (bool, np.bool_)) for item in part)
+    return isinstance(part, np.ndarray) and part.ndim > 0 and part.dtype.kind in "iu"
+
+
+def _gathered(array: SymArray, keys: tuple[Any, ...]) -> Any:
+    """x[i, :, indices]: what is basic first, then the axes of index arrays, which become one."""
+    tracer = array.tracer
+    used = sum(1 for part in keys if part is not None and part is not Ellipsis)
+    if Ellipsis not in [part for part in keys if part is Ellipsis]:
+        keys = (*keys, Ellipsis)
+    at = next(k for k, part in enumerate(keys) if part is Ellipsis)
+    keys = (*keys[:at], *(slice(None),) * (array.ndim - used), *keys[at + 1 :])
+    advanced = [k for k, part in enumerate(keys) if _is_gather(part)]
+    others = [
+        k for k, part in enumerate(keys) if not _is_gather(part) and part is not None and not isinstance(part, slice)
+    ]
+    span = range(min([*advanced, *others]), max([*advanced, *others]) + 1)
+    if len(span) != len(advanced) + len(others):
+        raise tracer.error("indexing with arrays on axes that are not beside each other", "there is no rule for it",
+                           "Index in two steps.", "gather")  # fmt: skip
+    view = get_item(array, tuple(slice(None) if k in advanced else part for k, part in enumerate(keys)))
+    axis = sum(1 for k, part in enumerate(keys[: advanced[0]]) if k not in others)
+    indices = [operand_of(tracer, keys[k]) for k in advanced]
+    shape = broadcast_shapes(tracer, [index.sizes for index in indices])
+    merged: Any = None
+    for k, index in enumerate(indices if len(indices) > 1 else ()):
+        extent = view.sizes[axis + k]
+        place = from_data.inside(index, extent, axis + k)
+        merged = place if merged is None else merged * SymInt(tracer, tracer.resolve(extent)) + place
+    if merged is None:
+        return from_data.gather(view, broadcast(tracer, indices[0].read(), shape), axis)
+    count = Size.constant(1)
+    for k in range(len(indices)):
+        count = count * tracer.resolve(view.sizes[axis + k])
+    sizes = (*view.sizes[:axis], count, *view.sizes[axis + len(indices) :])
+    flat = SymArray.fresh(tracer, tracer.add("reshape", (view.read(),), {}, view.dtype, sizes), is_scalar=False)
+    return from_data.gather(flat, broadcast(tracer, merged.read(), shape), axis, is_inside=True)
 
 
 def set_item(array: SymArray, key: Any, value: Any) -> None:
@@ -199,13 +272,6 @@ def _set_masked(array: SymArray, mask: SymArray, operand: Any) -> None:
             "Use np.where(mask, values, x).",
             "mask",
         )
-    if mask.ndim != array.ndim:
-        raise tracer.error(
-            "assigning through a boolean mask of another rank",
-            "there is no rule for it",
-            "Use np.where with the mask broadcast by hand.",
-            "mask",
-        )
     _match_mask(array, mask)
     old = array.read()
     chosen = to_value(tracer, operand, array.dtype)
@@ -213,6 +279,13 @@ def _set_masked(array: SymArray, mask: SymArray, operand: Any) -> None:
 
 
 def _match_mask(array: SymArray, mask: SymArray) -> None:
+    if mask.ndim != array.ndim:
+        raise array.tracer.error(
+            "assigning through a boolean mask of another rank",
+            "there is no rule for it",
+            "Use np.where with the mask broadcast by hand.",
+            "mask",
+        )
     for mine, theirs in zip(array.sizes, mask.sizes, strict=True):
         if array.tracer.value_of(mine) != array.tracer.value_of(theirs):
             raise IndexError("boolean index did not match indexed array")
@@ -246,6 +319,7 @@ def update_item(array: SymArray, key: Any, ufunc: np.ufunc, other: Any) -> None:
     operand = operand_of(array.tracer, other)
     if shape_of(operand) and operand is not other:
         _set_masked(array, key, operand)
+    _match_mask(array, key)
     result = apply_ufunc(array.tracer, ufunc, (array, operand))
     if not np.can_cast(result.dtype, array.dtype, "same_kind"):
         raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]

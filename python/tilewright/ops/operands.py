@@ -11,7 +11,7 @@ import numpy as np
 from ..trace.arrays import SymArray
 from ..trace.compressed import Compressed
 from ..trace.graph import Value
-from ..trace.scalars import Symbolic, SymInt, SymScalar
+from ..trace.scalars import RunScalar, Symbolic, SymInt, SymScalar
 from ..trace.sizes import Size
 from ..trace.tracer import Tracer, numbers_wanted
 
@@ -140,12 +140,27 @@ def to_value(tracer: Tracer, operand: Any, dtype: np.dtype[Any] | None = None) -
             return cast(tracer, operand.as_value(), dtype)
         return cast(tracer, operand.as_value(), dtype)
     if isinstance(operand, SymScalar):
+        if isinstance(operand, RunScalar) and operand.is_int and dtype.kind in "iu":
+            _check_run_int(tracer, operand, dtype)
         return cast(tracer, operand.value, dtype)
     if isinstance(operand, np.generic):
         with np.errstate(all="ignore"):
             return constant(tracer, operand.astype(dtype), dtype)
     with np.errstate(all="ignore"):
         return constant(tracer, dtype.type(operand), dtype)
+
+
+def _check_run_int(tracer: Tracer, operand: RunScalar, dtype: np.dtype[Any]) -> None:
+    """That a Python int of the run fits, as NumPy asks."""
+    limits = np.iinfo(dtype)
+    for number, beyond, comparison in (
+        (int(limits.min), operand.low < limits.min, "greater_equal"),
+        (int(limits.max), operand.high > limits.max, "less_equal"),
+    ):
+        if beyond:
+            bound = constant(tracer, number, INT64)
+            truth = tracer.add(comparison, (operand.value, bound), {}, BOOL, ())
+            tracer.check(truth, f"a Python int out of bounds for {dtype}")
 
 
 def check_fits(tracer: Tracer, operand: SymInt, dtype: np.dtype[Any]) -> None:

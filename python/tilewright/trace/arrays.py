@@ -269,7 +269,9 @@ class SymArray(Symbolic):
         return bool(self._concrete("membership (in)"))
 
     def item(self, *args: Any) -> Any:
-        return self._concrete(".item()")
+        from ..ops.elementwise import item_of
+
+        return item_of(self[args] if args else self)
 
     def tolist(self) -> Any:
         return self._concrete(".tolist()")

@@ -15,8 +15,11 @@ import numpy as np
 
 from ..ops import FUNCTIONS, apply_ufunc, call_numpy, is_symbolic, python_scalar_cast, scalar_constructor
 from ..ops.reductions import reduce_ufunc
+from . import from_data
 from .arrays import SymArray
 from .scalars import SymInt, SymScalar
+from .sequences import Sequence, enumerated, sequence_of, turned_around, zipped
+from .sizes import Size
 from .source import source_of
 
 if TYPE_CHECKING:
@@ -152,6 +155,9 @@ class Calls:
         def get_attribute(self, node: ast.AST, owner: Any, name: str) -> Any: ...
         def run_node(self, *args: Any) -> Any: ...
         def refuse_object(self, node: ast.AST, *values: Any) -> None: ...
+        def is_of_the_run(self, condition: Any) -> bool: ...
+        def choose(self, node: ast.AST, condition: Any, *ways: Callable[[], Any], skips: bool = False) -> Any: ...
+        def refuse_in_region(self, node: ast.AST, owner: Any, asked: str) -> None: ...
 
     # -- call expressions ----------------------------------------------------------------------------------
 
@@ -223,6 +229,8 @@ class Calls:
             return self.call_function(function, args, kwargs)
         if isinstance(bound_to, (list, dict, set)) or type(bound_to).__name__ in ("deque",):
             name = function.__name__
+            if name in _MUTATORS:
+                self.refuse_in_region(node, bound_to, f"{ast.unparse(node.func)}()")
             if name in _MUTATORS and self.inputs.is_outer(bound_to):
                 raise self.error(node, f"{ast.unparse(node.func)}() on something outside of the function",
                                  "it would happen only once, while tracing",
@@ -350,15 +358,50 @@ class Calls:
         return len(value)
 
     def _range(self, node: ast.Call, *limits: Any) -> Any:
-        if any(isinstance(limit, (SymInt, SymArray)) for limit in limits):
-            start, stop, step = (0, limits[0], 1) if len(limits) == 1 else (*limits, 1)[:3]
-            for limit in (start, stop, step):
-                if isinstance(limit, SymArray):
-                    raise self.error(node, f"loops: {ast.unparse(node)}, with an element of an array as limit",
-                                     "how often it runs is known only when the compiled function runs",
-                                     "Write it with array operations, or leave it out of the compiled function.")  # fmt: skip
+        known = [self._limit_of_the_run(node, limit) for limit in limits]
+        if any(isinstance(limit, SymInt) for limit in known):
+            start, stop, step = (0, known[0], 1) if len(known) == 1 else (*known, 1)[:3]
             return SymRange(start, stop, step)
-        return range(*limits)
+        return range(*known)
+
+    def _limit_of_the_run(self, node: ast.Call, limit: Any) -> Any:
+        """An integer of the run as a size."""
+        if not from_data.is_run_int(limit):
+            return limit
+        value = from_data.value_of_int(self.tracer, limit)
+        name = "n" if not isinstance(node.args[0], ast.Name) else node.args[0].id
+        return SymInt(self.tracer, from_data.size_from_data(self.tracer, value, name, None, None))
+
+    def _zip(self, node: ast.Call, *parts: Any, **kwargs: Any) -> Any:
+        sequences = [sequence_of(self.tracer, part) for part in parts]
+        strict = kwargs.pop("strict", False)
+        if strict:
+            kwargs["strict"] = strict
+        if kwargs.keys() - {"strict"} or not any(isinstance(part, (SymArray, SymRange, Sequence)) for part in parts):
+            return zip(*parts, **kwargs)  # noqa: B905
+        if any(sequence is None for sequence in sequences):
+            lists = [list(part) for part in parts]
+            return zip(*lists, **kwargs)  # noqa: B905
+        for sequence in sequences[1:] if strict else ():
+            assert sequence is not None and sequences[0] is not None
+            self.tracer.require(
+                "==", sequence.length, sequences[0].length, "zip() argument 2 is shorter or longer", ValueError
+            )
+        return zipped(self.tracer, [sequence for sequence in sequences if sequence is not None])
+
+    def _enumerate(self, node: ast.Call, items: Any, start: Any = 0) -> Any:
+        if not isinstance(items, (SymArray, SymRange, Sequence)):
+            return enumerate(items, start)
+        sequence = sequence_of(self.tracer, items)
+        assert sequence is not None
+        return enumerated(self.tracer, sequence, start)
+
+    def _reversed(self, node: ast.Call, items: Any) -> Any:
+        if not isinstance(items, (SymArray, SymRange)):
+            return reversed(items)
+        sequence = sequence_of(self.tracer, items)
+        assert sequence is not None
+        return turned_around(self.tracer, sequence)
 
     def _int(self, node: ast.Call, *args: Any, **kwargs: Any) -> Any:
         return self._python_cast(int, *args, **kwargs)
@@ -370,7 +413,7 @@ class Calls:
         return self._python_cast(bool, *args)
 
     def _python_cast(self, target: type, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and isinstance(args[0], (SymInt, SymScalar)):
+        if len(args) == 1 and isinstance(args[0], (SymInt, SymScalar, SymArray)):
             return python_scalar_cast(self.tracer, target, args[0])
         return target(*args, **kwargs)
 
@@ -414,10 +457,18 @@ class Calls:
         best = items[0]
         for item in items[1:]:
             keys = (item, best) if key is None else (self.call(node, key, [item], {}), self.call(node, key, [best], {}))
-            if isinstance(keys[0], SymArray) or isinstance(keys[1], SymArray):
-                raise self.error(node, f"{ast.unparse(node)}, {name}() of array elements",
-                                 "it branches on data", f"Use np.{name}imum.")  # fmt: skip
-            if compare(*keys):
+            if any(isinstance(one, SymArray) and one.sizes for one in keys):
+                raise self.error(node, f"{ast.unparse(node)}, {name}() of arrays",
+                                 "the truth of an array of several elements is an error", f"Use np.{name}imum.")  # fmt: skip
+            holds = compare(*keys)
+            if self.is_of_the_run(holds):
+                if key is None and all(isinstance(one, SymInt) or type(one) is int for one in keys):
+                    sizes = [one.size if isinstance(one, SymInt) else Size.constant(one) for one in keys]
+                    extreme = Size.minimum(*sizes) if name == "min" else Size.maximum(*sizes)
+                    best = SymInt(self.tracer, self.tracer.resolve(extreme))
+                else:
+                    best = self.choose(node, holds, lambda item=item: item, lambda best=best: best)
+            elif holds:
                 best = item
         return best
 
@@ -448,7 +499,7 @@ class Calls:
 _SPECIAL: dict[Any, str] = {
     len: "_len", range: "_range", int: "_int", float: "_float", bool: "_bool", isinstance: "_isinstance",
     type: "_type", getattr: "_getattr", sum: "_sum", min: "_min", max: "_max", map: "_map", filter: "_filter",
-    sorted: "_sorted", functools.reduce: "_reduce",
+    sorted: "_sorted", zip: "_zip", enumerate: "_enumerate", reversed: "_reversed", functools.reduce: "_reduce",
 }  # fmt: skip
 
 

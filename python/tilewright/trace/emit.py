@@ -12,7 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from .graph import PLAIN_OPERATIONS, REDUCTIONS, REGION_OPERATIONS, VIEW_OPERATIONS, Block, NewAxis, Slice, Value
+from .graph import (
+    PLAIN_OPERATIONS,
+    REDUCTIONS,
+    REGION_OPERATIONS,
+    VIEW_OPERATIONS,
+    Block,
+    NewAxis,
+    Slice,
+    Value,
+    unchanged,
+)
 from .sizes import Size
 from .tracer import SizeGuard, Tracer
 
@@ -21,6 +31,10 @@ RESERVED = frozenset(
     [
         "arg",
         "scalar",
+        "check",
+        "none",
+        "size",
+        "write",
         "guard",
         "function",
         "return",
@@ -65,20 +79,30 @@ class Emitted:
 
 
 class Emitter:
-    def __init__(
+    def __init__(  # noqa: PLR0917
         self,
         tracer: Tracer,
         results: Sequence[Value],
         returns_tuple: bool,
         memory: Sequence[int | None],
         writes: Mapping[str, Value],
+        kinds: Sequence[str] = (),
     ) -> None:
         """`memory`: of each result, what tells its array from others; None for scalars and arguments. `writes`: what
-        argument arrays hold at the end."""
+        argument arrays hold at the end. `kinds`: int, float and bool for results that are Python numbers."""
         self.tracer = tracer
-        self.results = list(results)
+        self.known: dict[int, Value] = {}
+        self.results: list[Value] = []
+        for value in results:
+            # Out of loops that do not change it: what is said of results is said of the value itself.
+            same = unchanged(value, self.known)
+            self.results.append(value if any(same is other for other in self.results) else same)
         self.writes = dict(writes)
-        self.memory = {value.number: of for value, of in zip(results, memory, strict=True) if of is not None}
+        self.kinds = list(kinds) or [""] * len(results)
+        self.checks = list(tracer.checks.values())
+        if tracer.check_reasons:
+            self.checks.append((tracer.checked.read(), "; ".join(tracer.check_reasons)))
+        self.memory = {value.number: of for value, of in zip(self.results, memory, strict=True) if of is not None}
         self.returns_tuple = returns_tuple
         self.constants = {a.name: a.value for a in tracer.arguments if a.kind == "constant"}
         self.merged: dict[int, Value] = {}
@@ -96,13 +120,15 @@ class Emitter:
         self._mark()
         self._merge(program, {}, {value.number for value in self.results}, {})
         self.results = [self.merged[value.number] for value in self.results]
+        self.checks = [(self.merged[value.number], reason) for value, reason in self.checks]
         written = {name: self.merged[value.number] for name, value in self.writes.items()}
         self.writes = {name: value for name, value in written.items() if value.name != name}
         # Merging leaves values that nothing uses any more.
         self._mark()
         self.values = list(self._in_order(program))
         self._name(self.values)
-        text = "\n".join([*self._header(), *self._body(program, ""), *self._writes(), self._return()]) + "\n"
+        lines = [*self._header(), *self._body(program, ""), *self._checks(), *self._writes(), self._return()]
+        text = "\n".join(lines) + "\n"
         return Emitted(text, digest_of(text), self.names, self.source_lines)
 
     # -- which values are left ----------------------------------------------------------------------
@@ -111,6 +137,7 @@ class Emitter:
         """What the results need: of a loop, what it carries for them."""
         self.live, self.handed = set(), {}
         pending = [*self.results, *self.writes.values()]
+        pending += [value for value, _ in self.checks]
 
         def hand(region: Value, position: int) -> None:
             pending.append(region)
@@ -128,6 +155,10 @@ class Emitter:
             if value.number in self.live:
                 continue
             self.live.add(value.number)
+            if self.tracer.reads:
+                pending.extend(
+                    self.tracer.reads[symbol] for symbol in self._symbols_of(value) & self.tracer.reads.keys()
+                )
             if value.operation in ("result", "parameter"):
                 hand(value.attributes["of"], value.attributes["position"])
             elif value.operation == "if":
@@ -136,6 +167,17 @@ class Emitter:
                 pending.extend(value.blocks[0].yields)
             elif value.operation != "for":
                 pending.extend(value.operands)
+
+    def _symbols_of(self, value: Value) -> set[str]:
+        """The symbols of sizes that it needs."""
+        sizes = [*value.shape]
+        for attribute in value.attributes.values():
+            for item in attribute if isinstance(attribute, list) else [attribute]:
+                if isinstance(item, Slice):
+                    sizes.append(item.start)
+                elif isinstance(item, Size):
+                    sizes.append(item)
+        return {symbol for size in sizes for symbol in self.tracer.resolve(size).symbols()}
 
     def _in_order(self, block: Block) -> Iterator[Value]:
         """The values that are left, those of regions behind their operation."""
@@ -178,6 +220,9 @@ class Emitter:
                 self.merged[value.number] = same
                 continue
             self.attributes[value.number] = self._attribute_text(value)
+            if value.operation == "read":
+                self.merged[value.number] = value
+                continue
             if value.is_argument:
                 key: Any = (value.operation, value.name)
             else:
@@ -197,14 +242,12 @@ class Emitter:
             self.merged[value.number] = kept
 
     def _unchanged(self, value: Value) -> Value | None:
-        """What a loop carries and no trip changes: the value that it began with."""
+        """What a loop carries and no trip changes, and no way of a branch: the value that it began with."""
+        if value.operation == "result":
+            same = unchanged(value, self.known)
+            return None if same is value else same
         loop, position = value.attributes["of"], value.attributes["position"]
-        if loop.operation == "if":
-            return None
-        final = loop.blocks[-1].yields[position]
-        while final.operation == "result" and (same := self._unchanged(final)) is not None:
-            final = same
-        if final is not loop.blocks[-1].parameters[position]:
+        if unchanged(loop.blocks[-1].yields[position], self.known) is not value:
             return None
         initial: Value = loop.operands[position]
         return initial
@@ -244,6 +287,9 @@ class Emitter:
                     self.source_lines[self.names[result.number]] = value.location
                 continue
             if value.operation == "result":
+                continue
+            if value.operation == "read":
+                self.names[value.number] = value.attributes["symbol"]
                 continue
             if value.operation == "parameter":
                 self.names[value.number] = self._unique(value.user_name or value.call_name, used)
@@ -338,6 +384,10 @@ class Emitter:
                 continue
             operands = ", ".join(self._name_of(operand) for operand in value.operands)
             attributes = self.attributes[value.number]
+            if value.operation == "read":
+                line = f"{indent}{self.names[value.number]}: size = read({operands})"
+                lines.append(line + (f" {{{attributes}}}" if attributes else "") + _at(value))
+                continue
             operation = "const" if value.is_argument else value.operation
             line = f"{indent}{self._typed(value)} = {operation}({operands})"
             lines.append(line + (f" {{{attributes}}}" if attributes else "") + _at(value))
@@ -377,12 +427,21 @@ class Emitter:
         shape = self.shapes.get(value.number) or tuple(self.tracer.resolve(size) for size in value.shape)
         return f"{self.names[value.number]}: {value.dtype}[{', '.join(map(str, shape))}]"
 
+    def _checks(self) -> list[str]:
+        reasons: dict[str, list[str]] = {}
+        for value, reason in self.checks:
+            reasons.setdefault(self.names[value.number], []).append(reason)
+        return [f'check {name} "{_escape("; ".join(dict.fromkeys(why)))}"' for name, why in reasons.items()]
+
     def _writes(self) -> list[str]:
         return [f"write {name} = {self.names[value.number]}" for name, value in self.writes.items()]
 
     def _return(self) -> str:
         names = [self.names[value.number] for value in self.results]
-        if not self.returns_tuple and names:
+        names = [f"{kind}({name})" if kind else name for kind, name in zip(self.kinds, names, strict=True)]
+        if not names:
+            return "return none"
+        if not self.returns_tuple:
             return f"return {names[0]}"
         return f"return ({', '.join(names)}{',' if len(names) == 1 else ''})"
 
@@ -391,6 +450,8 @@ class Emitter:
             return f"value={literal(self.constants[value.name], value.dtype)}" if value.name in self.constants else ""
         parts = []
         for key, attribute in value.attributes.items():
+            if key == "symbol":
+                continue
             if key == "value":
                 text = literal(attribute, value.dtype)
             elif key == "index":

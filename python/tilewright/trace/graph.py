@@ -72,3 +72,20 @@ class Value:
     @property
     def is_argument(self) -> bool:
         return self.operation in ("argument", "scalar")
+
+
+def unchanged(value: Value, known: dict[int, Value]) -> Value:
+    """The value that a result of loops and branches is, where they do not change it; `known` keeps answers."""
+    if value.operation != "result":
+        return value
+    if value.number not in known:
+        region, position = value.attributes["of"], value.attributes["position"]
+        final = unchanged(region.blocks[-1].yields[position], known)
+        found = value
+        if region.operation == "if":
+            if unchanged(region.blocks[0].yields[position], known) is final:
+                found = final
+        elif final is region.blocks[-1].parameters[position]:
+            found = unchanged(region.operands[position], known)
+        known[value.number] = found
+    return known[value.number]

@@ -1,7 +1,7 @@
 """Runs a function's source on symbolic values: plain Python as Python does it, array operations into the program.
 
-Statements are here; expressions are in expressions.py, calls in calls.py. Control flow on traced values is refused at
-short loops are unrolled; longer ones and branches on data become regions (regions.py).
+Statements are here; expressions are in expressions.py, calls in calls.py. Control
+flow on sizes is decided, short loops are unrolled; longer ones and branches on data become regions (regions.py).
 """
 
 # ruff: noqa: PLR0917
@@ -10,7 +10,9 @@ from __future__ import annotations
 import ast
 import builtins
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from collections.abc import Sequence as SequenceOf
+from contextlib import nullcontext
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,16 +23,26 @@ from . import tracer as tracer_module
 from .arguments import Inputs
 from .arrays import SymArray
 from .calls import Calls, SymRange
+from .early_return import behind_the_loop, else_behind, has_break, has_return
 from .expressions import Expressions
 from .graph import PLAIN_OPERATIONS
-from .regions import Leaving, Pending, Regions, has_break
+from .regions import Leaving, Pending, Regions
 from .scalars import RunScalar, SymInt, SymScalar
+from .sequences import Sequence, sequence_of
 from .sizes import Size
 from .source import FunctionNode
-from .tracer import Tracer
+from .tracer import Tracer, Undecided
 
 MAX_DEPTH = 32
 MAX_STATEMENTS = 200_000
+
+
+class UnrollInstead(BaseException):
+    """A short loop over a size that cannot stay one: the trace begins again, and unrolls it."""
+
+    def __init__(self, place: tuple[str, int, int]) -> None:
+        super().__init__(place)
+        self.place = place
 
 
 class _Break(Exception):
@@ -137,6 +149,8 @@ class Interpreter(Expressions, Calls, Regions):
         self.depth = 0
         self.steps = 0
         self.active: list[Any] = []
+        self.containers: list[set[int]] = []  # of each region around: the lists, dicts and sets from outside
+        self.rewritten: dict[ast.stmt, tuple[list[ast.stmt], set[str]]] = {}  # loops, and what stands for them
         self.stopped: list[str] = []  # of each loop around that is a region: the variable of its breaks
         self.ways_left = 0  # branches on data of which a way left its block
         # Files of frames, beside self.tracer.frames.
@@ -240,6 +254,15 @@ class Interpreter(Expressions, Calls, Regions):
     def block(self, statements: Iterable[ast.stmt]) -> None:
         statements = list(statements)
         for position, statement in enumerate(statements):
+            leaves_in_else = isinstance(statement, (ast.For, ast.While)) and self.leaves(statement.orelse)
+            if isinstance(statement, (ast.For, ast.While)) and (leaves_in_else or has_return(statement)):
+                if statement not in self.rewritten:
+                    rewrite = else_behind if leaves_in_else else behind_the_loop
+                    self.rewritten[statement] = rewrite(statement)
+                instead, names = self.rewritten[statement]
+                self.frame.locals |= names
+                self.block([*instead, *statements[position + 1 :]])
+                return
             if not self.leaves([statement]):
                 self.execute(statement)
             elif isinstance(statement, ast.If):
@@ -392,6 +415,10 @@ class Interpreter(Expressions, Calls, Regions):
             frame = frame.parent
             while frame is not None and target.id not in frame.locals:
                 frame = frame.parent
+            if len(self.tracer.blocks) > 1:
+                raise self.error(target, f"loops: assigning the outer variable {target.id} in a loop or branch of the run",
+                                 "only the variables of the function that the loop is in are carried",
+                                 "Return the value, and assign it in the loop.")  # fmt: skip
             if frame is None:
                 raise self.error(target, f"assigning the outer variable {target.id}",
                                  "it would happen only once, while tracing",
@@ -434,20 +461,20 @@ class Interpreter(Expressions, Calls, Regions):
         if isinstance(value, SymArray):
             self.at(node)
             condition = ast.unparse(node)
-            raise self.tracer.error(
-                f"loops: {what} on {condition}, {value!r}"[:400],
-                "which way it goes depends on elements that are known only when the compiled function runs, and "
-                "control flow on data is not compiled in this release",
-                "Use np.where, or leave it out of the compiled function.",
-                what,
+            why, what_to_do = (
+                "it depends on elements that are known only when the compiled function runs",
+                ("Leave it out of the compiled function."),
             )
+            if value.sizes:
+                why, what_to_do = "the truth of an array of several elements is an error", "Use np.any or np.all."
+            raise self.tracer.error(f"loops: {what} on {condition}, {value!r}"[:400], why, what_to_do, what)
         if self.inputs.is_object(value):
             if type(value).__bool__ if hasattr(type(value), "__bool__") else hasattr(type(value), "__len__"):
                 self.refuse_object(node, value)
             return True
         return bool(value)
 
-    def _branch(self, node: ast.If, rest: Sequence[ast.stmt] = ()) -> None:
+    def _branch(self, node: ast.If, rest: SequenceOf[ast.stmt] = ()) -> None:
         condition = self.evaluate(node.test)
         if self.is_of_the_run(condition):
             self.if_region(node, condition, list(rest))
@@ -466,8 +493,16 @@ class Interpreter(Expressions, Calls, Regions):
         if isinstance(value, (range, SymRange)):
             limits = self._limits(node, value)
             if limits is not None:
-                self.for_region(node, *limits)
+                self._for_region(node, limits)
                 return
+        elif isinstance(value, (SymArray, Sequence)):
+            sequence = sequence_of(self.tracer, value)
+            assert sequence is not None
+            limits = self._limits(node, SymRange(0, SymInt(self.tracer, sequence.length), 1))
+            if limits is not None:
+                self._for_region(node, limits, sequence.item)
+                return
+            value = (sequence.item(k) for k in range(self.tracer.fix(sequence.length)))
         for item in self.iterate(node.iter, value):
             self.assign(node.target, item)
             if self.ends_with(node.body):
@@ -481,10 +516,30 @@ class Interpreter(Expressions, Calls, Regions):
                        for limit in (value.start, value.stop))  # fmt: skip
         length = stop - first if step > 0 else first - stop
         trips = (self.tracer.value_of(length) + abs(step) - 1) // abs(step)
-        some = self.tracer.decide_if_same_in_all_trips(">=", length, 1)
-        if some is False or (some and trips <= tracer_module.MAX_UNROLLED_TRIPS):
+        if trips <= tracer_module.MAX_UNROLLED_TRIPS and (
+            length.is_constant or self.place(node) in self.tracer.unrolled
+        ):
             return None
-        return first, stop, step
+        some = self.tracer.decide_if_same_in_all_trips(">=", length, 1)
+        return None if some is False else (first, stop, step)
+
+    def place(self, node: ast.stmt) -> tuple[str, int, int]:
+        return self.tracer.frames[-1][0], node.lineno, node.col_offset
+
+    def _for_region(self, node: ast.For, limits: tuple[Size, Size, int], item: Any = None) -> None:
+        """A loop that stays one; a short one that cannot is unrolled, in another run of the trace."""
+        first, stop, step = limits
+        trips = self.tracer.value_of(stop - first if step > 0 else first - stop)
+        try:
+            self.for_region(node, first, stop, step, item)
+        except TraceError:
+            if self.tracer.reads.keys() & (stop - first).symbols() or trips > tracer_module.MAX_UNROLLED_TRIPS * abs(
+                step
+            ):
+                raise
+            if self.place(node) in self.tracer.unrolled:
+                raise
+            raise UnrollInstead(self.place(node)) from None
 
     def ends_with(self, body: list[ast.stmt]) -> bool:
         """One round of a loop; whether a break ended the loop."""
@@ -500,19 +555,33 @@ class Interpreter(Expressions, Calls, Regions):
         """What a for visits, one by one."""
         self.at(node)
         self.refuse_object(node, value)
+        if isinstance(value, SymArray):
+            found = sequence_of(self.tracer, value)
+            return found if found is not None else value
         return value.items() if isinstance(value, SymRange) else value
 
     def _while(self, node: ast.While) -> None:
         # Trips whose condition is known now are unrolled, as those of a short range are.
-        for _ in range(0 if has_break(node.body) else tracer_module.MAX_UNROLLED_TRIPS):
-            condition = self.evaluate(node.test)
+        unrolled = self.place(node) in self.tracer.unrolled
+        for _ in range(0 if has_break(node) and not unrolled else tracer_module.MAX_UNROLLED_TRIPS):
+            try:
+                with nullcontext() if unrolled else self.tracer.without_decisions():
+                    condition = self.evaluate(node.test)
+            except Undecided:
+                break
             if self.is_of_the_run(condition):
                 break
             if not self.truth(node.test, condition, "a while"):
                 self.block(node.orelse)
                 return
-            self.ends_with(node.body)
-        self.while_region(node)
+            if self.ends_with(node.body):
+                return
+        try:
+            self.while_region(node)
+        except TraceError:
+            if unrolled or any(self.tracer.reads):
+                raise
+            raise UnrollInstead(self.place(node)) from None
 
     def _assert(self, node: ast.Assert) -> None:
         if not self.truth(node.test, self.evaluate(node.test), "an assert"):
@@ -662,6 +731,7 @@ class Interpreter(Expressions, Calls, Regions):
 
     def refuse_outer(self, node: ast.AST, owner: Any, asked: str) -> None:
         """Changing what lives outside of the function would happen only once."""
+        self.refuse_in_region(node, owner, asked)
         if isinstance(owner, (list, dict, set)) and self.inputs.is_outer(owner):
             raise self.error(
                 node,
@@ -669,6 +739,15 @@ class Interpreter(Expressions, Calls, Regions):
                 "it lives outside of the function, and the change would happen only once, while tracing",
                 "Return the value, and keep it at the caller.",
             )
+
+    def refuse_in_region(self, node: ast.AST, owner: Any, asked: str) -> None:
+        """A list, dict or set from outside of a loop of the run is one in all trips: no value of the program is it."""
+        if isinstance(owner, (list, dict, set)) and any(id(owner) in held for held in self.containers):
+            raise self.error(
+                node, f"loops: {asked} in a loop or branch of the run",
+                "lists, dicts and sets are Python's own while tracing, and a loop of the run is traced as one trip",
+                "Write into an array that is made before the loop.",
+            )  # fmt: skip
 
 
 def _statement_name(node: ast.stmt) -> str:

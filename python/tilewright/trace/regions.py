@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from ..ops.operands import is_symbolic
 from .arrays import Storage, SymArray
-from .graph import Block, Value
-from .scalars import RunBool, RunScalar, SymInt, SymScalar
+from .early_return import VALUE, has_break, test_as_break
+from .graph import Block, Value, unchanged
+from .scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar
 from .sizes import Size
 
 if TYPE_CHECKING:
@@ -47,6 +49,10 @@ class CarryNeeded(Exception):
         super().__init__(name)
         self.name = name
         self.form = form
+
+
+class TestWrites(Exception):
+    """The condition of a while does what the trip has to see: a check, an assignment."""
 
 
 @dataclass
@@ -100,16 +106,38 @@ class Carried:
     parameter: Value | None = field(default=None, repr=False)
     final: Value | None = field(default=None, repr=False)  # at the end of a trip
     held: Any = field(default=None, repr=False)  # the variable's object at the start of a trip
+    path: tuple[int, ...] = ()  # where in the variable, which holds a tuple
 
     @property
     def called(self) -> str:
-        return self.name or self.initial.user_name or self.initial.call_name
+        return self.text or self.initial.user_name or self.initial.call_name
+
+    @property
+    def text(self) -> str:
+        return self.name + "".join(f"[{k}]" for k in self.path)
+
+    def present(self, held: Any) -> Any:
+        """Its part of what the variable holds."""
+        for k in self.path:
+            if type(held) is not tuple or k >= len(held):
+                return None
+            held = held[k]
+        return held
+
+    def replaced(self, held: Any, new: Any, path: tuple[int, ...] | None = None) -> Any:
+        """What the variable holds with its part replaced."""
+        path = self.path if path is None else path
+        if not path:
+            return new
+        inner = self.replaced(held[path[0]], new, path[1:])
+        return (*held[: path[0]], inner, *held[path[0] + 1 :])
 
 
 @dataclass
 class _Unsettled:
     """A variable that the two ways of a branch leave different kinds of values in."""
 
+    name: str
     form: None = None
     frame: None = None
     storage: None = None
@@ -156,6 +184,7 @@ class Regions:
         def evaluate(self, node: ast.expr) -> Any: ...
 
         stopped: list[str]
+        containers: list[set[int]]
         ways_left: int
 
         def assign(self, target: ast.expr, value: Any) -> None: ...
@@ -165,21 +194,26 @@ class Regions:
 
     # -- loops -----------------------------------------------------------------------------------
 
-    def for_region(self, node: ast.For, first: Size, stop: Size, step: int) -> None:
-        """A `for` over a range, as one operation of the program."""
+    def for_region(
+        self, node: ast.For, first: Size, stop: Size, step: int, item: Callable[[Any], Any] | None = None
+    ) -> None:
+        """A `for` over a range, as one operation of the program; `item` is what the loop's variable is in a trip."""
         tracer = self.tracer
-        name = node.target.id if isinstance(node.target, ast.Name) and node.target.id.strip("_") else "i"
+        name = "i"
+        if item is None and isinstance(node.target, ast.Name) and node.target.id.strip("_"):
+            name = node.target.id
         length = stop - first if step > 0 else first - stop
         index = tracer.new_loop(name, first, (length + (abs(step) - 1)).floor_divide(abs(step)), step)
         (symbol,) = index.symbols()
-        last = tracer.loops[symbol].last
+        last = first + ((length + (abs(step) - 1)).floor_divide(abs(step)) - 1) * step
 
         def trip() -> None:
             # In a trip there is one.
             tracer.facts.append(tracer.resolve(length - 1))
 
             def body() -> None:
-                self.assign(node.target, SymInt(tracer, index))
+                held = SymInt(tracer, index)
+                self.assign(node.target, held if item is None else item(held))
                 self._trip_of(node)
 
             if stopped:
@@ -198,6 +232,8 @@ class Regions:
         loop = tracer.add("for", [c.initial for c in carried], attributes, np.dtype(np.bool_), (), blocks=(block,))
         self._hand_out(loop, carried)
         for variable, value in after.items():
+            if variable.startswith(VALUE):
+                continue  # read only where it was set
             if isinstance(value, SymInt):
                 held: Any = SymInt(tracer, tracer.resolve(value.size.substitute({symbol: last})))
             else:
@@ -214,27 +250,49 @@ class Regions:
             del test.values[:], test.yields[:]
             with tracer.writing(test):
                 goes_on = self.negated(node, self.held(stopped)) if stopped else True
+                before = (
+                    dict(self.frame.variables),
+                    [m.storage.version for m in _reachable(self.frame, tracer.checked)],
+                )
                 if goes_on is True:
                     condition = self.evaluate(node.test)
                 else:
                     condition = self.choose(node, goes_on, lambda: self.truth_of(node.test), lambda: False)
                 test.yields.append(self._truth_value(node, condition))
+                after = (
+                    dict(self.frame.variables),
+                    [m.storage.version for m in _reachable(self.frame, tracer.checked)],
+                )
+                if before[1] != after[1] or any(before[0].get(name) is not held for name, held in after[0].items()):
+                    raise TestWrites
             self._trip_of(node)
 
-        with self._breaking(node) as stopped:
-            carried, block, after = self._settled(node, stopped, trip)
+        try:
+            with self._breaking(node) as stopped:
+                carried, block, after = self._settled(node, stopped, trip)
+        except TestWrites:
+            self.while_region(test_as_break(node))
+            return
         self.at(node)
         test.parameters = block.parameters
+        checked = next(one for one in carried if one.storage is tracer.checked.storage)
+        if checked.final is not checked.parameter and checked.parameter is not None:
+            # What goes on with positions that were clamped might not end.
+            with tracer.writing(test):
+                both = (checked.parameter, test.yields[0])
+                test.yields[0] = tracer.add("logical_and", both, {}, np.dtype(np.bool_), ())
         loop = tracer.add("while", [c.initial for c in carried], {}, np.dtype(np.bool_), (), blocks=(test, block))
         self._hand_out(loop, carried)
+        once = Size.constant(1) if isinstance(node.test, ast.Constant) else None
         for variable, value in after.items():
-            self.frame.variables[variable] = self._once_run(node, variable, value, None)
+            if not variable.startswith(VALUE):
+                self.frame.variables[variable] = self._once_run(node, variable, value, once)
         self._else_of(node, stopped)
 
     @contextmanager
     def _breaking(self, node: ast.For | ast.While) -> Iterator[str]:
         """The variable that says whether a break has ended the loop; "" where there is none in it."""
-        name = f" break of line {node.lineno}" if has_break(node.body) else ""
+        name = f" break of line {node.lineno}" if has_break(node) else ""
         if name:
             self.frame.variables[name] = False
         self.stopped.append(name)
@@ -260,6 +318,7 @@ class Regions:
         if held is None:
             self.block(node.orelse)
         else:
+            # One that leaves the block around it has become an if behind the loop.
             self.choose(node, self.negated(node, held), lambda: self.block(node.orelse), lambda: None)
 
     def held(self, name: str) -> Any:
@@ -281,32 +340,64 @@ class Regions:
         tracer, frame = self.tracer, self.frame
         names = sorted(_assigned([node]) & frame.locals) + [stopped] * bool(stopped)
         before = {name: frame.variables.get(name, _MISSING) for name in names}
-        memories = list(_reachable(frame))
+        memories = list(_reachable(frame, tracer.checked))
+        self.containers.append(_containers(frame))
+        try:
+            return self._settle(node, stopped, trip, names, before, memories)
+        finally:
+            self.containers.pop()
+
+    def _settle(  # noqa: PLR0917
+        self, node: ast.For | ast.While, stopped: str, trip: Callable[[], None], names: list[str],
+        before: dict[str, Any], memories: list[_Memory],
+    ) -> tuple[list[Carried], Block, dict[str, Any]]:  # fmt: skip
+        tracer, frame = self.tracer, self.frame
         # Memory is carried, and what no trip writes is left out of the text; variables are when a trip reads them.
         forms: dict[str, Form] = {}
         unset: dict[str, Form] = {}
+        # Arrays that a trip assigns to their own name again stay what they are.
+        same: dict[str, SymArray | None] = {}
         for _ in range(MAX_RUNS):
             block = Block()
+            checks, symbols = dict(tracer.checks), set(tracer.loops)
             carried = [self._carried_memory(m) for m in memories]
             try:
                 with tracer.writing(block):
-                    self._enter(node, before, carried, memories, forms, unset)
+                    self._enter(node, before, carried, memories, forms, unset, same)
                     trip()
-                    wider = self._close(node, carried, forms)
+                    wider = self._rebound(before, same) or self._close(node, carried, forms)
                     after = {n: frame.variables.get(n, _MISSING) for n in names}
                     handed = {c.name for c in carried if c.frame is frame}
                     after = {
                         n: v
                         for n, v in after.items()
-                        if n not in handed and not (isinstance(v, Pending) and v.of_last_trip)
+                        if n not in handed and same.get(n) is None and not (isinstance(v, Pending) and v.of_last_trip)
                     }
+                    changed = {
+                        id(one.storage)
+                        for one in carried
+                        if one.storage is not None
+                        and one.parameter is not None
+                        and one.parameter.number in tracer.taken_for_unchanged
+                        and one.final is not None
+                        and unchanged(one.final, {}) is not one.parameter
+                    }
+                    if changed:
+                        tracer.known_to_change |= changed
+                        tracer.checks = checks
+                        wider = True
                     if not wider:
                         left = self._let_out(carried, block, before, after)
                         block.yields += [one.final for one in carried if one.final is not None]
             except CarryNeeded as needed:
                 unset[needed.name] = needed.form
                 wider = True
+            except TestWrites:
+                self._leave(frame, before, memories)
+                raise
             self._leave(frame, before, memories)
+            if wider:
+                tracer.forget(tracer.loops.keys() - symbols)
             if not wider:
                 return carried, block, {**left, **{n: _MISSING for n in unset if n in handed}}
         raise self.error(
@@ -316,7 +407,7 @@ class Regions:
 
     def _enter(  # noqa: PLR0917
         self, node: ast.stmt, before: dict[str, Any], carried: list[Carried], memories: list[_Memory],
-        forms: dict[str, Form], unset: dict[str, Form],
+        forms: dict[str, Form], unset: dict[str, Form], same: dict[str, SymArray | None],
     ) -> None:  # fmt: skip
         """The state in which a trip begins."""
         tracer, frame = self.tracer, self.frame
@@ -326,17 +417,32 @@ class Regions:
             made: list[Any] = []
 
             def read() -> Any:
+                if not made and name not in same:
+                    held = before[name]
+                    if isinstance(held, Pending):
+                        held = held.read() if name not in unset or _is_set(held) else None
+                    same[name] = held if isinstance(held, SymArray) and not held.is_scalar else None
+                if same.get(name) is not None:
+                    return same[name]
                 if not made:
-                    with tracer.writing(outer):
-                        one = self._carried_name(node, name, before[name], forms.get(name), unset.get(name))
-                    with tracer.writing(block):
-                        one.parameter = self._parameter(one)
-                    one.held = one.form.object_of(tracer, one.parameter)
-                    carried.append(one)
-                    made.append(one.held)
+                    made.append(carry(before[name], ()))
                 return made[0]
 
-            return Pending(read, of_last_trip=True, was_set=before[name] is not _MISSING or name in unset)
+            def carry(held: Any, path: tuple[int, ...]) -> Any:
+                held = held.read() if isinstance(held, Pending) and _is_set(held) else held
+                if type(held) is tuple:
+                    return tuple(carry(part, (*path, k)) for k, part in enumerate(held))
+                key = name + "".join(f"[{k}]" for k in path)
+                with tracer.writing(outer):
+                    one = self._carried_name(node, name, held, forms.get(key), unset.get(name))
+                one.path = path
+                with tracer.writing(block):
+                    one.parameter = self._parameter(one)
+                one.held = one.form.object_of(tracer, one.parameter)
+                carried.append(one)
+                return one.held
+
+            return Pending(read, of_last_trip=True, was_set=_is_set(before[name]) or name in unset)
 
         for name in before:
             frame.variables[name] = of_last_trip(name)
@@ -344,9 +450,24 @@ class Regions:
             one.parameter = self._parameter(one)
             memory.set(one.parameter)
 
+    def _rebound(self, before: dict[str, Any], same: dict[str, SymArray | None]) -> bool:
+        """Whether a name that was taken to keep its array has another one at the end of a trip."""
+        rebound = False
+        for name, array in same.items():
+            held = self.frame.variables.get(name)
+            if array is None or (isinstance(held, Pending) and held.of_last_trip):
+                continue
+            held = held.read() if isinstance(held, Pending) else held
+            if not isinstance(held, SymArray) or held.storage is not array.storage or held.chain != array.chain:
+                same[name] = None
+                rebound = True
+        return rebound
+
     def _parameter(self, one: Carried) -> Value:
         parameter = self.tracer.add("parameter", (), {}, one.form.dtype, one.form.shape, call_name=one.called)
         parameter.user_name = one.called
+        if one.storage is not None:
+            parameter.attributes.update(initial=one.initial, storage=id(one.storage))
         return parameter
 
     def _leave(self, frame: Frame, before: dict[str, Any], memories: list[_Memory]) -> None:
@@ -371,30 +492,34 @@ class Regions:
             held = one.frame.variables.get(one.name)
             if isinstance(held, Pending) and held.of_last_trip:
                 held = held.read()
+            held = one.present(held)
             if isinstance(one.held, SymArray) and one.held.storage.version:
                 # In the first trip it is an array from outside, which others may see; in later ones it is not.
                 raise self.error(
-                    node, f"loops: {one.name}, which a trip writes into and assigns anew",
+                    node, f"loops: {one.text}, which a trip writes into and assigns anew",
                     "the first trip writes into the array from before the loop, the others into their own",
-                    f"Write into it ({one.name}[...] = value) instead of assigning it anew.",
+                    f"Write into it ({one.text}[...] = value) instead of assigning it anew.",
                 )  # fmt: skip
             found = self._value_of(held)
             if found is None:
                 raise self.error(
-                    node, f"loops: {one.name}, which a trip hands to the next",
+                    node, f"loops: {one.text}, which a trip hands to the next",
                     "it is no array and no number", "Leave the loop out of the compiled function.",
                 )  # fmt: skip
             value, form = found
+            # What the trip needs to be equal is one size from here on.
+            one.form.shape = tuple(self.tracer.resolve(size) for size in one.form.shape)
+            form.shape = tuple(self.tracer.resolve(size) for size in form.shape)
             joined = one.form.joined(form)
             if joined is None:
                 raise self.error(
                     node,
-                    f"loops: {one.name}, which a trip begins as {_form_text(one.form)} and ends as {_form_text(form)}",
+                    f"loops: {one.text}, which a trip begins as {_form_text(one.form)} and ends as {_form_text(form)}",
                     "an array or a number keeps its dtype and its shape from trip to trip",
                     "Give it its final dtype and shape before the loop.",
                 )
             if joined != one.form:
-                forms[one.name] = joined
+                forms[one.text] = joined
                 wider = True
             one.final = self._cast(value, joined.dtype)
         return wider
@@ -408,6 +533,9 @@ class Regions:
         for name, value in after.items():
             found = None if isinstance(value, (SymInt, Pending)) or value is _MISSING else self._value_of(value)
             if value is _MISSING:
+                continue
+            if isinstance(value, (list, tuple, dict, set)) and is_symbolic(value):
+                left[name] = Pending(self._lost_container(name, value))
                 continue
             if found is None or not self._is_fixed(found[1]):
                 left[name] = value
@@ -427,6 +555,17 @@ class Regions:
             if not same:
                 left[name] = _MISSING  # read after the loop, it needs a trip
         return left
+
+    def _lost_container(self, name: str, value: Any) -> Callable[[], Any]:
+        def read() -> NoReturn:
+            raise self.tracer.error(
+                f"loops: {name} after the loop that made it, a {type(value).__name__} of values of a trip",
+                "arrays and numbers come out of a loop",
+                f"Set {name} before the loop, or keep its parts in variables of their own.",
+                "loop",
+            )
+
+        return read
 
     def _lost_view(self, name: str) -> Callable[[], Any]:
         def read() -> NoReturn:
@@ -455,7 +594,12 @@ class Regions:
                 one.storage.version += 1
             else:
                 assert one.frame is not None
-                one.frame.variables[one.name] = one.form.object_of(self.tracer, result)
+                new = one.form.object_of(self.tracer, result)
+                variables = one.frame.variables
+                held = variables.get(one.name)
+                if one.path and isinstance(held, Pending):
+                    held = held.read()
+                variables[one.name] = one.replaced(held, new)
 
     def _once_run(self, node: ast.stmt, name: str, value: Any, length: Size | None) -> Any:
         """A variable that only a trip sets, read after the loop, whose range has that length."""
@@ -515,14 +659,18 @@ class Regions:
         tracer, frame = self.tracer, self.frame
         truth = self._truth_value(node, condition)
         before = dict(frame.variables)
-        memories = list(_reachable(frame))
+        memories = list(_reachable(frame, tracer.checked))
         sides = []
         for holds, way in zip((True, False), ways, strict=True):
             block = Block()
             with tracer.writing(block):
                 if isinstance(condition, RunBool):
                     tracer.facts += condition.facts(holds)
-                given = way()
+                self.containers.append(_containers(frame))
+                try:
+                    given = way()
+                finally:
+                    self.containers.pop()
                 stored = {id(m.storage): m.storage.value for m in memories if m.changed()}
                 found = {**frame.variables, _GIVEN: given}
                 values = {n: self._value_of(v) for n, v in found.items() if v is not before.get(n, _MISSING)}
@@ -539,9 +687,9 @@ class Regions:
         if any(one.frame or one.storage for one in merged.values()):
             branch = tracer.add("if", (truth,), {}, np.dtype(np.bool_), (), blocks=(sides[0].block, sides[1].block))
             self._hand_out(branch, [one for one in merged.values() if one.form is not None])
-        for name, one in merged.items():
+        for one in merged.values():
             if one.form is None:
-                frame.variables[name] = self._differs(node, name)
+                frame.variables[one.name] = self._differs(node, one.name)
         if _GIVEN in frame.variables:
             given = frame.variables.pop(_GIVEN)
             return given.read() if isinstance(given, Pending) else given
@@ -583,10 +731,20 @@ class Regions:
                     found.append(side.values.get(name) or (None if held is _MISSING else self._value_of(held)))
             if name == _GIVEN and sides[0].found[name] is None and sides[1].found[name] is None:
                 continue
+            parts = [side.found.get(name, _MISSING) for side in sides]
+            parts = [part.read() if isinstance(part, Pending) and part.was_set else part for part in parts]
+            if all(type(part) is tuple for part in parts):
+                self._merge_tuples(sides, name, parts, (), merged)
+                continue
             yes, no = found
+            if name.startswith(VALUE):
+                # What a return in a loop gives is read only where there was one.
+                with self.tracer.writing(sides[0 if yes is None else 1].block):
+                    yes = yes or (no and (self._zeros(no[1]), no[1]))
+                    no = no or (yes and (self._zeros(yes[1]), yes[1]))
             form = yes[1].joined(no[1]) if yes and no else None
             if form is None or yes is None or no is None:
-                merged[name] = _Unsettled()
+                merged[name] = _Unsettled(name)
                 continue
             for side, (value, _) in zip(sides, (yes, no), strict=True):
                 with self.tracer.writing(side.block):
@@ -594,9 +752,41 @@ class Regions:
             merged[name] = Carried(yes[0], form, self.frame, name)
         return merged
 
+    def _merge_tuples(  # noqa: PLR0917
+        self, sides: list[_Side], name: str, parts: list[Any], path: tuple[int, ...], merged: dict[str, Any]
+    ) -> None:
+        """The elements of two tuples that a variable holds after the ways of a branch."""
+        if len(parts[0]) != len(parts[1]):
+            merged[name] = _Unsettled(name)
+            return
+        if not path:
+            self.frame.variables[name] = parts[0]
+        for k, pair in enumerate(zip(*parts, strict=True)):
+            inner = (*path, k)
+            if all(type(part) is tuple for part in pair):
+                self._merge_tuples(sides, name, list(pair), inner, merged)
+                continue
+            if pair[0] is pair[1]:
+                continue
+            found = []
+            for side, part in zip(sides, pair, strict=True):
+                with self.tracer.writing(side.block):
+                    found.append(self._value_of(part))
+            form = found[0][1].joined(found[1][1]) if found[0] and found[1] else None
+            if form is None:
+                merged[name] = _Unsettled(name)
+                return
+            for side, held in zip(sides, found, strict=True):
+                assert held is not None
+                with self.tracer.writing(side.block):
+                    side.block.yields.append(self._cast(held[0], form.dtype))
+            one = Carried(side.block.yields[-1], form, self.frame, name, path=inner)
+            merged[one.text] = one
+
     def _differs(self, node: ast.AST, name: str) -> Pending:
         def read() -> NoReturn:
             what = f"{name} after an if on data" if name != _GIVEN else "what an if on data gives"
+            what = "what the returns in a loop give" if name.startswith(VALUE) else what
             raise self.error(
                 node, f"loops: {what}",
                 "both ways have to give an array or a number of one dtype and one shape",
@@ -653,7 +843,7 @@ class Regions:
             return held.as_value(), Form("int", np.dtype(np.int64))
         if isinstance(held, SymScalar):
             return held.value, Form(type(held.hint).__name__, held.value.dtype)
-        if isinstance(held, (bool, np.bool_)) or (isinstance(held, int) and -(2**63) <= held < 2**63):
+        if isinstance(held, (bool, np.bool_)) or (isinstance(held, int) and abs(held) <= LARGEST_INT):
             kind = "scalar" if isinstance(held, np.generic) else type(held).__name__
             dtype = np.dtype(np.bool_) if isinstance(held, (bool, np.bool_)) else np.dtype(np.int64)
             return tracer.add("const", (), {"value": held}, dtype, ()), Form(kind, dtype)
@@ -664,6 +854,8 @@ class Regions:
         return None
 
     def _carried_name(self, node: ast.stmt, name: str, held: Any, wider: Form | None, unset: Form | None) -> Carried:
+        if unset is not None and not _is_set(held):
+            return Carried(self._zeros(unset), unset, self.frame, name)
         found = None if held is _MISSING else self._value_of(held.read() if isinstance(held, Pending) else held)
         if unset is not None and (found is None or found[1].joined(unset) is None):
             # Only trips set it, the first one for certain.
@@ -709,24 +901,10 @@ def _assigned(statements: list[ast.stmt]) -> set[str]:
     return names
 
 
-def has_break(body: list[ast.stmt]) -> bool:
-    """Whether a break of this very loop is in its body."""
-    pending: list[ast.AST] = list(body)
-    while pending:
-        item = pending.pop()
-        if isinstance(item, ast.Break):
-            return True
-        if isinstance(item, (ast.For, ast.While)):
-            pending += item.orelse
-        elif not isinstance(item, (ast.FunctionDef, ast.Lambda)):
-            pending += ast.iter_child_nodes(item)
-    return False
-
-
-def _reachable(frame: Frame | None) -> Iterator[_Memory]:
-    """The memory of arrays that a function's variables lead to."""
+def _reachable(frame: Frame | None, checked: SymArray) -> Iterator[_Memory]:
+    """The memory of arrays that a function's variables lead to, and that of the program's check."""
     seen: set[int] = set()
-    pending: list[tuple[str, Any]] = []
+    pending: list[tuple[str, Any]] = [("checked", checked)]
     while frame is not None:
         pending += frame.variables.items()
         frame = frame.parent
@@ -742,6 +920,26 @@ def _reachable(frame: Frame | None) -> Iterator[_Memory]:
             pending += ((name, part) for part in item.values())
 
 
+def _containers(frame: Frame | None) -> set[int]:
+    """The lists, dicts and sets that a function's variables lead to."""
+    found: set[int] = set()
+    pending: list[Any] = []
+    while frame is not None:
+        pending += frame.variables.values()
+        frame = frame.parent
+    while pending:
+        item = pending.pop()
+        if isinstance(item, (list, tuple, dict, set)) and id(item) not in found:
+            found.add(id(item))
+            pending += item.values() if isinstance(item, dict) else item
+    return found
+
+
+def _is_set(held: Any) -> bool:
+    """Whether a variable had a value before a loop for certain."""
+    return held is not _MISSING and not (isinstance(held, Pending) and held.of_last_trip and not held.was_set)
+
+
 def _is_outside(array: SymArray, block: Block) -> bool:
     return array.storage.value.home is not block or array.storage.value.operation == "parameter"
 
@@ -752,4 +950,4 @@ def _sizes_in(held: Any) -> set[str]:
     return held.size.symbols() if isinstance(held, SymInt) else set()
 
 
-__all__ = ["CarryNeeded", "Leaving", "Pending", "Regions", "has_break"]
+__all__ = ["CarryNeeded", "Leaving", "Pending", "Regions"]

@@ -14,6 +14,10 @@ import numpy as np
 from .graph import Value
 from .sizes import Size
 
+# A Python int of the run is at most that, or reached from there in steps of at most SMALL_STEP.
+LARGEST_INT = 2**61
+SMALL_STEP = 2**20
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -525,32 +529,227 @@ class SymScalar(_Number):
         return float(self).is_integer()
 
 
-class RunScalar(SymScalar):
-    """A Python float, int or bool that a loop changes: no value of the recorded call stands for it.
+def int_const(tracer: Tracer, number: int) -> Value:
+    return tracer.add("const", (), {"value": number}, np.dtype(np.int64), ())
 
-    `hint` tells its type only. What would need the number itself is an error.
+
+class RunScalar(SymScalar):
+    """A Python float, int or bool that only the running function knows: no value of the recorded call stands for it.
+
+    `hint` tells its type only. What would need the number itself is an error. An int is int64 in the program, which
+    Python's is not: between `low` and `high` it is for certain, those of itself as long as it changes by small steps;
+    anything else that could leave them is checked.
     """
 
-    __slots__ = ()
+    __slots__ = ("high", "low")
 
-    def __init__(self, tracer: Tracer, value: Value, kind: type) -> None:
+    def __init__(
+        self, tracer: Tracer, value: Value, kind: type, low: int = -LARGEST_INT, high: int = LARGEST_INT
+    ) -> None:
         super().__init__(tracer, value, kind(1), frozenset())
+        self.low, self.high = low, high
 
     def __repr__(self) -> str:
-        return f"<{type(self.hint).__name__} of a loop>"
+        return f"<{type(self.hint).__name__} of the run>"
+
+    @property
+    def is_int(self) -> bool:
+        return type(self.hint) is int
 
     def concrete(self) -> Any:
         raise self.tracer.error(
-            f"loops: a Python {type(self.hint).__name__} that a loop changes, where its number itself is needed",
+            f"loops: a Python {type(self.hint).__name__} of the run, where its number itself is needed",
             "it is known only when the compiled function runs",
-            "Make it a NumPy scalar (np.float64(0)), or leave the loop out of the compiled function.",
+            "Make it a NumPy scalar (np.float64(0)), or leave it out of the compiled function.",
             "loop",
         )
 
     def _compare(self, symbol: str, other: Any) -> Any:
-        if isinstance(other, (int, float, Symbolic, np.ndarray)):
+        if self.is_int and isinstance(other, (float, SymScalar)) and type(getattr(other, "hint", other)) is float:
+            # Python compares the very numbers; up to 2**53 the doubles are they.
+            self._exact_as_float()
+        elif isinstance(other, RunScalar) and other.is_int and type(self.hint) is float:
+            other._exact_as_float()
+        if isinstance(other, (int, float, SymScalar, SymInt)) and not isinstance(other, np.generic):
+            return RunBool(self.tracer, _ufunc(self.tracer, _COMPARE_UFUNC[symbol], self, other).read())
+        if isinstance(other, (int, float, Symbolic, np.ndarray, np.generic)):
             return _ufunc(self.tracer, _COMPARE_UFUNC[symbol], self, other)
         return NotImplemented
+
+    # -- integers --------------------------------------------------------------------------------
+
+    def _check(self, value: Value, limit: int, message: str = "a Python int beyond 64 bits") -> None:
+        """That |value| <= limit."""
+        tracer = self.tracer
+        size = tracer.add("absolute", (value,), {}, value.dtype, ())
+        bound = tracer.add("const", (), {"value": value.dtype.type(limit).item()}, value.dtype, ())
+        tracer.check(tracer.add("less_equal", (size, bound), {}, np.dtype(np.bool_), ()), message)
+
+    def _exact_as_float(self) -> None:
+        if max(-self.low, self.high) > 2**53:
+            self._check(self.value, 2**53, "a Python int beyond 2**53 beside floats")
+
+    def _int_of(self, other: Any) -> RunScalar | None:
+        """`other` as an int of the run, None where it is no Python int."""
+        tracer = self.tracer
+        if isinstance(other, RunScalar):
+            if type(other.hint) is bool:
+                value = tracer.add("cast", (other.value,), {}, np.dtype(np.int64), ())
+                return RunScalar(tracer, value, int, 0, 1)
+            return other if other.is_int else None
+        if isinstance(other, SymInt):
+            if not other.size.symbols() <= tracer.extents | tracer.loops.keys():
+                tracer.require(">=", other.size, -LARGEST_INT, "an integer beyond 61 bits", OverflowError)
+                tracer.require("<=", other.size, LARGEST_INT, "an integer beyond 61 bits", OverflowError)
+            return RunScalar(tracer, other.as_value(), int)
+        if _is_int(other):
+            number = int(other)
+            if abs(number) > LARGEST_INT:
+                raise tracer.error(
+                    f"loops: {number} beside an int of the run", "a compiled int has 61 bits and a sign",
+                    "Use NumPy integers, which wrap.", "int",
+                )  # fmt: skip
+            return RunScalar(tracer, int_const(tracer, number), int, number, number)
+        return None
+
+    def _bounded(self, operation: str, left: RunScalar, right: RunScalar, low: int, high: int) -> RunScalar:
+        value = self.tracer.add(operation, (left.value, right.value), {}, np.dtype(np.int64), ())
+        return RunScalar(self.tracer, value, int, max(low, -LARGEST_INT), min(high, LARGEST_INT))
+
+    def _not_zero(self, divisor: RunScalar) -> None:
+        if divisor.low <= 0 <= divisor.high:
+            zero = int_const(self.tracer, 0) if divisor.is_int else self._operand(0.0).value  # type: ignore[union-attr]
+            truth = self.tracer.add("not_equal", (divisor.value, zero), {}, np.dtype(np.bool_), ())
+            self.tracer.check(truth, "a division by zero")
+
+    def _int_arithmetic(self, name: str, a: RunScalar, b: RunScalar) -> Any:
+        tracer, int64 = self.tracer, np.dtype(np.int64)
+        if name in ("add", "sub", "mul"):
+            exact = getattr(operator, name)
+            corners = [exact(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
+            if name != "mul":
+                corners = [
+                    exact(a.low, b.low if name == "add" else b.high),
+                    exact(a.high, b.high if name == "add" else b.low),
+                ]
+            low, high = min(corners), max(corners)
+            result = self._bounded({"add": "add", "sub": "subtract", "mul": "multiply"}[name], a, b, low, high)
+            if low >= -LARGEST_INT and high <= LARGEST_INT:
+                return result
+            small = min(max(-x.low, x.high) for x in (a, b)) <= SMALL_STEP
+            if name != "mul" and small:
+                return result  # it would take years of small steps
+            if name == "mul":
+                # The product of the doubles tells whether that of the integers fits.
+                parts = [tracer.add("cast", (x.value,), {}, np.dtype(np.float64), ()) for x in (a, b)]
+                self._check(tracer.add("multiply", parts, {}, np.dtype(np.float64), ()), LARGEST_INT // 2)
+            else:
+                self._check(result.value, LARGEST_INT)
+            return result
+        if name in ("floordiv", "mod"):
+            self._not_zero(b)
+            if name == "floordiv":
+                most = max(-a.low, a.high)
+                return self._bounded("floor_divide", a, b, -most - 1 if a.low < 0 or b.low < 0 else 0, most)
+            return self._bounded("remainder", a, b, min(b.low + 1, 0), max(b.high - 1, 0))
+        if name == "truediv":
+            self._not_zero(b)
+            a._exact_as_float()
+            b._exact_as_float()
+            return RunScalar(tracer, a.as_float_value(), float).divide_unchecked(
+                RunScalar(tracer, b.as_float_value(), float), False
+            )
+        if name == "pow" and b.low == b.high and 0 <= b.low <= 8:
+            power: Any = self._int_of(1)
+            for _ in range(b.low):
+                power = self._int_arithmetic("mul", power, a) if power.low != 1 or power.high != 1 else a
+            return power
+        if name in ("lshift", "rshift"):
+            if b.low < 0 or (name == "lshift" and b.high > 60):
+                at_least = tracer.add("greater_equal", (b.value, int_const(tracer, 0)), {}, np.dtype(np.bool_), ())
+                tracer.check(at_least, "a negative shift count, or one beyond 60")
+            if name == "rshift":
+                count = RunScalar(tracer, tracer.add("minimum", (b.value, int_const(tracer, 63)), {}, int64, ()), int)
+                count = b if b.high <= 63 else count
+                return self._bounded("right_shift", a, count, min(a.low, 0), max(a.high, 0))
+            if b.high > 60:
+                most_bits = tracer.add("less_equal", (b.value, int_const(tracer, 60)), {}, np.dtype(np.bool_), ())
+                tracer.check(most_bits, "a negative shift count, or one beyond 60")
+            clamped = b if b.low >= 0 and b.high <= 60 else RunScalar(tracer, self._clamped(b.value, 0, 60), int, 0, 60)
+            low, high = min(a.low, a.low << clamped.high), max(a.high, a.high << clamped.high)
+            if low < -LARGEST_INT or high > LARGEST_INT:
+                room = self._bounded("right_shift", self._int_of(LARGEST_INT), clamped, 0, LARGEST_INT)  # type: ignore[arg-type]
+                size = tracer.add("absolute", (a.value,), {}, int64, ())
+                fits = tracer.add("less_equal", (size, room.value), {}, np.dtype(np.bool_), ())
+                tracer.check(fits, "a Python int beyond 64 bits")
+            return self._bounded("left_shift", a, clamped, low, high)
+        if name in ("and_", "or_", "xor"):
+            operation = {"and_": "bitwise_and", "or_": "bitwise_or", "xor": "bitwise_xor"}[name]
+            bits = (1 << max(a.high, b.high, 0).bit_length()) - 1
+            if name == "and_" and (a.low >= 0 or b.low >= 0):
+                return self._bounded(operation, a, b, 0, min(x.high for x in (a, b) if x.low >= 0))
+            if a.low >= 0 and b.low >= 0:
+                return self._bounded(operation, a, b, 0, bits)
+            return self._bounded(operation, a, b, -LARGEST_INT, LARGEST_INT)
+        return NotImplemented
+
+    def _clamped(self, value: Value, low: int, high: int) -> Value:
+        int64 = np.dtype(np.int64)
+        least = self.tracer.add("maximum", (value, int_const(self.tracer, low)), {}, int64, ())
+        return self.tracer.add("minimum", (least, int_const(self.tracer, high)), {}, int64, ())
+
+    def _bits(self, other: Any, name: str, ufunc: np.ufunc, swapped: bool) -> Any:
+        if type(self.hint) is bool and type(getattr(other, "hint", other)) is bool:
+            operands = [self.value, other.value if isinstance(other, SymScalar) else self._truth(other)]
+            name = {"and_": "logical_and", "or_": "logical_or", "xor": "logical_xor"}[name]
+            return RunBool(self.tracer, self.tracer.add(name, operands, {}, np.dtype(np.bool_), ()))
+        mine, theirs = self._int_of(self), self._int_of(other)
+        if mine is not None and theirs is not None:
+            return self._int_arithmetic(name, *((theirs, mine) if swapped else (mine, theirs)))
+        if mine is None:
+            raise TypeError(f"unsupported operand type(s) for {name.strip('_')}: 'float' and '{type(other).__name__}'")
+        return super()._bits(other, name, ufunc, swapped)
+
+    def _truth(self, held: Any) -> Value:
+        return self.tracer.add("const", (), {"value": bool(held)}, np.dtype(np.bool_), ())
+
+    def __lshift__(self, other: Any) -> Any:
+        return self._bits(other, "lshift", np.left_shift, False)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return self._bits(other, "lshift", np.left_shift, True)
+
+    def __rshift__(self, other: Any) -> Any:
+        return self._bits(other, "rshift", np.right_shift, False)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return self._bits(other, "rshift", np.right_shift, True)
+
+    def __invert__(self) -> Any:
+        mine = self._int_of(self)
+        if mine is None:
+            raise TypeError("bad operand type for unary ~: 'float'")
+        value = self.tracer.add("invert", (mine.value,), {}, np.dtype(np.int64), ())
+        return RunScalar(self.tracer, value, int, -mine.high - 1, -mine.low - 1)
+
+    def __neg__(self) -> Any:
+        mine = self._int_of(self)
+        value = self.value if mine is None else mine.value
+        made = self.tracer.add("negative", (value,), {}, value.dtype, ())
+        if mine is None:
+            return RunScalar(self.tracer, made, float)
+        return RunScalar(self.tracer, made, int, -mine.high, -mine.low)
+
+    def __pos__(self) -> Any:
+        return self._int_of(self) or self
+
+    def __abs__(self) -> Any:
+        mine = self._int_of(self)
+        value = self.value if mine is None else mine.value
+        made = self.tracer.add("absolute", (value,), {}, value.dtype, ())
+        if mine is None:
+            return RunScalar(self.tracer, made, float)
+        return RunScalar(self.tracer, made, int, 0, max(-mine.low, mine.high))
 
     def _operand(self, other: Any) -> SymScalar | None:
         if not isinstance(self.hint, int):
@@ -571,13 +770,26 @@ class RunScalar(SymScalar):
         return RunScalar(self.tracer, value, type(left.hint))
 
     def _arithmetic(self, other: Any, name: str, ufunc: np.ufunc, swapped: bool) -> Any:
-        if (
-            type(self.hint) is int
-            and isinstance(other, (float, SymScalar))
-            and type(getattr(other, "hint", 0.0)) is float
-        ):
-            return RunScalar(self.tracer, self.as_float_value(), float)._arithmetic(other, name, ufunc, swapped)
+        if type(self.hint) is not float:
+            if not isinstance(other, np.generic) and type(getattr(other, "hint", other)) is float:
+                return RunScalar(self.tracer, self.as_float_value(), float)._arithmetic(other, name, ufunc, swapped)
+            mine, theirs = self._int_of(self), self._int_of(other)
+            if mine is not None and theirs is not None:
+                return self._int_arithmetic(name, *((theirs, mine) if swapped else (mine, theirs)))
+        elif name == "truediv" and (number := self._operand(other)) is not None:
+            left, right = (number, self) if swapped else (self, number)
+            if not (type(other) in (int, float) and other and not swapped):
+                self._not_zero(right if isinstance(right, RunScalar) else RunScalar(self.tracer, right.value, float))
+            return self._float("divide", left, right, 1.0)
+        elif name == "pow" and type(other) is int and other == 2 and not swapped:
+            square = self._float("multiply", self, self, 1.0)
+            finite = self.tracer.add("isfinite", (square.value,), {}, np.dtype(np.bool_), ())
+            self.tracer.check(finite, "a float power beyond the largest float")
+            return square
         return super()._arithmetic(other, name, ufunc, swapped)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._arithmetic(other, "truediv", np.true_divide, False)
 
     def as_float_value(self) -> Value:
         return self.tracer.add("cast", (self.value,), {}, np.dtype(np.float64), ())

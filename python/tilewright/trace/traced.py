@@ -16,7 +16,7 @@ from .arguments import Inputs, Missing, follow
 from .arrays import SymArray
 from .emit import Emitter
 from .graph import VIEW_OPERATIONS, Value
-from .interpreter import Interpreter
+from .interpreter import Interpreter, UnrollInstead
 from .scalars import SymInt, SymScalar
 from .source import source_of
 from .tracer import MAX_RANK, Argument, PythonGuard, SizeGuard, Tracer
@@ -212,13 +212,29 @@ def trace(
             "Wrap the call in a def.",
             construct="function",
         )
-    parameters = bind_call(function, args, kwargs or {})
+    unrolled: set[tuple[str, int, int]] = set()
+    while True:
+        try:
+            return _trace_once(function, root, args, kwargs or {}, contract, unrolled)
+        except UnrollInstead as loop:
+            unrolled.add(loop.place)
+
+
+def _trace_once(  # noqa: PLR0917
+    function: Any, root: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any], contract: str,
+    unrolled: set[tuple[str, int, int]],
+) -> Traced:  # fmt: skip
+    parameters = bind_call(function, args, kwargs)
     tracer = Tracer(root.__name__, root.__code__.co_filename)
+    tracer.unrolled = unrolled
     inputs = Inputs(tracer)
     tracer.cache.update(inputs=inputs, function=root)
     interpreter = Interpreter(tracer, inputs)
     tracer.cache["interpreter"] = interpreter
     node = source_of(root)
+    if node is not None:
+        none_failed = tracer.add("const", (), {"value": True}, np.dtype(np.bool_), (), "checked")
+        tracer.checked = SymArray.fresh(tracer, none_failed, is_scalar=False)
     if root.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         tracer.frames.append([tracer.file, root.__name__, root.__code__.co_firstlineno])
         raise tracer.error(f"{root.__name__}() is a generator or a coroutine", "generators are not compiled",
@@ -294,6 +310,10 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             if not value.shape:
                 reasons.append("it returns an array of no dimensions")
             of = id(item.storage)
+            if any(symbol in tracer.reads for size in item.sizes for symbol in tracer.resolve(size).symbols()):
+                raise tracer.error("returning an array whose size depends on elements",
+                                   "results are made before the compiled function runs",
+                                   "Leave it out of the compiled function.", "size of the run")  # fmt: skip
             if arrays.setdefault(of, item) is not item:
                 reasons.append("it returns several views of one array")
             elif any(view.operation == "broadcast_to" for view in item.chain):
@@ -302,10 +322,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
                 value = _copy(tracer, value)
             return add_leaf(kind, value, argument, of)
         if isinstance(item, SymInt):
-            reasons.append("it returns a Python int")
             return add_leaf("int", item.as_value(), "")
         if isinstance(item, SymScalar):
-            reasons.append(f"it returns a Python {type(item.hint).__name__}")
             return add_leaf(type(item.hint).__name__, item.value, "")
         if isinstance(item, (tuple, list)) and is_symbolic(item):
             if type(item) is not tuple or item is not result:
@@ -319,6 +337,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if isinstance(item, dict) and is_symbolic(item):
             reasons.append("it returns a dict")
             return [dict, {key: collect(part) for key, part in item.items()}]
+        if item is None and result is None:
+            return ("constant", None)
         reasons.append(
             "it returns None" if item is None else f"it returns a {type(item).__name__} that is not computed"
         )
@@ -331,8 +351,12 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         for array in tracer.cache["inputs"].arrays
         if array.storage.argument is not None and array.storage.value is not array.storage.argument.program_value
     }
+    if not values and not writes and result is None:
+        reasons.append("it returns None")
     if values or writes:
-        emitter = Emitter(tracer, values, not isinstance(result, (SymArray, SymInt, SymScalar)), memory, writes)
+        kinds = [kind if kind in ("int", "float", "bool") else "" for kind, _, _ in leaves]
+        is_one = isinstance(result, (SymArray, SymInt, SymScalar))
+        emitter = Emitter(tracer, values, not is_one, memory, writes, kinds)
         emitted = emitter.run()
         names = [emitted.names[value.number] for value in emitter.results]
         writes = emitter.writes

@@ -50,8 +50,8 @@ class SizeGuard:
 class LoopIndex:
     """What a loop's index runs over, where there is a trip at all."""
 
-    first: Size
-    last: Size
+    first: Size | None  # None: only the run tells
+    last: Size | None
     step: int
 
 
@@ -84,6 +84,10 @@ class Argument:
     program_value: Value | None = field(default=None, repr=False)
 
 
+class Undecided(BaseException):
+    """A size would decide, where none may."""
+
+
 class OperandError(TraceError, TypeError):
     """A TraceError for what Python itself refuses with a TypeError."""
 
@@ -109,7 +113,18 @@ class Tracer:
         # The blocks that are being written, outermost first.
         self.blocks: list[Block] = [Block()]
         self.loops: dict[str, LoopIndex] = {}
+        self.unrolled: set[tuple[str, int, int]] = set()  # file, line and column of loops that are
         self.open_loops: set[str] = set()  # those whose bodies are being run
+        self.reads: dict[str, Value] = {}  # symbols that are read from values of the run
+        self.slices: dict[str, Any] = {}  # the count of a slice by limits of the run: (limits, extent, start, count)
+        # Truths that have to hold, and whom they save from what; and that of what is in regions, as memory that they carry.
+        self.checks: dict[Any, tuple[Value, str]] = {}
+        self.checked: Any = None
+        self.check_reasons: list[str] = []
+        self.sizes_decide = True
+        # Memory that a check before a loop takes for unchanged in it: parameters of loops, and storages that are changed.
+        self.taken_for_unchanged: set[int] = set()
+        self.known_to_change: set[int] = set()
         # What the conditions around the present statement say: each `size >= 0`.
         self.facts: list[Size] = []
         self.sizes: dict[str, int] = {}
@@ -224,6 +239,32 @@ class Tracer:
         finally:
             del self.facts[facts:]
             self.blocks.pop()
+            self.open_loops -= {symbol for symbol, value in self.reads.items() if value.home is block}
+
+    def check(self, truth: Value, message: str) -> None:
+        """Where `truth` does not hold, NumPy has to run the call: it raises, or computes what does not fit."""
+        if self.checked is None:
+            raise self.error(
+                f"{message}, without the function's source", "only what is interpreted is checked",
+                "Define the function in a file.", "check",
+            )  # fmt: skip
+        reason = f"line {self.root_line()}: {message}"
+        if truth.home is self.blocks[0]:
+            self.checks.setdefault(truth.number, (truth, reason))
+            return
+        both = self.add("logical_and", (self.checked.read(), truth), {}, np.dtype(np.bool_), ())
+        self.checked.write(both)
+        if reason not in self.check_reasons:
+            self.check_reasons.append(reason)
+
+    @contextmanager
+    def before_all_regions(self) -> Iterator[None]:
+        """Values made inside belong to the program itself, before the regions that are being traced."""
+        blocks, self.blocks = self.blocks, self.blocks[:1]
+        try:
+            yield
+        finally:
+            self.blocks = blocks
 
     def is_visible(self, value: Value) -> bool:
         """Whether the present statement may use a value: its block has not ended."""
@@ -356,6 +397,7 @@ class Tracer:
             known = self._known(">=", difference)
             if known is not None:
                 return known
+            self._may_decide()
             if self.value_of(difference) >= 0:
                 self._record(">=", difference, message)
                 return True
@@ -365,11 +407,25 @@ class Tracer:
         known = self._known(operator, difference)
         if known is not None:
             return known
+        self._may_decide()
         if self.value_of(difference) == 0:
             self.unify(a, b, message)
             return operator == "=="
         self._record("!=", difference, message)
         return operator == "!="
+
+    def _may_decide(self) -> None:
+        if not self.sizes_decide:
+            raise Undecided
+
+    @contextmanager
+    def without_decisions(self) -> Iterator[None]:
+        """Where a size would decide something that is not known of every call, Undecided is raised."""
+        before, self.sizes_decide = self.sizes_decide, False
+        try:
+            yield
+        finally:
+            self.sizes_decide = before
 
     # -- loops ----------------------------------------------------------------------------------
 
@@ -385,6 +441,27 @@ class Tracer:
         if least is not None:
             self.lower_bounds[symbol] = least
         return index
+
+    def new_data_symbol(self, name: str, bounds: LoopIndex, hint: int) -> Size:
+        """A size that is read from a value of the run: as the index of a loop, no value of the recorded call is its own."""
+        symbol, count = name, 2
+        while symbol in self.sizes or any(symbol == argument.name for argument in self.arguments):
+            symbol, count = f"{name}_{count}", count + 1
+        index = self.new_symbol(symbol, hint, extent=False)
+        self.loops[symbol] = bounds
+        self.open_loops.add(symbol)
+        if bounds.first is not None and (least := self._lower_bound(bounds.first)) is not None:
+            self.lower_bounds[symbol] = least
+        return index
+
+    def forget(self, symbols: set[str]) -> None:
+        """Loops and sizes from data of a run that is made again: their names are free."""
+        if any(not symbols.isdisjoint(size.symbols()) for size in self.substitutions.values()):
+            return
+        for symbol in symbols - self.substitutions.keys():
+            for table in (self.loops, self.sizes, self.reads, self.slices, self.lower_bounds):
+                table.pop(symbol, None)
+            self.open_loops.discard(symbol)
 
     def extreme(self, size: Size, highest: bool) -> Size | None:
         """The largest or the smallest value of a size over all trips of the loops in it, None where that is not known."""
@@ -413,7 +490,8 @@ class Tracer:
     def _extreme_atom(self, atom: Atom, symbol: str, highest: bool) -> Size | None:
         if isinstance(atom, str):
             loop = self.loops[symbol]
-            return loop.last if highest == (loop.step > 0) else loop.first
+            bound = loop.last if highest == (loop.step > 0) else loop.first
+            return None if bound is None else self.resolve(bound)
         operation, left, right = atom
         if operation == "%" and right.is_constant and right.constant_part > 0:
             return right - 1 if highest else Size.constant(0)
@@ -454,6 +532,8 @@ class Tracer:
         if difference.is_constant:
             return
         if not self.loops.keys().isdisjoint(difference.symbols()):
+            if self._unify_slices(self.resolve(left), self.resolve(right), message):
+                return
             raise self.error(
                 f"loops: {self.resolve(left)} and {self.resolve(right)} as one size",
                 "they are equal in some trips alone",
@@ -487,8 +567,28 @@ class Tracer:
             self.guards.append(SizeGuard(own, "==", replacement, message, self.root_line(), True))
         self.substitutions[atom] = replacement
 
+    def _unify_slices(self, left: Size, right: Size, message: str) -> bool:
+        """The lengths of two slices with the same limits of the run are one where the axes are."""
+        mine, theirs = self.slices.get(str(left)), self.slices.get(str(right))
+        if mine is None or theirs is None or mine[0] != theirs[0]:
+            return False
+        if not self.is_visible(self.reads[str(left)]) or not self.decide("==", mine[1], theirs[1], message):
+            return False
+        for one, other in zip(mine[2:], theirs[2:], strict=True):
+            if one != other:
+                (atom,) = other.symbols()
+                self.substitutions[atom] = one
+        return True
+
     def fix_symbol(self, symbol: str, message: str = "") -> int:
         """Use the value of the recorded call from here on, under a guard."""
+        if symbol in self.reads:
+            raise self.error(
+                "loops: a number of the run where tracing needs it",
+                "it is known only when the compiled function runs",
+                "Use it as an index or as the limit of a range or a slice alone.",
+                "number of the run",
+            )
         if symbol in self.loops:
             raise self.error(
                 f"loops: the value of {symbol} while tracing",
@@ -497,6 +597,8 @@ class Tracer:
                 "loop index",
             )
         value = self.sizes[symbol]
+        if symbol not in self.substitutions:
+            self._may_decide()
         if symbol not in self.substitutions:
             if symbol not in self.extents:
                 own = Size.symbol(symbol)

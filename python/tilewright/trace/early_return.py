@@ -1,0 +1,137 @@
+"""A return inside of a loop, as a break and a return behind the loop: the same function, whose loop may stay one."""
+
+from __future__ import annotations
+
+import ast
+
+RETURNED = " returned"
+VALUE = " value"
+
+
+def has_return(node: ast.stmt) -> bool:
+    """Whether a return is in a loop's body."""
+    pending: list[ast.AST] = list(node.body) if isinstance(node, (ast.For, ast.While)) else []
+    while pending:
+        item = pending.pop()
+        if isinstance(item, ast.Return):
+            return True
+        if not isinstance(item, (ast.FunctionDef, ast.Lambda)):
+            pending += ast.iter_child_nodes(item)
+    return False
+
+
+def behind_the_loop(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
+    """The statements that stand for a loop with returns in it, and the variables that they add."""
+    lengths = {len(r.value.elts) if isinstance(r.value, ast.Tuple) else None for r in _returns(loop)}
+    (length,) = lengths if len(lengths) == 1 else (None,)
+    values = [VALUE] if length is None else [f"{VALUE} {k}" for k in range(length)]
+
+    def target(context: ast.expr_context) -> ast.expr:
+        names: list[ast.expr] = [ast.Name(name, context) for name in values]
+        return names[0] if length is None else ast.Tuple(names, context)
+
+    def changed(statements: list[ast.stmt]) -> list[ast.stmt]:
+        result: list[ast.stmt] = []
+        for statement in statements:
+            if isinstance(statement, ast.Return):
+                value = statement.value or ast.Constant(None)
+                new: list[ast.stmt] = [
+                    ast.Assign([target(ast.Store())], value),
+                    ast.Assign([ast.Name(RETURNED, ast.Store())], ast.Constant(True)),
+                    ast.Break(),
+                ]
+            elif isinstance(statement, ast.If):
+                new = [ast.If(statement.test, changed(statement.body), changed(statement.orelse))]
+            elif isinstance(statement, ast.With):
+                new = [ast.With(statement.items, changed(statement.body))]
+            elif isinstance(statement, (ast.For, ast.While)) and has_return(statement):
+                new = [of_loop(statement), ast.If(ast.Name(RETURNED, ast.Load()), [ast.Break()], [])]
+            else:
+                result.append(statement)
+                continue
+            result += [ast.copy_location(one, statement) for one in new]
+        return result
+
+    def of_loop(inner: ast.For | ast.While) -> ast.stmt:
+        orelse = inner.orelse if inner is loop else changed(inner.orelse)
+        if isinstance(inner, ast.For):
+            return ast.copy_location(ast.For(inner.target, inner.iter, changed(inner.body), orelse), inner)
+        return ast.copy_location(ast.While(inner.test, changed(inner.body), orelse), inner)
+
+    back: ast.stmt = ast.If(ast.Name(RETURNED, ast.Load()), [ast.Return(target(ast.Load()))], [])
+    if isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and loop.test.value and not has_break(loop):
+        back = ast.Return(target(ast.Load()))  # it is left by a return alone
+    start = ast.Assign([ast.Name(RETURNED, ast.Store())], ast.Constant(False))
+    statements = [start, of_loop(loop), back]
+    for statement in statements:
+        ast.fix_missing_locations(ast.copy_location(statement, loop))
+    return statements, {RETURNED, *values}
+
+
+def has_break(loop: ast.For | ast.While) -> bool:
+    """Whether a break of this very loop is in its body."""
+    pending: list[ast.AST] = list(loop.body)
+    while pending:
+        item = pending.pop()
+        if isinstance(item, ast.Break):
+            return True
+        if isinstance(item, (ast.For, ast.While)):
+            pending += item.orelse
+        elif not isinstance(item, (ast.FunctionDef, ast.Lambda)):
+            pending += ast.iter_child_nodes(item)
+    return False
+
+
+def else_behind(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
+    """As behind_the_loop(), of a loop whose else leaves the block that it is in: an if behind it."""
+    broken = f" broken {loop.lineno}"
+
+    def changed(statements: list[ast.stmt]) -> list[ast.stmt]:
+        result: list[ast.stmt] = []
+        for one in statements:
+            new = one
+            if isinstance(one, ast.Break):
+                result.append(ast.copy_location(ast.Assign([ast.Name(broken, ast.Store())], ast.Constant(True)), one))
+            elif isinstance(one, ast.If):
+                new = ast.If(one.test, changed(one.body), changed(one.orelse))
+            elif isinstance(one, ast.With):
+                new = ast.With(one.items, changed(one.body))
+            elif isinstance(one, ast.For):
+                new = ast.For(one.target, one.iter, one.body, changed(one.orelse))
+            elif isinstance(one, ast.While):
+                new = ast.While(one.test, one.body, changed(one.orelse))
+            result.append(ast.copy_location(new, one))
+        return result
+
+    new_loop: ast.stmt
+    if isinstance(loop, ast.For):
+        new_loop = ast.For(loop.target, loop.iter, changed(loop.body), [])
+    else:
+        new_loop = ast.While(loop.test, changed(loop.body), [])
+    start = ast.Assign([ast.Name(broken, ast.Store())], ast.Constant(False))
+    behind = ast.If(ast.UnaryOp(ast.Not(), ast.Name(broken, ast.Load())), loop.orelse, [])
+    statements = [start, new_loop, behind]
+    for statement in statements:
+        ast.fix_missing_locations(ast.copy_location(statement, loop))
+    return statements, {broken}
+
+
+def _returns(loop: ast.stmt) -> list[ast.Return]:
+    found: list[ast.Return] = []
+    pending: list[ast.AST] = [loop]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, ast.Return):
+            found.append(item)
+        elif not isinstance(item, (ast.FunctionDef, ast.Lambda)):
+            pending += ast.iter_child_nodes(item)
+    return found
+
+
+def test_as_break(loop: ast.While) -> ast.While:
+    """A while whose condition does more than to read: `while True`, with the condition in its body."""
+    choice = ast.If(loop.test, loop.body, [*loop.orelse, ast.Break()])
+    return ast.fix_missing_locations(ast.copy_location(ast.While(ast.Constant(True), [choice], []), loop))
+
+
+__all__ = ["RETURNED", "VALUE", "behind_the_loop", "else_behind", "has_break", "has_return", "test_as_break"]

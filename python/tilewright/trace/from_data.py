@@ -1,0 +1,210 @@
+"""Sizes, positions and truths that only the running function knows.
+
+What Python would raise for them is one truth of the program, its `check`: where it does not hold, nothing was written yet
+and NumPy runs the call, and raises. Up to there the program computes with positions that are clamped into the array.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .arrays import SymArray
+from .graph import Value
+from .scalars import RunScalar, SymInt, int_const
+from .sizes import Size
+from .tracer import LoopIndex, Tracer
+
+_INT64 = np.dtype(np.int64)
+_BOOL = np.dtype(np.bool_)
+_HINT = 3  # stands for a size that the recorded call does not tell
+
+
+def is_run_int(part: Any) -> bool:
+    """Whether it is one integer that only the running function knows."""
+    if isinstance(part, RunScalar):
+        return type(part.hint) is int
+    return isinstance(part, SymArray) and not part.sizes and part.dtype.kind in "iu"
+
+
+def value_of_int(tracer: Tracer, part: Any) -> Value:
+    """An integer of the run as an int64 value."""
+    if isinstance(part, SymInt):
+        return part.as_value()
+    if isinstance(part, SymArray):
+        value = part.read()
+        if value.dtype == np.uint64:
+            tracer.check(
+                _compare(tracer, "less", value, _const(tracer, 2**61, value.dtype)), "an integer out of bounds"
+            )
+        return value if value.dtype == _INT64 else tracer.add("cast", (value,), {}, _INT64, value.shape)
+    if isinstance(part, RunScalar):
+        return part.value
+    return int_const(tracer, int(part))
+
+
+def size_from_data(tracer: Tracer, value: Value, name: str, least: Size | None, most: Size | None) -> Size:
+    """An int64 value as a symbol of sizes and positions; equal values give the same symbol."""
+    known: dict[Any, tuple[str, Value]] = tracer.cache.setdefault("sizes of data", {})
+    key = (_key(tracer, value), least, most)
+    if key in known and tracer.is_visible(known[key][1]):
+        return Size.symbol(known[key][0])
+    index = tracer.new_data_symbol(name, LoopIndex(least, most, 1), _HINT)
+    (symbol,) = index.symbols()
+    attributes: dict[str, Any] = {"symbol": symbol}
+    if least is not None and most is not None:
+        attributes.update(min=least, max=most)
+    known[key] = (symbol, tracer.add("read", (value,), attributes, _INT64, ()))
+    tracer.reads[symbol] = known[key][1]
+    return index
+
+
+def position(tracer: Tracer, part: Any, extent: Size, axis: int) -> Size:
+    """Where an integer of the run points in an axis, with NumPy's meaning of negative ones."""
+    tracer.require(">=", extent, 1, f"index is out of bounds for axis {axis} with size 0", IndexError)
+    value = _checked(tracer, value_of_int(tracer, part), extent, axis)
+    wrapped = _wrap(tracer, value, _size(tracer, extent))
+    clamped = _binary(tracer, "maximum", _binary(tracer, "minimum", wrapped, _size(tracer, extent - 1)), 0)
+    return size_from_data(tracer, clamped, "k", Size.constant(0), extent - 1)
+
+
+def data_slice(tracer: Tracer, part: slice, extent: Size, step: int) -> tuple[Size, int, Size]:
+    """(start, step, extent) of a slice whose limits only the run tells: it clamps, and never raises."""
+    if step < 1:
+        raise tracer.error("a slice backwards with limits that only the run tells", "there is no rule for it",
+                           "Take the slice forwards, and turn it around ([::-1]).", "slice")  # fmt: skip
+    length = _size(tracer, extent)
+
+    def limit(bound: Any, default: Value) -> Value:
+        if bound is None:
+            return default
+        wrapped = _wrap(tracer, value_of_int(tracer, bound), length)
+        return _binary(tracer, "maximum", _binary(tracer, "minimum", wrapped, length), 0)
+
+    first, last = limit(part.start, int_const(tracer, 0)), limit(part.stop, length)
+    long = _binary(tracer, "maximum", _binary(tracer, "subtract", last, first), 0)
+    start = size_from_data(tracer, first, "start", Size.constant(0), extent)
+    count = size_from_data(tracer, long, "count", Size.constant(0), extent)
+    limits = tuple(
+        None if bound is None else _key(tracer, value_of_int(tracer, bound)) for bound in (part.start, part.stop)
+    )
+    tracer.slices.setdefault(str(count), (limits, extent, start, count))
+    return start, step, (count + (step - 1)).floor_divide(Size.constant(step))
+
+
+def inside(index: SymArray, extent: Size, axis: int) -> SymArray:
+    """Positions in an axis of which each is checked, and wrapped where it is negative."""
+    tracer = index.tracer
+    extent = tracer.resolve(extent)
+    tracer.require(">=", extent, 1, f"index is out of bounds for axis {axis} with size 0", IndexError)
+    value = _checked(tracer, index.read(), extent, axis)
+    wrapped = _wrap(tracer, value, _size(tracer, extent))
+    return SymArray.fresh(tracer, wrapped, is_scalar=False)
+
+
+def _checked(tracer: Tracer, index: Value, extent: Size, axis: int) -> Value:
+    """`index` as int64; the program checks that it points into the axis."""
+    message = f"an index out of bounds for axis {axis}"
+    whole = _argument_of(tracer, index)
+    if index.dtype != _INT64:
+        index = tracer.add("cast", (index,), {}, _INT64, index.shape)
+    if whole is not None and len(tracer.blocks) > 1:
+        symbols = {symbol for size in (extent, *whole.shape) for symbol in tracer.resolve(size).symbols()}
+        if symbols.isdisjoint(tracer.loops):
+            # All of the indices at once: then the trips of a loop do not hang on each other.
+            with tracer.before_all_regions():
+                whole = whole if whole.dtype == _INT64 else tracer.add("cast", (whole,), {}, _INT64, whole.shape)
+                tracer.check(_all(tracer, _in_bounds(tracer, whole, _size(tracer, extent))), message)
+            return index
+    tracer.check(_all(tracer, _in_bounds(tracer, index, _size(tracer, extent))), message)
+    return index
+
+
+def _argument_of(tracer: Tracer, index: Value) -> Value | None:
+    """The argument of which `index` is a part; the loops around are taken not to write into it (regions.py sees to it)."""
+    taken: set[int] = set()
+    while True:
+        if index.operation in ("index", "cast", "transpose"):
+            index = index.operands[0]
+        elif index.operation == "parameter" and "initial" in index.attributes:
+            if index.attributes["storage"] in tracer.known_to_change:
+                return None
+            taken.add(index.number)
+            index = index.attributes["initial"]
+        else:
+            break
+    if index.operation != "argument" or index.dtype.kind not in "iu":
+        return None
+    tracer.taken_for_unchanged |= taken
+    return index
+
+
+def _all(tracer: Tracer, truths: Value) -> Value:
+    if not truths.shape:
+        return truths
+    return tracer.add("all", (truths,), {"axes": list(range(len(truths.shape)))}, _BOOL, ())
+
+
+def gather(array: SymArray, index: Value, axis: int, is_inside: bool = False) -> SymArray:
+    """array[..., index, ...]: a copy."""
+    tracer = array.tracer
+    extent = tracer.resolve(array.sizes[axis])
+    tracer.require(">=", extent, 1, f"index is out of bounds for axis {axis} with size 0", IndexError)
+    if not is_inside:
+        index = _checked(tracer, index, extent, axis)
+    shape = (*array.sizes[:axis], *index.shape, *array.sizes[axis + 1 :])
+    value = tracer.add("take", (array.read(), index), {"axis": axis}, array.dtype, shape)
+    return SymArray.fresh(tracer, value, is_scalar=False, c_order=True)
+
+
+def _size(tracer: Tracer, size: Size) -> Value:
+    return SymInt(tracer, tracer.resolve(size)).as_value()
+
+
+def _const(tracer: Tracer, number: int, dtype: np.dtype[Any]) -> Value:
+    return tracer.add("const", (), {"value": number}, dtype, ())
+
+
+def _binary(tracer: Tracer, operation: str, left: Value, right: Value | int) -> Value:
+    other = int_const(tracer, right) if isinstance(right, int) else right
+    return tracer.add(operation, (left, other), {}, _INT64, left.shape)
+
+
+def _compare(tracer: Tracer, operation: str, left: Value, right: Value) -> Value:
+    return tracer.add(operation, (left, right), {}, _BOOL, left.shape)
+
+
+def _in_bounds(tracer: Tracer, value: Value, length: Value) -> Value:
+    below_end = _compare(tracer, "less", value, length)
+    if _is_unsigned(value):
+        return below_end
+    start = tracer.add("negative", (length,), {}, _INT64, ())
+    from_start = _compare(tracer, "greater_equal", value, start)
+    return tracer.add("logical_and", (from_start, below_end), {}, _BOOL, value.shape)
+
+
+def _is_unsigned(value: Value) -> bool:
+    """Whether it is no negative number for certain."""
+    return value.operation == "cast" and value.operands[0].dtype.kind in "ub"
+
+
+def _wrap(tracer: Tracer, value: Value, length: Value) -> Value:
+    if _is_unsigned(value):
+        return value
+    negative = _compare(tracer, "less", value, int_const(tracer, 0))
+    return tracer.add("where", (negative, _binary(tracer, "add", value, length), value), {}, _INT64, value.shape)
+
+
+def _key(tracer: Tracer, value: Value) -> Any:
+    """Equal for values that are computed alike from the same values."""
+    if value.is_argument:
+        return value.name
+    if value.operation in ("parameter", "result", "read"):
+        return value.number
+    operands = tuple(_key(tracer, operand) for operand in value.operands)
+    shape = tuple(str(tracer.resolve(size)) for size in value.shape)
+    return value.operation, str(value.dtype), shape, repr(sorted(value.attributes.items())), operands
+
+
+__all__ = ["data_slice", "gather", "inside", "is_run_int", "position", "size_from_data", "value_of_int"]

@@ -1,0 +1,75 @@
+"""What a `for` goes through, item by item, without a list of the items: arrays, ranges, zip, enumerate, reversed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .arrays import SymArray
+from .scalars import SymInt
+from .sizes import Size
+from .tracer import MAX_UNROLLED_TRIPS, Tracer
+
+
+@dataclass
+class Sequence:
+    """`item(k)` for k from 0 to `length`."""
+
+    tracer: Tracer
+    length: Size
+    item: Callable[[Any], Any]
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.tracer.value_of(self.length) > MAX_UNROLLED_TRIPS:
+            raise self.tracer.error(
+                f"going through {self.tracer.value_of(self.length)} items outside of a for",
+                f"only up to {MAX_UNROLLED_TRIPS} are written out",
+                "Go through them in a for statement.",
+                "iteration",
+            )
+        return iter([self.item(k) for k in range(self.tracer.fix(self.length))])
+
+
+def sequence_of(tracer: Tracer, value: Any) -> Sequence | None:
+    """A traced array or range, or zip, enumerate, reversed of one; None for what Python goes through by itself."""
+    from .calls import SymRange
+
+    if isinstance(value, Sequence):
+        return value
+    if isinstance(value, SymArray):
+        if not value.sizes:
+            raise TypeError("iteration over a 0-d array")
+        return Sequence(tracer, tracer.resolve(value.sizes[0]), lambda k: value[k])
+    if isinstance(value, (range, SymRange)):
+        step = value.step.__index__()
+        start, stop = (limit.size if isinstance(limit, SymInt) else Size.constant(limit.__index__())
+                       for limit in (value.start, value.stop))  # fmt: skip
+        length = stop - start if step > 0 else start - stop
+        some = tracer.decide_if_same_in_all_trips(">=", length, 1)
+        trips = (length + (abs(step) - 1)).floor_divide(Size.constant(abs(step)))
+        if some is not True:
+            trips = Size.constant(0) if some is False else trips.maximum(Size.constant(0))
+        first = SymInt(tracer, start)
+        return Sequence(tracer, tracer.resolve(trips), lambda k: first + k * step)
+    return None
+
+
+def zipped(tracer: Tracer, parts: list[Sequence]) -> Sequence:
+    length = parts[0].length
+    for part in parts[1:]:
+        if not tracer.decide("<=", length, part.length):
+            length = part.length
+    return Sequence(tracer, length, lambda k: tuple(part.item(k) for part in parts))
+
+
+def enumerated(tracer: Tracer, part: Sequence, start: Any) -> Sequence:
+    return Sequence(tracer, part.length, lambda k: (k + start, part.item(k)))
+
+
+def turned_around(tracer: Tracer, part: Sequence) -> Sequence:
+    last = SymInt(tracer, part.length - 1)
+    return Sequence(tracer, part.length, lambda k: part.item(last - k))
+
+
+__all__ = ["Sequence", "enumerated", "sequence_of", "turned_around", "zipped"]

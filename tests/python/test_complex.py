@@ -1,0 +1,417 @@
+"""Complex arrays through jit: NumPy's own bits where its formulas say so, a few ULP for functions; loops over complex values as pairs of floats."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tilewright.native import compiler
+from trace_cases import trace, well_formed
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "oracle"))
+from evaluate import evaluate
+from plain_numpy import PlainNumPy
+
+Array = np.ndarray[Any, Any]
+DTYPES = [np.complex64, np.complex128]
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees another one's store."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+@pytest.fixture(scope="module")
+def plain_numpy() -> Iterator[PlainNumPy]:
+    yield PlainNumPy()
+
+
+def complex_of(real: Any, imag: Any, dtype: Any) -> Array:
+    """Halves as they are: real + 1j * imag would lose zeros' signs and infinities."""
+    out = np.empty(np.shape(real), dtype)
+    out.real, out.imag = real, imag
+    return out
+
+
+def numbers(dtype: Any, shape: Any, seed: int = 0, nasty: float = 0.0) -> Array:
+    rng = np.random.default_rng(seed)
+    info = np.finfo(dtype)
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, info.max, info.tiny, info.smallest_subnormal, 1.0, -1.0])
+
+    def half() -> Array:
+        return np.where(rng.random(shape) < nasty, rng.choice(special, shape), rng.standard_normal(shape))
+
+    return complex_of(half(), half(), dtype)
+
+
+def floats_of(x: Array) -> Array:
+    x = np.ascontiguousarray(x)
+    return x.view(x.real.dtype) if x.dtype.kind == "c" else x
+
+
+def same_bits(ours: Any, theirs: Any) -> None:
+    a, b = np.asarray(ours), np.asarray(theirs)
+    assert type(ours) is type(theirs) and a.dtype == b.dtype and a.shape == b.shape
+    a, b = floats_of(a), floats_of(b)
+    wrong = a != b
+    if a.dtype.kind == "f":
+        bits = f"u{a.dtype.itemsize}"
+        wrong = (a.view(bits) != b.view(bits)) & ~(np.isnan(a) & np.isnan(b))
+    assert not wrong.any(), f"{int(wrong.sum())} differ: {a[wrong][:4]} is not {b[wrong][:4]}"
+
+
+def compiled(function: Any) -> Any:
+    """Behind jit, with NumPy locked out."""
+    made = tilewright.jit(function, strict=True)
+
+    def never(*_: Any) -> Any:
+        raise AssertionError("the call runs in NumPy")
+
+    made._in_numpy = never
+    made._loses = lambda *_: False
+    return made
+
+
+def answers(function: Any, plain: PlainNumPy, *args: Any) -> None:
+    """As NumPy does without FMA: the traced program in a NumPy of its own, bit for bit."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        ours = compiled(function)(*args)
+        traced = trace(function, args)
+        theirs = plain.evaluate(traced.program_text, traced.inputs(args, {}))
+    ours = list(ours) if isinstance(ours, tuple) else [ours]
+    assert len(ours) == len(theirs)
+    for a, b in zip(ours, theirs, strict=True):
+        same_bits(a, b)
+
+
+# -- arithmetic, tests, views ---------------------------------------------------------------------
+
+
+def arithmetic(z, w):
+    return z + w, z - w, z * w, z / w, -z, np.conj(z), z**2, 1 / z, z * 2.5, z + 1j, 3 - z, z * (1 - 0j)
+
+
+def powers(z):
+    return z**3, z**-1, z**-2, z**0, z**1, z**4, np.power(z, 7), np.square(z), np.reciprocal(z)
+
+
+def truths(z, w):
+    return (z == w, z != w, np.isnan(z), np.isinf(z), np.isfinite(z), np.logical_and(z, w), np.logical_not(z),
+            np.where(z == w, z, w), z.astype(bool))  # fmt: skip
+
+
+def parts(z, w):
+    return (z * w).real, np.imag(z + w), np.angle(z) * 0, np.real(z) + np.imag(w), z.real * z.imag
+
+
+def casts(x, z):
+    return x.astype(complex), x + z, x * 1j, z.astype(np.complex64), z.astype(np.complex128) * x
+
+
+def views(z, w):
+    v = z[1:, ::-1].T * w[0][:, None]
+    u = z.reshape(-1) * 2
+    t = z.copy()
+    t[0] = w[0]
+    t[:, 1] *= 1j
+    return v[:1] + 0, u, t, z[:, None] + w, np.stack([z[0], w[0]])
+
+
+def masks(z, w):
+    t = z * 1
+    t[np.abs(z) < 1] = 0
+    s = z + 0
+    m = z.real > 0
+    s[m] = s[m] ** 2 + w[m]
+    return t, s
+
+
+def sums(z):
+    return z.sum(), z.sum(axis=0), z.mean(axis=1), (z * np.conj(z)).sum().real, z.any(), z.all(axis=0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("nasty", [0.0, 0.6])
+@pytest.mark.parametrize("function", [arithmetic, powers, truths, parts, views, masks])
+def test_bits_of_numpys_formulas(function: Any, dtype: Any, nasty: float, plain_numpy: PlainNumPy) -> None:
+    args = [numbers(dtype, (9, 9), seed, nasty) for seed in range(function.__code__.co_argcount)]
+    answers(function, plain_numpy, *args)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int32, np.bool_])
+def test_real_and_complex_together(dtype: Any, kind: Any, plain_numpy: PlainNumPy) -> None:
+    z = numbers(dtype, (40,), 1, 0.3)
+    answers(casts, plain_numpy, (np.arange(40) % 7 - 3).astype(kind), z)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", ["F", "T", "reversed", "every other", "broadcast", "real of a record"])
+def test_layouts(layout: str, dtype: Any, plain_numpy: PlainNumPy) -> None:
+    whole = numbers(dtype, (18, 18), 2)
+    z = {
+        "F": np.asfortranarray(whole[:9, :9]),
+        "T": whole[:9, :9].copy().T,
+        "reversed": whole[8::-1, 8::-1],
+        "every other": whole[::2, ::2],
+        "broadcast": np.broadcast_to(whole[0, :9], (9, 9)),
+        "real of a record": whole.view([("a", dtype), ("b", dtype)])["b"][:9, :9],
+    }[layout]
+
+    def f(z, w):
+        return z * w + 1j, z.imag - w.T.real, z[1:, ::-1].T * w[0][:, None]
+
+    answers(f, plain_numpy, z, whole[9:, 9:])
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (2, 0), (1, 7), (63,), (64,), (65,), (3, 4, 5)])
+def test_shapes(shape: tuple[int, ...], plain_numpy: PlainNumPy) -> None:
+    def f(z, w):
+        return z * w - 1j, z + w.real
+
+    for dtype in DTYPES:
+        answers(f, plain_numpy, numbers(dtype, shape), numbers(dtype, shape, 1))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sums_and_products(dtype: Any) -> None:
+    def products(z, w):
+        return z @ w, (z[:, :, None] * w).sum(axis=1)
+
+    tolerance = 1e-4 if dtype is np.complex64 else 1e-12
+    for shape in ((5, 5), (70, 70)):
+        z, w = numbers(dtype, shape), numbers(dtype, shape, 1)
+        for function, args in ((sums, (z,)), (products, (z, w))):
+            for a, b in zip(compiled(function)(*args), function(*args), strict=True):
+                assert np.asarray(a).dtype == np.asarray(b).dtype and np.shape(a) == np.shape(b)
+                np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_functions(dtype: Any) -> None:
+    """Roots, exponentials, magnitudes and angles: each half within a few ULP of NumPy's."""
+
+    def f(z):
+        return np.sqrt(z), np.exp(z), np.abs(z), np.angle(z)
+
+    z = np.concatenate([numbers(dtype, 2000), numbers(dtype, 500, 1, 0.5)])
+    z = z[~(np.abs(z.imag) > 1e9)]
+    with np.errstate(all="ignore"):
+        for ours, theirs in zip(compiled(f)(z), f(z), strict=True):
+            a, b = floats_of(ours), floats_of(theirs)
+            nan = np.isnan(a) & np.isnan(b)
+            apart = np.abs(a.astype(np.longdouble) - b) / np.spacing(np.abs(b))
+            assert (nan | (a == b) | (apart <= 4)).all(), z.repeat(2)[: a.size][~(nan | (a == b) | (apart <= 4))]
+
+
+def test_magnitudes_are_compared_as_they_are() -> None:
+    def f(z, h):
+        return np.abs(z) < h, np.abs(z) <= h, np.abs(z) > h, np.abs(z) >= h, h > np.abs(z)
+
+    made = compiled(f)
+
+    def absolute(z):
+        return np.abs(z)
+
+    magnitude = compiled(absolute)
+    for h in (2.0, 1.0, 0.0, -1.0, 1e300, 1e-300, 5e-324, np.inf, np.nan, 3.7):
+        with np.errstate(all="ignore"):
+            angles = np.linspace(0, 7, 300)
+            near = complex_of(h * np.cos(angles), h * np.sin(angles), np.complex128)
+            z = np.concatenate([near, np.nextafter(near.real, 9) + 1j * near.imag, numbers(np.complex128, 300, 0, 0.5)])
+            size = magnitude(z)
+            expected = (size < h, size <= h, size > h, size >= h, h > size)
+        for a, b in zip(made(z, h), expected, strict=True):
+            assert (a == b).all(), h
+
+
+def test_the_last_element_is_read_inside_its_memory() -> None:
+    """Halves are every other float, but nothing behind the last one is touched: there the next page begins."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    page = mmap.PAGESIZE
+    for dtype in DTYPES:
+        memory = mmap.mmap(-1, 3 * page)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        guarded = -(-start // page) * page + page
+        assert libc.mprotect(ctypes.c_void_p(guarded), ctypes.c_size_t(page), 0) == 0
+        made = compiled(lambda z: (z * z + 1j, z.imag + 1, z[::-1].imag * 2))
+        for count in (1, 2, 3, 7, 8, 16, 17, 33, 64, 100):
+            size = count * np.dtype(dtype).itemsize
+            z = np.frombuffer((ctypes.c_char * size).from_address(guarded - size), dtype)
+            z[:] = numbers(dtype, count)
+            # The very element behind the page's end would fault.
+            for a, b in zip(made(z), (z * z + 1j, z.imag + 1, z[::-1].imag * 2), strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+        assert libc.mprotect(ctypes.c_void_p(guarded), ctypes.c_size_t(page), 3) == 0
+
+
+# -- random expressions ---------------------------------------------------------------------------
+
+
+@st.composite
+def expressions(draw: Any) -> str:
+    """Statements on z and w (n, n), r (n, n) real, with parts, masks and views."""
+    lines = ["def f(z, w, r):"]
+    known = {"complex": ["z", "w"], "real": ["r", "z.real", "w.imag"]}
+
+    def pick(*options: str) -> str:
+        return draw(st.sampled_from(options))
+
+    def some(kind: str) -> str:
+        return pick(*known[kind])
+
+    for k in range(draw(st.integers(2, 6))):
+        a, b, x = some("complex"), some("complex"), some("real")
+        number = pick("2", "0.5", "1j", "(1 - 2j)", "0j", "-1.5")
+        text = pick(
+            f"{a} + {b}", f"{a} - {x}", f"{a} * {b}", f"{a} * {x}", f"{a} / {b}", f"{a} * {number}", f"{number} + {a}",
+            f"{number} / {a}", f"np.conj({a})", f"{a} ** {pick('2', '3', '-1', '5')}", f"-{a}", f"{x} * 1j",
+            f"np.where({x} > 0, {a}, {b})", f"np.where({a} == {b}, {a}, {number})", f"{a}.T + {b}[::-1]",
+            f"{a}[:, ::-1] * {b}[0]", f"{a}.astype(complex)", f"np.where(np.abs({a}) < 1, {a}, {b})",
+        )  # fmt: skip
+        lines.append(f"    c{k} = {text}")
+        known["complex"].append(f"c{k}")
+        if draw(st.booleans()):
+            lines.append(f"    x{k} = c{k}.{pick('real', 'imag')} {pick('+', '*')} {x}")
+            known["real"].append(f"x{k}")
+        if draw(st.integers(0, 3)) == 0:
+            lines += [f"    m{k} = c{k} + 0", f"    m{k}[{x} > 0] {pick('*', '+', '')}= {number}"]
+            known["complex"].append(f"m{k}")
+        if draw(st.integers(0, 3)) == 0:
+            lines += [
+                f"    u{k} = c{k} + 0",
+                f"    u{k}[1:, {pick('0', '-1', '::2')}] = {pick(number, f'{number} * 2')}",
+            ]
+            known["complex"].append(f"u{k}")
+    results = [name for kind in known.values() for name in kind if "." not in name and name not in "zwr"]
+    return "\n".join([*lines, f"    return ({', '.join(results)},)"])
+
+
+def made_of(source: str) -> Any:
+    import linecache
+
+    name = f"<random complex {abs(hash(source))}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    scope: dict[str, Any] = {"np": np}
+    exec(compile(source, name, "exec"), scope)
+    return scope["f"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(expressions(), st.sampled_from(DTYPES), st.sampled_from([0.0, 0.3]), st.integers(2, 20))
+def test_random_expressions(source: str, dtype: Any, nasty: float, n: int) -> None:
+    real = np.float32 if dtype is np.complex64 else np.float64
+    args = (
+        numbers(dtype, (n, n), 0, nasty),
+        numbers(dtype, (n, n), 1, nasty),
+        numbers(dtype, (n, n), 2).real.astype(real),
+    )
+    answers(made_of(source), PLAIN, *args)
+
+
+PLAIN = PlainNumPy()
+
+# -- regions: the pairs that loops carry ----------------------------------------------------------
+
+
+def split_answers(function: Any, *args: Any) -> None:
+    """The program of pairs, by the oracle, gives what the program of complex numbers gives."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        traced = trace(function, args)
+        split = compiler().split_complex(traced.program_text)
+        well_formed(split)
+        inputs = traced.inputs(args, {})
+        theirs = PLAIN.evaluate(traced.program_text, inputs)
+        ours = evaluate(split, {k: np.copy(v) if isinstance(v, np.ndarray) else v for k, v in inputs.items()})
+    ours = list(ours) if isinstance(ours, tuple) else [ours]
+    for a, b in zip(ours, theirs, strict=True):
+        same_bits(a, b)
+
+
+@pytest.fixture
+def every_loop_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tilewright.trace import tracer
+
+    monkeypatch.setattr(tracer, "MAX_UNROLLED_TRIPS", 0)
+
+
+def mandelbrot(xmin, xmax, ymin, ymax, nx, ny, maxiter, horizon):  # noqa: PLR0917
+    X = np.linspace(xmin, xmax, nx)
+    Y = np.linspace(ymin, ymax, ny)
+    C = X + Y[:, None] * 1j
+    N = np.zeros_like(C, dtype=int)
+    Z = np.zeros_like(C)
+    for n in range(maxiter):
+        I = np.abs(Z) < horizon  # noqa: E741
+        N[I] = n
+        Z[I] = Z[I] ** 2 + C[I]
+    N[maxiter - 1 == N] = 0
+    return Z, N
+
+
+def newton(z, n):
+    done = 0
+    while done < n and np.abs(z.sum()) > 1e-3:
+        z = z - (z**3 - 1) / (3 * z**2)
+        done += 1
+    return z, done + np.zeros(1)
+
+
+def scan(z):
+    y = z.copy()
+    total = z[0] * 0
+    for i in range(1, z.shape[0]):
+        if y[i].real > 0:
+            y[i] = y[i - 1] * 0.5 + z[i]
+        else:
+            y[i] = np.conj(y[i - 1])
+        total = total + y[i]
+    return y, total * np.ones(2)
+
+
+@pytest.mark.usefixtures("every_loop_stays")
+def test_loops_over_pairs() -> None:
+    split_answers(mandelbrot, -2.25, 0.75, -1.25, 1.25, 40, 33, 50, 2.0)
+    split_answers(newton, numbers(np.complex128, 20), 10)
+    split_answers(scan, numbers(np.complex128, 50))
+    split_answers(scan, numbers(np.complex64, 50).astype(np.complex128))
+
+
+# -- what is refused ------------------------------------------------------------------------------
+
+
+def test_what_has_no_translation_runs_in_numpy() -> None:
+    z = numbers(np.complex128, 10)
+    for function in (
+        lambda z: np.sin(z) + 1,
+        lambda z: z ** (0.5 + 1j),
+        lambda z: np.prod(z) + z,
+        lambda z: np.log(z) * 2,
+    ):
+        with pytest.warns(tilewright.FallbackWarning):
+            same_bits(tilewright.jit(function)(z), function(z))
+        with pytest.raises(tilewright.TranslateError, match="complex numbers|exponent"):
+            tilewright.jit(function, strict=True)(z)
+
+
+def test_returned_parts_are_views_in_numpy() -> None:
+    def f(z):
+        return z.real
+
+    z = numbers(np.complex128, 10)
+    with pytest.warns(tilewright.FallbackWarning):
+        assert np.shares_memory(tilewright.jit(f)(z), z)
