@@ -86,7 +86,11 @@ def _program_loops(specialization: Specialization) -> list[str]:
 
 def _stages(specialization: Specialization) -> list[str]:
     lines = ["stages:"]
-    for stage in specialization.stages:
+    try:
+        stages = specialization.stages
+    except TranslateError:
+        return []  # NumPy runs it; why is said below
+    for stage in stages:
         loops = ", ".join(_loop(loop) for loop in stage["loops"]) or "a single value"
         where = f"  line {stage['line']}" if stage.get("line") else ""
         source = f"  {stage['source']}" if stage.get("source") else ""
