@@ -34,9 +34,13 @@ def explain_specialization(specialization: Specialization, *, code: bool = False
     lines += _stages(specialization)
     lines += _variants(specialization)
     lines += _versions(specialization)
+    try:
+        schedule = specialization.schedule
+    except TranslateError:
+        return "\n".join(lines)  # NumPy runs it; why is said below
     lines += _evidence(specialization)
     lines.append("schedule:")
-    lines += [f"  {line}" for line in specialization.schedule.strip().splitlines()]
+    lines += [f"  {line}" for line in schedule.strip().splitlines()]
     if code:
         lines += _code(specialization)
     return "\n".join(lines)
