@@ -155,6 +155,21 @@ std::vector<Access> accesses(const std::string& value, const AccessContext& cont
     return std::move(collector.found);
 }
 
+bool same_lanes(const Access& read, const std::vector<IndexEntry>& region) {
+    if (!read.map) return false;
+    int axis = 0;
+    for (std::size_t k = 0; k < region.size(); ++k) {
+        const AxisMap& other = (*read.map)[k];
+        if (region[k].kind != IndexEntry::Kind::slice) {
+            if (other.axis >= 0) return false;
+            continue;
+        }
+        if (other.axis != axis++ || !equal(region[k].start, other.start) || !equal(region[k].step, other.step))
+            return false;
+    }
+    return true;
+}
+
 Overlap overlap(const std::vector<IndexEntry>& a, const std::vector<Size>& shape_a, const std::vector<IndexEntry>& b,
                 const std::vector<Size>& shape_b) {
     bool same = same_shape(shape_a, shape_b);

@@ -582,16 +582,19 @@ class Cutter {
         const std::vector<Size>& shape = types_.at(part).shape;
         bool apart = true;
         bool only_same = true;
+        bool lanes_apart = true;
         for (const Access& access : accesses(part, access_context())) {
             const auto place = place_.find(access.memory);
             if (place == place_.end() || place->second != name) continue;
             const Overlap found = overlap(access, region, shape);
             apart = apart && found != Overlap::unknown;
             only_same = only_same && found == Overlap::same;
+            lanes_apart = lanes_apart && same_lanes(access, region);
         }
         if (apart) {
             steps.push_back(segment({{part, Target{name, whole, false, region, operation.line}}}));
             steps.back().segment.reads_only_what_it_writes = only_same;
+            steps.back().segment.lanes_apart = lanes_apart;
             return;
         }
         // Outside of the loop where it has room for every trip.
