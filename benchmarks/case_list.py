@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -33,6 +34,8 @@ class Case:
     goal: float = 1.0
     rtol: float = 1e-10
     mismatch_fraction: float = 0.0
+    peer_slack: float = 1.0
+    """Peers may be wrong in so many times the fraction: in float32 a fused multiply-add moves points near an edge, and fast peers use it."""
     fresh_results: bool = False
     """Results are kept alive, so that each call touches new memory."""
     calls_per_turn: int = 1
@@ -42,12 +45,50 @@ class Case:
     """The case whose tuned module runs this one too: nothing is compiled for these sizes or layouts."""
     per_point_of: str = ""
     """Compare our own time per element with that of another case instead of with peers."""
+    written: tuple[int, ...] = ()
+    """The arguments that a call writes into: each timed call gets them as they were, and they are results first of all."""
+    bars: tuple[float, ...] = ()
+    """NPBench's way to judge, a bar for each result: the norm of the error over the norm of the answer."""
+    group: str = ""
+    """A table of its own on the page."""
+    keeps_freed_memory: bool = False
+    """Every peer runs with a malloc that gives nothing back: the steadier and stronger NumPy where temporaries come and go."""
 
     def module(self) -> ModuleType:
         return load_script(CASES_FOLDER / f"{self.script}.py")
 
+    @property
+    def words(self) -> list[str]:
+        """What follows the script on a command line, so that it runs with this data."""
+        return [str(self.data[key]) for key in ("dtype", "size") if key in self.data]
+
 
 F32 = {"dtype": "float32"}
+
+# NPBench's programs with loops: script, function, the places of the arguments that are written, a bar for each result.
+NPBENCH: list[tuple[str, str, tuple[int, ...], tuple[float, ...]]] = [
+    ("mandelbrot1", "mandelbrot", (), (1e-3, 1e-3)),  # NPBench's own bar: points near the edge are chaotic
+    ("jacobi_2d", "kernel", (1, 2), (1e-10, 1e-10)),
+    ("cavity_flow", "cavity_flow", (4, 5, 9), (1e-10, 1e-10, 1e-10)),
+    ("channel_flow", "channel_flow", (1, 2, 6), (1e-10, 1e-10, 1e-10, 0)),
+    ("deriche", "kernel", (), (1e-10,)),
+    ("adi", "kernel", (2,), (1e-10,)),
+    ("conv2d_bias", "conv2d_bias", (), (1e-5,)),
+    ("syrk", "kernel", (2,), (1e-10,)),
+    ("spmv", "spmv", (), (1e-10,)),
+    ("crc16", "crc16", (), (0,)),
+    ("seidel_2d", "kernel", (2,), (1e-10,)),
+]
+
+
+def npbench_cases() -> list[Case]:
+    return [
+        Case(f"{script}_{size}", f"NPBench {script}, {size}", script, function, {"size": size}, must=0.5, goal=1, written=written,
+             bars=bars, group="npbench", keeps_freed_memory=True, peers=("numpy", "numba", "jax"))
+        for script, function, written, bars in NPBENCH
+        for size in ("S", "M")
+    ]  # fmt: skip
+
 
 CASES = [
     Case("kmeans", "k-means 20M float64, steady", "kmeans", "get_labels", must=5, goal=6),
@@ -75,6 +116,9 @@ CASES = [
     Case("matmul_softmax", "matmul + softmax 100 x 100 float32", "matmul_softmax", "matmul_softmax", must=1.3, goal=2, rtol=1e-3,
          calls_per_turn=100),
     Case("gemm", "gemm 1024 float32", "gemm", "gemm", must=0.95, goal=1, rtol=1e-2, peers=("numpy",)),
+    Case("mandelbrot", "Mandelbrot tutorial 1000 x 833, 200 trips", "mandelbrot", "mandelbrot_numpy", must=10, goal=12,
+         mismatch_fraction=1e-3, peer_slack=2, rtol=math.inf, peers=("numpy", "numba", "torch", "jax")),
+    *npbench_cases(),
 ]  # fmt: skip
 
 

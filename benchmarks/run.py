@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 from case_list import CASES, CASES_FOLDER, Case, case
-from report import write_overview, write_report
+from peers import PEERS
+from report import npbench_table, time_text, write_overview, write_report
 
 HERE = Path(__file__).parent
 # A peer that takes this long is far behind: a few turns say so.
@@ -99,7 +100,7 @@ def tune(rules: Case, modules: Path, budget: str, database: Path) -> None:
     out = modules / f"{rules.name}_tuned"
     if out.exists():
         return
-    words = ["--", rules.data["dtype"]] if "dtype" in rules.data else []
+    words = ["--", *rules.words] if rules.words else []
     print(f"  tuning {rules.name} ({budget})", flush=True)
     done = autotune(
         CASES_FOLDER / f"{rules.script}.py", rules.function, budget, "--db", str(database), "--out", str(out), *words
@@ -116,8 +117,15 @@ def tune(rules: Case, modules: Path, budget: str, database: Path) -> None:
 def measure(rules: Case, peers: list[str], turns: int, environment: dict[str, str]) -> dict[str, Any]:
     """All peers of one case, turn by turn."""
     with tempfile.TemporaryDirectory() as folder:
-        reference = Path(folder) / "reference.npy"
-        names = [p for p in ("numpy", *rules.peers, "tilewright") if p in peers]
+        reference = Path(folder) / "reference.npz"
+        ours = ("tilewright", "tilewright_jit") if rules.group else ("tilewright",)
+        names = [p for p in ("numpy", *rules.peers, *ours) if p in peers]
+        if rules.keeps_freed_memory:
+            environment = {
+                **environment,
+                "MALLOC_TRIM_THRESHOLD_": str(1 << 32),
+                "MALLOC_MMAP_THRESHOLD_": str(1 << 32),
+            }
         children = [Child(rules, peer, reference, environment) for peer in dict.fromkeys(names)]
         for child in children:
             if not child.ready:
@@ -141,6 +149,7 @@ def measure(rules: Case, peers: list[str], turns: int, environment: dict[str, st
         "goal": rules.goal,
         "compared_with": list(rules.peers),
         "per_point_of": rules.per_point_of,
+        "group": rules.group,
         "points": rules.data.get("points", 20_000_000),
         "peers": {c.peer: {**c.hello, "times_ns": c.times_ns} for c in children},
     }
@@ -195,15 +204,18 @@ def machine() -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="*", help=f"of: {', '.join(c.name for c in CASES)} (all)")
-    parser.add_argument("--peers", default="numpy,numba,torch,jax,numexpr,openmp,tilewright")
+    parser.add_argument(
+        "cases", nargs="*", help=f"of: {', '.join(c.name for c in CASES)}; npbench is all of NPBench (all)"
+    )
+    parser.add_argument("--peers", default=",".join(PEERS))
     parser.add_argument("--turns", type=int, default=15)
     parser.add_argument("--budget", default="60s", help="search time for each module")
     parser.add_argument("--out", type=Path, default=HERE / "results")
     parser.add_argument("--retune", action="store_true", help="search again although a module is there")
     parser.add_argument("--overview", type=Path, help="also draw all ratios into this picture (README.md shows one)")
     options = parser.parse_args()
-    chosen = [case(name) for name in options.cases] or CASES
+    groups = {group: [c for c in CASES if c.group == group] for group in {c.group for c in CASES} - {""}}
+    chosen = [c for name in options.cases for c in groups.get(name, []) or [case(name)]] or CASES
     options.out.mkdir(parents=True, exist_ok=True)
     modules = options.out / "modules"
     modules.mkdir(exist_ok=True)
@@ -219,6 +231,12 @@ def main() -> None:
             tune(source, modules, options.budget, options.out / "benchmarks.db")
         result = measure(rules, peers, options.turns, environment)
         results.append(result)
+        for name, entry in result["peers"].items():
+            if entry["times_ns"]:
+                print(
+                    f"    {name}: {time_text(float(np.median(entry['times_ns'])))}, {entry.get('variant', '')} {entry['agreement']}",
+                    flush=True,
+                )
         judge(result, {r["case"]: r for r in results})
         if "ratio" in result:
             print(
@@ -239,6 +257,9 @@ def main() -> None:
     write_report(document, options.out)
     if options.overview:
         write_overview(document, options.overview)
+    together = npbench_table(results)
+    if together is not None:
+        print(f"NPBench: {together['summary']}")
     print(f"page: {options.out / 'index.html'}")
 
 

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-PEERS = ["numpy", "numba", "torch", "jax", "numexpr", "openmp", "tilewright"]
+PEERS = ["numpy", "numba", "torch", "jax", "numexpr", "openmp", "tilewright", "tilewright_jit"]

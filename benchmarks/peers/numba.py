@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -124,8 +125,12 @@ def _kernels() -> dict[str, Any]:
     }
 
 
-def prepare(case: Any, arguments: tuple[Any, ...]) -> Callable[[], Any]:
+def prepare(case: Any, arguments: tuple[Any, ...]) -> Callable[[], Any] | dict[str, Callable[[], Any]]:
     kernels = _kernels()
-    kernel = kernels.get(case.name) or kernels[case.script]
+    kernel = kernels.get(case.name) or kernels.get(case.script)
+    if kernel is None:
+        from loops import with_numba
+
+        return {name: partial(function, *arguments) for name, function in with_numba.variants(case).items()}
     arguments = tuple(arguments[0].dtype.type(value) if isinstance(value, float) else value for value in arguments)
     return lambda: kernel(*arguments)

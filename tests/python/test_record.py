@@ -68,6 +68,35 @@ def test_the_hot_function_is_found_and_named(tmp_path):
     assert refusals == []
 
 
+MAKER = """
+    import numpy as np
+
+    def grid(nx, ny, maxiter):
+        z = np.zeros((ny, nx))
+        for _ in range(maxiter):
+            z += 1
+        return z, z
+
+    def size(n):
+        return 2 * n
+"""
+
+
+def test_a_function_of_numbers_that_gives_back_arrays_is_found_where_no_other_is(tmp_path):
+    recorder, _ = record(tmp_path, MAKER + "    for _ in range(2):\n        grid(size(3), 4, maxiter=5)\n")
+    choices, refusals = choose(recorder, "script.py", None, "time", accept)
+    assert [(c.candidate.name, c.call.count, refusals) for c in choices] == [("grid", 2, [])]
+    assert (choices[0].call.args, choices[0].call.kwargs) == ((6, 4), {"maxiter": 5})
+
+
+def test_a_function_of_numbers_is_left_alone_beside_one_of_arrays_unless_it_is_named(tmp_path):
+    text = MAKER + "    def total(x):\n        return x.sum()\n\n    total(grid(300, 400, 50)[0])\n"
+    recorder, _ = record(tmp_path, text)
+    assert [c.candidate.name for c in choose(recorder, "script.py", None, "time", accept)[0]] == ["total"]
+    recorder, _ = record(tmp_path, text, only="grid")
+    assert [c.candidate.name for c in choose(recorder, "script.py", "grid", "time", accept)[0]] == ["grid"]
+
+
 def test_arguments_are_copied_before_the_call(tmp_path):
     recorder, main = record(tmp_path, KMEANS)
     call = next(iter(by_name(recorder)["get_labels"].calls.values()))

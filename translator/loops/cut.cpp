@@ -272,6 +272,8 @@ class Cutter {
             closure(operand, made, found, seen);
         for (const std::string& name : free_names(*operation->second))
             closure(name, made, found, seen);
+        for (const std::string& size : sizes_of(*operation->second))
+            closure(size, made, found, seen);
     }
 
     // ---- one block ----

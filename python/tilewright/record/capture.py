@@ -1,6 +1,7 @@
 """Recording calls: time per function, signatures and sizes, and copies of the arguments made before the call.
 
-A function is a candidate when it is called with NumPy arrays. Functions of the script (and of modules beside it) are
+A function is a candidate when it is called with NumPy arrays; one that takes plain numbers and gives back arrays (loops often make their own) counts
+where its name is asked for or nothing else is there. Functions of the script (and of modules beside it) are
 wrapped when their names are bound; functions marked @tilewright.jit report through their own dispatch. Not done here:
 choosing what to tune (choose.py).
 """
@@ -22,6 +23,7 @@ from ..machine import available_memory_bytes
 _STOP_AFTER_S = 20.0  # of recording since the first call of a candidate
 _SETTLED_AFTER_S = 2.0  # of time in candidates, when each signature has been seen often
 _SEEN_OFTEN = 3
+_PLAIN = (bool, int, float, complex, np.generic, str, type(None))
 
 
 class RecordingDone(BaseException):
@@ -76,6 +78,7 @@ class Recorder:
 
     def __init__(self, only: str | None = None, first_only: bool = False, run_all: bool = False) -> None:
         self.candidates: dict[int, Candidate] = {}
+        self.makers: dict[int, Candidate] = {}  # called with plain numbers, gave back arrays
         self.done = False
         self.left_out: list[str] = []  # calls whose arguments do not fit into memory a second time
         self._only = only
@@ -101,9 +104,11 @@ class Recorder:
     ) -> Any:
         """Run the call in NumPy and record it, unless nothing of it is an array."""
         wanted = self._only is None or self._only in (name, function.__qualname__)
-        if self.done or not wanted or not (_has_array(args) or _has_array(kwargs.values())):
+        if self.done or not wanted:
             return function(*args, **kwargs)
-        candidate = self._candidate(function, name, jitted)
+        if not (_has_array(args) or _has_array(kwargs.values())):
+            return self._call_without_arrays(function, name, args, kwargs, jitted)
+        candidate = self._candidate(function, name, jitted, self.candidates)
         recorded = self._recorded(candidate, args, kwargs)
         inside_of = self._nesting.inside_ns
         inside_of.append(0)
@@ -129,11 +134,35 @@ class Recorder:
             raise RecordingDone
         return result
 
-    def _candidate(self, function: Callable[..., Any], name: str, jitted: Any) -> Candidate:
+    def _call_without_arrays(
+        self, function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any], jitted: Any
+    ) -> Any:
+        """It never ends the recording, and is in no other function's time: what makes a script's data looks like this too."""
+        start = time.perf_counter_ns()
+        result = function(*args, **kwargs)
+        spent = time.perf_counter_ns() - start
+        is_plain = all(isinstance(value, _PLAIN) for value in (*args, *kwargs.values()))
+        if not is_plain or not _has_array(result if isinstance(result, (tuple, list)) else (result,)):
+            return result
+        candidate = self._candidate(function, name, jitted, self.makers)
+        signature = _signature(args, kwargs)
+        if signature not in candidate.calls:
+            self._sequence += 1
+            candidate.calls[signature] = RecordedCall(signature, args, kwargs, order=self._sequence)
+        recorded = candidate.calls[signature]
+        recorded.count += 1
+        recorded.total_ns += spent
+        candidate.total_ns += spent
+        candidate.own_ns += spent
+        return result
+
+    def _candidate(
+        self, function: Callable[..., Any], name: str, jitted: Any, among: dict[int, Candidate]
+    ) -> Candidate:
         key = id(function)
-        if key not in self.candidates:
-            self.candidates[key] = Candidate(name, function, jitted is not None, jitted, order=len(self.candidates))
-        return self.candidates[key]
+        if key not in among:
+            among[key] = Candidate(name, function, jitted is not None, jitted, order=len(among))
+        return among[key]
 
     def _recorded(self, candidate: Candidate, args: tuple[Any, ...], kwargs: dict[str, Any]) -> RecordedCall | None:
         signature = _signature(args, kwargs)

@@ -37,8 +37,10 @@ def choose(
     Marked functions are all tuned. In a script without any, the outermost hot function that compiles is taken, since
     what it calls is compiled along with it.
     """
-    candidates = sorted(recorder.candidates.values(), key=lambda c: (-c.total_ns, c.order))
-    candidates = [c for c in candidates if c.calls]
+    candidates = [c for c in recorder.candidates.values() if c.calls]
+    makers = recorder.makers.values()
+    candidates += [m for m in makers if function is not None or m.marked or not candidates]
+    candidates.sort(key=lambda c: (-c.total_ns, c.order))
     if not candidates:
         raise NothingToTune(_why_none(recorder, script, function))
     total = max(recorder.script_ns, 1)

@@ -1,0 +1,117 @@
+"""What loops must not cost: compiling 20,000 trips against 20, and anything at all for another maxiter, size or horizon.
+
+python benchmarks/counts.py     # writes results/counts.json and shows it on the page of run.py
+
+The Mandelbrot tutorial with its trip count as a literal is compiled in turns, from nothing each time; then the tutorial as it stands is called
+with other arguments, and jit counts how many calls reached the compiler and how many versions there are."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from case_list import case, load_script
+from child import Arguments, check
+from report import rewrite_page
+from run import HERE, paired_ratio
+
+TRIPS = (20, 20_000)
+BAR = 1.3
+
+
+def with_literal(source: str, trips: int, folder: Path) -> Callable[..., Any]:
+    """The tutorial's function without `maxiter`: its value stands in the text."""
+    head, body = source.split("\n", 1)
+    text = head.replace(" maxiter,", "") + "\n" + re.sub(r"\bmaxiter\b", str(trips), body)
+    path = folder / f"trips_{trips}.py"
+    path.write_text(f"import numpy as np\n\n\n{text}")
+    return load_script(path).mandelbrot_numpy
+
+
+def compile_s(function: Callable[..., Any], arguments: tuple[Any, ...]) -> float:
+    import tilewright
+
+    compiled = tilewright.jit(function, strict=True)
+    start = time.perf_counter()
+    compiled.for_args(*arguments)
+    return time.perf_counter() - start
+
+
+def compile_times(function: Callable[..., Any], sizes: tuple[Any, ...], turns: int, folder: Path) -> dict[str, Any]:
+    *window, _, horizon = sizes
+    literal = {trips: with_literal(inspect.getsource(function), trips, folder) for trips in TRIPS}
+    times: dict[int, list[float]] = {trips: [] for trips in TRIPS}
+    for turn in range(turns + 1):
+        for trips in TRIPS:
+            seconds = compile_s(literal[trips], (*window, horizon))
+            if turn:  # the first one wakes the compiler up
+                times[trips].append(seconds)
+    ratio, low, high = paired_ratio(times[TRIPS[1]], times[TRIPS[0]])
+    return {"trips": TRIPS, "seconds": list(times.values()), "ratio": ratio, "low": low, "high": high, "bar": BAR}
+
+
+def misses(function: Callable[..., Any], sizes: dict[str, Any]) -> list[dict[str, Any]]:
+    """One compiled function, called with one argument changed after the other: calls that no plan took, versions made."""
+    import tilewright
+
+    rules = case("mandelbrot")
+    compiled = tilewright.jit(function, strict=True)
+    rows = []
+    changes = [{}, {"maxiter": 7}, {"maxiter": 500}, {"nx": 131, "ny": 67}, {"nx": 1, "ny": 1}, {"horizon": 2.0}]
+    for change in changes:
+        data = Arguments(rules.module().make_data(**{**sizes, **change}), rules)
+        before, versions = compiled.misses, _versions(compiled)
+        got = data.results(compiled(*data), is_pure=False)
+        wrong, agreement = check(got, data.results(function(*data), is_pure=False), rules)
+        rows.append(
+            {
+                "change": change,
+                "misses": compiled.misses - before,
+                "compiled": _versions(compiled) - versions,
+                "agreement": wrong or agreement,
+            }
+        )
+    return rows
+
+
+def _versions(compiled: Any) -> int:
+    return sum(len(specialization.versions) for specialization in compiled.specializations)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--out", type=Path, default=HERE / "results")
+    options = parser.parse_args()
+    rules = case("mandelbrot")
+    function = getattr(rules.module(), rules.function)
+    sizes = {"maxiter": 50, "nx": 200, "ny": 167}
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ |= {"TILEWRIGHT_CACHE": "off", "TILEWRIGHT_DB": f"{folder}/empty.db"}
+        compiling = compile_times(function, rules.module().make_data(**sizes), options.turns, Path(folder))
+        rows = misses(function, sizes)
+    short, long = (float(np.median(seconds)) for seconds in compiling["seconds"])
+    print(
+        f"{TRIPS[0]} trips compile in {short:.3f} s, {TRIPS[1]:,} in {long:.3f} s: {compiling['ratio']:.2f} "
+        f"[{compiling['low']:.2f}, {compiling['high']:.2f}], bar {BAR}"
+    )
+    for row in rows:
+        print(
+            f"{row['change'] or 'first call'}: misses {row['misses']}, versions {row['compiled']}, {row['agreement']}"
+        )
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "counts.json").write_text(json.dumps({"compiling": compiling, "calls": rows}, indent=1) + "\n")
+    rewrite_page(options.out)
+
+
+if __name__ == "__main__":
+    main()
