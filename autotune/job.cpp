@@ -84,6 +84,8 @@ JobArgument read_argument(const json& object, const std::string& where) {
     argument.strides_bytes = get<std::vector<std::int64_t>>(object, "strides_bytes", where);
     argument.file = get<std::string>(object, "file", where);
     argument.offset_bytes = get_or<std::int64_t>(object, "offset", where, 0);
+    argument.is_written = get_or(object, "written", where, false);
+    argument.after = get_or<std::string>(object, "after", where, "");
     if (argument.shape.size() != argument.strides_bytes.size())
         fail(where + "." + argument.name, std::to_string(argument.shape.size()) + " extents but " +
                                               std::to_string(argument.strides_bytes.size()) + " strides");
@@ -100,6 +102,8 @@ json write_argument(const JobArgument& argument) {
         object["strides_bytes"] = argument.strides_bytes;
         object["file"] = argument.file;
         object["offset"] = argument.offset_bytes;
+        if (argument.is_written) object["written"] = true;
+        if (!argument.after.empty()) object["after"] = argument.after;
     } else if (argument.dtype.rfind("complex", 0) == 0) {
         object["scalar"] = {write_double(argument.real), write_double(argument.imaginary)};
     } else if (argument.dtype.rfind("float", 0) == 0) {

@@ -12,6 +12,7 @@ from types import CodeType
 _ARGUMENT = re.compile(r"^arg (\w+): (\w+)\[(.*?)\]$")
 _SCALAR = re.compile(r"^scalar (\w+): (\w+)$")
 _INNER_SIZE = re.compile(r"(?:\bfor |^)(\S+)(?: in range\(|: size = read\()")
+_RANGE = re.compile(r" in range\((.*?)(?: carry|$)")
 _GUARD = re.compile(r'^guard (.+?) "((?:[^"\\]|\\.)*)"(?: @(\d+))?$')
 _VALUE = re.compile(r"^\s*(%?\w+): (\w+)\[(.*?)\] = (\w+)\((.*)$")
 _REGION = re.compile(r"^(.+?) = (for|while|if) ")
@@ -157,6 +158,13 @@ class Program:
                     if symbol not in ("min", "max"):
                         seen.setdefault(symbol)
         return tuple(seen)
+
+    @cached_property
+    def counts(self) -> frozenset[str]:
+        """The symbols that loops count with."""
+        return frozenset(
+            symbol for line in self._lines if (m := _RANGE.search(line)) for symbol in _SYMBOL.findall(m[1])
+        )
 
     @cached_property
     def work(self) -> str:

@@ -160,26 +160,30 @@ def tune_call(
     notify = observer or (lambda event: None)
     recorded = datasets.Call("recorded", args, kwargs)
     notify({"event": "phase", "phase": "running NumPy for its answer and its time"})
-    expected, measured = _measure_numpy(function, recorded, is_warm)
+    reference = datasets.Reference(function, traced, program)
+    expected, measured = _measure_numpy(reference, recorded, is_warm)
     # What all speed-ups are relative to, those on the way as the one at the end.
     notify({"event": "numpy", "median_ns": measured.ns, "is_cold": measured.is_cold})
-    needed = sum(a.nbytes for a in bound.arrays.values()) + sum(e.nbytes for e in expected)
-    with datasets.data_folder(needed) as folder:
+    needed = sum(a.nbytes for a in bound.arrays.values()) + sum(e.nbytes for e in expected.results)
+    with datasets.data_folder(needed + sum(e.nbytes for e in expected.written.values())) as folder:
         notify({"event": "phase", "phase": "writing the data for the search"})
         sets = [datasets.write_data_set(folder, 0, program, call=recorded, bound=bound, expected=expected)]
         tolerance = _Tolerance(program, expected)
         if measured.ns < _WIDEN_NS:
-            tolerance.widen(function, recorded, expected)
-        for derived in datasets.derived_calls(traced, program, recorded, options.seed):
-            answers = datasets.is_fit(traced, function, derived)
-            if answers is None:
+            tolerance.widen(reference, recorded, expected)
+        for sizes in datasets.derived_calls(traced, program, recorded, options.seed):
+            for derived in sizes:
+                answer = reference.is_fit(derived)
+                if answer is not None:
+                    break
+            if answer is None:
                 logs.logger.info("%s: %s data left out: NumPy or a guard refuses them", program.function, derived.kind)
                 continue
             derived_bound = bind(traced, program, derived.args, derived.kwargs)
             sets.append(
-                datasets.write_data_set(folder, len(sets), program, call=derived, bound=derived_bound, expected=answers)
+                datasets.write_data_set(folder, len(sets), program, call=derived, bound=derived_bound, expected=answer)
             )
-            tolerance.widen(function, derived, answers)
+            tolerance.widen(reference, derived, answer)
         job = {
             "program": program.text,
             "function": program.function,
@@ -206,7 +210,7 @@ def tune_call(
         if options.db is not None:
             with suppress(OSError):
                 options.db.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        way = _WayToKernel(specialization, bound, compiled, recorded, notify)
+        way = _WayToKernel(specialization, bound, datasets.Reference(compiled, traced, program), recorded, notify)
         found = run_search(json.dumps(job), way)
     result = _result(found, job, workload, measured, float(needed))
     if result.complete:
@@ -227,7 +231,7 @@ class _WayToKernel:
         self,
         specialization: Specialization,
         bound: Bound,
-        compiled: Callable[..., Any],
+        compiled: datasets.Reference,
         call: datasets.Call,
         notify: Callable[[dict[str, Any]], None],
     ) -> None:
@@ -327,43 +331,42 @@ class _NumpyTime:
 
 
 def _measure_numpy(
-    function: Callable[..., Any], call: datasets.Call, is_warm: bool
-) -> tuple[tuple[np.ndarray[Any, Any], ...], _NumpyTime]:
+    reference: datasets.Reference, call: datasets.Call, is_warm: bool
+) -> tuple[datasets.Answer, _NumpyTime]:
     """NumPy's answer, and the median of its warm calls; where one call is all that is affordable, that of a cold one.
 
     A first call pays for page faults, loaded libraries and threads that start: three times a warm one has been seen.
     """
     start = time.perf_counter()
     # A function that returns its argument, or a view of it: the file gets its own bytes anyway.
-    expected, first_ns = _timed(function, call)
-    times: list[float] = [first_ns] if is_warm else []
+    expected = reference.answer(call)
+    times: list[float] = [expected.ns] if is_warm else []
     while len(times) < _BASELINE_RUNS and time.perf_counter() - start < _BASELINE_S:
-        times.append(_timed(function, call)[1])
+        times.append(reference.answer(call).ns)
     if not times:
-        return expected, _NumpyTime(first_ns, is_cold=True)
+        return expected, _NumpyTime(expected.ns, is_cold=True)
     if min(times) < 1e6:  # a fast call: a few runs say little
-        times = _many_times(function, call)
+        times = _many_times(reference, call)
     return expected, _NumpyTime(statistics.median(times), is_cold=False)
 
 
-def _timed(function: Callable[..., Any], call: datasets.Call) -> tuple[tuple[np.ndarray[Any, Any], ...], int]:
-    before = time.perf_counter_ns()
-    answers = datasets.answer(function, call)
-    return answers, time.perf_counter_ns() - before
-
-
-def _many_times(function: Callable[..., Any], call: datasets.Call) -> list[float]:
+def _many_times(reference: datasets.Reference, call: datasets.Call) -> list[float]:
+    """Of one call each. Calls that write into their arguments are timed one by one, since these are put back between."""
     times: list[float] = []
-    args, kwargs = call.args, call.kwargs
+    fresh = reference.fresh(call)
+    function, args, kwargs = reference.function, fresh.args, fresh.kwargs
+    before_call, after_call = reference.written(call), reference.written(fresh)
     start = time.perf_counter()
     repeats = 1
     with np.errstate(all="ignore"):
         while len(times) < 1000 and time.perf_counter() - start < 0.2:
+            for name, array in after_call.items():
+                array[...] = before_call[name]
             before = time.perf_counter_ns()
             for _ in range(repeats):
                 function(*args, **kwargs)
             took = time.perf_counter_ns() - before
-            if took < _LEAST_SAMPLE_NS / 2 and repeats < 1000:
+            if took < _LEAST_SAMPLE_NS / 2 and repeats < 1000 and not after_call:
                 repeats *= 2
                 times.clear()
             else:
@@ -379,30 +382,28 @@ class _Tolerance:
     accumulators: 5e-5 off at 20 million). That follows the user's function, where a fixed number would not.
     """
 
-    def __init__(self, program: Program, expected: tuple[np.ndarray[Any, Any], ...]) -> None:
+    def __init__(self, program: Program, expected: datasets.Answer) -> None:
         operations = {v.operation for v in program.values if v.dtype.startswith(("float", "complex"))}
         self._rounds = bool(operations & _ROUNDED)
         self._rtol = 0.0
         self._atol = 0.0
-        for result in expected:
+        for result in expected.arrays:
             if self._rounds and result.dtype.kind in "fc":
                 self._rtol = max(self._rtol, 64 * float(np.finfo(result.dtype).eps))
 
-    def widen(
-        self, function: Callable[..., Any], call: datasets.Call, answers: tuple[np.ndarray[Any, Any], ...]
-    ) -> None:
+    def widen(self, reference: datasets.Reference, call: datasets.Call, answer: datasets.Answer) -> None:
         """Look at the conditioning on one data set."""
-        if not self._rounds or call.kind == "special" or not any(a.dtype.kind in "fc" for a in answers):
+        if not self._rounds or call.kind == "special" or not any(a.dtype.kind in "fc" for a in answer.arrays):
             return
-        self._compare(function, call, answers, _nudge, 16)
-        if any(a.dtype == np.float32 for a in answers):
-            self._compare(function, call, answers, _widened, 2)
+        self._compare(reference, call, answer, _nudge, 16)
+        if any(a.dtype == np.float32 for a in answer.arrays):
+            self._compare(reference, call, answer, _widened, 2)
 
     def _compare(
         self,
-        function: Callable[..., Any],
+        reference: datasets.Reference,
         call: datasets.Call,
-        answers: tuple[np.ndarray[Any, Any], ...],
+        answer: datasets.Answer,
         change_value: Callable[[Any], Any],
         margin: int,
     ) -> None:
@@ -410,10 +411,10 @@ class _Tolerance:
             call.kind, tuple(change_value(a) for a in call.args), {k: change_value(v) for k, v in call.kwargs.items()}
         )
         try:
-            moved = datasets.answer(function, changed)
-        except Exception:  # noqa: BLE001  (the user's function refuses: nothing to learn here)
+            moved = reference.answer(changed, limit_s=3 + 3e-9 * answer.ns)
+        except (Exception, datasets.TookTooLong):  # the user's function refuses: nothing to learn here
             return
-        for before, after in zip(answers, moved, strict=False):
+        for before, after in zip(answer.arrays, moved.arrays, strict=False):
             if before.dtype.kind not in "fc" or before.shape != after.shape:
                 continue
             with np.errstate(all="ignore"):
