@@ -149,6 +149,10 @@ Layout Analysis::layout(const std::string& name) const {
     return found == options_.layouts.end() ? Layout::c : found->second;
 }
 
+std::optional<SizeTree> Analysis::most(const SizeTree& size) const {
+    return context_.moving == nullptr ? size : largest(size, *context_.moving);
+}
+
 std::int64_t Analysis::here(const SizeTree& size) const {
     return size.evaluate(options_.sizes_here).value_or(-1);
 }

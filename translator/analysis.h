@@ -84,7 +84,8 @@ struct StageSource {
 /// A segment of a program with loops: what an analysis of it shares with the others.
 struct SegmentContext {
     const std::vector<Target>* targets = nullptr; ///< of the yields
-    std::set<std::string>* names = nullptr;       ///< taken by stages and buffers so far
+    const std::vector<MovingSize>* moving = nullptr;
+    std::set<std::string>* names = nullptr; ///< taken by stages and buffers so far
 };
 
 /// Block structure of a reduction in lanes.
@@ -121,6 +122,8 @@ class Analysis {
     LaneShape lane_shape(const Operation& operation) const;
     /// Program sizes, in the order of the arguments.
     const std::vector<std::string>& sizes() const { return sizes_; }
+    /// The size itself, or the largest that it has in any trip; nothing where that is not known.
+    std::optional<SizeTree> most(const SizeTree& size) const;
     std::int64_t here(const SizeTree& size) const;
     /// "kmeans.py:8: norm = sum(%3) {axes=[2]}"
     std::string where(const Operation& operation) const;

@@ -66,12 +66,28 @@ Expr Shared::size(const SizeTree& tree) const {
     return node.name == "//" ? a / b : a % b;
 }
 
+namespace {
+
+/// Halide tells a Func's calls from its own operations by their name alone.
+bool is_name_of_halide(const std::string& name) {
+    using Halide::Internal::Call;
+    static const std::set<std::string> names = [] {
+        std::set<std::string> found;
+        for (int k = 0; k < Call::IntrinsicOpCount; ++k)
+            found.insert(Call::get_intrinsic_name(static_cast<Call::IntrinsicOp>(k)));
+        return found;
+    }();
+    return names.count(name) != 0;
+}
+
+} // namespace
+
 std::string Shared::symbol(const std::string& wish) {
     std::string clean;
     for (char c : wish)
         clean += (std::isalnum(static_cast<unsigned char>(c)) != 0 && (c & 0x80) == 0) || c == '_' ? c : '_';
     std::string name = clean;
-    for (int k = 2; !symbols.insert(name).second; ++k)
+    for (int k = 2; is_name_of_halide(name) || !symbols.insert(name).second; ++k)
         name = clean + "_" + std::to_string(k);
     return name;
 }

@@ -63,7 +63,9 @@ void Analysis::choose_reduction(const Operation& operation) {
     bool rounds = (operation.op == "sum" || operation.op == "prod") && is_float(operation.type.dtype) &&
                   options_.contract != "fast";
     bool single = shape.axes.size() == 1 || shape.collapsed;
-    std::int64_t count = here(shape.extent);
+    // Of an extent that changes from trip to trip: what is right for the longest.
+    const std::optional<SizeTree> whole = most(shape.extent);
+    std::int64_t count = whole ? here(*whole) : -1;
     std::int64_t results = here(product(operation.type.shape));
     // The longest axis that is reduced by itself decides the levels.
     SizeTree longest = shape.extent;
@@ -76,13 +78,14 @@ void Analysis::choose_reduction(const Operation& operation) {
                 longest.is_constant() && longest.constant() == 0 ? extent : SizeTree::call("max", {longest, extent});
         }
     }
-    std::int64_t length = here(longest);
+    const std::optional<SizeTree> most_length = most(longest);
+    std::int64_t length = most_length ? here(*most_length) : -1;
     std::int64_t block = lane_shape(operation).block();
-    const int most = searches ? 2 : kMostLevels;
+    const int most_levels = searches ? 2 : kMostLevels;
     int levels = searches ? 2 : 3;
     if (length >= 0) {
         levels = 1;
-        while (levels < most && length > power(block, levels))
+        while (levels < most_levels && length > power(block, levels))
             ++levels;
     }
     std::vector<std::string> options;
@@ -107,7 +110,7 @@ void Analysis::choose_reduction(const Operation& operation) {
         choice = given->second;
         bool known = choice == "serial" || (choice == "rows" && single && !searches && !shape.axes.empty());
         known = known || (choice == kNarrow && single && !searches && !shape.axes.empty());
-        for (int k = 1; k <= most; ++k)
+        for (int k = 1; k <= most_levels; ++k)
             known = known || (choice == "lanes" + std::to_string(k) && !shape.axes.empty());
         if (!known) {
             std::string list;
@@ -122,15 +125,17 @@ void Analysis::choose_reduction(const Operation& operation) {
                          searches
                              ? "how the search runs: one by one, or in lanes that are compared at the end"
                              : "the order of the reduction: one by one, in lanes and blocks, or in blocks of rows"});
-    auto require = [&](const SizeTree& size, std::int64_t most_elements) {
+    auto require = [&](const std::optional<SizeTree>& bound, std::int64_t most_elements) {
+        if (!bound) return; // in as many levels as there are
+        const SizeTree& size = *bound;
         // Extents are 32-bit integers: larger limits hold by themselves.
         if (most_elements >= INT32_MAX || (size.is_constant() && size.constant() <= most_elements)) return;
         requirements_.push_back(size.text() + " <= " + std::to_string(most_elements));
     };
-    if (choice == "serial" && rounds && shape.contiguous && !shape.axes.empty()) require(shape.extent, kLargestSerial);
+    if (choice == "serial" && rounds && shape.contiguous && !shape.axes.empty()) require(whole, kLargestSerial);
     const int chosen_levels = lane_levels(choice);
     if (chosen_levels > 0 && !(searches && chosen_levels == 2))
-        require(longest, power(lane_shape(operation).block(), chosen_levels));
+        require(most_length, power(lane_shape(operation).block(), chosen_levels));
 }
 
 void Analysis::choose_matmul(const Operation& operation) {

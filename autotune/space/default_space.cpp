@@ -50,9 +50,10 @@ class SpaceBuilder {
     /// The first rule that fits a stage decides its place; what no rule takes gets a nest of its own.
     void place(const dsl::StageInfo& stage) {
         using Rule = bool (SpaceBuilder::*)(const dsl::StageInfo&);
-        static constexpr Rule kRules[] = {&SpaceBuilder::place_result,       &SpaceBuilder::place_loop,
-                                          &SpaceBuilder::place_inlined,      &SpaceBuilder::place_in_reduction, &SpaceBuilder::place_rows,
-                                          &SpaceBuilder::place_lanes,        &SpaceBuilder::place_in_root};
+        static constexpr Rule kRules[] = {&SpaceBuilder::place_result,  &SpaceBuilder::place_loop,
+                                          &SpaceBuilder::place_inlined, &SpaceBuilder::place_in_reduction,
+                                          &SpaceBuilder::place_rows,    &SpaceBuilder::place_lanes,
+                                          &SpaceBuilder::place_in_root};
         for (const Rule rule : kRules)
             if ((this->*rule)(stage)) return;
         place_root(stage, true);
@@ -67,6 +68,11 @@ class SpaceBuilder {
     /// A loop inside its elements runs in registers, in the innermost of the loops of the one stage that reads it.
     bool place_loop(const dsl::StageInfo& stage) {
         if (stage.part != "loop" || graph_.uses(stage.name).empty()) return false;
+        if (stage.pure.loops.empty()) {
+            // A single state: nothing but its trips to arrange.
+            place_root(stage, true);
+            return true;
+        }
         const dsl::StageInfo& host = *graph_.uses(stage.name).front().reader;
         if (!roots_.count(host.name) || hosted_loop(host, graph_, info_) != &stage) return false;
         StagePlan plan = graph_.follow(stage, plans_);
@@ -366,7 +372,14 @@ class SpaceBuilder {
                         root.vector_factor + ")";
             }
         }
+        if (stage.part == "loop") line += chunked(stage);
         if (line != head) lines_.push_back(line);
+    }
+
+    /// Several trips for each visit of a loop.
+    static std::string chunked(const dsl::StageInfo& loop) {
+        const std::string& trip = loop.updates.front().loops.back().name;
+        return ".split(" + trip + ", " + trip + "o, " + trip + "i, " + chunk_hole(loop) + ").unroll(" + trip + "i)";
     }
 
     static std::string join(const std::vector<std::string>& loops) {
@@ -464,6 +477,7 @@ class SpaceBuilder {
         if (stage.part == "lanes" && has_vector_loop && factor != lane_count) line += ".unroll(" + vector_loop + ")";
         if (stage.part == "lanes" && constant && extent_of(*last_reduced, 1000) <= kMostUnrolledRows)
             line += ".unroll(" + last_reduced->name + ")";
+        if (stage.part == "loop") line += chunked(stage);
         if (line != head) body->push_back(line);
         // A condition on an extent such as X.0 // 2 would not make the extent of the loop a constant.
         if (last_reduced && is_size(last_reduced->extent) && stage.part.empty()) {

@@ -6,7 +6,8 @@
 namespace tilewright::autotune {
 namespace {
 
-// Trips of one visit to begin with: one test for this many trips costs next to nothing, and at most one visit is wasted.
+// Trips of one visit to begin with: one test for this many trips costs next to nothing, and at most one visit is
+// wasted.
 constexpr int kChunk = 10;
 // Trips of many operations are unrolled less: compile time and instruction caches.
 constexpr int kOperationsOfVisit = 400;
@@ -62,8 +63,8 @@ RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop,
     const double element_ops = std::max(1.0, std::max(trips, trip_count) * std::max(1, loop.operations));
     const int native = std::max(1, default_lanes(loop, graph, machine));
 
-    // As many vectors at once as their state fits the registers: trips wait for themselves otherwise. Blocks rather than
-    // long rows, since neighbours are done at about the same time.
+    // As many vectors at once as their state fits the registers: trips wait for themselves otherwise. Blocks rather
+    // than long rows, since neighbours are done at about the same time.
     const double registers = kStateShare * (machine.vector_bytes() >= 64 ? 32 : 16);
     const std::int64_t height = loops.size() > 1 ? extent_of(loops[loops.size() - 2], 1024) : 1;
     const int most_rows = static_cast<int>(std::min<std::int64_t>(kMostRows, height));
@@ -96,7 +97,8 @@ RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop,
     if (loops.size() == 1) {
         std::string rest = inner;
         std::int64_t tile = 1;
-        while (tile < lanes || (static_cast<double>(tile) * element_ops < kTaskOps && tile * 2 * machine.cores <= width))
+        while (tile < lanes ||
+               (static_cast<double>(tile) * element_ops < kTaskOps && tile * 2 * machine.cores <= width))
             tile *= 2;
         if (parallel && vectorize && width >= 2 * tile) {
             line += ".split(" + inner + ", " + inner + "o, " + inner + "i, " +
@@ -119,14 +121,15 @@ RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop,
         std::string order = vectorize ? inner + "x" : "";
         if (vectorize && rows >= 2) {
             line += ".split(" + row + ", " + row + "o, " + row + "i, " +
-                    hole(name + "_group", group, {1, 2, 3, 4, 6, 8}, 1, rows) + ").reorder(" + inner + "x, " + row + "i, " +
-                    vectors + ", " + row + "o).vectorize(" + inner + "x).unroll(" + row + "i)";
+                    hole(name + "_group", group, {1, 2, 3, 4, 6, 8}, 1, rows) + ").reorder(" + inner + "x, " + row +
+                    "i, " + vectors + ", " + row + "o).vectorize(" + inner + "x).unroll(" + row + "i)";
         } else if (vectorize) {
             line += ".vectorize(" + inner + "x)";
         }
         const bool split_rows = vectorize && rows >= 2 && loops.size() == 2;
         const std::string outer = split_rows ? row + "o" : loops.front().name;
-        const std::int64_t outer_extent = std::max<std::int64_t>(1, extent_of(loops.front(), 1024) / (split_rows ? group : 1));
+        const std::int64_t outer_extent =
+            std::max<std::int64_t>(1, extent_of(loops.front(), 1024) / (split_rows ? group : 1));
         if (parallel && outer_extent >= 2) {
             const double of_one = elements / static_cast<double>(std::max<std::int64_t>(1, outer_extent)) * element_ops;
             std::int64_t task = 1;
@@ -150,8 +153,8 @@ std::string chunk_hole(const dsl::StageInfo& loop) {
         chunk /= 2;
     const std::int64_t trips = extent_of(loop.updates.front().loops.back(), 1 << 20);
     chunk = std::max<std::int64_t>(1, std::min(chunk, trips));
-    return hole(loop.name + "_chunk", chunk, {1, 2, 4, 5, 8, 10, 16, 20, 50},
-                1, std::max<std::int64_t>(chunk, loop.operations > 100 ? 10 : 50));
+    return hole(loop.name + "_chunk", chunk, {1, 2, 4, 5, 8, 10, 16, 20, 50}, 1,
+                std::max<std::int64_t>(chunk, loop.operations > 100 ? 10 : 50));
 }
 
 std::vector<std::string> hosted_loop_lines(const dsl::StageInfo& loop, const dsl::StageInfo& root,
@@ -167,8 +170,8 @@ std::vector<std::string> hosted_loop_lines(const dsl::StageInfo& loop, const dsl
     lines.push_back(pure);
     const auto& update = loop.updates.front().loops;
     const std::string trip = update.back().name;
-    std::string line = loop.name + ".update(0).split(" + trip + ", " + trip + "o, " + trip + "i, " + chunk_hole(loop) +
-                       ")";
+    std::string line =
+        loop.name + ".update(0).split(" + trip + ", " + trip + "o, " + trip + "i, " + chunk_hole(loop) + ")";
     std::string order;
     if (vectorized) order = inner + ", ";
     if (grouped) order += axes[axes.size() - 2].name + ", ";

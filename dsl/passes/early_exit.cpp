@@ -181,8 +181,8 @@ Outside outside(const CollectMarkers::Marker& marker) {
     condition = any_lane(put.mutate(condition));
     // What a branch keeps from running may not be read either: a real branch again.
     for (auto branch = branches.rbegin(); branch != branches.rend(); ++branch)
-        condition = Call::make(Bool(), Call::if_then_else, {any_lane(*branch), condition, const_false()},
-                               Call::PureIntrinsic);
+        condition =
+            Call::make(Bool(), Call::if_then_else, {any_lane(*branch), condition, const_false()}, Call::PureIntrinsic);
     trip = put.mutate(trip);
     if (const Broadcast* wide = trip.as<Broadcast>()) trip = wide->value;
     return {condition, simplify(trip)};
@@ -263,7 +263,8 @@ class EarlyExit : public IRMutator {
 } // namespace
 
 Expr mark_alive(const Expr& condition, const Expr& trip) {
-    // Pure and unknown: simplification and the elimination of common expressions leave it alone, vectorization widens it.
+    // Pure and unknown: simplification and the elimination of common expressions leave it alone, vectorization widens
+    // it.
     return Call::make(condition.type(), kMarker, {condition, trip}, Call::PureIntrinsic);
 }
 

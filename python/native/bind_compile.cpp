@@ -168,8 +168,7 @@ std::string compose_plan(const std::string& header, const py::list& given) {
 void bind_compile(py::module_& module) {
     module.def("variants", &list_variants, "program"_a, "options"_a,
                "The open structural choices of a program, defaults first.");
-    module.def("loops", &list_loops, "program"_a,
-               "The loops of a program: which kind each is, or what forbids it.");
+    module.def("loops", &list_loops, "program"_a, "The loops of a program: which kind each is, or what forbids it.");
     module.def("describe", &describe, "program"_a, "options"_a,
                "The stages of one translation, their loops and reads.");
     module.def("default_schedule", &default_schedule, "program"_a, "options"_a, "isa"_a, "cores"_a,

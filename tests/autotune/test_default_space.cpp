@@ -65,6 +65,49 @@ divide: float32[x.0, x.1] = divide(e, %3)
 return divide
 )";
 
+const char* const kMandelbrot = R"(tilewright-program 1
+function mandelbrot
+arg x: float32[x.0]
+arg y: float32[y.0, 1]
+scalar maxiter: int64
+%1: int64[] = const() {value=0}
+%2: int64[y.0, x.0] = broadcast_to(%1)
+%3: float32[] = const() {value=0.0}
+%4: float32[y.0, x.0] = broadcast_to(%3)
+%5: float32[] = const() {value=16.0}
+N: int64[y.0, x.0], A: float32[y.0, x.0], B: float32[y.0, x.0] = for n in range(0, maxiter, 1) carry (N_2: int64[y.0, x.0] = %2, A_2: float32[y.0, x.0] = %4, B_2: float32[y.0, x.0] = %4) {
+  a2: float32[y.0, x.0] = multiply(A_2, A_2)
+  b2: float32[y.0, x.0] = multiply(B_2, B_2)
+  %6: float32[y.0, x.0] = add(a2, b2)
+  I: bool[y.0, x.0] = less(%6, %5)
+  %7: int64[] = scalar_size() {size=n}
+  N_3: int64[y.0, x.0] = where(I, %7, N_2)
+  %8: float32[y.0, x.0] = subtract(a2, b2)
+  %9: float32[y.0, x.0] = add(%8, x)
+  A_3: float32[y.0, x.0] = where(I, %9, A_2)
+  %10: float32[y.0, x.0] = multiply(A_2, B_2)
+  %11: float32[y.0, x.0] = add(%10, %10)
+  %12: float32[y.0, x.0] = add(%11, y)
+  B_3: float32[y.0, x.0] = where(I, %12, B_2)
+  yield N_3, A_3, B_3
+}
+return (A, B, N)
+)";
+
+/// A loop over one axis, read at its own elements and as a sum.
+const char* const kRecurrence = R"(tilewright-program 1
+function f
+arg x: float64[x.0]
+scalar k: int64
+z: float64[x.0] = for t in range(0, k, 1) carry (y: float64[x.0] = x) {
+  %1: float64[x.0] = multiply(y, x)
+  yield %1
+}
+%2: float64[x.0] = add(z, x)
+s: float64[] = sum(z) {axes=[0]}
+return (%2, s)
+)";
+
 /// `e` is read at two places; what it computes is more than a few operations.
 const char* const kTwice = R"(tilewright-program 1
 function f
@@ -386,6 +429,10 @@ INSTANTIATE_TEST_SUITE_P(
               kSoftmax,
               {{{"x.0", 4096}, {"x.1", 4096}}, {{"x.0", 2}, {"x.1", 10}}, {{"x.0", 1}, {"x.1", 1'000'000}}}},
         Legal{"two_results", kTwoResults, {{{"x.0", 10'000'000}}, {{"x.0", 7}}}},
+        Legal{"mandelbrot",
+              kMandelbrot,
+              {{{"x.0", 1000}, {"y.0", 833}, {"maxiter", 200}}, {{"x.0", 5}, {"y.0", 100'000}, {"maxiter", 3}}}},
+        Legal{"recurrence", kRecurrence, {{{"x.0", 1'000'000}, {"k", 100}}, {{"x.0", 3}, {"k", 2}}}},
         Legal{"twice", kTwice, {{{"x.0", 1'000'000}}}},
         Legal{"column_sums",
               kColumnSums,

@@ -323,3 +323,76 @@ def test_a_loop_in_another_thread_lets_the_others_run(doubled):
     a[0] = 3.0
     thread.join(30)
     assert not thread.is_alive()
+
+
+CHECKED = """tilewright-plan 1
+function checked
+arg A float64 1 written
+arg c bool 0
+arg B int64 0
+scalar n int64
+return (int n, A)
+version "only"
+temp w float64 [A.0]
+copy A to w
+check c "line 3: an index out of bounds for axis 0"
+read m from B
+check m >= 0 "line 4: an integer beyond 64 bits"
+for t from 0 to m step 1 {
+  call step in "step" (t, w)
+}
+copy w to A
+end
+"""
+
+
+def test_a_failed_check_of_a_module_is_an_error_that_says_why(objects):
+    f = load(objects, CHECKED, "A", "c", "B", "n")
+    a = np.array([1.0, 2.0])
+    n, same = f(a, np.array(True), np.array(3), 5)
+    assert type(n) is int and n == 5 and same is a
+    np.testing.assert_array_equal(a, stepped(np.array([1.0, 2.0]), 3))
+    before = a.copy()
+    for c, b, error, text in [
+        (False, 3, IndexError, "checked: line 3: an index out of bounds for axis 0."),
+        (True, -1, ValueError, "checked: line 4: an integer beyond 64 bits."),
+        (True, 2**40, ValueError, "checked: the size m, which the call reads, does not fit 32 bits."),
+    ]:
+        with pytest.raises(error) as caught:
+            f(a, np.array(c), np.array(b), 5)
+        assert str(caught.value) == text and isinstance(caught.value, _face.CheckError)
+        np.testing.assert_array_equal(a, before)
+
+
+def test_a_failed_check_of_jit_is_for_numpy(objects):
+    class Numpy(Jit):
+        def _check_failed(self, args, kwargs):
+            return "numpy"
+
+    f = Numpy("checked", parameters("A", "c", "B", "n"))
+    f.add(CHECKED, objects)
+    a = np.array([1.0])
+    assert f(a, np.array(False), np.array(3), 5) == "numpy" and a[0] == 1.0
+    assert f(a, np.array(True), np.array(3), 5)[0] == 5
+
+
+def test_python_numbers_of_results_and_arguments(objects):
+    plan = """tilewright-plan 1
+function numbers
+arg x float64 0
+arg k int64 0
+arg c bool 0
+scalar n int64
+result y float64 []
+result m int64 []
+result t bool []
+return (float y, int m, bool t, int n, int k)
+version "only"
+copy x to y
+copy k to m
+copy c to t
+end
+"""
+    f = load(objects, plan, "x", "k", "c", "n")
+    got = f(np.array(0.5), np.array(-7), np.array(True), np.int64(3))
+    assert [type(v) for v in got] == [float, int, bool, int, int] and got == (0.5, -7, True, 3, -7)

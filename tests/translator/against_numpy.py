@@ -721,7 +721,7 @@ def test_refusals_name_value_line_and_reason(evaluator: Evaluator) -> None:
     )
     assert refusal(header.replace("float64", "float16") + "y: float16[X.0, X.1] = add(X, X) @4\nreturn y\n", x) == (
         "f.py:4: y = add(X, X): float16 has no translation in this release. "
-        "Use bool, an integer dtype, float32 or float64."
+        "Use bool, an integer dtype, float32, float64, complex64 or complex128."
     )
     loop = (
         "y: float64[X.0, X.1] = for i in range(0, 3, 1) carry (z: float64[X.0, X.1] = X) {\n  yield z\n} @5\nreturn y\n"

@@ -87,9 +87,8 @@ TEST(Pixelwise, TripsCountAsPythonDoes) {
                 for (std::int64_t t = start; step > 0 ? t < stop : t > stop; t += step)
                     ++count;
                 Operation loop;
-                loop.attributes = {{"start", std::to_string(start)},
-                                   {"stop", std::to_string(stop)},
-                                   {"step", std::to_string(step)}};
+                loop.attributes = {
+                    {"start", std::to_string(start)}, {"stop", std::to_string(stop)}, {"step", std::to_string(step)}};
                 EXPECT_EQ(trips_of(loop).evaluate(no_symbols), count) << start << " " << stop << " " << step;
             }
         }
@@ -186,8 +185,8 @@ TEST(PixelwiseStages, ReportsNameTheKindAndTheReason) {
     EXPECT_EQ(reports[0].source, "for n in range(0, maxiter, 1)");
     EXPECT_EQ(reports[0].kind, "pixelwise");
     EXPECT_EQ(reports[0].exit, "an element is done once I is false");
-    const auto refused =
-        loop_reports(read_program(program_of("  B: float64[x.0, x.1] = index(A) {index=[x.0 - 1:-1, 0:1]} @4\n", "B, s")));
+    const auto refused = loop_reports(
+        read_program(program_of("  B: float64[x.0, x.1] = index(A) {index=[x.0 - 1:-1, 0:1]} @4\n", "B, s")));
     EXPECT_EQ(refused[0].kind, "not pixelwise: line 4 reads A at another element");
 }
 

@@ -1,6 +1,7 @@
 // translator/loops/access.cpp: affine maps through views and broadcasts, and when two of them can meet.
 #include "translator/loops/access.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -111,6 +112,27 @@ std::optional<std::int64_t> constant_difference(const SizeTree& a, const SizeTre
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
     return value;
+}
+
+bool moves(const SizeTree& tree, const std::vector<MovingSize>& moving) {
+    std::set<std::string> used;
+    tree.collect_symbols(used);
+    return std::any_of(moving.begin(), moving.end(),
+                       [&](const MovingSize& size) { return used.count(size.name) != 0; });
+}
+
+std::optional<SizeTree> largest(const SizeTree& tree, const std::vector<MovingSize>& moving) {
+    SizeTree out = tree;
+    for (auto size = moving.rbegin(); size != moving.rend(); ++size) {
+        if (!moves(out, {*size})) continue;
+        const SizeTree next = substitute(out, size->name, SizeTree::symbol(size->name) + SizeTree::integer(1));
+        const auto slope = try_parse_size(normal_form(next - out));
+        // Where it goes up or down all the way, one of the ends is the largest.
+        if (!slope || moves(*slope, {*size}) || !size->bounded) return std::nullopt;
+        out =
+            SizeTree::call("max", {substitute(out, size->name, size->first), substitute(out, size->name, size->last)});
+    }
+    return out;
 }
 
 SizeTree substitute(const SizeTree& tree, const std::string& symbol, const SizeTree& by) {

@@ -49,6 +49,18 @@ Overlap overlap(const std::vector<IndexEntry>& a, const std::vector<Size>& shape
 
 /// The difference a - b where it is a number.
 std::optional<std::int64_t> constant_difference(const SizeTree& a, const SizeTree& b);
+/// A size that is not the same through a whole call: the index of a loop, or one that the call reads.
+struct MovingSize {
+    std::string name;
+    SizeTree first, last; ///< its ends, in any order
+    bool bounded = true;  ///< whether they are known
+};
+/// The largest value of `tree` as an expression of sizes that do not move; of `moving`, each may depend on those before
+/// it. Nothing where that is not known.
+std::optional<SizeTree> largest(const SizeTree& tree, const std::vector<MovingSize>& moving);
+/// Whether `tree` names one of them.
+bool moves(const SizeTree& tree, const std::vector<MovingSize>& moving);
+
 /// `tree` with another expression in place of a symbol.
 SizeTree substitute(const SizeTree& tree, const std::string& symbol, const SizeTree& by);
 

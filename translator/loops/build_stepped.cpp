@@ -211,7 +211,7 @@ class Builder {
     }
 
     void write_segment(const Segment& segment, const std::string& indent) {
-        SegmentContext context{&segment.targets, &names_};
+        SegmentContext context{&segment.targets, &segment.moving, &names_};
         Analysis analysis(segment.program, options_, context);
         variants.insert(variants.end(), analysis.variants().begin(), analysis.variants().end());
         info_.variant.insert(analysis.chosen().begin(), analysis.chosen().end());

@@ -92,12 +92,7 @@ class Cutter {
     std::map<std::string, const Block*> home_; ///< the block that defines a value
     std::map<std::string, std::string> place_; ///< value -> buffer
     Names names_, scalars_, written_;
-    struct LoopSymbol {
-        std::string name;
-        SizeTree first, last;
-        bool bounded = true;
-    };
-    std::vector<LoopSymbol> symbols_; ///< of the loops around, and sizes that were read
+    std::vector<MovingSize> symbols_; ///< of the loops around, and sizes that were read
     Names read_;                      ///< every size that some block reads
 
     // ---- the program ----
@@ -195,34 +190,19 @@ class Cutter {
     /// known.
     std::optional<Type> bounded(Type type) const {
         for (Size& extent : type.shape) {
-            SizeTree tree = tree_of(extent);
-            for (auto symbol = symbols_.rbegin(); symbol != symbols_.rend(); ++symbol) {
-                Names used;
-                tree.collect_symbols(used);
-                if (used.count(symbol->name) == 0) continue;
-                const SizeTree next =
-                    substitute(tree, symbol->name, SizeTree::symbol(symbol->name) + SizeTree::integer(1));
-                const auto slope = try_parse_size(normal_form(next - tree));
-                Names left;
-                if (slope) slope->collect_symbols(left);
-                if (!slope || left.count(symbol->name) != 0 || !symbol->bounded) return std::nullopt;
-                tree = SizeTree::call("max", {substitute(tree, symbol->name, symbol->first),
-                                              substitute(tree, symbol->name, symbol->last)});
-            }
+            if (!translator::moves(tree_of(extent), symbols_)) continue;
+            const std::optional<SizeTree> most = largest(tree_of(extent), symbols_);
+            if (!most) return std::nullopt;
             // A loop without trips may end before it begins.
-            if (tree.text() != extent.text) tree = SizeTree::call("max", {tree, SizeTree::integer(0)});
-            extent = tree.size();
+            extent = SizeTree::call("max", {*most, SizeTree::integer(0)}).size();
         }
         return type;
     }
 
     /// Whether a shape changes from trip to trip, or with a size that was read.
     bool moves(const Type& type) const {
-        Names used;
-        for (const Size& extent : type.shape)
-            tree_of(extent).collect_symbols(used);
-        return std::any_of(symbols_.begin(), symbols_.end(),
-                           [&](const LoopSymbol& symbol) { return used.count(symbol.name) != 0; });
+        return std::any_of(type.shape.begin(), type.shape.end(),
+                           [&](const Size& extent) { return translator::moves(tree_of(extent), symbols_); });
     }
 
     std::string add_temporary(const std::string& name, const Type& type, std::vector<Step>& steps) {
@@ -647,7 +627,7 @@ class Cutter {
         out.arrays = program_.arrays;
         out.scalars = program_.scalars;
         out.argument_order = program_.argument_order;
-        for (const LoopSymbol& symbol : symbols_) {
+        for (const MovingSize& symbol : symbols_) {
             out.scalars.push_back({symbol.name, "int64"});
             out.argument_order.push_back(symbol.name);
         }
@@ -672,6 +652,7 @@ class Cutter {
     Step segment(const std::vector<std::pair<std::string, Target>>& yields) {
         Step step;
         step.kind = Step::Kind::segment;
+        step.segment.moving = symbols_;
         Program& program = step.segment.program;
         program = shell();
         std::map<std::size_t, const Operation*> needed; ///< by place in the text
@@ -732,6 +713,7 @@ class Cutter {
     Step copy_part(const std::string& from, const Type& whole, const Type& part, Target target) {
         Step step;
         step.kind = Step::Kind::segment;
+        step.segment.moving = symbols_;
         Program& program = step.segment.program;
         program = shell();
         add_array(program, from, whole);
@@ -938,7 +920,7 @@ class Cutter {
             step.first = parse_size(operation.attributes.at("min"));
             step.stop = parse_size(operation.attributes.at("max"));
         }
-        LoopSymbol symbol{operation.result, step.first, step.stop, step.limited};
+        MovingSize symbol{operation.result, step.first, step.stop, step.limited};
         symbols_.push_back(std::move(symbol));
         steps.push_back(std::move(step));
     }

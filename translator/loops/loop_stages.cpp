@@ -244,8 +244,8 @@ void Analysis::dissolve_readers_of_loops() {
     }
 }
 
-/// A loop inside the loops of another stage is computed for that one alone. Where several stages read it, those that do
-/// so at their own element become one Tuple, and the others read what that one leaves in memory.
+/// A loop runs inside the loops of one other stage, which reads it at its own element. Where several stages do that
+/// they become one Tuple, and those that read other elements or reduce read what that one leaves in memory.
 void Analysis::join_readers_of_loops() {
     std::vector<std::string> loops;
     for (const StagePlan& plan : stages_) {
@@ -261,7 +261,7 @@ void Analysis::join_readers_of_loops() {
         for (const StagePlan& plan : stages_) {
             if (plan.reads.count(name) != 0) readers.push_back(plan.name);
         }
-        if (readers.size() < 2) continue;
+        if (readers.empty() || (readers.size() == 1 && shape.empty())) continue;
         const ElementAxes axes = follow_results(program_, loop);
         StagePlan joint;
         std::set<std::string> members;
@@ -288,6 +288,8 @@ void Analysis::join_readers_of_loops() {
                 joint.joined.push_back({kept, kept, value, nullptr, false});
             }
         }
+        // One reader at its own element hosts the loop as it is; any other reads memory.
+        if (readers.size() == 1 && !members.empty()) continue;
         std::string wish;
         for (const StageBuffer& buffer : joint.joined)
             wish += (wish.empty() ? "" : "_") + buffer.name;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "translator/attributes.h"
+#include "translator/loops/access.h"
 #include "translator/program.h"
 #include "translator/translate.h"
 
@@ -36,6 +37,7 @@ struct Target {
 struct Segment {
     Program program;
     std::vector<Target> targets;            ///< of the yields, in order
+    std::vector<MovingSize> moving;         ///< sizes of the loops around, and those that were read
     bool reads_only_what_it_writes = false; ///< of the buffer of its one target: the very element that is written
 };
 

@@ -140,6 +140,13 @@ PyObject* default_miss(PyObject* self, PyObject*) {
     return nullptr;
 }
 
+PyObject* default_check_failed(PyObject* self, PyObject*) {
+    PyErr_Format(PyExc_NotImplementedError,
+                 "%s: the plan cannot compute with these data, and there is no _check_failed method.",
+                 plans_of(self).name.c_str());
+    return nullptr;
+}
+
 std::shared_ptr<const LoadedPlan> make_plan(PyObject* self, PyObject* plan_text, PyObject* objects,
                                             const Binding& binding) {
     Plans& plans = plans_of(self);
@@ -238,6 +245,8 @@ PyObject* make_dispatcher_type() {
          "scalar_types=None)\n--\n\n"
          "Loads a plan in the place of another; calls that run keep the old one."},
         {"clear", clear_plans, METH_NOARGS, "clear($self)\n--\n\nForgets all plans."},
+        {"_check_failed", default_check_failed, METH_VARARGS,
+         "_check_failed($self, args, kwargs)\n--\n\nAnswers a call whose data fail a check of the plan; override it."},
         {"_miss", default_miss, METH_VARARGS,
          "_miss($self, args, kwargs)\n--\n\nAnswers a call that no plan serves; override it."},
         {}};

@@ -381,9 +381,11 @@ LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, boo
             if (returns_[r].is_result) continue;
             const Source& source = sources_[static_cast<std::size_t>(returns_[r].index)];
             PyObject* object = source.parameter >= 0 ? values[source.parameter] : arrays[returns_[r].index];
+            const runtime::CallArgument& argument = frame.arguments[returns_[r].index];
+            const bool is_array = plan.arguments[static_cast<std::size_t>(returns_[r].index)].is_array;
             Ref item = returns_[r].number.empty()
                            ? Ref::borrowed(object)
-                           : python_number(returns_[r].number, frame.arguments[returns_[r].index].scalar);
+                           : python_number(returns_[r].number, is_array ? argument.array.data : argument.scalar);
             if (!item) {
                 Py_CLEAR(*result);
                 return Attempt::error;

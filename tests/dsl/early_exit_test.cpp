@@ -1,0 +1,122 @@
+// tests/dsl/early_exit_test.cpp: loops whose dead visits are skipped give the bits of loops that run to their end.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "Halide.h"
+#include "dsl/passes/early_exit.h"
+#include "dsl/passes/passes.h"
+
+namespace tilewright::dsl {
+namespace {
+
+using namespace Halide;
+
+/// z <- z^2 + c for `trips` trips where |z| < 4, with the number of the last trip that changed it.
+struct Orbit {
+    Var i{"i"}, j{"j"};
+    Param<int> trips{"trips"};
+    RDom t{0, trips, "t"};
+    Func state{"state"}, out{"out"};
+
+    explicit Orbit(bool marked) {
+        state(j, i) = Tuple(0.0f, 0.0f, 0);
+        const Expr a = state(j, i)[0];
+        const Expr b = state(j, i)[1];
+        Expr alive = a * a + b * b < 16.0f;
+        if (marked) alive = mark_alive(alive, t);
+        state(j, i) = Tuple(select(alive, a * a - b * b + cast<float>(j) / 40 - 2.0f, a),
+                            select(alive, 2 * a * b + cast<float>(i) / 15 - 1.0f, b), select(alive, t, state(j, i)[2]));
+        out(j, i) = Tuple(state(j, i)[0], state(j, i)[1], state(j, i)[2]);
+    }
+};
+
+using Schedule = std::function<void(Orbit&)>;
+
+std::vector<float> run(bool marked, const Schedule& schedule, int trips, std::string* lowered = nullptr) {
+    Orbit orbit(marked);
+    schedule(orbit);
+    orbit.trips.set(trips);
+    Pipeline pipeline(orbit.out);
+    add_passes(pipeline);
+    Target target = get_jit_target_from_environment().with_feature(Target::StrictFloat);
+    Buffer<float> a(117, 31);
+    Buffer<float> b(117, 31);
+    Buffer<int> n(117, 31);
+    pipeline.realize({a, b, n}, target);
+    if (lowered != nullptr) {
+        std::ostringstream text;
+        text << pipeline.compile_to_module({orbit.trips}, "orbit", target);
+        *lowered = text.str();
+    }
+    std::vector<float> result;
+    for (int y = 0; y < 31; ++y) {
+        for (int x = 0; x < 117; ++x) {
+            result.push_back(a(x, y));
+            result.push_back(b(x, y));
+            result.push_back(static_cast<float>(n(x, y)));
+        }
+    }
+    return result;
+}
+
+void expect_same(const std::vector<float>& got, const std::vector<float>& expected) {
+    ASSERT_EQ(got.size(), expected.size());
+    for (std::size_t k = 0; k < got.size(); ++k)
+        ASSERT_EQ(std::memcmp(&got[k], &expected[k], sizeof(float)), 0) << k;
+}
+
+TEST(EarlyExit, GivesTheBitsOfAllTrips) {
+    const std::vector<Schedule> schedules = {
+        [](Orbit& o) { o.state.compute_at(o.out, o.j); },
+        [](Orbit& o) { o.state.compute_root(); },
+        [](Orbit& o) {
+            o.state.compute_root();
+            o.state.update().reorder(o.j, o.i, o.t).vectorize(o.j, 8, TailStrategy::GuardWithIf);
+        },
+        [](Orbit& o) {
+            RVar to, ti;
+            o.state.compute_at(o.out, o.i).vectorize(o.j, 16, TailStrategy::GuardWithIf);
+            o.state.update().split(o.t, to, ti, 5).reorder(o.j, ti, to).vectorize(o.j, 16, TailStrategy::GuardWithIf);
+            o.state.update().unroll(ti);
+        },
+        [](Orbit& o) {
+            Var io, ii, jo, ji;
+            RVar to, ti;
+            o.out.tile(o.j, o.i, jo, io, ji, ii, 16, 3, TailStrategy::ShiftInwards).vectorize(ji).unroll(ii);
+            o.state.compute_at(o.out, jo).vectorize(o.j, 16).unroll(o.i);
+            o.state.update().split(o.t, to, ti, 4).reorder(o.j, o.i, ti, to).vectorize(o.j, 16).unroll(o.i).unroll(ti);
+        },
+        // Trips of one row before those of the next, inside one visit.
+        [](Orbit& o) {
+            Var io, ii, jo, ji;
+            RVar to, ti;
+            o.out.tile(o.j, o.i, jo, io, ji, ii, 16, 2, TailStrategy::ShiftInwards).vectorize(ji).unroll(ii);
+            o.state.compute_at(o.out, jo).vectorize(o.j, 16).unroll(o.i);
+            o.state.update().split(o.t, to, ti, 4).reorder(o.j, ti, o.i, to).vectorize(o.j, 16).unroll(o.i).unroll(ti);
+        },
+    };
+    for (std::size_t k = 0; k < schedules.size(); ++k) {
+        SCOPED_TRACE(k);
+        for (const int trips : {0, 1, 23, 163}) {
+            SCOPED_TRACE(trips);
+            expect_same(run(true, schedules[k], trips), run(false, schedules[0], trips));
+        }
+    }
+    // More than one block of each level.
+    expect_same(run(true, schedules[4], 10007), run(false, schedules[0], 10007));
+}
+
+TEST(EarlyExit, LeavesBlocksOfVisitsAndNoMarker) {
+    std::string lowered;
+    run(true, [](Orbit& o) { o.state.compute_at(o.out, o.j); }, 5, &lowered);
+    EXPECT_EQ(lowered.find("tw_alive"), std::string::npos);
+    EXPECT_NE(lowered.find(".block1024"), std::string::npos);
+    EXPECT_NE(lowered.find(".block32"), std::string::npos);
+    run(false, [](Orbit& o) { o.state.compute_at(o.out, o.j); }, 5, &lowered);
+    EXPECT_EQ(lowered.find(".block"), std::string::npos);
+}
+
+} // namespace
+} // namespace tilewright::dsl
