@@ -210,6 +210,7 @@ Job read_job(const std::string& text) {
         job.tolerance.rtol = get_or(*found, "rtol", "tolerance", 0.0);
         job.tolerance.atol = get_or(*found, "atol", "tolerance", 0.0);
         job.tolerance.index_mismatch_fraction = get_or(*found, "index_mismatch_fraction", "tolerance", 0.0);
+        job.tolerance.float_mismatch_fraction = get_or(*found, "float_mismatch_fraction", "tolerance", 0.0);
     }
     job.build_limit_s = get_or(object, "build_limit_s", "job", job.build_limit_s);
     job.run_limit_s = get_or(object, "run_limit_s", "job", job.run_limit_s);
@@ -241,7 +242,8 @@ std::string print_job(const Job& job) {
                    {"tolerance",
                     {{"rtol", job.tolerance.rtol},
                      {"atol", job.tolerance.atol},
-                     {"index_mismatch_fraction", job.tolerance.index_mismatch_fraction}}},
+                     {"index_mismatch_fraction", job.tolerance.index_mismatch_fraction},
+                     {"float_mismatch_fraction", job.tolerance.float_mismatch_fraction}}},
                    {"build_limit_s", job.build_limit_s},
                    {"run_limit_s", job.run_limit_s},
                    {"memory_limit_bytes", job.memory_limit_bytes},

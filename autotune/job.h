@@ -49,6 +49,7 @@ struct JobTolerance {
     double rtol = 0;
     double atol = 0;
     double index_mismatch_fraction = 0; ///< of integer and bool elements
+    double float_mismatch_fraction = 0; ///< of all others, beyond rtol and atol
 };
 
 struct Job {

@@ -57,6 +57,7 @@ class Value:
     dtype: str
     shape: tuple[str, ...]
     operation: str
+    operands: tuple[str, ...] = ()  # as they are written: values, arguments, literals
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,8 @@ class Program:
         found: list[Value] = []
         for line in self._lines:
             if match := _VALUE.match(line):
-                found.append(Value(match[1], match[2], split_sizes(match[3]), match[4]))
+                operands = split_sizes(match[5].partition(")")[0])
+                found.append(Value(match[1], match[2], split_sizes(match[3]), match[4], operands))
             elif match := _REGION.match(line):
                 found += [Value(m[1], m[2], split_sizes(m[3]), match[2]) for m in _TYPED.finditer(match[1])]
         return tuple(found)
