@@ -84,6 +84,8 @@ JobArgument read_argument(const json& object, const std::string& where) {
     argument.strides_bytes = get<std::vector<std::int64_t>>(object, "strides_bytes", where);
     argument.file = get<std::string>(object, "file", where);
     argument.offset_bytes = get_or<std::int64_t>(object, "offset", where, 0);
+    argument.is_written = get_or(object, "written", where, false);
+    argument.after = get_or<std::string>(object, "after", where, "");
     if (argument.shape.size() != argument.strides_bytes.size())
         fail(where + "." + argument.name, std::to_string(argument.shape.size()) + " extents but " +
                                               std::to_string(argument.strides_bytes.size()) + " strides");
@@ -100,6 +102,8 @@ json write_argument(const JobArgument& argument) {
         object["strides_bytes"] = argument.strides_bytes;
         object["file"] = argument.file;
         object["offset"] = argument.offset_bytes;
+        if (argument.is_written) object["written"] = true;
+        if (!argument.after.empty()) object["after"] = argument.after;
     } else if (argument.dtype.rfind("complex", 0) == 0) {
         object["scalar"] = {write_double(argument.real), write_double(argument.imaginary)};
     } else if (argument.dtype.rfind("float", 0) == 0) {
@@ -206,6 +210,7 @@ Job read_job(const std::string& text) {
         job.tolerance.rtol = get_or(*found, "rtol", "tolerance", 0.0);
         job.tolerance.atol = get_or(*found, "atol", "tolerance", 0.0);
         job.tolerance.index_mismatch_fraction = get_or(*found, "index_mismatch_fraction", "tolerance", 0.0);
+        job.tolerance.float_mismatch_fraction = get_or(*found, "float_mismatch_fraction", "tolerance", 0.0);
     }
     job.build_limit_s = get_or(object, "build_limit_s", "job", job.build_limit_s);
     job.run_limit_s = get_or(object, "run_limit_s", "job", job.run_limit_s);
@@ -237,7 +242,8 @@ std::string print_job(const Job& job) {
                    {"tolerance",
                     {{"rtol", job.tolerance.rtol},
                      {"atol", job.tolerance.atol},
-                     {"index_mismatch_fraction", job.tolerance.index_mismatch_fraction}}},
+                     {"index_mismatch_fraction", job.tolerance.index_mismatch_fraction},
+                     {"float_mismatch_fraction", job.tolerance.float_mismatch_fraction}}},
                    {"build_limit_s", job.build_limit_s},
                    {"run_limit_s", job.run_limit_s},
                    {"memory_limit_bytes", job.memory_limit_bytes},

@@ -12,7 +12,8 @@
 
 namespace tilewright::autotune {
 
-/// An array argument in a raw file, or a scalar. The file is mapped read-only.
+/// An array argument in a raw file, or a scalar. The file is mapped read-only, also where the call writes into the
+/// array: each run of a candidate gets a copy.
 struct JobArgument {
     std::string name;
     std::string dtype;
@@ -20,6 +21,8 @@ struct JobArgument {
     std::vector<std::int64_t> strides_bytes;
     std::string file;
     std::int64_t offset_bytes = 0; ///< of the first element (index 0 on each axis) in the file
+    bool is_written = false;       ///< the call writes into it
+    std::string after;             ///< what NumPy leaves in it, C-contiguous in a file; empty: not known
     bool is_scalar = false;
     std::int64_t integer = 0; ///< value of a scalar of an integer or bool dtype
     double real = 0;          ///< value of a scalar of a float dtype
@@ -46,6 +49,7 @@ struct JobTolerance {
     double rtol = 0;
     double atol = 0;
     double index_mismatch_fraction = 0; ///< of integer and bool elements
+    double float_mismatch_fraction = 0; ///< of all others, beyond rtol and atol
 };
 
 struct Job {

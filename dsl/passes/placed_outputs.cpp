@@ -2,6 +2,7 @@
 #include "dsl/passes/placed_outputs.h"
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "dsl/passes/statement_pass.h"
@@ -36,11 +37,39 @@ class PlacedOutputs : public IRMutator {
     }
 };
 
+/// Strides that an expression reads. Where nothing else of a kernel reads one, lowering has dropped its definition.
+class FindStrides : public IRVisitor {
+  public:
+    std::set<std::string> names;
+
+  private:
+    using IRVisitor::visit;
+    void visit(const Variable* op) override {
+        if (op->name.find(".stride.") != std::string::npos) names.insert(op->name);
+    }
+};
+
+Stmt with_strides(Stmt statement, const std::vector<PlacedOutput>& outputs) {
+    FindStrides find;
+    for (const PlacedOutput& output : outputs)
+        output.offset.accept(&find);
+    for (const std::string& name : find.names) {
+        const std::size_t at = name.find(".stride.");
+        const int dimension = std::stoi(name.substr(at + std::string(".stride.").size()));
+        const Halide::Expr buffer = Variable::make(Halide::type_of<halide_buffer_t*>(), name.substr(0, at) + ".buffer");
+        statement = LetStmt::make(
+            name, Call::make(Halide::Int(32), Call::buffer_get_stride, {buffer, dimension}, Call::Extern), statement);
+    }
+    return statement;
+}
+
 } // namespace
 
 void add_placed_outputs_pass(Halide::Pipeline& pipeline, const std::vector<PlacedOutput>& outputs) {
     if (outputs.empty()) return;
-    add_statement_pass(pipeline, [outputs](const Stmt& statement) { return PlacedOutputs(outputs).mutate(statement); });
+    add_statement_pass(pipeline, [outputs](const Stmt& statement) {
+        return with_strides(PlacedOutputs(outputs).mutate(statement), outputs);
+    });
 }
 
 } // namespace tilewright::dsl

@@ -1,14 +1,20 @@
 """The data of a tuning job: the recorded call and calls derived from it, as raw files with NumPy's own answers.
 
 Derived calls are cut along symbolic axes, so that NumPy's answer is cheap, to odd extents, so that tails are run; they
-are kept only if NumPy takes them and the program's guards hold. The caller's arrays are read, never written.
+are kept only if NumPy takes them, in a few seconds, and the program's guards hold. The caller's arrays are read, never
+written: a function that writes into its arguments gets copies.
 """
 
 from __future__ import annotations
 
+import ctypes
+import inspect
 import os
 import shutil
+import sys
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,11 +25,15 @@ from typing import Any
 import numpy as np
 
 from .binding import Bound, bind, layout_of
+from .errors import Error
 from .program import Program, evaluate
+from .record.capture import copy_arguments
 
 _PREFIX = "tilewright-data"
 _ORDERED = frozenset({"sum", "prod", "matmul"})
 _DERIVED_WORK = 3_000_000  # element operations: some 30 ms in NumPy, and more than most split factors
+_DERIVED_TRIPS = 100  # of loops that count to an argument; a few more with each kind of data
+_DERIVED_S = 3.0  # what NumPy may take for a derived call: NaN keeps some loops from ending
 
 
 @dataclass
@@ -51,8 +61,9 @@ def data_folder(needed_bytes: int) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def derived_calls(traced: Any, program: Program, call: Call, seed: int = 0) -> Iterator[Call]:
-    """Smaller calls with perturbed, special and sign-flipped values; candidates to try, not yet proven fit."""
+def derived_calls(traced: Any, program: Program, call: Call, seed: int = 0) -> Iterator[tuple[Call, ...]]:
+    """Calls with perturbed, special and sign-flipped values, not yet proven fit: of each kind a smaller one, and one of
+    the recorded size for functions that do not take the smaller one."""
     rng = np.random.default_rng(seed)
     # Near the largest number the order of a sum decides whether it overflows: no order is the right one.
     extremes = not any(v.operation in _ORDERED and v.dtype.startswith("float") for v in program.values)
@@ -61,47 +72,144 @@ def derived_calls(traced: Any, program: Program, call: Call, seed: int = 0) -> I
         ("special", 7, partial(_sprinkle_specials, extremes=extremes)),
         ("signs", 11, _flip_signs),
     ):
-        cut = _cut_extents(traced, program, call, odd)
-        yield Call(kind, *_map_arrays(traced, program, call, cut, partial(change, rng=rng)))
+        cuts = [_cut_extents(traced, program, call, odd), {}]
+        yield tuple(Call(kind, *_map_call(traced, program, call, cut, partial(change, rng=rng))) for cut in cuts)
 
 
-def answer(function: Callable[..., Any], call: Call) -> tuple[np.ndarray[Any, Any], ...]:
-    """NumPy's answer, as the tuple of result arrays. Raises what NumPy raises."""
-    with np.errstate(all="ignore"):
-        result = function(*call.args, **call.kwargs)
-    results = result if isinstance(result, tuple) else (result,)
-    return tuple(np.asarray(r) for r in results)
+@dataclass
+class Answer:
+    """What NumPy made of a call."""
+
+    results: tuple[np.ndarray[Any, Any], ...]
+    written: dict[str, np.ndarray[Any, Any]]  # the content of written arguments after the call
+    ns: int
+
+    @property
+    def arrays(self) -> tuple[np.ndarray[Any, Any], ...]:
+        """All of it."""
+        return (*self.results, *self.written.values())
 
 
-def is_fit(traced: Any, function: Callable[..., Any], call: Call) -> tuple[np.ndarray[Any, Any], ...] | None:
-    """NumPy's answer to a derived call, or None where NumPy or the program does not take it."""
-    import warnings
+class Reference:
+    """The user's function in NumPy, on copies of the arguments that it writes into."""
 
-    try:
-        if not traced.matches(call.args, call.kwargs):
+    def __init__(self, function: Callable[..., Any], traced: Any, program: Program) -> None:
+        self.function = function
+        self._traced = traced
+        self._program = program
+
+    def fresh(self, call: Call) -> Call:
+        """The call on arrays of its own, where the function writes into them."""
+        if not self._traced.writes:
+            return call
+        args, kwargs = copy_arguments(call.args, call.kwargs)
+        fresh = Call(call.kind, args, kwargs)
+        mine, theirs = self.written(fresh), self.written(call)
+        for name, array in mine.items():
+            if np.may_share_memory(array, theirs[name]):
+                raise Error(
+                    f"{self._program.function}: {name} is written and comes out of an object that cannot be copied.",
+                    "Pass it as an argument of its own.",
+                )
+        return fresh
+
+    def written(self, call: Call) -> dict[str, np.ndarray[Any, Any]]:
+        """The arrays that the function writes into."""
+        if not self._traced.writes:
+            return {}
+        values = self._traced.inputs(call.args, call.kwargs)
+        return {name: values[name] for name in self._traced.writes}
+
+    def answer(self, call: Call, limit_s: float = 0.0) -> Answer:
+        """NumPy's answer. Raises what NumPy raises, and TookTooLong after `limit_s`."""
+        fresh = self.fresh(call)
+        with np.errstate(all="ignore"):
+            before = time.perf_counter_ns()
+            if limit_s > 0:
+                result = _call_within(limit_s, lambda: self.function(*fresh.args, **fresh.kwargs))
+            else:
+                result = self.function(*fresh.args, **fresh.kwargs)
+            took = time.perf_counter_ns() - before
+        return Answer(self._arrays(result), self.written(fresh), took)
+
+    def _arrays(self, result: Any) -> tuple[np.ndarray[Any, Any], ...]:
+        names, numbers = self._program.results, self._program.result_numbers
+        if not names:  # it only writes
+            return ()
+        results = result if isinstance(result, tuple) else (result,)
+        if len(results) != len(names):
+            return tuple(np.asarray(r) for r in results)
+        return tuple(
+            np.asarray(r, self._program.type_of(name)[0]) if number else np.asarray(r)
+            for r, name, number in zip(results, names, numbers, strict=True)
+        )
+
+    def is_fit(self, call: Call) -> Answer | None:
+        """NumPy's answer to a derived call, or None where NumPy or the program does not take it."""
+        import warnings
+
+        try:
+            if not self._traced.matches(call.args, call.kwargs):
+                return None
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return self.answer(call, _DERIVED_S)
+        except (Exception, TookTooLong):  # any refusal by the user's function or NumPy means: not fit
             return None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return answer(function, call)
-    except Exception:  # noqa: BLE001  (any refusal by the user's function or NumPy means: not fit)
-        return None
+
+
+class TookTooLong(BaseException):
+    """Raised inside of a function that is stopped. No Exception, so that the function does not catch it."""
+
+
+def _call_within(limit_s: float, function: Callable[[], Any]) -> Any:
+    """Its result, or TookTooLong. It is stopped between two lines of Python, not inside of an operation of NumPy."""
+    caller = ctypes.c_ulong(threading.get_ident())
+    lock = threading.Lock()
+    ended = stopped = False
+
+    def stop() -> None:
+        nonlocal stopped
+        with lock:
+            if not ended:
+                stopped = True
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(caller, ctypes.py_object(TookTooLong))
+
+    timer = threading.Timer(limit_s, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        try:
+            return function()
+        finally:
+            with lock:
+                ended = True
+    finally:
+        timer.cancel()
+        if stopped and not isinstance(sys.exc_info()[1], TookTooLong):
+            time.sleep(0.01)  # it is raised here, if it was not raised in the function
+            raise TookTooLong
 
 
 def write_data_set(
-    folder: Path, index: int, program: Program, *, call: Call, bound: Bound, expected: tuple[np.ndarray[Any, Any], ...]
+    folder: Path, index: int, program: Program, *, call: Call, bound: Bound, expected: Answer
 ) -> dict[str, Any]:
     """The entry of the job's `datasets`; arrays keep their strides."""
     arguments: list[dict[str, Any]] = []
     for argument in program.arguments:
         if argument.name in bound.arrays:
-            arguments.append(
-                _write_array(folder / f"{index}-{argument.name}", argument.name, bound.arrays[argument.name])
-            )
+            path = folder / f"{index}-{argument.name}"
+            entry = _write_array(path, argument.name, bound.arrays[argument.name])
+            if argument.name in expected.written:
+                after = path.with_name(f"{path.name}-after")
+                np.ascontiguousarray(expected.written[argument.name]).tofile(after)
+                entry |= {"written": True, "after": str(after)}
+            arguments.append(entry)
         else:
             scalar = _json_scalar(bound.scalars[argument.name])
             arguments.append({"name": argument.name, "dtype": argument.dtype, "scalar": scalar})
     answers = []
-    for position, result in enumerate(expected):
+    for position, result in enumerate(expected.results):
         path = folder / f"{index}-result{position}"
         np.ascontiguousarray(result).tofile(path)
         answers.append({"dtype": result.dtype.name, "shape": list(result.shape), "file": str(path)})
@@ -161,11 +269,15 @@ def _json_float(value: float) -> Any:
 
 
 def _cut_extents(traced: Any, program: Program, call: Call, odd: int) -> dict[str, int]:
-    """symbol -> smaller extent: the largest axes are halved until the work is cheap, then made odd."""
+    """symbol -> smaller extent: the largest axes are halved until the work is cheap, then made odd.
+
+    An integer argument that sizes are made of is cut like an axis, or with the axis that it is the extent of; one that
+    a loop counts to is cut too.
+    """
     bound = bind(traced, program, call.args, call.kwargs)
     sizes = dict(bound.sizes)
     hidden = set(bound.hidden)
-    free = {
+    axes = {
         axis
         for array in program.arrays
         if array.name not in hidden
@@ -174,7 +286,11 @@ def _cut_extents(traced: Any, program: Program, call: Call, odd: int) -> dict[st
     }
     for array in program.arrays:
         if array.name in hidden:
-            free -= set(array.shape)
+            axes -= set(array.shape)
+    integers = [name for name in _own_integers(traced, program) if name in sizes]
+    extents = {bound.sizes[axis] for axis in axes}
+    tied = [name for name in integers if sizes[name] in extents]
+    free = axes | {name for name in integers if name in program.symbols and name not in tied}
     cut: dict[str, int] = {}
     for _ in range(256):
         if evaluate(program.work, sizes) <= _DERIVED_WORK:
@@ -187,17 +303,31 @@ def _cut_extents(traced: Any, program: Program, call: Call, odd: int) -> dict[st
         extent = sizes[symbol]
         if extent > 64:  # an odd extent with another remainder for each kind of data
             cut[symbol] = extent - extent % 16 - 16 + odd
+    smaller = {bound.sizes[axis]: cut[axis] for axis in sorted(axes) if axis in cut}
+    cut |= {name: smaller[sizes[name]] for name in tied if sizes[name] in smaller}
+    counted = [name for name in integers if name in program.counts and name not in tied and name not in free]
+    cut |= {name: _DERIVED_TRIPS + odd for name in counted if sizes[name] > _DERIVED_TRIPS + odd}
     return cut
 
 
-def _map_arrays(
+def _own_integers(traced: Any, program: Program) -> list[str]:
+    """The integer arguments of the program that are parameters of the function."""
+    paths = {argument.name: argument.path for argument in traced.arguments}
+    return [
+        scalar.name
+        for scalar in program.scalars
+        if scalar.dtype == "int64" and len(paths[scalar.name]) == 1 and paths[scalar.name][0][0] == "parameter"
+    ]
+
+
+def _map_call(
     traced: Any,
     program: Program,
     call: Call,
     cut: Mapping[str, int],
     change: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The call with each array argument of the program cut and changed; all else as it is."""
+    """The call with each array argument of the program cut and changed, and its integers cut; all else as it is."""
     bound = bind(traced, program, call.args, call.kwargs)
     replaced: dict[int, Any] = {}
     for array in program.arrays:
@@ -205,13 +335,21 @@ def _map_arrays(
             continue
         original = bound.arrays[array.name]
         part = original[tuple(slice(0, cut.get(axis)) for axis in array.shape)]
-        fresh = change(np.ascontiguousarray(part))
+        fresh = change(np.ascontiguousarray(part).reshape(part.shape))
         replaced[id(original)] = _like_layout(fresh, layout_of(original))
 
     def swap(value: Any) -> Any:
         return replaced.get(id(value), value)
 
-    return tuple(swap(a) for a in call.args), {k: swap(v) for k, v in call.kwargs.items()}
+    args, kwargs = tuple(swap(a) for a in call.args), {k: swap(v) for k, v in call.kwargs.items()}
+    integers = {name: cut[name] for name in _own_integers(traced, program) if name in cut}
+    if not integers:
+        return args, kwargs
+    parameters = inspect.signature(traced.function).bind(*args, **kwargs)
+    for name, path in ((a.name, a.path) for a in traced.arguments if a.name in integers):
+        before = parameters.arguments.get(path[0][1])
+        parameters.arguments[path[0][1]] = integers[name] if before is None else type(before)(integers[name])
+    return parameters.args, parameters.kwargs
 
 
 def _like_layout(array: np.ndarray[Any, Any], layout: str) -> np.ndarray[Any, Any]:

@@ -12,6 +12,7 @@ from types import CodeType
 _ARGUMENT = re.compile(r"^arg (\w+): (\w+)\[(.*?)\]$")
 _SCALAR = re.compile(r"^scalar (\w+): (\w+)$")
 _INNER_SIZE = re.compile(r"(?:\bfor |^)(\S+)(?: in range\(|: size = read\()")
+_RANGE = re.compile(r" in range\((.*?)(?: carry|$)")
 _GUARD = re.compile(r'^guard (.+?) "((?:[^"\\]|\\.)*)"(?: @(\d+))?$')
 _VALUE = re.compile(r"^\s*(%?\w+): (\w+)\[(.*?)\] = (\w+)\((.*)$")
 _REGION = re.compile(r"^(.+?) = (for|while|if) ")
@@ -56,6 +57,7 @@ class Value:
     dtype: str
     shape: tuple[str, ...]
     operation: str
+    operands: tuple[str, ...] = ()  # as they are written: values, arguments, literals
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,8 @@ class Program:
         found: list[Value] = []
         for line in self._lines:
             if match := _VALUE.match(line):
-                found.append(Value(match[1], match[2], split_sizes(match[3]), match[4]))
+                operands = split_sizes(match[5].partition(")")[0])
+                found.append(Value(match[1], match[2], split_sizes(match[3]), match[4], operands))
             elif match := _REGION.match(line):
                 found += [Value(m[1], m[2], split_sizes(m[3]), match[2]) for m in _TYPED.finditer(match[1])]
         return tuple(found)
@@ -157,6 +160,13 @@ class Program:
                     if symbol not in ("min", "max"):
                         seen.setdefault(symbol)
         return tuple(seen)
+
+    @cached_property
+    def counts(self) -> frozenset[str]:
+        """The symbols that loops count with."""
+        return frozenset(
+            symbol for line in self._lines if (m := _RANGE.search(line)) for symbol in _SYMBOL.findall(m[1])
+        )
 
     @cached_property
     def work(self) -> str:

@@ -160,26 +160,30 @@ def tune_call(
     notify = observer or (lambda event: None)
     recorded = datasets.Call("recorded", args, kwargs)
     notify({"event": "phase", "phase": "running NumPy for its answer and its time"})
-    expected, measured = _measure_numpy(function, recorded, is_warm)
+    reference = datasets.Reference(function, traced, program)
+    expected, measured = _measure_numpy(reference, recorded, is_warm)
     # What all speed-ups are relative to, those on the way as the one at the end.
     notify({"event": "numpy", "median_ns": measured.ns, "is_cold": measured.is_cold})
-    needed = sum(a.nbytes for a in bound.arrays.values()) + sum(e.nbytes for e in expected)
-    with datasets.data_folder(needed) as folder:
+    needed = sum(a.nbytes for a in bound.arrays.values()) + sum(e.nbytes for e in expected.results)
+    with datasets.data_folder(needed + sum(e.nbytes for e in expected.written.values())) as folder:
         notify({"event": "phase", "phase": "writing the data for the search"})
         sets = [datasets.write_data_set(folder, 0, program, call=recorded, bound=bound, expected=expected)]
         tolerance = _Tolerance(program, expected)
         if measured.ns < _WIDEN_NS:
-            tolerance.widen(function, recorded, expected)
-        for derived in datasets.derived_calls(traced, program, recorded, options.seed):
-            answers = datasets.is_fit(traced, function, derived)
-            if answers is None:
+            tolerance.widen(reference, recorded, expected)
+        for sizes in datasets.derived_calls(traced, program, recorded, options.seed):
+            for derived in sizes:
+                answer = reference.is_fit(derived)
+                if answer is not None:
+                    break
+            if answer is None:
                 logs.logger.info("%s: %s data left out: NumPy or a guard refuses them", program.function, derived.kind)
                 continue
             derived_bound = bind(traced, program, derived.args, derived.kwargs)
             sets.append(
-                datasets.write_data_set(folder, len(sets), program, call=derived, bound=derived_bound, expected=answers)
+                datasets.write_data_set(folder, len(sets), program, call=derived, bound=derived_bound, expected=answer)
             )
-            tolerance.widen(function, derived, answers)
+            tolerance.widen(reference, derived, answer)
         job = {
             "program": program.text,
             "function": program.function,
@@ -206,7 +210,7 @@ def tune_call(
         if options.db is not None:
             with suppress(OSError):
                 options.db.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        way = _WayToKernel(specialization, bound, compiled, recorded, notify)
+        way = _WayToKernel(specialization, bound, datasets.Reference(compiled, traced, program), recorded, notify)
         found = run_search(json.dumps(job), way)
     result = _result(found, job, workload, measured, float(needed))
     if result.complete:
@@ -227,7 +231,7 @@ class _WayToKernel:
         self,
         specialization: Specialization,
         bound: Bound,
-        compiled: Callable[..., Any],
+        compiled: datasets.Reference,
         call: datasets.Call,
         notify: Callable[[dict[str, Any]], None],
     ) -> None:
@@ -327,48 +331,52 @@ class _NumpyTime:
 
 
 def _measure_numpy(
-    function: Callable[..., Any], call: datasets.Call, is_warm: bool
-) -> tuple[tuple[np.ndarray[Any, Any], ...], _NumpyTime]:
+    reference: datasets.Reference, call: datasets.Call, is_warm: bool
+) -> tuple[datasets.Answer, _NumpyTime]:
     """NumPy's answer, and the median of its warm calls; where one call is all that is affordable, that of a cold one.
 
     A first call pays for page faults, loaded libraries and threads that start: three times a warm one has been seen.
     """
     start = time.perf_counter()
     # A function that returns its argument, or a view of it: the file gets its own bytes anyway.
-    expected, first_ns = _timed(function, call)
-    times: list[float] = [first_ns] if is_warm else []
+    expected = reference.answer(call)
+    times: list[float] = [expected.ns] if is_warm else []
     while len(times) < _BASELINE_RUNS and time.perf_counter() - start < _BASELINE_S:
-        times.append(_timed(function, call)[1])
+        times.append(reference.answer(call).ns)
     if not times:
-        return expected, _NumpyTime(first_ns, is_cold=True)
+        return expected, _NumpyTime(expected.ns, is_cold=True)
     if min(times) < 1e6:  # a fast call: a few runs say little
-        times = _many_times(function, call)
+        times = _many_times(reference, call)
     return expected, _NumpyTime(statistics.median(times), is_cold=False)
 
 
-def _timed(function: Callable[..., Any], call: datasets.Call) -> tuple[tuple[np.ndarray[Any, Any], ...], int]:
-    before = time.perf_counter_ns()
-    answers = datasets.answer(function, call)
-    return answers, time.perf_counter_ns() - before
-
-
-def _many_times(function: Callable[..., Any], call: datasets.Call) -> list[float]:
+def _many_times(reference: datasets.Reference, call: datasets.Call) -> list[float]:
+    """Of one call each. Calls that write into their arguments are timed one by one, since these are put back between."""
     times: list[float] = []
-    args, kwargs = call.args, call.kwargs
+    fresh = reference.fresh(call)
+    function, args, kwargs = reference.function, fresh.args, fresh.kwargs
+    before_call, after_call = reference.written(call), reference.written(fresh)
     start = time.perf_counter()
     repeats = 1
     with np.errstate(all="ignore"):
         while len(times) < 1000 and time.perf_counter() - start < 0.2:
+            for name, array in after_call.items():
+                array[...] = before_call[name]
             before = time.perf_counter_ns()
             for _ in range(repeats):
                 function(*args, **kwargs)
             took = time.perf_counter_ns() - before
-            if took < _LEAST_SAMPLE_NS / 2 and repeats < 1000:
+            if took < _LEAST_SAMPLE_NS / 2 and repeats < 1000 and not after_call:
                 repeats *= 2
                 times.clear()
             else:
                 times.append(took / repeats)
     return times
+
+
+# Of complex numbers NumPy rounds these as the machine's vector units suit it: with fused multiply-add or without.
+_ROUNDED_COMPLEX = {"multiply", "divide", "square", "power", "reciprocal", "abs", "absolute"}
+_ITERATED_INDEX_FRACTION = 1e-3  # of integers and bools that loops over rounded values make
 
 
 class _Tolerance:
@@ -377,32 +385,44 @@ class _Tolerance:
     For sums and elementary functions: what a change of the inputs in their last place does to NumPy's own answer,
     times a margin, and how far NumPy's float32 answer is from its float64 one (BLAS adds long float32 vectors in few
     accumulators: 5e-5 off at 20 million). That follows the user's function, where a fixed number would not.
+
+    Loops may carry a difference in the last place to any size (orbits at the edge of the Mandelbrot set). Where NumPy's
+    own answer does so, elements may differ relative to their size as nine of ten of NumPy's own do, and as many more may
+    differ by any amount as do there, twice each.
     """
 
-    def __init__(self, program: Program, expected: tuple[np.ndarray[Any, Any], ...]) -> None:
+    def __init__(self, program: Program, expected: datasets.Answer) -> None:
         operations = {v.operation for v in program.values if v.dtype.startswith(("float", "complex"))}
-        self._rounds = bool(operations & _ROUNDED)
+        complex_values = {v.name for v in program.values if v.dtype.startswith("complex")}
+        complex_values |= {a.name for a in program.arguments if a.dtype.startswith("complex")}
+        of_complex = {
+            v.operation for v in program.values if v.name in complex_values or complex_values & set(v.operands)
+        }
+        self._rounds = bool(operations & _ROUNDED or of_complex & _ROUNDED_COMPLEX)
+        self._iterates = self._rounds and bool(operations & {"for", "while"})
+        is_single = any(result.dtype in (np.float32, np.complex64) for result in expected.arrays)
+        self._scalar_eps = float(np.finfo(np.float32 if is_single else np.float64).eps) if self._iterates else 0.0
         self._rtol = 0.0
         self._atol = 0.0
-        for result in expected:
+        self._index_fraction = _ITERATED_INDEX_FRACTION if self._iterates else 1e-4
+        self._float_fraction = 0.0
+        for result in expected.arrays:
             if self._rounds and result.dtype.kind in "fc":
                 self._rtol = max(self._rtol, 64 * float(np.finfo(result.dtype).eps))
 
-    def widen(
-        self, function: Callable[..., Any], call: datasets.Call, answers: tuple[np.ndarray[Any, Any], ...]
-    ) -> None:
+    def widen(self, reference: datasets.Reference, call: datasets.Call, answer: datasets.Answer) -> None:
         """Look at the conditioning on one data set."""
-        if not self._rounds or call.kind == "special" or not any(a.dtype.kind in "fc" for a in answers):
+        if not self._rounds or call.kind == "special" or not any(a.dtype.kind in "fc" for a in answer.arrays):
             return
-        self._compare(function, call, answers, _nudge, 16)
-        if any(a.dtype == np.float32 for a in answers):
-            self._compare(function, call, answers, _widened, 2)
+        self._compare(reference, call, answer, lambda value: _nudge(value, self._scalar_eps), 16)
+        if any(a.dtype == np.float32 for a in answer.arrays):
+            self._compare(reference, call, answer, _widened, 2)
 
     def _compare(
         self,
-        function: Callable[..., Any],
+        reference: datasets.Reference,
         call: datasets.Call,
-        answers: tuple[np.ndarray[Any, Any], ...],
+        answer: datasets.Answer,
         change_value: Callable[[Any], Any],
         margin: int,
     ) -> None:
@@ -410,23 +430,44 @@ class _Tolerance:
             call.kind, tuple(change_value(a) for a in call.args), {k: change_value(v) for k, v in call.kwargs.items()}
         )
         try:
-            moved = datasets.answer(function, changed)
-        except Exception:  # noqa: BLE001  (the user's function refuses: nothing to learn here)
+            moved = reference.answer(changed, limit_s=3 + 3e-9 * answer.ns)
+        except (Exception, datasets.TookTooLong):  # the user's function refuses: nothing to learn here
             return
-        for before, after in zip(answers, moved, strict=False):
-            if before.dtype.kind not in "fc" or before.shape != after.shape:
+        for before, after in zip(answer.arrays, moved.arrays, strict=False):
+            if before.shape != after.shape or not before.size:
+                continue
+            if before.dtype.kind not in "fc":
+                if self._iterates:
+                    self._index_fraction = max(self._index_fraction, float(np.mean(before != after)))
                 continue
             with np.errstate(all="ignore"):
                 change = np.abs(after - before)
                 usable = np.isfinite(change)
-                if usable.any():
-                    self._atol = max(self._atol, margin * float(change[usable].max(initial=0.0)))
+                if not usable.any():
+                    continue
+                largest = margin * float(change[usable].max(initial=0.0))
+                if self._iterates and not largest <= 1e-3 * float(np.median(np.abs(before[usable]))):
+                    self._widen_for_orbits(before, after)
+                else:
+                    self._atol = max(self._atol, largest)
+
+    def _widen_for_orbits(self, before: np.ndarray[Any, Any], after: np.ndarray[Any, Any]) -> None:
+        is_same = (before == after) | (np.isnan(before) & np.isnan(after))
+        relative = np.where(is_same, 0.0, np.abs(after - before) / np.abs(before))
+        relative[np.isnan(relative)] = np.inf
+        nine_of_ten = float(np.quantile(relative, 0.9, method="lower"))
+        if np.isfinite(nine_of_ten):
+            self._rtol = max(self._rtol, 2 * nine_of_ten)
+        self._float_fraction = max(self._float_fraction, 1e-3, 2 * float(np.mean(relative > self._rtol)))
 
     def as_job(self) -> dict[str, float]:
-        if not self._rounds:
-            return {"rtol": 0.0, "atol": 0.0, "index_mismatch_fraction": 0.0}
         # An index or a bool may differ where a rounded value decides a tie.
-        return {"rtol": self._rtol, "atol": self._atol, "index_mismatch_fraction": 1e-4}
+        return {
+            "rtol": self._rtol,
+            "atol": self._atol,
+            "index_mismatch_fraction": self._index_fraction if self._rounds else 0.0,
+            "float_mismatch_fraction": self._float_fraction,
+        }
 
 
 def _widened(value: Any) -> Any:
@@ -434,7 +475,9 @@ def _widened(value: Any) -> Any:
     return value.astype(np.float64) if is_single else value
 
 
-def _nudge(value: Any) -> Any:
+def _nudge(value: Any, scalar_eps: float = 0.0) -> Any:
+    if isinstance(value, (float, np.floating)):
+        return type(value)(value * (1 + scalar_eps))
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "fc":
         return value
     sign = np.where(np.arange(value.size).reshape(value.shape) % 3 == 0, 1, -1)

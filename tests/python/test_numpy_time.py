@@ -5,10 +5,11 @@ import types
 import pytest
 from tilewright import datasets, tuning
 from tilewright.cli.progress import Progress
+from tilewright.program import Program
 
 
 class Clock:
-    """Time as `tuning` sees it: it passes where somebody says so, and a little at each look at it."""
+    """Time as `tuning` and `datasets` see it: it passes where somebody says so, and a little at each look at it."""
 
     LOOK_NS = 50
 
@@ -27,6 +28,7 @@ class Clock:
 def clock(monkeypatch):
     found = Clock()
     monkeypatch.setattr(tuning, "time", found)
+    monkeypatch.setattr(datasets, "time", found)
     return found
 
 
@@ -43,9 +45,13 @@ class Slow:
         return x
 
 
+def reference(function):
+    return datasets.Reference(function, types.SimpleNamespace(writes=()), Program("return %1"))
+
+
 def measured(function, is_warm):
-    answers, time_of_numpy = tuning._measure_numpy(function, datasets.Call("recorded", (3.0,), {}), is_warm)
-    assert answers[0] == 3.0
+    answer, time_of_numpy = tuning._measure_numpy(reference(function), datasets.Call("recorded", (3.0,), {}), is_warm)
+    assert answer.results[0] == 3.0
     return time_of_numpy
 
 
@@ -99,7 +105,7 @@ def test_very_short_calls_are_timed_without_the_clock(clock):
         clock.now_ns += 100
         return x
 
-    times = tuning._many_times(short, datasets.Call("recorded", (3.0,), {}))
+    times = tuning._many_times(reference(short), datasets.Call("recorded", (3.0,), {}))
     assert len(times) == 1000
     assert all(100 < each < 101 for each in times)  # a look at the clock is half such a call
 

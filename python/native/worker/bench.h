@@ -36,14 +36,30 @@ class Bench {
         std::vector<unsigned char> frame_memory;
         runtime::Executable::Frame frame{};
         int version = -1; ///< -1: the schedule does not serve these sizes
+        /// Of the data set's written arguments, the copies that this call writes into.
+        std::vector<char*> written;
+    };
+    /// What a call leaves behind: a result, or the content of an argument that it writes into.
+    struct Output {
+        std::string name;
+        runtime::DType dtype{};
+        std::vector<std::int64_t> shape;
+        std::int64_t elements = 0;
+        const char* data = nullptr; ///< in C order; null: memory between the elements of a written argument has changed
+        const char* numpy = nullptr; ///< null: nobody asked NumPy
+    };
+    /// A run without results.
+    struct Failure : autotune::Outcome {
+        bool is_the_datas = false; ///< NumPy has to run such data, or a loop does not end on it
     };
     struct Reference {
         std::string wrong; ///< the variant disagrees with NumPy: what all its candidates are told
-        /// By data set and result: the reference's bits, empty where the schedule does not serve the data set or
+        /// By data set and output: the reference's bits, empty where the schedule does not serve the data set or
         /// NumPy's answer has the very same bits.
-        std::vector<std::vector<GuardedMemory>> results;
+        std::vector<std::vector<GuardedMemory>> outputs;
         std::vector<bool> served;
-        /// Of the recorded call with special values planted in it; empty where nothing can be planted.
+        /// Of the recorded call with special values planted in it; empty where nothing can be planted, or where loops
+        /// that the data end would then not end.
         std::vector<GuardedMemory> planted;
         unsigned last_use = 0;
     };
@@ -51,12 +67,17 @@ class Bench {
     void say(const char* phase, const std::string& id);
     void load();
     Call make_ready(const Candidate& candidate, DataSet& set, Place place);
+    /// Results are filled with what nobody computes.
     void poison(DataSet& set, const Candidate& candidate, Place place);
-    std::optional<autotune::Outcome> run(const Candidate& candidate, const Call& call, const DataSet& set, bool timed);
-    std::optional<autotune::Outcome> compare_with_numpy(const Candidate& candidate, const Call& call,
-                                                        const DataSet& set);
-    const void* reference_data(const Reference& reference, std::size_t set, std::size_t result) const;
+    /// Written arguments get their content from before the call.
+    void refresh(const Call& call, const DataSet& set);
+    /// Requires refresh(). `limit_s`: loops of the plan end then; 0: never.
+    std::optional<Failure> run(const Candidate& candidate, const Call& call, const DataSet& set, bool timed,
+                               double limit_s = 0);
+    std::vector<Output> outputs(const Candidate& candidate, const Call& call, DataSet& set);
+    std::optional<autotune::Outcome> compare_with_numpy(const std::vector<Output>& outputs, const DataSet& set);
     bool recorded_fits(const Candidate& candidate);
+    std::optional<autotune::Outcome> plant(const Candidate& candidate, Reference& reference, double limit_s);
     std::optional<autotune::Outcome> verify_planted(const Candidate& candidate, const Reference& reference);
     void forget_old_references();
 

@@ -127,8 +127,8 @@ std::optional<ToleranceDifference> tolerance_difference(DType dtype, const void*
     });
     if (count == 0) return std::nullopt;
     const bool exact = !is_float32(dtype) && !is_float64(dtype);
-    if (exact && static_cast<double>(count) <= tolerance.index_mismatch_fraction * static_cast<double>(elements))
-        return std::nullopt;
+    const double allowed = exact ? tolerance.index_mismatch_fraction : tolerance.float_mismatch_fraction;
+    if (static_cast<double>(count) <= allowed * static_cast<double>(elements)) return std::nullopt;
     return ToleranceDifference{first, count};
 }
 

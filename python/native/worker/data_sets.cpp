@@ -1,6 +1,7 @@
-// python/native/worker/data_sets.cpp: files of a job into guarded, read-only memory.
+// python/native/worker/data_sets.cpp: files of a job into guarded, read-only memory; copies of what calls write into.
 #include "python/native/worker/data_sets.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -11,12 +12,15 @@
 #include <utility>
 
 #include "dsl/base/error.h"
+#include "dsl/runtime/parallel.h"
 
 namespace tilewright::native {
 namespace {
 
 using autotune::JobArgument;
 using runtime::DType;
+
+constexpr std::size_t kAlignment = 64; ///< of an array's lowest address, as NumPy's
 
 template <class T> void put(unsigned char* slot, T value) {
     std::memcpy(slot, &value, sizeof value);
@@ -61,7 +65,32 @@ DType dtype_of(const std::string& name) {
     return *dtype;
 }
 
-void load_array(const JobArgument& argument, DType dtype, DataSet& set, runtime::CallArgument& slot) {
+bool is_c_order(const JobArgument& argument, std::int64_t item) {
+    for (std::size_t axis = argument.shape.size(); axis-- > 0;) {
+        if (argument.shape[axis] != 1 && argument.strides_bytes[axis] != item) return false;
+        item *= argument.shape[axis];
+    }
+    return true;
+}
+
+/// Calls `body(element, number)` for the elements of an array in C order, from the first one on.
+template <class Pointer, class Body> void for_each_element(const JobArgument& argument, Pointer element, Body&& body) {
+    std::vector<std::int64_t> index(argument.shape.size(), 0);
+    if (std::count(argument.shape.begin(), argument.shape.end(), 0) > 0) return;
+    for (std::size_t number = 0;; ++number) {
+        body(element, number);
+        std::size_t axis = index.size();
+        for (; axis-- > 0;) {
+            element += argument.strides_bytes[axis];
+            if (++index[axis] < argument.shape[axis]) break;
+            element -= argument.strides_bytes[axis] * argument.shape[axis];
+            index[axis] = 0;
+        }
+        if (axis == static_cast<std::size_t>(-1)) return;
+    }
+}
+
+void load_array(const JobArgument& argument, DType dtype, DataSet& set, std::size_t number) {
     const std::int64_t item = runtime::info(dtype).bytes;
     std::int64_t low = argument.offset_bytes, high = argument.offset_bytes + item;
     bool empty = false;
@@ -76,13 +105,29 @@ void load_array(const JobArgument& argument, DType dtype, DataSet& set, runtime:
     const auto bytes = static_cast<std::size_t>(high - low);
     GuardedMemory memory(bytes);
     // The end lies at the guard, so that reading too far is seen; the alignment is NumPy's.
-    char* const first = memory.before_guard(64);
+    char* const first = memory.before_guard(kAlignment);
     if (bytes > 0) {
         const MappedFile file(argument.file, static_cast<std::size_t>(high));
         std::memcpy(first, file.data() + low, bytes);
     }
     memory.make_read_only();
-    slot.array = {first + (argument.offset_bytes - low), argument.shape.data(), argument.strides_bytes.data()};
+    const std::int64_t to_first = argument.offset_bytes - low;
+    set.arguments[number].array = {first + to_first, argument.shape.data(), argument.strides_bytes.data()};
+    if (argument.is_written) {
+        WrittenArgument written;
+        written.argument = number;
+        written.memory = set.memory.size();
+        written.dtype = dtype;
+        written.first = static_cast<std::size_t>(to_first);
+        written.is_c_order = is_c_order(argument, item);
+        written.copy = GuardedMemory(bytes);
+        auto elements = static_cast<std::size_t>(item);
+        for (std::int64_t extent : argument.shape)
+            elements *= static_cast<std::size_t>(extent);
+        if (!written.is_c_order) written.in_c_order.resize(elements);
+        if (!argument.after.empty()) written.after.emplace(argument.after, elements);
+        set.written.push_back(std::move(written));
+    }
     set.memory.push_back(std::move(memory));
 }
 
@@ -130,7 +175,7 @@ std::vector<DataSet> load_data_sets(const autotune::Job& job) {
             if (argument.is_scalar)
                 put_scalar(argument, dtype, set.arguments[i].scalar);
             else
-                load_array(argument, dtype, set, set.arguments[i]);
+                load_array(argument, dtype, set, i);
         }
         for (const autotune::JobExpected& expected : description.expected) {
             auto bytes = static_cast<std::size_t>(runtime::info(dtype_of(expected.dtype)).bytes);
@@ -141,6 +186,30 @@ std::vector<DataSet> load_data_sets(const autotune::Job& job) {
         sets.push_back(std::move(set));
     }
     return sets;
+}
+
+void restore(const DataSet& set, const WrittenArgument& written, char* base) {
+    constexpr std::size_t kBlock = std::size_t{1} << 20;
+    const char* const before = set.memory[written.memory].before_guard(kAlignment);
+    const std::size_t bytes = written.copy.bytes();
+    runtime::parallel_for(static_cast<int>((bytes + kBlock - 1) / kBlock), [&](int block) {
+        const std::size_t begin = static_cast<std::size_t>(block) * kBlock;
+        std::memcpy(base + begin, before + begin, std::min(kBlock, bytes - begin));
+    });
+}
+
+const char* gather(const DataSet& set, WrittenArgument& written, const char* base) {
+    if (written.is_c_order) return base + written.first;
+    const autotune::JobArgument& argument = set.description->arguments[written.argument];
+    const auto item = static_cast<std::size_t>(runtime::info(written.dtype).bytes);
+    const char* const before = set.memory[written.memory].before_guard(kAlignment);
+    std::vector<char> with_gaps(before, before + written.copy.bytes());
+    for_each_element(argument, base + written.first, [&](const char* element, std::size_t number) {
+        std::memcpy(written.in_c_order.data() + number * item, element, item);
+        std::memcpy(with_gaps.data() + (element - base), element, item);
+    });
+    if (std::memcmp(with_gaps.data(), base, with_gaps.size()) != 0) return nullptr;
+    return written.in_c_order.data();
 }
 
 } // namespace tilewright::native

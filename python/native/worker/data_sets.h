@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,23 @@ class MappedFile {
     std::size_t bytes_ = 0;
 };
 
+/// An argument that the call writes into: runs get copies of it, never the argument itself.
+struct WrittenArgument {
+    std::size_t argument = 0; ///< in the data set's
+    std::size_t memory = 0;   ///< the one that holds its content before a call
+    runtime::DType dtype{};
+    std::size_t first = 0; ///< bytes from the lowest address to the first element
+    bool is_c_order = false;
+    GuardedMemory copy;
+    std::vector<char> in_c_order; ///< room for gather(), where the copy is not
+    std::optional<MappedFile> after;
+};
+
 struct DataSet {
     const autotune::JobDataSet* description = nullptr;
     bool recorded = false;
-    std::vector<GuardedMemory> memory;            ///< of array arguments, read-only
+    std::vector<GuardedMemory> memory; ///< of array arguments, read-only
+    std::vector<WrittenArgument> written;
     std::vector<runtime::CallArgument> arguments; ///< in the job's order
     std::vector<GuardedMemory> results;           ///< made when the first candidate says how large they are
     std::vector<MappedFile> expected;             ///< NumPy's answers; may be empty
@@ -40,5 +54,11 @@ struct DataSet {
 
 /// Copies every argument into guarded memory. Throws InternalError for a job that contradicts its files.
 std::vector<DataSet> load_data_sets(const autotune::Job& job);
+
+/// The content before the call, once more: to `base`, the lowest address of a copy.
+void restore(const DataSet& set, const WrittenArgument& written, char* base);
+/// What a call has left in the copy at `base`, element by element in C order. nullptr: the bytes between its elements,
+/// which are other people's, have changed.
+const char* gather(const DataSet& set, WrittenArgument& written, const char* base);
 
 } // namespace tilewright::native

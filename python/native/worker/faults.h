@@ -24,6 +24,7 @@ class Faults {
 /// Does what `fault` says about building; returns for all others.
 void act_while_building(const std::string& fault);
 
+/// The first result, or the first argument that is written.
 struct FaultyResult {
     char* data;
     std::size_t bytes;
