@@ -146,7 +146,7 @@ TEST(Program, ChecksAndPythonNumbersAreRead) {
     EXPECT_NE(program_digest(read_program(replaced(kFromData, "max=columns.0", "max=rows.0"))),
               program_digest(program));
     EXPECT_EQ(read_error(replaced(kFromData, "int(%7)", "str(%7)")),
-              "program:25:15: expected int, float or bool before '(', found 'str'.");
+              "program:25:16: expected int, float or bool before '(', found 'str'.");
     EXPECT_EQ(read_error(replaced(kFromData, "n: size = read", "n: size = add")),
               "program:15:16: a size is the result of a read.");
     EXPECT_EQ(read_error(replaced(kFromData, "n: size = read", "n: int64[] = read")),
