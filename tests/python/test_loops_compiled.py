@@ -146,7 +146,7 @@ TRIED = [0, 0]
 @given(data_cases.programs(), st.integers(4, 7), st.integers(2, 4))
 def test_random_functions_of_data_answer_as_numpy(source: str, n: int, m: int) -> None:
     # A number that is none of the data's is no result of a plan.
-    source = source.replace("return y, s, c", "return y, s + x[0], c + int(k[0])")
+    source = source.replace("return y, s, c", "return y, s + x[0], int(c + k[0])")
     name = f"<random compiled {abs(hash(source))}>"
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     scope: dict[str, Any] = {"np": np}
@@ -157,7 +157,7 @@ def test_random_functions_of_data_answer_as_numpy(source: str, n: int, m: int) -
     ]
     TRIED[0] += 1
     try:
-        check_compiled(scope["f"], calls)
+        check_compiled(scope["f"], calls, np.float64)
     except Error:
         return  # the trace says why; its own tests see to that
     TRIED[1] += 1
