@@ -1,0 +1,209 @@
+// translator/loops/cut_regions.cpp: loops and branches, and the memory that they carry.
+#include <algorithm>
+#include <utility>
+
+#include "dsl/base/error.h"
+#include "translator/analysis.h"
+#include "translator/complex.h"
+#include "translator/loops/cutter.h"
+#include "translator/loops/pixelwise.h"
+
+namespace tilewright::translator {
+
+std::string Cutter::home(const Item& item, std::size_t k, std::vector<Step>& steps) {
+    const Operation& operation = *item.operation;
+    const std::string& init = operation.operands[k];
+    const std::string result = results_of(operation)[k].first;
+    if (item.consumed.count(init) != 0 && place_.count(init) != 0) return place_.at(init);
+    return fresh_buffer(result, init, steps, operation);
+}
+
+void Cutter::move(const std::vector<std::string>& yields, const std::vector<std::string>& homes,
+                  std::vector<Step>& steps, const Operation& operation) {
+    std::vector<Move> moves;
+    std::map<std::string, int> uses;
+    for (std::size_t k = 0; k < yields.size(); ++k) {
+        std::string from;
+        if (scalars_.count(yields[k]) != 0 || place_.count(yields[k]) == 0) {
+            const Type& type = types_.at(yields[k]);
+            from = add_temporary(fresh_name("%", base_name(homes[k]) + "_next"), type, steps);
+            steps.push_back(segment({{yields[k], whole(from, type, operation.line)}}));
+        } else {
+            from = place_.at(yields[k]);
+        }
+        if (from == homes[k]) continue;
+        moves.push_back({from, homes[k]});
+        ++uses[from];
+    }
+    // A home that another one wants is saved first.
+    for (Move& each : moves) {
+        if (std::find(homes.begin(), homes.end(), each.from) == homes.end()) continue;
+        const std::string saved =
+            add_temporary(fresh_name("%", base_name(each.from) + "_last"), type_of_buffer(each.from), steps);
+        steps.push_back(exchange(Step::Kind::copy, each.from, saved));
+        each.from = saved;
+    }
+    for (const Move& each : moves) {
+        const bool both = is_temporary(each.from) && is_temporary(each.to) && uses[each.from] <= 1 &&
+                          made_inside(each.from) &&
+                          same_shape(type_of_buffer(each.from).shape, type_of_buffer(each.to).shape);
+        if (both) buffer(each.from).swapped = buffer(each.to).swapped = true;
+        steps.push_back(exchange(both ? Step::Kind::swap : Step::Kind::copy, each.from, each.to));
+    }
+}
+
+bool Cutter::made_inside(const std::string& name) const {
+    for (std::size_t k = inside_from_; k < out_.buffers.size(); ++k)
+        if (out_.buffers[k].name == name) return true;
+    return false;
+}
+
+Step Cutter::exchange(Step::Kind kind, const std::string& from, const std::string& to) {
+    Step step;
+    step.kind = kind;
+    step.from = from;
+    step.to = to;
+    return step;
+}
+
+Names Cutter::parameters_of(const Block& block) {
+    Names out;
+    for (const auto& [name, type] : block.parameters)
+        out.insert(name);
+    return out;
+}
+
+std::vector<std::string> Cutter::enter(const Item& item, std::vector<Step>& steps) {
+    std::vector<std::string> homes;
+    for (std::size_t k = 0; k < item.operation->operands.size(); ++k)
+        homes.push_back(home(item, k, steps));
+    for (const Block& inner : item.operation->regions)
+        for (std::size_t k = 0; k < inner.parameters.size(); ++k)
+            place_[inner.parameters[k].first] = homes[k];
+    return homes;
+}
+
+void Cutter::leave(const Operation& operation, const std::vector<std::string>& homes) {
+    const auto results = results_of(operation);
+    for (std::size_t k = 0; k < results.size(); ++k)
+        place_[results[k].first] = homes[k];
+}
+
+std::vector<Step> Cutter::body(const Block& inner, const std::vector<std::string>& homes, const Operation& operation) {
+    const std::size_t before = out_.buffers.size();
+    const std::size_t known = symbols_.size();
+    std::vector<Step> steps = block(inner, set_of(inner.yields), parameters_of(inner));
+    const std::size_t saved = std::exchange(inside_from_, before);
+    move(inner.yields, homes, steps, operation);
+    inside_from_ = saved;
+    symbols_.resize(known); // sizes that the block read
+    return steps;
+}
+
+void Cutter::emit_for(Item& item, std::vector<Step>& steps) {
+    const Operation& operation = *item.operation;
+    const std::vector<std::string> homes = enter(item, steps);
+    Step loop;
+    loop.kind = Step::Kind::range;
+    loop.operation = &operation;
+    loop.index = operation.attributes.at("variable");
+    loop.first = parse_size(operation.attributes.at("start"));
+    loop.stop = parse_size(operation.attributes.at("stop"));
+    loop.step = parse_size(operation.attributes.at("step"));
+    const bool known = loop.step.is_constant();
+    const SizeTree last = loop.stop - SizeTree::integer(known && loop.step.constant() < 0 ? -1 : 1);
+    symbols_.push_back({loop.index, loop.first, last, known});
+    loop.body = body(operation.regions[0], homes, operation);
+    symbols_.pop_back();
+    loop.independent = is_independent(loop.body, loop.index);
+    steps.push_back(std::move(loop));
+    leave(operation, homes);
+}
+
+bool Cutter::is_independent(const std::vector<Step>& body, const std::string& index) {
+    if (body.size() != 1) return false;
+    if (body[0].kind == Step::Kind::range) return is_independent(body[0].body, index);
+    if (body[0].kind != Step::Kind::segment || body[0].segment.targets.size() != 1) return false;
+    const Target& target = body[0].segment.targets[0];
+    if (target.fresh || !body[0].segment.reads_only_what_it_writes) return false;
+    return std::any_of(target.region.begin(), target.region.end(), [&](const IndexEntry& entry) {
+        if (entry.kind != IndexEntry::Kind::position) return false;
+        const SizeTree next = substitute(entry.start, index, SizeTree::symbol(index) + SizeTree::integer(1));
+        const auto moved = constant_difference(next, entry.start);
+        return moved && *moved != 0;
+    });
+}
+
+void Cutter::emit_while(Item& item, std::vector<Step>& steps) {
+    const Operation& operation = *item.operation;
+    const std::vector<std::string> homes = enter(item, steps);
+    const Block& condition = operation.regions[0];
+    Step loop;
+    loop.kind = Step::Kind::loop;
+    loop.operation = &operation;
+    const std::size_t known = symbols_.size();
+    loop.body = block(condition, set_of(condition.yields), {});
+    Step out;
+    out.kind = Step::Kind::leave;
+    out.from = truth(condition.yields[0], loop.body, operation.line);
+    loop.body.push_back(std::move(out));
+    symbols_.resize(known);
+    // The condition's block reads what is carried; the other one may take it over.
+    std::vector<Step> rest = body(operation.regions[1], homes, operation);
+    std::move(rest.begin(), rest.end(), std::back_inserter(loop.body));
+    steps.push_back(std::move(loop));
+    leave(operation, homes);
+}
+
+std::string Cutter::truth(const std::string& value, std::vector<Step>& steps, int line) {
+    if (scalars_.count(value) != 0) return value;
+    return in_memory(value, steps, "truth", line);
+}
+
+std::string Cutter::in_memory(const std::string& value, std::vector<Step>& steps, const char* wish, int line) {
+    if (place_.count(value) != 0) return place_.at(value);
+    const std::string name = add_temporary(fresh_name("%", wish), types_.at(value), steps);
+    steps.push_back(segment({{value, Target{name, types_.at(value), true, {}, line}}}));
+    return name;
+}
+
+void Cutter::emit_check(const Check& check, std::vector<Step>& steps) {
+    Step step;
+    step.kind = Step::Kind::check;
+    step.from = truth(check.value, steps, 0);
+    step.text = check.text;
+    steps.push_back(std::move(step));
+}
+
+void Cutter::emit_read(const Operation& operation, std::vector<Step>& steps) {
+    Step step;
+    step.kind = Step::Kind::read;
+    step.from = in_memory(operation.operands[0], steps, "size", operation.line);
+    step.index = operation.result;
+    step.limited = operation.attributes.count("min") != 0;
+    if (step.limited) {
+        step.first = parse_size(operation.attributes.at("min"));
+        step.stop = parse_size(operation.attributes.at("max"));
+    }
+    MovingSize symbol{operation.result, step.first, step.stop, step.limited};
+    symbols_.push_back(std::move(symbol));
+    steps.push_back(std::move(step));
+}
+
+void Cutter::emit_if(Item& item, std::vector<Step>& steps) {
+    const Operation& operation = *item.operation;
+    Step branch;
+    branch.kind = Step::Kind::branch;
+    branch.operation = &operation;
+    branch.from = truth(operation.operands[0], steps, operation.line);
+    std::vector<std::string> homes;
+    for (const auto& [name, type] : results_of(operation)) {
+        homes.push_back(add_temporary(fresh_name(name, operation.op), type, steps));
+    }
+    branch.body = body(operation.regions[0], homes, operation);
+    branch.other = body(operation.regions[1], homes, operation);
+    steps.push_back(std::move(branch));
+    leave(operation, homes);
+}
+
+} // namespace tilewright::translator
