@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -97,6 +98,21 @@ class Reference:
         self.function = function
         self._traced = traced
         self._program = program
+
+    def nudged(self, eps: float) -> Reference:
+        """The same function with its float literals and defaults changed by `eps` of themselves."""
+        function = self.function
+        if eps == 0 or not isinstance(function, types.FunctionType):
+            return self
+
+        def change(value: Any) -> Any:
+            return value * (1 + eps) if isinstance(value, (float, complex)) else value
+
+        code = function.__code__.replace(co_consts=tuple(change(value) for value in function.__code__.co_consts))
+        defaults = None if function.__defaults__ is None else tuple(change(value) for value in function.__defaults__)
+        changed = types.FunctionType(code, function.__globals__, function.__name__, defaults, function.__closure__)
+        changed.__kwdefaults__ = function.__kwdefaults__
+        return Reference(changed, self._traced, self._program)
 
     def fresh(self, call: Call) -> Call:
         """The call on arrays of its own, where the function writes into them."""
