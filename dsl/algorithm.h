@@ -59,10 +59,16 @@ struct StageInfo {
     /// An output whose tails are guarded whatever a schedule says: its memory holds more than it writes, its elements
     /// are read before they are written, or its extents change from call to call of the kernel.
     bool guarded = false;
-    int operations = 0;    ///< arithmetic operations per element, transcendental ones counted as 20
-    int line = 0;          ///< of the user's source, 0 where unknown
-    std::string source;    ///< the NumPy call it comes from, for people
-    int kernel = 0;        ///< which kernel of the plan it belongs to
+    /// Loops of the program around the whole kernel: how often it runs for each call, at the sizes translated for;
+    /// whether they run inside the stage's outermost loop, one element after the other; whether they run in parallel
+    /// themselves.
+    double repeats = 1;
+    bool scans = false;
+    bool in_parallel = false;
+    int operations = 0; ///< arithmetic operations per element, transcendental ones counted as 20
+    int line = 0;       ///< of the user's source, 0 where unknown
+    std::string source; ///< the NumPy call it comes from, for people
+    int kernel = 0;     ///< which kernel of the plan it belongs to
     /// Of a blocked reduction: "lanes" (partial results side by side), "block" (the tree over them), else "".
     std::string part;
 };

@@ -31,6 +31,8 @@ struct KernelLoop {
     std::string variable; ///< of the Param that it replaces
     Halide::Expr first, trips, step;
     bool parallel = false;
+    /// Elements of the output's other axes do not need each other: it may run inside the output's outermost loop.
+    bool may_go_inside = false;
 };
 
 /// One compiled pipeline of the plan.

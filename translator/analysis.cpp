@@ -438,7 +438,9 @@ void Analysis::collect_stages() {
         if (context_.targets != nullptr && !(*context_.targets)[k].fresh) {
             StagePlan plan;
             plan.target = &(*context_.targets)[k];
-            plan.name = unique(plan.target->buffer);
+            std::string wish = plan.target->buffer; // perhaps Z.real, which is no name in a schedule
+            std::replace(wish.begin(), wish.end(), '.', '_');
+            plan.name = unique(wish);
             plan.operand = plan.target->buffer;
             plan.value = name;
             plan.result = plan.materialised = true;

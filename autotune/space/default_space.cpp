@@ -266,7 +266,8 @@ class SpaceBuilder {
 
     /// Data that no cache holds until its next use: fetched ahead, and written past the caches.
     void offer_memory_hints(const dsl::StageInfo& stage, const RootLoops& loops) {
-        if (loops.outermost.empty()) return;
+        // What loops write in place they read again soon.
+        if (loops.outermost.empty() || stage.guarded) return;
         if (argument_bytes(stage) >= static_cast<double>(kStreamedBytes)) {
             lines_.push_back("choose { " + stage.name + ".prefetch_lines(" + loops.outermost + ", " +
                              hole(stage.name + "_ahead", first_distance(stage), {1024, 2048, 4096, 8192}, 64, 1 << 18) +

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 namespace tilewright::autotune {
@@ -35,6 +36,41 @@ std::int64_t even_tile(std::int64_t rows, std::int64_t tile, int cores) {
     if (tasks > kManyTasks * cores) return tile;
     const std::int64_t rounds = std::max<std::int64_t>(1, (tasks + cores / 2) / cores);
     return (rows + rounds * cores - 1) / (rounds * cores);
+}
+
+/// A stage that a loop of the program runs through, inside of its outermost loop: tiles of the one long axis in
+/// parallel.
+std::optional<RootLoops> scan_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine,
+                                   double work) {
+    const auto& loops = root.pure.loops;
+    const auto is_long = [](const dsl::LoopInfo& loop) { return loop.extent != "1"; };
+    const auto found = std::find_if(loops.begin(), loops.end(), is_long);
+    if (found == loops.end() || std::count_if(loops.begin(), loops.end(), is_long) != 1) return std::nullopt;
+    const std::string& axis = found->name;
+    const std::int64_t extent = extent_of(*found, 1024);
+    const int lanes = default_lanes(root, graph, machine);
+    const bool contiguous = found + 1 == loops.end();
+    // Each trip touches the tile's elements: rows of lines that stay in L1, or a few lines of a row.
+    const std::int64_t share = std::max<std::int64_t>(lanes, (extent + machine.cores - 1) / machine.cores);
+    const std::int64_t tile = std::min<std::int64_t>(share, contiguous ? 512 : std::int64_t{4} * lanes);
+    RootLoops result;
+    for (const dsl::LoopInfo& loop : loops)
+        result.axes.push_back(loop.name);
+    result.attach_at.assign(loops.size() + 1, "");
+    result.vector_axis = axis;
+    result.vector_lanes = lanes;
+    result.vector_factor = "?" + root.name + "_vec";
+    std::string line = root.name + ".split(" + axis + ", " + axis + "o, " + axis + "i, " +
+                       hole(root.name + "_tile", tile, {lanes, 2 * lanes, 4 * lanes, 16 * lanes, 512, share}, lanes,
+                            std::max<std::int64_t>(share, lanes)) +
+                       ")";
+    if (machine.cores > 1 && work * root.repeats > kParallelOps) line += ".parallel(" + axis + "o)";
+    line += ".split(" + axis + "i, " + axis + "v, " + axis + "x, " +
+            hole(root.name + "_vec", lanes, {lanes / 2, lanes * 2}, 2, 4 * lanes) + ").vectorize(" + axis + "x)";
+    result.lines = {line, "where ?" + root.name + "_tile >= ?" + root.name + "_vec"};
+    result.outermost = axis + "o";
+    result.attach_at[static_cast<std::size_t>(found - loops.begin()) + 1] = axis + "v";
+    return result;
 }
 
 } // namespace
@@ -76,7 +112,10 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
     }
     const double elements = iterations_of(loops);
     const double work = elements * std::max(1.0, element_ops);
-    const bool parallel = machine.cores > 1 && work > kParallelOps;
+    if (root.scans && !root.in_parallel) {
+        if (const auto scan = scan_rule(root, graph, machine, work)) return *scan;
+    }
+    const bool parallel = machine.cores > 1 && work > kParallelOps && !root.in_parallel;
     const std::string& name = root.name;
     const std::string& inner = loops.back().name;
     const std::int64_t inner_extent = extent_of(loops.back(), 1 << 20);

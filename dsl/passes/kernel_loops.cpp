@@ -50,9 +50,69 @@ Stmt within(const Lets& lets, Stmt body) {
     return body;
 }
 
+Stmt looped(const KernelLoop& loop, const Lets& inside, const Stmt& statement) {
+    const std::string trip = loop.variable + ".trip";
+    const Halide::Expr index = Variable::make(Halide::Int(32), trip);
+    const Halide::Expr value = simplify(loop.first + index * loop.step);
+    return For::make(trip, 0, simplify(loop.trips), loop.parallel ? ForType::Parallel : ForType::Serial,
+                     Halide::Partition::Never, Halide::DeviceAPI::None,
+                     LetStmt::make(loop.variable + ".value", value, within(inside, statement)));
+}
+
+/// Puts the loop into the outermost loops of the kernel: memory is then walked through in their order, and they may run
+/// in parallel. What follows the loop moves along.
+class PutInside : public IRMutator {
+  public:
+    PutInside(const KernelLoop& loop, std::string value) : loop_(loop) { moving_.insert(std::move(value)); }
+    int found = 0;
+    bool leaks = false; ///< something outside of the loops follows the loop
+
+  private:
+    using IRMutator::visit;
+    const KernelLoop& loop_;
+    std::set<std::string> moving_;
+    Lets pending_;
+
+    Stmt visit(const LetStmt* op) override {
+        if (!reads_any(op->value, moving_)) {
+            const Stmt body = mutate(op->body);
+            return LetStmt::make(op->name, op->value, body);
+        }
+        moving_.insert(op->name);
+        pending_.emplace_back(op->name, op->value);
+        Stmt body = mutate(op->body);
+        pending_.pop_back();
+        return body;
+    }
+    Stmt visit(const For* op) override {
+        const bool plain = op->for_type == ForType::Serial || op->for_type == ForType::Parallel;
+        leaks = leaks || !plain || reads_any(op->min, moving_) || reads_any(op->extent, moving_);
+        ++found;
+        return For::make(op->name, op->min, op->extent, op->for_type, op->partition_policy, op->device_api,
+                         looped(loop_, pending_, op->body));
+    }
+    Stmt visit(const IfThenElse* op) override {
+        leaks = leaks || reads_any(op->condition, moving_);
+        return IRMutator::visit(op);
+    }
+    Stmt visit(const Store* op) override {
+        leaks = true;
+        return op;
+    }
+    Stmt visit(const Allocate* op) override {
+        leaks = true;
+        return op;
+    }
+};
+
 Stmt wrap(Stmt statement, const KernelLoop& loop) {
     const std::string value = loop.variable + ".value";
     statement = ReadVariable(loop.variable, value).mutate(statement);
+    if (loop.may_go_inside && !loop.parallel) {
+        PutInside inside(loop, value);
+        const Stmt mutated = inside.mutate(statement);
+        if (inside.found > 0 && !inside.leaks) return mutated;
+    }
     // What does not follow the loop stays outside of it.
     std::set<std::string> moving{value};
     Lets outside;
@@ -66,12 +126,7 @@ Stmt wrap(Stmt statement, const KernelLoop& loop) {
         }
         statement = Stmt(let->body);
     }
-    const std::string trip = loop.variable + ".trip";
-    const Halide::Expr index = Variable::make(Halide::Int(32), trip);
-    Stmt body = LetStmt::make(value, simplify(loop.first + index * loop.step), within(inside, statement));
-    body = For::make(trip, 0, simplify(loop.trips), loop.parallel ? ForType::Parallel : ForType::Serial,
-                     Halide::Partition::Never, Halide::DeviceAPI::None, body);
-    return within(outside, body);
+    return within(outside, looped(loop, inside, statement));
 }
 
 } // namespace

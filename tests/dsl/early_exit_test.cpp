@@ -110,11 +110,13 @@ TEST(EarlyExit, GivesTheBitsOfAllTrips) {
 
 TEST(EarlyExit, LeavesBlocksOfVisitsAndNoMarker) {
     std::string lowered;
-    run(true, [](Orbit& o) { o.state.compute_at(o.out, o.j); }, 5, &lowered);
+    run(
+        true, [](Orbit& o) { o.state.compute_at(o.out, o.j); }, 5, &lowered);
     EXPECT_EQ(lowered.find("tw_alive"), std::string::npos);
     EXPECT_NE(lowered.find(".block1024"), std::string::npos);
     EXPECT_NE(lowered.find(".block32"), std::string::npos);
-    run(false, [](Orbit& o) { o.state.compute_at(o.out, o.j); }, 5, &lowered);
+    run(
+        false, [](Orbit& o) { o.state.compute_at(o.out, o.j); }, 5, &lowered);
     EXPECT_EQ(lowered.find(".block"), std::string::npos);
 }
 

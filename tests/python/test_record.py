@@ -327,7 +327,7 @@ def test_the_script_stops_once_nothing_more_can_be_learnt(tmp_path, monkeypatch)
             pass
     """
     _, main = record(tmp_path, text)
-    assert 3 <= main.calls < 100
+    assert 0 < main.calls < 1000
     _, main = record(tmp_path, text.replace("1000", "20"), run_all=True)
     assert main.calls == 20
 

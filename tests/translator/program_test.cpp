@@ -146,13 +146,13 @@ TEST(Program, ChecksAndPythonNumbersAreRead) {
     EXPECT_NE(program_digest(read_program(replaced(kFromData, "max=columns.0", "max=rows.0"))),
               program_digest(program));
     EXPECT_EQ(read_error(replaced(kFromData, "int(%7)", "str(%7)")),
-              "program:26:15: expected int, float or bool before '(', found 'str'.");
+              "program:25:16: expected int, float or bool before '(', found 'str'.");
     EXPECT_EQ(read_error(replaced(kFromData, "n: size = read", "n: size = add")),
-              "program:16:16: a size is the result of a read.");
+              "program:15:16: a size is the result of a read.");
     EXPECT_EQ(read_error(replaced(kFromData, "n: size = read", "n: int64[] = read")),
-              "program:16:20: a read gives a size.");
+              "program:15:20: a read gives a size.");
     EXPECT_EQ(read_error(replaced(kFromData, "write x = x\n", "%8: bool[] = all(%3) {axes=[0]}\n")),
-              "program:25:1: expected 'check', 'write' or 'return' after a check, found '%8: bool[] = all(%3)'.");
+              "program:24:1: expected 'check', 'write' or 'return' after a check, found '%8: bool[] = all(%3)'.");
 }
 
 TEST(Program, VerifierKnowsSizesFromData) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <utility>
 
 #include "translator/analysis.h"
@@ -28,9 +29,13 @@ class Collector {
             return;
         }
         const std::string& op = operation->op;
-        if (!map) {
+        if (!map || !operation->regions.empty()) {
+            if (!seen_.insert(value).second) return;
             for (const std::string& operand : operation->operands)
                 walk(operand, std::nullopt);
+            std::set<std::string> own;
+            for (const Block& block : operation->regions)
+                walk_block(block, own);
             return;
         }
         if (op == "index") return walk(operation->operands[0], through_index(*operation, *map));
@@ -42,6 +47,27 @@ class Collector {
 
   private:
     const AccessContext& context_;
+    std::set<std::string> seen_; ///< read at places that are not followed
+
+    /// What the blocks of a region read from outside of it; `own`: values of theirs.
+    void walk_block(const Block& block, std::set<std::string>& own) {
+        for (const auto& [name, type] : block.parameters)
+            own.insert(name);
+        auto read = [&](const std::string& name) {
+            if (own.count(name) == 0) walk(name, std::nullopt);
+        };
+        for (const Operation& operation : block.operations) {
+            for (const std::string& operand : operation.operands)
+                read(operand);
+            for (const Block& inner : operation.regions)
+                walk_block(inner, own);
+            own.insert(operation.result);
+            for (const auto& [name, type] : operation.more_results)
+                own.insert(name);
+        }
+        for (const std::string& name : block.yields)
+            read(name);
+    }
 
     static std::optional<Map> through_index(const Operation& operation, const Map& map) {
         Map out;
@@ -153,6 +179,21 @@ std::vector<Access> accesses(const std::string& value, const AccessContext& cont
         identity.push_back({static_cast<int>(k), SizeTree::integer(0), SizeTree::integer(1)});
     collector.walk(value, identity);
     return std::move(collector.found);
+}
+
+bool same_lanes(const Access& read, const std::vector<IndexEntry>& region) {
+    if (!read.map) return false;
+    int axis = 0;
+    for (std::size_t k = 0; k < region.size(); ++k) {
+        const AxisMap& other = (*read.map)[k];
+        if (region[k].kind != IndexEntry::Kind::slice) {
+            if (other.axis >= 0) return false;
+            continue;
+        }
+        if (other.axis != axis++ || !equal(region[k].start, other.start) || !equal(region[k].step, other.step))
+            return false;
+    }
+    return true;
 }
 
 Overlap overlap(const std::vector<IndexEntry>& a, const std::vector<Size>& shape_a, const std::vector<IndexEntry>& b,

@@ -43,6 +43,9 @@ enum class Overlap {
 /// A write to the elements `region` of an array, by a part of `shape`, beside a read of the same array.
 Overlap overlap(const Access& read, const std::vector<IndexEntry>& region, const std::vector<Size>& shape);
 
+/// Whether a read keeps to the written indices along every axis of which a slice is written.
+bool same_lanes(const Access& read, const std::vector<IndexEntry>& region);
+
 /// Two regions of one array, each with the shape of what lies there. Neither has a newaxis.
 Overlap overlap(const std::vector<IndexEntry>& a, const std::vector<Size>& shape_a, const std::vector<IndexEntry>& b,
                 const std::vector<Size>& shape_b);

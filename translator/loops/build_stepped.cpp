@@ -170,6 +170,7 @@ class Builder {
         loop.step = size(step.step);
         loop.trips = Halide::max(size(floor_div(span + width - one, width)), 0);
         loop.parallel = step.independent && kernel.loops.empty();
+        loop.may_go_inside = kernel.loops.empty() && step.body.size() == 1 && step.body[0].segment.lanes_apart;
         const auto at = std::find(kernel.argument_names.begin(), kernel.argument_names.end(), step.index);
         if (at != kernel.argument_names.end()) {
             // Halide finds the parameter in the Funcs and asks for an argument, which nobody reads any more.
@@ -183,6 +184,13 @@ class Builder {
         if (step.independent && !kernel.loops.empty() && kernel.loops.front().parallel) {
             kernel.loops.front().parallel = false;
             loop.parallel = true;
+        }
+        const auto trips = floor_div(span + width - one, width).evaluate(options_.sizes_here);
+        for (dsl::StageInfo& info : info_.stages) {
+            if (info.kernel + 1 != static_cast<int>(impl_.kernels.size())) continue;
+            info.repeats *= static_cast<double>(std::max<std::int64_t>(1, trips.value_or(1)));
+            info.scans = info.scans || loop.may_go_inside;
+            info.in_parallel = info.in_parallel || loop.parallel;
         }
         kernel.loops.insert(kernel.loops.begin(), std::move(loop));
     }

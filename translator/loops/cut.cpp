@@ -580,18 +580,23 @@ class Cutter {
     void store(const std::string& part, const std::string& name, const Type& whole,
                const std::vector<IndexEntry>& region, const Operation& operation, std::vector<Step>& steps) {
         const std::vector<Size>& shape = types_.at(part).shape;
+        // One element is written when everything that it needs has been read.
+        const bool is_one_element = std::all_of(shape.begin(), shape.end(), [](const Size& e) { return is_one(e); });
         bool apart = true;
         bool only_same = true;
+        bool lanes_apart = true;
         for (const Access& access : accesses(part, access_context())) {
             const auto place = place_.find(access.memory);
             if (place == place_.end() || place->second != name) continue;
             const Overlap found = overlap(access, region, shape);
-            apart = apart && found != Overlap::unknown;
+            apart = apart && (found != Overlap::unknown || is_one_element);
             only_same = only_same && found == Overlap::same;
+            lanes_apart = lanes_apart && same_lanes(access, region);
         }
         if (apart) {
             steps.push_back(segment({{part, Target{name, whole, false, region, operation.line}}}));
             steps.back().segment.reads_only_what_it_writes = only_same;
+            steps.back().segment.lanes_apart = lanes_apart;
             return;
         }
         // Outside of the loop where it has room for every trip.
@@ -755,7 +760,6 @@ class Cutter {
         for (std::size_t k = 0; k < yields.size(); ++k) {
             std::string from;
             if (scalars_.count(yields[k]) != 0 || place_.count(yields[k]) == 0) {
-                if (!is_fill(yields[k])) throw InternalError(yields[k] + ": a yield that is not in memory.");
                 const Type& type = types_.at(yields[k]);
                 from = add_temporary(fresh_name("%", base_name(homes[k]) + "_next"), type, steps);
                 steps.push_back(segment({{yields[k], whole(from, type, operation.line)}}));

@@ -84,20 +84,14 @@ class Forwarder {
     void forward(Operation& read) {
         const std::vector<IndexEntry> wanted = index_entries(read.attributes.at("index"));
         if (has_newaxis(wanted)) return;
-        for (;;) {
-            const auto found = updates_.find(read.operands[0]);
-            if (found == updates_.end()) return;
-            const Operation& update = found->second;
-            const Type& part = types_.at(update.operands[1]);
-            const Overlap shared =
-                overlap(wanted, read.type.shape, index_entries(update.attributes.at("index")), part.shape);
-            if (shared == Overlap::same) {
-                replaced_[read.result] = update.operands[1];
-                return;
-            }
-            if (shared != Overlap::disjoint) return;
-            read.operands[0] = update.operands[0];
-        }
+        const auto found = updates_.find(read.operands[0]);
+        if (found == updates_.end()) return;
+        // Of arrays, what was written is read back: to compute it again would cost more.
+        const Type& part = types_.at(found->second.operands[1]);
+        if (!part.shape.empty() || !read.type.shape.empty()) return;
+        const std::vector<IndexEntry> written = index_entries(found->second.attributes.at("index"));
+        if (overlap(wanted, read.type.shape, written, part.shape) == Overlap::same)
+            replaced_[read.result] = found->second.operands[1];
     }
 
     void count(const Block& block) {

@@ -5,9 +5,9 @@
 
 namespace tilewright::translator {
 
-/// The program with `index` of an `update` as the part that was written (where both name the same elements) or as an
-/// index of the version before (where they share none), with updates that a later one covers left out, and without
-/// values that nobody reads. `A[i, j] += x; A[i, j] /= 9` writes once.
+/// The program with reads of a single element that was just written as what was written, with updates that a later one
+/// of the same elements covers left out, and without values that nobody reads. `A[i, j] += x; A[i, j] /= 9` writes
+/// once.
 Program forward_stores(const Program& program);
 
 } // namespace tilewright::translator

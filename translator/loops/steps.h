@@ -36,8 +36,9 @@ struct Target {
 /// integer scalars.
 struct Segment {
     Program program;
-    std::vector<Target> targets;            ///< of the yields, in order
-    std::vector<MovingSize> moving;         ///< sizes of the loops around, and those that were read
+    std::vector<Target> targets;    ///< of the yields, in order
+    std::vector<MovingSize> moving; ///< sizes of the loops around, and those that were read
+    bool lanes_apart = false; ///< of that buffer it reads the same indices along all axes that are written in slices
     bool reads_only_what_it_writes = false; ///< of the buffer of its one target: the very element that is written
 };
 

@@ -48,6 +48,7 @@ PROGRAM_UFUNCS = frozenset(
         "negative",
         "positive",
         "absolute",
+        "conjugate",
         "sign",
         "sqrt",
         "square",
@@ -236,16 +237,14 @@ def _operation(tracer: Tracer, name: str, values: list[Value], dtype: np.dtype[A
         return tracer.add("positive" if dtype != BOOL else "cast", values, {}, dtype, shape, name)
     if name == "absolute" and values[0].dtype.kind in "bu":
         return tracer.add("positive" if dtype != BOOL else "cast", values, {}, dtype, shape, name)
+    if name == "conjugate" and dtype.kind != "c":
+        return tracer.add("positive", values, {}, dtype, shape, name)
     if name in PROGRAM_UFUNCS:
         return tracer.add(name, values, {}, dtype, shape, name)
     if name == "clip":
         return clip_values(tracer, values, dtype, shape)
     if name == "fabs":
         return tracer.add("absolute", values, {}, dtype, shape, name)
-    if name == "conjugate" and dtype.kind == "c":
-        return tracer.add("conjugate", values, {}, dtype, shape, name)
-    if name == "conjugate":
-        return tracer.add("positive", values, {}, dtype, shape, name)
     if name in _ANGLES:
         # NumPy computes half precision in single.
         kept = np.dtype(np.float32) if dtype == np.float16 else dtype
