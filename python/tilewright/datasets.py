@@ -155,10 +155,16 @@ class Reference:
         results = result if isinstance(result, tuple) else (result,)
         if len(results) != len(names):
             return tuple(np.asarray(r) for r in results)
-        return tuple(
-            np.asarray(r, self._program.type_of(name)[0]) if number else np.asarray(r)
-            for r, name, number in zip(results, names, numbers, strict=True)
-        )
+        try:
+            return tuple(
+                np.asarray(r, self._program.type_of(name)[0]) if number else np.asarray(r)
+                for r, name, number in zip(results, names, numbers, strict=True)
+            )
+        except OverflowError:
+            raise Error(
+                f"{self._program.function}: this call gives an int beyond 64 bits, so that NumPy alone serves it.",
+                "Tune it with another call.",
+            ) from None
 
     def is_fit(self, call: Call) -> Answer | None:
         """NumPy's answer to a derived call, or None where NumPy or the program does not take it."""

@@ -226,6 +226,19 @@ def test_a_function_that_hides_the_stop_is_stopped_all_the_same() -> None:
     assert datasets._call_within(5.0, lambda: 3) == 3
 
 
+def doubled(x: Any, n: int) -> int:
+    total = int(x[0])
+    for _ in range(n):
+        total = total * 2
+    return total
+
+
+def test_a_call_that_only_numpy_serves_is_refused_with_words(tmp_path: Path) -> None:
+    f = tilewright.jit(doubled, db=tmp_path / "store")
+    with pytest.raises(tilewright.Error, match="an int beyond 64 bits, so that NumPy alone serves it. Tune it"):
+        f.tune(np.array([3]), 90, budget=1.0)
+
+
 def grid(nx: int, ny: int, trips: int) -> Any:
     total = np.linspace(0.0, 1.0, nx) + np.linspace(0.0, 1.0, ny)[:, None]
     for _ in range(trips):
