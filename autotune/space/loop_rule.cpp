@@ -61,7 +61,9 @@ RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop,
     for (const dsl::LoopInfo& each : loop.updates.front().loops)
         if (each.reduced) trip_count *= static_cast<double>(extent_of(each, 1024));
     const double element_ops = std::max(1.0, std::max(trips, trip_count) * std::max(1, loop.operations));
-    const int native = std::max(1, default_lanes(loop, graph, machine));
+    int native = std::max(1, default_lanes(loop, graph, machine));
+    while (native > 1 && native > width)
+        native /= 2;
 
     // As many vectors at once as their state fits the registers: trips wait for themselves otherwise. Blocks rather
     // than long rows, since neighbours are done at about the same time.
@@ -75,6 +77,7 @@ RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop,
         lanes *= 2;
     while (group < most_rows && registers_of(loop, lanes, machine) * (group + 1) <= registers)
         ++group;
+    result.unrolled_rows = group;
     const bool vectorize = width > 1;
 
     for (const dsl::LoopInfo& axis : loops)
@@ -147,12 +150,20 @@ RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop,
     return result;
 }
 
-std::string chunk_hole(const dsl::StageInfo& loop) {
+namespace {
+
+std::int64_t default_chunk(const dsl::StageInfo& loop) {
     std::int64_t chunk = kChunk;
     while (chunk > 1 && chunk * loop.operations > kOperationsOfVisit)
         chunk /= 2;
     const std::int64_t trips = extent_of(loop.updates.front().loops.back(), 1 << 20);
-    chunk = std::max<std::int64_t>(1, std::min(chunk, trips));
+    return std::max<std::int64_t>(1, std::min(chunk, trips));
+}
+
+} // namespace
+
+std::string chunk_hole(const dsl::StageInfo& loop) {
+    const std::int64_t chunk = default_chunk(loop);
     return hole(loop.name + "_chunk", chunk, {1, 2, 4, 5, 8, 10, 16, 20, 50}, 1,
                 std::max<std::int64_t>(chunk, loop.operations > 100 ? 10 : 50));
 }
@@ -179,6 +190,10 @@ std::vector<std::string> hosted_loop_lines(const dsl::StageInfo& loop, const dsl
     if (vectorized) line += ".vectorize(" + inner + ", " + loops.vector_factor + ")";
     if (grouped) line += ".unroll(" + axes[axes.size() - 2].name + ")";
     lines.push_back(line + ".unroll(" + trip + "i)");
+    // All of it is one run of code: compilers take more than twice as long for twice as much.
+    if (grouped)
+        lines.push_back("where ?" + loop.name + "_chunk * ?" + root.name + "_vec * ?" + root.name + "_group <= " +
+                        std::to_string(2 * default_chunk(loop) * loops.vector_lanes * loops.unrolled_rows));
     return lines;
 }
 

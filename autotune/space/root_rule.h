@@ -20,7 +20,8 @@ struct RootLoops {
     std::string vector_axis;   ///< the pure loop that is vectorized, or ""
     std::string vector_factor; ///< its factor as text, a hole: "?argmin_vec"
     int vector_lanes = 1;      ///< the default value of that factor
-    std::string outermost;     ///< the outermost loop after splits and fusions
+    int unrolled_rows = 1;
+    std::string outermost;          ///< the outermost loop after splits and fusions
     std::vector<std::string> lines; ///< directives, as text of a space
 };
 

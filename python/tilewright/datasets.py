@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -98,6 +99,21 @@ class Reference:
         self._traced = traced
         self._program = program
 
+    def nudged(self, eps: float) -> Reference:
+        """The same function with its float literals and defaults changed by `eps` of themselves."""
+        function = self.function
+        if eps == 0 or not isinstance(function, types.FunctionType):
+            return self
+
+        def change(value: Any) -> Any:
+            return value * (1 + eps) if isinstance(value, (float, complex)) else value
+
+        code = function.__code__.replace(co_consts=tuple(change(value) for value in function.__code__.co_consts))
+        defaults = None if function.__defaults__ is None else tuple(change(value) for value in function.__defaults__)
+        changed = types.FunctionType(code, function.__globals__, function.__name__, defaults, function.__closure__)
+        changed.__kwdefaults__ = function.__kwdefaults__
+        return Reference(changed, self._traced, self._program)
+
     def fresh(self, call: Call) -> Call:
         """The call on arrays of its own, where the function writes into them."""
         if not self._traced.writes:
@@ -139,10 +155,16 @@ class Reference:
         results = result if isinstance(result, tuple) else (result,)
         if len(results) != len(names):
             return tuple(np.asarray(r) for r in results)
-        return tuple(
-            np.asarray(r, self._program.type_of(name)[0]) if number else np.asarray(r)
-            for r, name, number in zip(results, names, numbers, strict=True)
-        )
+        try:
+            return tuple(
+                np.asarray(r, self._program.type_of(name)[0]) if number else np.asarray(r)
+                for r, name, number in zip(results, names, numbers, strict=True)
+            )
+        except OverflowError:
+            raise Error(
+                f"{self._program.function}: this call gives an int beyond 64 bits, so that NumPy alone serves it.",
+                "Tune it with another call.",
+            ) from None
 
     def is_fit(self, call: Call) -> Answer | None:
         """NumPy's answer to a derived call, or None where NumPy or the program does not take it."""

@@ -414,7 +414,8 @@ class _Tolerance:
         """Look at the conditioning on one data set."""
         if not self._rounds or call.kind == "special" or not any(a.dtype.kind in "fc" for a in answer.arrays):
             return
-        self._compare(reference, call, answer, lambda value: _nudge(value, self._scalar_eps), 16)
+        eps = self._scalar_eps
+        self._compare(reference.nudged(eps), call, answer, lambda value: _nudge(value, eps), 16)
         if any(a.dtype == np.float32 for a in answer.arrays):
             self._compare(reference, call, answer, _widened, 2)
 

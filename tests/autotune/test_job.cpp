@@ -16,7 +16,7 @@ Job example() {
     job.sizes = {{"X.0", 7}, {"X.1", 3}};
     job.seed = 0xffffffffffffffffULL;
     job.starts = {"a", "b"};
-    job.tolerance = {1e-6, 0, 1e-4};
+    job.tolerance = {1e-6, 0, 1e-4, 0.02};
     JobDataSet set;
     set.kind = "recorded";
     JobArgument x;
@@ -26,6 +26,8 @@ Job example() {
     x.strides_bytes = {-24, 0};
     x.file = "/dev/null";
     x.offset_bytes = 144;
+    x.is_written = true;
+    x.after = "/dev/zero";
     JobArgument s;
     s.name = "a";
     s.dtype = "float64";
@@ -49,6 +51,9 @@ TEST(Job, SurvivesItsText) {
     EXPECT_EQ(print_job(again), text);
     EXPECT_EQ(again.seed, job.seed);
     EXPECT_EQ(again.datasets[0].arguments[0].strides_bytes, (std::vector<std::int64_t>{-24, 0}));
+    EXPECT_TRUE(again.datasets[0].arguments[0].is_written);
+    EXPECT_EQ(again.datasets[0].arguments[0].after, "/dev/zero");
+    EXPECT_EQ(again.tolerance.float_mismatch_fraction, 0.02);
     EXPECT_TRUE(std::isinf(again.datasets[0].arguments[1].real));
     EXPECT_EQ(again.datasets[0].arguments[2].integer, std::numeric_limits<std::int64_t>::min());
     EXPECT_FALSE(again.space);

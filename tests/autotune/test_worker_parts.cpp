@@ -119,6 +119,9 @@ TEST(Compare, ToleranceIsRelativeToNumPyAndStrictAboutSpecials) {
     EXPECT_FALSE(differs(nan, nan, 0, 0));
     EXPECT_TRUE(differs(nan, 1, 1, 1));
     EXPECT_TRUE(differs(1, nan, 1, 1));
+    const float ours[4] = {1, 2, inf, 4}, numpy[4] = {1, 2, 3, 4};
+    EXPECT_TRUE(tolerance_difference(DType::float32, ours, numpy, 4, {0, 0, 1, 0.2}));
+    EXPECT_FALSE(tolerance_difference(DType::float32, ours, numpy, 4, {0, 0, 0, 0.25})) << "one of four may differ";
     EXPECT_FALSE(differs(-0.0f, 0.0f, 0, 0)) << "against NumPy the sign of zero is within any tolerance";
 }
 

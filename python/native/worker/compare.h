@@ -20,8 +20,8 @@ struct ToleranceDifference {
     std::int64_t first = 0;
     std::int64_t count = 0;
 };
-/// Elements that are further from `numpy` than the tolerance allows; nullopt when all are near enough (or, of integers
-/// and booleans, so few are different that ties explain them).
+/// Elements that are further from `numpy` than the tolerance allows; nullopt when all are near enough, or so few are
+/// different that ties explain them (of integers and booleans) or orbits that no rounding follows (of floats).
 std::optional<ToleranceDifference> tolerance_difference(runtime::DType dtype, const void* ours, const void* numpy,
                                                         std::int64_t elements, const autotune::JobTolerance& tolerance);
 
