@@ -723,13 +723,6 @@ def test_refusals_name_value_line_and_reason(evaluator: Evaluator) -> None:
         "f.py:4: y = add(X, X): float16 has no translation in this release. "
         "Use bool, an integer dtype, float32, float64, complex64 or complex128."
     )
-    loop = (
-        "y: float64[X.0, X.1] = for i in range(0, 3, 1) carry (z: float64[X.0, X.1] = X) {\n  yield z\n} @5\nreturn y\n"
-    )
-    assert refusal(header + loop, x) == (
-        "f.py:5: y = for ...: control flow on traced values has no translation in this release. "
-        "Let NumPy run this function."
-    )
     assert "no such choice" in refusal_with_variant(
         evaluator, header + "y: float64[X.0, X.1] = add(X, X)\nreturn y\n", x
     )

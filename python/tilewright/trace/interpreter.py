@@ -520,8 +520,8 @@ class Interpreter(Expressions, Calls, Regions):
                        for limit in (value.start, value.stop))  # fmt: skip
         length = stop - first if step > 0 else first - stop
         trips = (self.tracer.value_of(length) + abs(step) - 1) // abs(step)
-        is_unrolled = (length.is_constant and not has_break(node)) or self.place(node) in self.tracer.unrolled
-        if trips <= tracer_module.MAX_UNROLLED_TRIPS and is_unrolled:
+        is_short = length.is_constant and trips <= tracer_module.MAX_SHORT_TRIPS and not has_break(node)
+        if trips <= tracer_module.MAX_UNROLLED_TRIPS and (is_short or self.place(node) in self.tracer.unrolled):
             return None
         some = self.tracer.decide_if_same_in_all_trips(">=", length, 1)
         return None if some is False else (first, stop, step)

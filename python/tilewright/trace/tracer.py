@@ -24,6 +24,7 @@ _USERS_WORDS = {"SymArray": "ndarray", "SymInt": "int", "SymScalar": "float"}
 MAX_VALUES = 2_000
 MAX_RANK = 8  # of plans, dsl/runtime/plan_text.md
 MAX_UNROLLED_TRIPS = 64
+MAX_SHORT_TRIPS = 8  # of a range of numbers that is unrolled though it could stay a loop
 
 
 @dataclass(frozen=True)
