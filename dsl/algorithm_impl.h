@@ -22,7 +22,8 @@ struct StageImpl {
 /// An output that is part of a buffer.
 struct PlacedOutput {
     std::string func;
-    Halide::Expr offset; ///< of its first element in the buffer, in elements
+    Halide::Expr offset;               ///< of its first element in the buffer, in elements
+    std::vector<Halide::Expr> strides; ///< by Halide's dimension: from one element of the part to the next
     std::string input;   ///< the ImageParam through which the kernel also reads that buffer, "" if it does not
 };
 

@@ -1,6 +1,8 @@
 // translator/evaluator.cpp: elementwise operations and views as expressions; views are index arithmetic.
 #include "translator/evaluator.h"
 
+#include <algorithm>
+
 #include "dsl/base/error.h"
 #include "translator/attributes.h"
 #include "translator/literal.h"
@@ -45,6 +47,24 @@ Exprs reversed(const Exprs& index) {
 
 } // namespace
 
+namespace {
+
+bool follows_a_number(const SizeTree& tree) {
+    std::set<std::string> symbols;
+    tree.collect_symbols(symbols);
+    return std::any_of(symbols.begin(), symbols.end(),
+                       [](const std::string& name) { return name.find('.') == std::string::npos; });
+}
+
+/// A product with an index or an integer of the call, which extents do not bound.
+bool has_product(const SizeTree& tree) {
+    const SizeTree::Node& node = tree.node();
+    if (node.kind == SizeTree::Kind::binary && node.name == "*" && follows_a_number(tree)) return true;
+    return std::any_of(node.operands.begin(), node.operands.end(), has_product);
+}
+
+} // namespace
+
 Expr Shared::size(const SizeTree& tree) const {
     const SizeTree::Node& node = tree.node();
     if (node.kind == SizeTree::Kind::integer) {
@@ -56,6 +76,9 @@ Expr Shared::size(const SizeTree& tree) const {
         const auto index = loop_indices.find(node.name);
         return index == loop_indices.end() ? Expr(sizes.at(node.name)) : index->second;
     }
+    // i * i % n fits where i * i does not.
+    const bool wraps = node.name == "+" || node.name == "-" || node.name == "*"; // right once the result fits
+    if (!wraps && has_product(tree)) return Halide::cast<int32_t>(wide_size(tree));
     Expr a = size(node.operands[0]);
     Expr b = size(node.operands[1]);
     if (node.name == "+") return a + b;
@@ -63,7 +86,32 @@ Expr Shared::size(const SizeTree& tree) const {
     if (node.name == "*") return a * b;
     if (node.name == "min") return Halide::min(a, b);
     if (node.name == "max") return Halide::max(a, b);
-    return node.name == "//" ? a / b : a % b;
+    return floored(node, a, b);
+}
+
+/// Python's // and %: Halide's round towards minus infinity for positive divisors alone.
+Expr floored(const SizeTree::Node& node, const Expr& a, const Expr& b) {
+    const bool divides = node.name == "//";
+    const SizeTree& divisor = node.operands[1];
+    const Expr plain = divides ? a / b : a % b;
+    if (divisor.is_constant() && divisor.constant() > 0) return plain;
+    const Expr zero = Halide::Internal::make_zero(a.type());
+    const Expr turned = divides ? (zero - a) / (zero - b) : zero - (zero - a) % (zero - b);
+    return Halide::select(b > zero, plain, turned);
+}
+
+Expr Shared::wide_size(const SizeTree& tree) const {
+    const SizeTree::Node& node = tree.node();
+    if (node.kind == SizeTree::Kind::integer) return Halide::Internal::make_const(Halide::Int(64), node.value);
+    if (node.kind == SizeTree::Kind::symbol) return Halide::cast<int64_t>(size(tree));
+    const Expr a = wide_size(node.operands[0]);
+    const Expr b = wide_size(node.operands[1]);
+    if (node.name == "+") return a + b;
+    if (node.name == "-") return a - b;
+    if (node.name == "*") return a * b;
+    if (node.name == "min") return Halide::min(a, b);
+    if (node.name == "max") return Halide::max(a, b);
+    return floored(node, a, b);
 }
 
 namespace {
@@ -244,7 +292,7 @@ Expr Evaluator::compute(const ValueInfo& info, const std::string& name, const Ex
         return shared_.analysis.value(operation.operands[k]).type;
     };
     if (op == "const") return literal(operation.attributes.at("value"), info.type.dtype);
-    if (op == "scalar_size") return Halide::cast<int64_t>(shared_.size(parse_size(operation.attributes.at("size"))));
+    if (op == "scalar_size") return shared_.wide_size(parse_size(operation.attributes.at("size")));
     if (op == "iota") {
         auto axis = static_cast<std::size_t>(parse_size(operation.attributes.at("axis")).constant());
         return Halide::cast<int64_t>(index[axis]);

@@ -30,6 +30,8 @@ struct Shared {
 
     Halide::Expr size(const SizeTree& tree) const;
     Halide::Expr size(const Size& size_) const { return size(tree_of(size_)); }
+    /// The same in 64 bits, as a value of the program.
+    Halide::Expr wide_size(const SizeTree& tree) const;
     /// A name for Halide: an ASCII identifier, different from all others.
     std::string symbol(const std::string& wish);
     Halide::ImageParam array(const std::string& name);
@@ -37,6 +39,9 @@ struct Shared {
     /// 2 for a half of complex numbers.
     static int element_stride(const std::string& operand);
 };
+
+/// Python's // or % of two sizes.
+Halide::Expr floored(const SizeTree::Node& node, const Halide::Expr& a, const Halide::Expr& b);
 
 /// What a definition used, for the table of stages and for the arguments of its kernel.
 struct Used {

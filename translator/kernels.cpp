@@ -118,6 +118,7 @@ dsl::PlacedOutput bind_part(Shared& shared, Halide::Func func, const Target& tar
     }
     Expr offset = 0;
     Halide::OutputImageParam buffer = func.output_buffer();
+    std::vector<Expr> steps(rank);
     std::size_t part_axis = 0;
     const std::vector<Size>& shape = part.shape;
     for (std::size_t axis = 0; axis < rank; ++axis) {
@@ -126,17 +127,11 @@ dsl::PlacedOutput bind_part(Shared& shared, Halide::Func func, const Target& tar
         auto dimension = buffer.dim(static_cast<int>(rank - 1 - axis));
         dimension.set_bounds(0, slice ? shared.size(shape[part_axis++]) : Expr(1));
         offset = offset + shared.size(entry.start) * strides[axis];
-        if (lies != Layout::any) {
-            dimension.set_stride(slice ? shared.size(entry.step) * strides[axis] : strides[axis]);
-        } else {
-            dimension.set_stride(Expr());
-            if (slice && !(entry.step.is_constant() && entry.step.constant() == 1))
-                throw TranslateError(shared.program.function + ": writes every so many elements of " + target.buffer +
-                                         ", whose strides are not known before the call.",
-                                     "Pass a contiguous array.");
-        }
+        const Expr step = slice ? shared.size(entry.step) : Expr(1);
+        steps[rank - 1 - axis] = Halide::Internal::simplify(step * strides[axis]);
+        dimension.set_stride(lies == Layout::any ? Expr() : steps[rank - 1 - axis]);
     }
-    return {func.name(), Halide::Internal::simplify(offset), ""};
+    return {func.name(), Halide::Internal::simplify(offset), steps, ""};
 }
 
 dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used, int number, int offset) {

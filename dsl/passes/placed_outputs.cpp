@@ -37,6 +37,25 @@ class PlacedOutputs : public IRMutator {
     }
 };
 
+/// Lowering takes strides from the buffer, which knows nothing of the part: every read of one becomes the part's.
+class PartStrides : public IRMutator {
+  public:
+    explicit PartStrides(const std::vector<PlacedOutput>& outputs) {
+        for (const PlacedOutput& output : outputs)
+            for (std::size_t k = 0; k < output.strides.size(); ++k)
+                strides_.emplace(output.func + ".stride." + std::to_string(k), output.strides[k]);
+    }
+
+  private:
+    using IRMutator::visit;
+    std::map<std::string, Halide::Expr> strides_;
+
+    Halide::Expr visit(const Variable* op) override {
+        const auto found = strides_.find(op->name);
+        return found == strides_.end() ? Halide::Expr(op) : found->second;
+    }
+};
+
 /// Strides that an expression reads. Where nothing else of a kernel reads one, lowering has dropped its definition.
 class FindStrides : public IRVisitor {
   public:
@@ -51,8 +70,11 @@ class FindStrides : public IRVisitor {
 
 Stmt with_strides(Stmt statement, const std::vector<PlacedOutput>& outputs) {
     FindStrides find;
-    for (const PlacedOutput& output : outputs)
+    for (const PlacedOutput& output : outputs) {
         output.offset.accept(&find);
+        for (const Halide::Expr& stride : output.strides)
+            stride.accept(&find);
+    }
     for (const std::string& name : find.names) {
         const std::size_t at = name.find(".stride.");
         const int dimension = std::stoi(name.substr(at + std::string(".stride.").size()));
@@ -68,7 +90,7 @@ Stmt with_strides(Stmt statement, const std::vector<PlacedOutput>& outputs) {
 void add_placed_outputs_pass(Halide::Pipeline& pipeline, const std::vector<PlacedOutput>& outputs) {
     if (outputs.empty()) return;
     add_statement_pass(pipeline, [outputs](const Stmt& statement) {
-        return with_strides(PlacedOutputs(outputs).mutate(statement), outputs);
+        return with_strides(PlacedOutputs(outputs).mutate(PartStrides(outputs).mutate(statement)), outputs);
     });
 }
 

@@ -457,7 +457,7 @@ def _call_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
 
 def _value_key(name: str, value: Any) -> tuple[Any, ...]:
     if isinstance(value, np.ndarray):
-        return (name, value.dtype.str, value.ndim, type(value))
+        return (name, value.dtype.str, value.ndim, type(value), value.size == 0)
     if value is None or isinstance(value, (str, bool, np.dtype)):
         return (name, value)
     return (name, type(value))

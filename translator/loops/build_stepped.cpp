@@ -206,7 +206,7 @@ class Builder {
         if (node.name == "*") return a * b;
         if (node.name == "min") return Halide::min(a, b);
         if (node.name == "max") return Halide::max(a, b);
-        return node.name == "//" ? a / b : a % b;
+        return floored(node, a, b);
     }
 
     /// Of a loop, or of a size that is read: the middle trip stands for all of them where a schedule asks for extents.
@@ -297,6 +297,11 @@ class Builder {
         std::string out;
         for (const std::string& requirement : requirements_)
             out += "require " + requirement + "\n";
+        // Kernels count in 32 bits; some room is left for sums.
+        for (const ScalarArgument& scalar : program_.scalars) {
+            if (maps_.sizes.count(scalar.name) == 0) continue;
+            out += "require " + scalar.name + " <= 1073741824\nrequire " + scalar.name + " >= -1073741824\n";
+        }
         out += layout_requirements(program_, options_);
         for (const BufferPlan& buffer : stepped_.buffers) {
             if (buffer.kind == BufferPlan::Kind::temporary && !buffer.local)

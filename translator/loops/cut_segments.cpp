@@ -51,13 +51,19 @@ Step Cutter::segment(const std::vector<std::pair<std::string, Target>>& yields) 
         gather(value, needed, renamed, program);
     for (const auto& [value, target] : yields)
         if (target.fresh) renamed[value] = target.buffer;
+    // A half of an argument is a view of it, whatever copies of it are called.
+    for (const auto& [at, operation] : needed)
+        if (is_half(operation->op)) renamed[operation->result] = fresh_name("%", operation->result + "_view");
     for (const auto& [at, operation] : needed) {
         program.body.operations.push_back(*operation);
         rename(program.body.operations.back(), renamed);
     }
     for (const auto& [value, target] : yields) {
         program.body.yields.push_back(renamed.count(value) != 0 ? renamed.at(value) : value);
-        step.segment.targets.push_back(target);
+        const bool is_view =
+            place_.count(value) == 0 && operations_.count(value) != 0 && is_half(operations_.at(value)->op);
+        const bool copies = target.fresh && is_view;
+        step.segment.targets.push_back(copies ? whole(target.buffer, target.type, target.line) : target);
     }
     return step;
 }

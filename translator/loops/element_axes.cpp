@@ -68,12 +68,8 @@ std::optional<ElementAxes::Axes> ElementAxes::result_of(const Operation& operati
         return to;
     }
     if (op == "update") {
-        // The part is read at another place than the whole; a part that no trip changes is an operand like others.
-        if (depends(operation.operands[1])) {
-            stop(operation, "writes " + first_followed(operation) + " to another element");
-            return std::nullopt;
-        }
-        return axes_.at(operation.operands[0]);
+        stop(operation, "writes a part of " + name);
+        return std::nullopt;
     }
     if (is_reduction(op) || op == "matmul")
         stop(operation, (op == "matmul" ? "multiplies the matrix " : "takes the " + op + " of ") + name);

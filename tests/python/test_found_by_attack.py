@@ -1,0 +1,171 @@
+"""In-place writes and numbers of loops that a stranger's attack once found wrong, through `tilewright.jit` against NumPy."""
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+import tilewright
+
+
+def w3(a, b):
+    a[::2] = b[::2]
+
+
+def w32(a):
+    a[::-1] = np.float64(7)
+
+
+def w5(a, b):
+    a[::-1] += b
+
+
+def w6(a, b):
+    a[:, ::2] = b[:, ::2]
+
+
+def w7(a, b):
+    a[1:-1:2, 1:-1] = b[1:-1:2, 1:-1] * 2
+
+
+def w8(a, b):
+    v = a[::-1]
+    for i in range(len(a)):
+        v[i] = b[i]
+
+
+def p1(z):
+    z[1:3] = 0
+
+
+def p4(z):
+    z[1:] += z[:-1]
+
+
+def p5(z):
+    z[1:-1] = z[:-2]
+    z[0] = 1j
+
+
+def p6(z):
+    z[::-1] = z * 2
+
+
+def dv(n, m):
+    s = 0
+    for i in range(-n, n):
+        s += i // m
+    return s
+
+
+def dm(n, m):
+    s = 0
+    for i in range(-n, n):
+        s += i % m
+    return s
+
+
+def da(a, m):
+    for i in range(len(a)):
+        a[i] = (i - 5) // m
+
+
+def sq(a):
+    for i in range(len(a)):
+        a[i] = i * i
+
+
+def cu(a, n):
+    for i in range(len(a)):
+        a[i] = (i * i * i) % n
+
+
+def ga(a, b):
+    for i in range(len(a)):
+        a[i] = b[(i * i * 7919) % 97]
+
+
+def mx(n):
+    s = 0
+    for i in range(n):
+        s = max(s, i * i)
+    return s
+
+
+def big(a, n):
+    for i in range(n, n + len(a)):
+        a[i - n] = i * 2
+
+
+def b3(a, x):
+    for i in range(1):
+        if a[i] > x:
+            break
+        a[i] = -1.0
+
+
+def b4(a, x):
+    for i in range(len(a)):
+        if a[i] > x:
+            break
+        a[i] = -1.0
+
+
+def rec(a, b):
+    for i in range(1, len(a)):
+        a[i] = a[i - 1] + b[i]
+    return a
+
+
+RNG = np.random.default_rng(0)
+
+
+def M(*shape):
+    return RNG.standard_normal(shape)
+
+
+def Z(n):
+    return RNG.standard_normal(n) + 1j * RNG.standard_normal(n)
+
+
+F = np.asfortranarray
+CASES = [
+    (w3, [(M(6, 4), M(6, 4)), (M(64, 64), M(64, 64)), (F(M(7, 9)), F(M(7, 9))), (M(14, 18)[::2, ::3], M(7, 6))]),
+    (w32, [(M(9, 4)[3:6],), (M(70, 70),)]),
+    (w5, [(M(64, 64), M(64, 64)), (M(9), M(9))]),
+    (w6, [(M(6, 5), M(6, 5)), (F(M(64, 63)), F(M(64, 63)))]),
+    (w7, [(M(64, 64), M(64, 64)), (M(9, 9), M(9, 9))]),
+    (w8, [(M(8, 5), M(8, 5)), (M(7), M(7))]),
+    (p1, [(Z(5),), (Z(50).astype(np.complex64),)]),
+    (p4, [(Z(9),)]),
+    (p5, [(Z(9),)]),
+    (p6, [(Z(9),), (Z(200),)]),
+    (dv, [(10, -3), (10, 3), (10, -1)]),
+    (dm, [(10, -3), (10, 7)]),
+    (da, [(np.zeros(10), -3), (np.zeros(10), 3)]),
+    (sq, [(np.zeros(70000),), (np.zeros(70000, np.int64),)]),
+    (cu, [(np.zeros(5000, np.int64), 97)]),
+    (ga, [(np.zeros(5000), M(97))]),
+    (mx, [(70000,)]),
+    (big, [(np.zeros(10), 2**31 + 5), (np.zeros(10), 5)]),
+    (b3, [(np.full(1, 0.5), 0.1), (np.full(1, 0.05), 0.1)]),
+    (b4, [(np.full(1, 0.5), 0.1), (np.full(2, 0.05), 0.1), (np.full(1, 0.05), 0.1)]),
+    (rec, [(M(0), M(0)), (M(5), M(5))]),
+]
+
+
+@pytest.mark.parametrize(("function", "calls"), CASES, ids=[case[0].__name__ for case in CASES])
+def test_answers_as_numpy(function, calls):
+    jitted = tilewright.jit(function)
+    for call in calls:
+        mine, theirs = copy.deepcopy(call), copy.deepcopy(call)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore" if function in (rec, big) else "error", tilewright.FallbackWarning)
+            got = jitted(*mine)
+        expected = function(*theirs)
+        assert (got is None) == (expected is None)
+        if expected is not None:
+            assert np.array_equal(got, expected)
+        for a, b in zip(mine, theirs, strict=True):
+            if isinstance(b, np.ndarray):
+                assert np.array_equal(a, b, equal_nan=True)
