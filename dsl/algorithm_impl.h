@@ -24,7 +24,7 @@ struct PlacedOutput {
     std::string func;
     Halide::Expr offset;               ///< of its first element in the buffer, in elements
     std::vector<Halide::Expr> strides; ///< by Halide's dimension: from one element of the part to the next
-    std::string input;   ///< the ImageParam through which the kernel also reads that buffer, "" if it does not
+    std::string input; ///< the ImageParam through which the kernel also reads that buffer, "" if it does not
 };
 
 /// A loop of the program around a whole kernel.
