@@ -59,7 +59,7 @@ TEST(Pixelwise, SaysWhichLineForbidsIt) {
     EXPECT_EQ(why("  %1: float64[] = sum(v) {axes=[0]} @5\n  B: float64[x.0, x.1] = add(A, %1) @6\n", "B, s"),
               "line 5 computes a sum in each trip");
     EXPECT_EQ(why("  B: float64[x.0, x.1] = update(A, A) {index=[0:1, 0:1]} @5\n", "B, s"),
-              "line 5 writes A to another element");
+              "line 5 writes a part of A");
     EXPECT_EQ(why("  %1: float64[x.0 * x.1] = reshape(A) @5\n  B: float64[x.0, x.1] = reshape(%1) @6\n", "B, s"),
               "line 5 reads A at another element");
     EXPECT_EQ(why("", "A, s", "0, k, k"), "line 3 steps by k, whose sign is not known");
