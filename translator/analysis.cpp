@@ -235,23 +235,6 @@ std::string Analysis::stage_name(const std::string& value) {
     return unique(value);
 }
 
-void Analysis::collect_symbols(const Operation& operation, std::set<std::string>& used) const {
-    for (const Size& extent : operation.type.shape)
-        tree_of(extent).collect_symbols(used);
-    for (const char* key : {"index", "size"}) {
-        auto found = operation.attributes.find(key);
-        if (found == operation.attributes.end()) continue;
-        if (std::string(key) == "size") {
-            parse_size(found->second).collect_symbols(used);
-            continue;
-        }
-        for (const IndexEntry& entry : index_entries(found->second)) {
-            if (entry.kind != IndexEntry::Kind::newaxis) entry.start.collect_symbols(used);
-            if (entry.kind == IndexEntry::Kind::slice) entry.step.collect_symbols(used);
-        }
-    }
-}
-
 ValueInfo Analysis::describe(const Operation& operation, bool stage) const {
     const std::string& op = operation.op;
     ValueInfo info;

@@ -135,7 +135,6 @@ class Analysis {
     std::string stage_name(const std::string& value);
     ValueInfo describe(const Operation& operation, bool stage) const;
     static ValueInfo describe_given(const Type& type);
-    void collect_symbols(const Operation& operation, std::set<std::string>& used) const;
     // loops/loop_stages.cpp
     void collect_loop(const Operation& loop, std::set<std::string>& used);
     void keep_before_loop(const std::string& value);

@@ -56,6 +56,23 @@ std::vector<IndexEntry> index_entries(const std::string& text) {
     return out;
 }
 
+void collect_symbols(const Operation& operation, std::set<std::string>& symbols) {
+    for (const Size& extent : operation.type.shape)
+        tree_of(extent).collect_symbols(symbols);
+    for (const char* key : {"index", "size"}) {
+        auto found = operation.attributes.find(key);
+        if (found == operation.attributes.end()) continue;
+        if (std::string(key) == "size") {
+            parse_size(found->second).collect_symbols(symbols);
+            continue;
+        }
+        for (const IndexEntry& entry : index_entries(found->second)) {
+            if (entry.kind != IndexEntry::Kind::newaxis) entry.start.collect_symbols(symbols);
+            if (entry.kind == IndexEntry::Kind::slice) entry.step.collect_symbols(symbols);
+        }
+    }
+}
+
 std::string call_text(const Operation& operation) {
     if (operation.op == "for") {
         const auto& attributes = operation.attributes;

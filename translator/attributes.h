@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct IndexEntry {
 /// "[1, 0]" -> {1, 0}; nullopt where an entry is no constant.
 std::optional<std::vector<int>> try_axes(const std::string& text);
 std::vector<IndexEntry> index_entries(const std::string& text);
+/// The symbols in an operation's extents, positions and size, as far as it has these. Limits of loops are not among
+/// them.
+void collect_symbols(const Operation& operation, std::set<std::string>& symbols);
 /// The operands' names and attributes as the program writes them: "sum(%3) {axes=[2]}".
 std::string call_text(const Operation& operation);
 

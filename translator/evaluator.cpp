@@ -65,6 +65,22 @@ bool has_product(const SizeTree& tree) {
 
 } // namespace
 
+Expr size_operation(const SizeTree::Node& node, const Expr& a, const Expr& b) {
+    if (node.name == "+") return a + b;
+    if (node.name == "-") return a - b;
+    if (node.name == "*") return a * b;
+    if (node.name == "min") return Halide::min(a, b);
+    if (node.name == "max") return Halide::max(a, b);
+    // Halide's // and % round towards minus infinity for positive divisors alone.
+    const bool divides = node.name == "//";
+    const SizeTree& divisor = node.operands[1];
+    const Expr plain = divides ? a / b : a % b;
+    if (divisor.is_constant() && divisor.constant() > 0) return plain;
+    const Expr zero = Halide::Internal::make_zero(a.type());
+    const Expr turned = divides ? (zero - a) / (zero - b) : zero - (zero - a) % (zero - b);
+    return Halide::select(b > zero, plain, turned);
+}
+
 Expr Shared::size(const SizeTree& tree) const {
     const SizeTree::Node& node = tree.node();
     if (node.kind == SizeTree::Kind::integer) {
@@ -81,23 +97,7 @@ Expr Shared::size(const SizeTree& tree) const {
     if (!wraps && has_product(tree)) return Halide::cast<int32_t>(wide_size(tree));
     Expr a = size(node.operands[0]);
     Expr b = size(node.operands[1]);
-    if (node.name == "+") return a + b;
-    if (node.name == "-") return a - b;
-    if (node.name == "*") return a * b;
-    if (node.name == "min") return Halide::min(a, b);
-    if (node.name == "max") return Halide::max(a, b);
-    return floored(node, a, b);
-}
-
-/// Python's // and %: Halide's round towards minus infinity for positive divisors alone.
-Expr floored(const SizeTree::Node& node, const Expr& a, const Expr& b) {
-    const bool divides = node.name == "//";
-    const SizeTree& divisor = node.operands[1];
-    const Expr plain = divides ? a / b : a % b;
-    if (divisor.is_constant() && divisor.constant() > 0) return plain;
-    const Expr zero = Halide::Internal::make_zero(a.type());
-    const Expr turned = divides ? (zero - a) / (zero - b) : zero - (zero - a) % (zero - b);
-    return Halide::select(b > zero, plain, turned);
+    return size_operation(node, a, b);
 }
 
 Expr Shared::wide_size(const SizeTree& tree) const {
@@ -106,12 +106,7 @@ Expr Shared::wide_size(const SizeTree& tree) const {
     if (node.kind == SizeTree::Kind::symbol) return Halide::cast<int64_t>(size(tree));
     const Expr a = wide_size(node.operands[0]);
     const Expr b = wide_size(node.operands[1]);
-    if (node.name == "+") return a + b;
-    if (node.name == "-") return a - b;
-    if (node.name == "*") return a * b;
-    if (node.name == "min") return Halide::min(a, b);
-    if (node.name == "max") return Halide::max(a, b);
-    return floored(node, a, b);
+    return size_operation(node, a, b);
 }
 
 namespace {

@@ -40,8 +40,8 @@ struct Shared {
     static int element_stride(const std::string& operand);
 };
 
-/// Python's // or % of two sizes.
-Halide::Expr floored(const SizeTree::Node& node, const Halide::Expr& a, const Halide::Expr& b);
+/// One operation of a size expression, with Python's // and %.
+Halide::Expr size_operation(const SizeTree::Node& node, const Halide::Expr& a, const Halide::Expr& b);
 
 /// What a definition used, for the table of stages and for the arguments of its kernel.
 struct Used {

@@ -1,6 +1,8 @@
 // translator/plan_writer.cpp: writing the plan's text.
 #include "translator/plan_writer.h"
 
+#include <algorithm>
+
 namespace tilewright::translator {
 namespace {
 
@@ -39,17 +41,28 @@ std::string layout_requirements(const Program& program, const TranslateOptions& 
     return out;
 }
 
-std::string plan_header(const Program& program, const Analysis& analysis) {
+std::string plan_opening(const Program& program) {
     std::string out = "tilewright-plan 1\nfunction " + program.function + "\n";
     for (const std::string& name : program.argument_order) {
-        const ValueInfo& info = analysis.value(name);
-        if (info.kind == ValueInfo::Kind::array)
-            out += "arg " + name + " " + info.type.dtype + " " + std::to_string(info.type.shape.size()) + "\n";
-        else
-            out += "scalar " + name + " " + info.type.dtype + "\n";
+        const auto named = [&](const auto& each) { return each.name == name; };
+        const auto array = std::find_if(program.arrays.begin(), program.arrays.end(), named);
+        if (array == program.arrays.end()) {
+            const auto scalar = std::find_if(program.scalars.begin(), program.scalars.end(), named);
+            out += "scalar " + name + " " + scalar->dtype + "\n";
+            continue;
+        }
+        const bool written = std::any_of(program.writes.begin(), program.writes.end(),
+                                         [&](const Write& write) { return write.argument == name; });
+        out += "arg " + name + " " + array->type.dtype + " " + std::to_string(array->type.shape.size()) +
+               (written ? " written\n" : "\n");
     }
     for (const Guard& guard : program.guards)
         out += "guard " + guard.condition + " " + quoted(guard.message) + "\n";
+    return out;
+}
+
+std::string plan_header(const Program& program, const Analysis& analysis) {
+    std::string out = plan_opening(program);
     for (const StagePlan& stage : analysis.stages()) {
         for (const StageBuffer& buffer : stage.buffers()) {
             // Halves are written into the results that follow.

@@ -21,6 +21,8 @@ std::string plan_calls(const Analysis& analysis, const std::vector<dsl::KernelIm
 std::string plan_call(const dsl::KernelImpl& kernel, const std::string& indent);
 /// "t0 float64 [X.0]" and the end of the line.
 std::string typed_name(const std::string& name, const Type& type);
+/// The first lines of a plan: arguments and guards.
+std::string plan_opening(const Program& program);
 std::string return_line(const Program& program, const std::vector<std::string>& returned);
 /// How the arguments have to lie.
 std::string layout_requirements(const Program& program, const TranslateOptions& options);

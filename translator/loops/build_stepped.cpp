@@ -8,7 +8,9 @@
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
 #include "translator/kernels.h"
+#include "translator/loops/access.h"
 #include "translator/loops/forward.h"
+#include "translator/loops/pixelwise.h"
 #include "translator/loops/steps.h"
 #include "translator/plan_writer.h"
 
@@ -18,7 +20,7 @@ namespace {
 class Builder {
   public:
     Builder(const Program& program, const TranslateOptions& options)
-        : program_(forward_stores(program)), options_(options), stepped_(cut_into_steps(program_, options)) {
+        : program_(forward_stores(program)), options_(options), stepped_(cut_into_steps(program_)) {
         for (const std::string& name : program.argument_order)
             names_.insert(name);
         for (const BufferPlan& buffer : stepped_.buffers)
@@ -160,15 +162,11 @@ class Builder {
             kernel.arguments.emplace(kernel.arguments.begin(), maps_.sizes.at(name));
             kernel.argument_names.insert(kernel.argument_names.begin(), name);
         }
-        const SizeTree one = SizeTree::integer(1);
-        const bool up = step.step.is_constant() && step.step.constant() > 0;
-        if (!step.step.is_constant()) throw InternalError("a range with a step that is not constant.");
-        const SizeTree span = up ? step.stop - step.first : step.first - step.stop;
-        const SizeTree width = up ? step.step : SizeTree::integer(-step.step.constant());
+        const SizeTree trips = trips_of(*step.operation);
         dsl::KernelLoop loop;
         loop.first = size(step.first);
         loop.step = size(step.step);
-        loop.trips = Halide::max(size(floor_div(span + width - one, width)), 0);
+        loop.trips = size(trips);
         loop.parallel = step.independent && kernel.loops.empty();
         loop.may_go_inside = kernel.loops.empty() && step.body.size() == 1 && step.body[0].segment.lanes_apart;
         const auto at = std::find(kernel.argument_names.begin(), kernel.argument_names.end(), step.index);
@@ -185,10 +183,10 @@ class Builder {
             kernel.loops.front().parallel = false;
             loop.parallel = true;
         }
-        const auto trips = floor_div(span + width - one, width).evaluate(options_.sizes_here);
+        const std::int64_t trips_here = trips.evaluate(options_.sizes_here).value_or(1);
         for (dsl::StageInfo& info : info_.stages) {
             if (info.kernel + 1 != static_cast<int>(impl_.kernels.size())) continue;
-            info.repeats *= static_cast<double>(std::max<std::int64_t>(1, trips.value_or(1)));
+            info.repeats *= static_cast<double>(std::max<std::int64_t>(1, trips_here));
             info.scans = info.scans || loop.may_go_inside;
             info.in_parallel = info.in_parallel || loop.parallel;
         }
@@ -201,12 +199,7 @@ class Builder {
         if (node.kind == SizeTree::Kind::symbol) return maps_.sizes.at(node.name);
         const Halide::Expr a = size(node.operands[0]);
         const Halide::Expr b = size(node.operands[1]);
-        if (node.name == "+") return a + b;
-        if (node.name == "-") return a - b;
-        if (node.name == "*") return a * b;
-        if (node.name == "min") return Halide::min(a, b);
-        if (node.name == "max") return Halide::max(a, b);
-        return floored(node, a, b);
+        return size_operation(node, a, b);
     }
 
     /// Of a loop, or of a size that is read: the middle trip stands for all of them where a schedule asks for extents.
@@ -248,45 +241,26 @@ class Builder {
                  std::move(shared.symbols)};
         for (const StagePlan& stage : analysis.stages()) {
             for (const StageBuffer& buffer : stage.buffers())
-                if (stage.materialised && !buffer.result) add_temporary(buffer, analysis, indent);
+                if (stage.materialised && !buffer.result) add_temporary(buffer, analysis, segment.moving, indent);
         }
         body_ += plan_calls(analysis, {impl_.kernels.begin() + static_cast<std::ptrdiff_t>(first), impl_.kernels.end()},
                             indent);
     }
 
     /// In the block where it is used, where its shape changes from trip to trip.
-    void add_temporary(const StageBuffer& stage, const Analysis& analysis, const std::string& indent) {
+    void add_temporary(const StageBuffer& stage, const Analysis& analysis, const std::vector<MovingSize>& moving,
+                       const std::string& indent) {
         const Type& type = analysis.value(stage.value).type;
-        std::set<std::string> used;
-        for (const Size& extent : type.shape)
-            tree_of(extent).collect_symbols(used);
-        const bool moves = std::any_of(symbols_.begin(), symbols_.end(),
-                                       [&](const std::string& symbol) { return used.count(symbol) != 0; });
-        if (moves)
+        const bool follows = std::any_of(type.shape.begin(), type.shape.end(),
+                                         [&](const Size& extent) { return moves(tree_of(extent), moving); });
+        if (follows)
             body_ += indent + "temp " + typed_name(stage.name, type);
         else
             temporaries_ += "temp " + typed_name(stage.name, type);
     }
 
     std::string header() const {
-        std::string out = "tilewright-plan 1\nfunction " + program_.function + "\n";
-        std::set<std::string> written;
-        for (const Write& write : program_.writes)
-            written.insert(write.argument);
-        for (const std::string& name : program_.argument_order) {
-            const auto array = std::find_if(program_.arrays.begin(), program_.arrays.end(),
-                                            [&](const ArrayArgument& each) { return each.name == name; });
-            if (array != program_.arrays.end()) {
-                out += "arg " + name + " " + array->type.dtype + " " + std::to_string(array->type.shape.size()) +
-                       (written.count(name) != 0 ? " written\n" : "\n");
-                continue;
-            }
-            const auto scalar = std::find_if(program_.scalars.begin(), program_.scalars.end(),
-                                             [&](const ScalarArgument& each) { return each.name == name; });
-            out += "scalar " + name + " " + scalar->dtype + "\n";
-        }
-        for (const Guard& guard : program_.guards)
-            out += "guard " + guard.condition + " " + quoted(guard.message) + "\n";
+        std::string out = plan_opening(program_);
         for (const BufferPlan& buffer : stepped_.buffers) {
             if (buffer.kind == BufferPlan::Kind::result) out += "result " + typed_name(buffer.name, buffer.type);
         }

@@ -128,17 +128,13 @@ bool Cutter::is_temporary(const std::string& name) const {
 Names Cutter::sizes_of(const Operation& operation) const {
     Names found;
     if (read_.empty()) return found;
-    for (const auto& [name, type] : results_of(operation))
+    collect_symbols(operation, found);
+    for (const auto& [name, type] : operation.more_results)
         for (const Size& extent : type.shape)
             tree_of(extent).collect_symbols(found);
-    static const Names limits = {"size", "start", "stop", "step", "min", "max"};
-    for (const auto& [key, text] : operation.attributes) {
-        if (limits.count(key) != 0) parse_size(text).collect_symbols(found);
-        if (key != "index") continue;
-        for (const IndexEntry& entry : index_entries(text)) {
-            if (entry.kind != IndexEntry::Kind::newaxis) entry.start.collect_symbols(found);
-            if (entry.kind == IndexEntry::Kind::slice) entry.step.collect_symbols(found);
-        }
+    for (const char* limit : {"start", "stop", "step", "min", "max"}) {
+        const auto text = operation.attributes.find(limit);
+        if (text != operation.attributes.end()) parse_size(text->second).collect_symbols(found);
     }
     std::erase_if(found, [this](const std::string& name) { return read_.count(name) == 0; });
     return found;
@@ -241,17 +237,8 @@ void Cutter::finish() {
     std::vector<std::pair<std::string, std::string>> moves;
     Names targets;
     for (const Write& write : program_.writes) {
-        std::string from;
         if (complex_of(write.value) != nullptr) continue;
-        if (place_.count(write.value) == 0) {
-            const Operation& operation = *operations_.at(write.value);
-            from = add_temporary(fresh_name(write.value, operation.op), types_.at(write.value), out_.steps);
-            out_.steps.push_back(
-                segment({{write.value, Target{from, types_.at(write.value), true, {}, operation.line}}}));
-            place_[write.value] = from;
-        } else {
-            from = place_.at(write.value);
-        }
+        const std::string& from = place_.at(write.value); // an end of the block is in memory
         if (from == write.argument) continue;
         moves.emplace_back(from, write.argument);
         targets.insert(write.argument);
@@ -269,15 +256,7 @@ void Cutter::finish() {
             out_.returned.push_back(whole_name);
             continue;
         }
-        std::string name;
-        if (place_.count(value) == 0) {
-            const Operation& operation = *operations_.at(value);
-            name = add_temporary(fresh_name(value, operation.op), types_.at(value), out_.steps);
-            out_.steps.push_back(segment({{value, Target{name, types_.at(value), true, {}, operation.line}}}));
-            place_[value] = name;
-        } else {
-            name = place_.at(value);
-        }
+        std::string name = place_.at(value);
         const bool seen = results.count(name) != 0 && value_of_result_[name] == value;
         if (!seen && (!is_temporary(name) || buffer(name).swapped || results.count(name) != 0)) {
             const std::string copy =
@@ -314,8 +293,8 @@ bool needs_steps(const Program& program) {
     return !program.writes.empty() || !program.checks.empty() || has_regions(program.body);
 }
 
-Stepped cut_into_steps(const Program& program, const TranslateOptions& options) {
-    return Cutter(program, options).run();
+Stepped cut_into_steps(const Program& program) {
+    return Cutter(program).run();
 }
 
 } // namespace tilewright::translator

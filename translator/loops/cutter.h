@@ -33,13 +33,12 @@ struct Item {
 };
 class Cutter {
   public:
-    Cutter(const Program& program, const TranslateOptions& options) : program_(program), options_(options) {}
+    explicit Cutter(const Program& program) : program_(program) {}
 
     Stepped run();
 
   private:
     const Program& program_;
-    const TranslateOptions& options_;
     Stepped out_;
     std::map<std::string, const Operation*> operations_; ///< by result
     std::map<std::string, std::size_t> order_;           ///< of results, in the program's text

@@ -114,9 +114,9 @@ class Forwarder {
             if (operation.op != "update") continue;
             const auto first = updates_.find(operation.operands[0]);
             if (first == updates_.end() || uses_[operation.operands[0]] != 1) continue;
-            const Shape both{types_.at(operation.operands[1]).shape, types_.at(first->second.operands[1]).shape};
-            if (overlap(index_entries(operation.attributes.at("index")), both.own,
-                        index_entries(first->second.attributes.at("index")), both.other) != Overlap::same)
+            if (overlap(index_entries(operation.attributes.at("index")), types_.at(operation.operands[1]).shape,
+                        index_entries(first->second.attributes.at("index")),
+                        types_.at(first->second.operands[1]).shape) != Overlap::same)
                 continue;
             operation.operands[0] = first->second.operands[0];
             updates_.at(operation.result).operands[0] = operation.operands[0];
@@ -124,10 +124,6 @@ class Forwarder {
         }
         return changed;
     }
-    struct Shape {
-        const std::vector<Size>&own, &other;
-    };
-
     bool prune(Block& block) {
         bool changed = false;
         for (Operation& operation : block.operations)

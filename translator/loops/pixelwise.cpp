@@ -25,20 +25,7 @@ std::vector<const Type*> carried_types(const Operation& loop) {
 
 bool mentions(const Operation& operation, const std::string& symbol) {
     std::set<std::string> symbols;
-    for (const char* key : {"size", "index"}) {
-        const auto found = operation.attributes.find(key);
-        if (found == operation.attributes.end()) continue;
-        if (std::string(key) == "size") {
-            parse_size(found->second).collect_symbols(symbols);
-            continue;
-        }
-        for (const IndexEntry& entry : index_entries(found->second)) {
-            if (entry.kind != IndexEntry::Kind::newaxis) entry.start.collect_symbols(symbols);
-            if (entry.kind == IndexEntry::Kind::slice) entry.step.collect_symbols(symbols);
-        }
-    }
-    for (const Size& extent : operation.type.shape)
-        tree_of(extent).collect_symbols(symbols);
+    collect_symbols(operation, symbols);
     return symbols.count(symbol) != 0 ||
            std::find(operation.operands.begin(), operation.operands.end(), symbol) != operation.operands.end();
 }
