@@ -1,8 +1,10 @@
 // dsl/algorithm_impl.h: the Halide side of an Algorithm. For translator, apply and emit alone.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "Halide.h"
@@ -27,13 +29,45 @@ struct PlacedOutput {
     std::string input; ///< the ImageParam through which the kernel also reads that buffer, "" if it does not
 };
 
-/// A loop of the program around a whole kernel.
+/// A loop of the program around kernels.
 struct KernelLoop {
-    std::string variable; ///< of the Param that it replaces
+    std::string variable; ///< the Param that it replaces
     Halide::Expr first, trips, step;
     bool parallel = false;
-    /// Elements of the output's other axes do not need each other: it may run inside the output's outermost loop.
+    std::int64_t trips_per_task = 1; ///< of a parallel loop, at least
+    /// Elements of the output's other axes do not need each other: around one kernel it may run inside the outermost
+    /// loops of that.
     bool may_go_inside = false;
+    /// Buffers of no dimensions that each trip has for itself, by their names in the plan.
+    std::vector<std::pair<std::string, Halide::Type>> own;
+};
+
+/// What a kernel of several pipelines does, in order.
+struct KernelStep {
+    enum class Kind {
+        kernel, ///< one of AlgorithmImpl::kernels
+        loop,   ///< body, once for each trip
+        read,   ///< `variable` is from here on what the integer buffer `from` holds
+        branch, ///< body if the truth `from` holds, else `other`
+        copy    ///< all of `from` to `to`, both of them C-contiguous
+    };
+    Kind kind = Kind::kernel;
+    int kernel = 0;
+    KernelLoop loop;
+    std::string variable;     ///< of a read: the Param that it replaces
+    std::string symbol;       ///< of a loop or a read: its name in the plan
+    std::string from, to;     ///< names in the plan
+    Halide::Type type;        ///< of `from`
+    Halide::Expr elements;    ///< of a copy
+    std::vector<KernelStep> body, other;
+};
+
+/// Several kernels, and loops around them, as one function: a call from the plan costs more than a short kernel.
+struct KernelGroup {
+    std::string name; ///< C symbol
+    std::vector<KernelStep> steps;
+    std::vector<Halide::Argument> arguments; ///< of all kernels, outputs too, but for what loops and reads replace
+    std::vector<std::string> argument_names; ///< plan names
 };
 
 /// One compiled pipeline of the plan.
@@ -44,13 +78,14 @@ struct KernelImpl {
     std::vector<Halide::Argument> arguments; ///< sizes and scalars, then inputs, in call order
     std::vector<std::string> argument_names; ///< plan names: "X.0", "a", "X", "t0"
     std::vector<PlacedOutput> placed;        ///< of `outputs`
-    std::vector<KernelLoop> loops;           ///< around everything, outermost first
     Traffic traffic;                         ///< what the schedule says of it; filled by apply()
 };
 
 struct AlgorithmImpl {
     std::map<std::string, StageImpl> stages;
     std::vector<KernelImpl> kernels;
+    /// Kernels that run as part of a group are no functions of their own.
+    std::vector<KernelGroup> groups;
     /// Program sizes as int32 Params: what extent(...) in a condition becomes.
     std::map<std::string, Halide::Param<int32_t>> sizes;
     /// Array arguments and temporaries that kernels read.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "dsl/algorithm_impl.h"
@@ -17,12 +18,13 @@
 #include "dsl/halide_target.h"
 #include "dsl/isa.h"
 #include "dsl/object_symbols.h"
-#include "dsl/passes/kernel_loops.h"
+#include "dsl/passes/kernel_groups.h"
 #include "dsl/passes/memory_hints.h"
 #include "dsl/passes/nontemporal_stores.h"
 #include "dsl/passes/passes.h"
 #include "dsl/passes/placed_outputs.h"
 #include "dsl/passes/prefetch_lines.h"
+#include "dsl/passes/statement_pass.h"
 
 namespace tilewright::dsl {
 
@@ -180,8 +182,8 @@ void number_loop_functions(Halide::Module& module, const std::string& kernel) {
         function.body = rename.mutate(function.body);
 }
 
-EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, const EmitOptions& options) {
-    const Target target = halide_target(options.isa, options.contract != "fast");
+/// A kernel with all that has to be done to it before it is compiled.
+Halide::Pipeline prepared(const KernelImpl& kernel, const Schedule& schedule, const Target& target) {
     Halide::Pipeline pipeline(kernel.outputs);
     add_passes(pipeline);
     add_placed_outputs_pass(pipeline, kernel.placed);
@@ -192,11 +194,13 @@ EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, co
         add_prefetch_lines_pass(pipeline, kernel.traffic.prefetches, std::move(inputs));
     }
     if (!kernel.traffic.nontemporal.empty()) add_nontemporal_stores_pass(pipeline, kernel.traffic.nontemporal);
-    add_kernel_loops_pass(pipeline, kernel.loops);
     verify_claims(pipeline, kernel, schedule, target);
-    Halide::Module module =
-        pipeline.compile_to_module(kernel.arguments, kernel.name, target, Halide::LinkageType::ExternalPlusArgv);
-    number_loop_functions(module, kernel.name);
+    return pipeline;
+}
+
+/// `hints`: whether the schedule asks for stores past the caches or for prefetches.
+EmittedKernel compile(Halide::Module module, const std::string& name, bool hints, const EmitOptions& options) {
+    number_loop_functions(module, name);
     for (const auto& function : module.functions()) {
         FindAllocations allocations;
         function.body.accept(&allocations);
@@ -218,12 +222,12 @@ EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, co
     module.compile(files);
 
     EmittedKernel result;
-    result.name = kernel.name;
+    result.name = name;
     result.object = object.content();
-    if (!kernel.traffic.nontemporal.empty() || !kernel.traffic.prefetches.empty()) {
-        const MemoryHints hints = apply_memory_hints(result.object);
-        result.nontemporal_stores = hints.stores;
-        result.prefetches = hints.prefetches;
+    if (hints) {
+        const MemoryHints found = apply_memory_hints(result.object);
+        result.nontemporal_stores = found.stores;
+        result.prefetches = found.prefetches;
     }
     if (options.assembly) {
         result.assembly = assembly.content();
@@ -231,10 +235,50 @@ EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, co
     }
     for (const std::string& symbol : undefined_symbols(result.object)) {
         if (runtime_has(symbol)) continue;
-        throw ScheduleError(kernel.name + ": the schedule needs " + symbol + ", which kernels do not have.",
+        throw ScheduleError(name + ": the schedule needs " + symbol + ", which kernels do not have.",
                             symbol.find("mutex") != std::string::npos ? "Take atomic() away." : "");
     }
     return result;
+}
+
+bool has_hints(const KernelImpl& kernel) {
+    return !kernel.traffic.nontemporal.empty() || !kernel.traffic.prefetches.empty();
+}
+
+EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, const EmitOptions& options) {
+    const Target target = halide_target(options.isa, options.contract != "fast");
+    return compile(prepared(kernel, schedule, target)
+                       .compile_to_module(kernel.arguments, kernel.name, target, Halide::LinkageType::ExternalPlusArgv),
+                   kernel.name, has_hints(kernel), options);
+}
+
+/// Each kernel is lowered on its own; what Halide does after a lowering is done to the whole.
+EmittedKernel emit_group(const KernelGroup& group, const std::vector<KernelImpl>& kernels, const Schedule& schedule,
+                         const EmitOptions& options) {
+    const Target target = halide_target(options.isa, options.contract != "fast");
+    std::map<int, Halide::Internal::Stmt> statements;
+    bool hints = false, strict = false;
+    for (const int number : kernels_of(group.steps)) {
+        const KernelImpl& kernel = kernels[static_cast<std::size_t>(number)];
+        hints = hints || has_hints(kernel);
+        Halide::Pipeline pipeline = prepared(kernel, schedule, target);
+        add_statement_pass(pipeline, [&statements, number](const Halide::Internal::Stmt& statement) {
+            statements[number] = statement;
+            return Halide::Internal::Evaluate::make(0);
+        });
+        const Halide::Module lowered = pipeline.compile_to_module(kernel.arguments, kernel.name, target);
+        strict = strict || lowered.any_strict_float();
+    }
+    Halide::Module module(group.name, target);
+    module.set_any_strict_float(strict);
+    std::vector<Halide::Internal::LoweredFunc> tasks;
+    const Halide::Internal::Stmt whole = Halide::Internal::lower_parallel_tasks(
+        compose_group(group, kernels, statements), tasks, group.name, target);
+    for (const Halide::Internal::LoweredFunc& task : tasks)
+        module.append(task);
+    module.append(Halide::Internal::LoweredFunc(group.name, group.arguments, whole,
+                                                Halide::LinkageType::ExternalPlusArgv));
+    return compile(std::move(module), group.name, hints, options);
 }
 
 } // namespace
@@ -247,15 +291,33 @@ Emitted emit(Algorithm algorithm, const Schedule& schedule, const EmitOptions& o
     Emitted result;
     result.plan_header = impl.plan_header;
     result.plan_body = impl.plan_body;
-    for (std::size_t k = 0; k < impl.kernels.size(); ++k) {
+    const auto named = [&](const std::string& name, auto&& make) {
         try {
-            result.kernels.push_back(
-                guarded(impl.kernels[k].name, [&] { return emit_kernel(impl.kernels[k], schedule, options); }));
+            result.kernels.push_back(guarded(name, make));
         } catch (const ScheduleError& error) {
             throw ScheduleError(with_our_names(error.what(), impl));
         }
-        const auto found = conditions.find(static_cast<int>(k));
-        if (found != conditions.end()) result.kernels.back().requires_ = found->second.text();
+    };
+    const auto require = [&](int kernel) {
+        const auto found = conditions.find(kernel);
+        if (found == conditions.end()) return;
+        const std::vector<std::string> text = found->second.text();
+        std::vector<std::string>& all = result.kernels.back().requires_;
+        all.insert(all.end(), text.begin(), text.end());
+    };
+    std::set<int> grouped;
+    for (const KernelGroup& group : impl.groups) {
+        named(group.name, [&] { return emit_group(group, impl.kernels, schedule, options); });
+        for (const int kernel : kernels_of(group.steps)) {
+            grouped.insert(kernel);
+            require(kernel);
+        }
+    }
+    for (int k = 0; k < static_cast<int>(impl.kernels.size()); ++k) {
+        if (grouped.count(k) != 0) continue;
+        const KernelImpl& kernel = impl.kernels[static_cast<std::size_t>(k)];
+        named(kernel.name, [&] { return emit_kernel(kernel, schedule, options); });
+        require(k);
     }
     return result;
 }

@@ -38,6 +38,7 @@ class Collector {
                 walk_block(block, own);
             return;
         }
+        if (!followed_.insert({value, text(*map)}).second) return;
         if (op == "index") return walk(operation->operands[0], through_index(*operation, *map));
         if (op == "transpose") return walk(operation->operands[0], through_transpose(*operation, *map));
         const bool aligned = op == "broadcast_to" || is_elementwise(op) || op == "cast" || op == "where";
@@ -48,6 +49,14 @@ class Collector {
   private:
     const AccessContext& context_;
     std::set<std::string> seen_; ///< read at places that are not followed
+    std::set<std::pair<std::string, std::string>> followed_;
+
+    static std::string text(const Map& map) {
+        std::string out;
+        for (const AxisMap& each : map)
+            out += std::to_string(each.axis) + ":" + each.start.text() + ":" + each.step.text() + ",";
+        return out;
+    }
 
     /// What the blocks of a region read from outside of it; `own`: values of theirs.
     void walk_block(const Block& block, std::set<std::string>& own) {

@@ -10,7 +10,7 @@
 #include "translator/kernels.h"
 #include "translator/loops/access.h"
 #include "translator/loops/forward.h"
-#include "translator/loops/pixelwise.h"
+#include "translator/loops/plan_nodes.h"
 #include "translator/loops/steps.h"
 #include "translator/plan_writer.h"
 
@@ -25,7 +25,7 @@ class Builder {
             names_.insert(name);
         for (const BufferPlan& buffer : stepped_.buffers)
             names_.insert(buffer.name);
-        write(stepped_.steps, "");
+        body_ = plan_text(nodes(stepped_.steps));
         for (const auto& [name, option] : options.variant) {
             const bool known = std::any_of(variants.begin(), variants.end(),
                                            [&, key = name](const VariantInfo& each) { return each.name == key; });
@@ -74,129 +74,43 @@ class Builder {
         std::set<std::string> symbols;
     } maps_;
 
-    void write(const std::vector<Step>& steps, const std::string& indent) {
+    std::vector<PlanNode> nodes(const std::vector<Step>& steps) {
         const std::size_t known = symbols_.size();
+        std::vector<PlanNode> out;
         for (const Step& step : steps)
-            write(step, indent);
+            out.push_back(node(step));
         symbols_.resize(known); // sizes that were read
+        return out;
     }
 
-    void write(const Step& step, const std::string& indent) {
-        switch (step.kind) {
-        case Step::Kind::check:
-            body_ += indent + "check " + step.from + " " + quoted(step.text) + "\n";
-            break;
-        case Step::Kind::read:
-            body_ += indent + "read " + step.index + " from " + step.from + "\n";
-            enter(step);
-            break;
-        case Step::Kind::temporary:
-            for (const BufferPlan& buffer : stepped_.buffers)
-                if (buffer.name == step.from) body_ += indent + "temp " + typed_name(buffer.name, buffer.type);
-            break;
-        case Step::Kind::segment:
-            write_segment(step.segment, indent);
-            break;
-        case Step::Kind::copy:
-            body_ += indent + "copy " + step.from + " to " + step.to + "\n";
-            break;
-        case Step::Kind::swap:
-            body_ += indent + "swap " + step.from + " " + step.to + "\n";
-            break;
-        case Step::Kind::range:
-            write_range(step, indent);
-            break;
-        case Step::Kind::loop:
-            body_ += indent + "loop {\n";
-            write(step.body, indent + "  ");
-            body_ += indent + "}\n";
-            break;
-        case Step::Kind::leave:
-            body_ += indent + "leave unless " + step.from + "\n";
-            break;
-        case Step::Kind::branch:
-            body_ += indent + "if " + step.from + " {\n";
-            write(step.body, indent + "  ");
-            if (!step.other.empty()) {
-                body_ += indent + "} else {\n";
-                write(step.other, indent + "  ");
-            }
-            body_ += indent + "}\n";
-            break;
-        }
+    PlanNode node(const Step& step) {
+        PlanNode out;
+        out.step = &step;
+        if (step.kind == Step::Kind::segment) build_segment(step.segment, out);
+        if (step.kind == Step::Kind::read || step.kind == Step::Kind::range) enter(step);
+        out.body = nodes(step.body);
+        out.other = nodes(step.other);
+        if (step.kind == Step::Kind::range) symbols_.pop_back();
+        return out;
     }
 
-    void write_range(const Step& step, const std::string& indent) {
-        const std::size_t first = impl_.kernels.size();
-        std::string body;
-        std::swap(body, body_);
-        enter(step);
-        write(step.body, indent + "  ");
-        symbols_.pop_back();
-        std::swap(body, body_);
-        if (impl_.kernels.size() == first + 1 && is_one_call(body) && step.step.is_constant()) {
-            put_inside(step, impl_.kernels.back());
-            body_ += plan_call(impl_.kernels.back(), indent);
-            return;
-        }
-        body_ += indent + "for " + step.index + " from " + step.first.text() + " to " + step.stop.text() + " step " +
-                 step.step.text() + " {\n" + body + indent + "}\n";
+    std::string plan_text(const std::vector<PlanNode>& all) {
+        return PlanText({program_.function, stepped_.steps, stepped_.buffers, impl_.kernels, impl_.groups, info_.stages,
+                         options_, [this](const SizeTree& tree) { return size(tree); },
+                         [this](const std::string& name) { return parameter(name).name(); }})
+            .text(all, "");
     }
 
-    static bool is_one_call(const std::string& text) {
-        const std::size_t start = text.find_first_not_of(' ');
-        return std::count(text.begin(), text.end(), '\n') == 1 && text.compare(start, 5, "call ") == 0;
+    /// Of a size; one that no kernel reads may still be the limit of a loop.
+    Halide::Param<int32_t>& parameter(const std::string& name) {
+        const bool is_argument = name.find('.') == std::string::npos;
+        return maps_.sizes.try_emplace(name, is_argument ? name + "_size" : name).first->second;
     }
 
-    /// A loop around nothing but one kernel runs inside of it.
-    void put_inside(const Step& step, dsl::KernelImpl& kernel) {
-        std::set<std::string> needed;
-        for (const SizeTree& size : {step.first, step.stop, step.step})
-            size.collect_symbols(needed);
-        for (const std::string& name : needed) {
-            if (maps_.sizes.count(name) == 0)
-                maps_.sizes.emplace(
-                    name, Halide::Param<int32_t>(name.find('.') == std::string::npos ? name + "_size" : name));
-            const auto& names = kernel.argument_names;
-            if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-            kernel.arguments.emplace(kernel.arguments.begin(), maps_.sizes.at(name));
-            kernel.argument_names.insert(kernel.argument_names.begin(), name);
-        }
-        const SizeTree trips = trips_of(*step.operation);
-        dsl::KernelLoop loop;
-        loop.first = size(step.first);
-        loop.step = size(step.step);
-        loop.trips = size(trips);
-        loop.parallel = step.independent && kernel.loops.empty();
-        loop.may_go_inside = kernel.loops.empty() && step.body.size() == 1 && step.body[0].segment.lanes_apart;
-        const auto at = std::find(kernel.argument_names.begin(), kernel.argument_names.end(), step.index);
-        if (at != kernel.argument_names.end()) {
-            // Halide finds the parameter in the Funcs and asks for an argument, which nobody reads any more.
-            const auto place = at - kernel.argument_names.begin();
-            loop.variable = kernel.arguments[static_cast<std::size_t>(place)].name;
-            *at = "0";
-        } else {
-            loop.variable = kernel.name + "_" + step.index;
-        }
-        // Trips of a loop around an independent one are more: the outermost runs in parallel.
-        if (step.independent && !kernel.loops.empty() && kernel.loops.front().parallel) {
-            kernel.loops.front().parallel = false;
-            loop.parallel = true;
-        }
-        const std::int64_t trips_here = trips.evaluate(options_.sizes_here).value_or(1);
-        for (dsl::StageInfo& info : info_.stages) {
-            if (info.kernel + 1 != static_cast<int>(impl_.kernels.size())) continue;
-            info.repeats *= static_cast<double>(std::max<std::int64_t>(1, trips_here));
-            info.scans = info.scans || loop.may_go_inside;
-            info.in_parallel = info.in_parallel || loop.parallel;
-        }
-        kernel.loops.insert(kernel.loops.begin(), std::move(loop));
-    }
-
-    Halide::Expr size(const SizeTree& tree) const {
+    Halide::Expr size(const SizeTree& tree) {
         const SizeTree::Node& node = tree.node();
         if (node.kind == SizeTree::Kind::integer) return static_cast<int32_t>(node.value);
-        if (node.kind == SizeTree::Kind::symbol) return maps_.sizes.at(node.name);
+        if (node.kind == SizeTree::Kind::symbol) return parameter(node.name);
         const Halide::Expr a = size(node.operands[0]);
         const Halide::Expr b = size(node.operands[1]);
         return size_operation(node, a, b);
@@ -211,7 +125,7 @@ class Builder {
         if (first && stop) options_.sizes_here[step.index] = (*first + *stop) / 2;
     }
 
-    void write_segment(const Segment& segment, const std::string& indent) {
+    void build_segment(const Segment& segment, PlanNode& node) {
         SegmentContext context{&segment.targets, &segment.moving, &names_};
         Analysis analysis(segment.program, options_, context);
         variants.insert(variants.end(), analysis.variants().begin(), analysis.variants().end());
@@ -239,24 +153,34 @@ class Builder {
         if (!table.impls.empty()) throw InternalError("two stages are called " + table.impls.begin()->first + ".");
         maps_ = {std::move(shared.sizes), std::move(shared.scalars), std::move(shared.arrays), std::move(shared.flat),
                  std::move(shared.symbols)};
+        for (std::size_t k = first; k < impl_.kernels.size(); ++k)
+            node.kernels.push_back(static_cast<int>(k));
         for (const StagePlan& stage : analysis.stages()) {
+            node.plan_only = node.plan_only || stage.library;
             for (const StageBuffer& buffer : stage.buffers())
-                if (stage.materialised && !buffer.result) add_temporary(buffer, analysis, segment.moving, indent);
+                if (stage.materialised && !buffer.result) add_temporary(buffer, analysis, segment.moving, node);
         }
-        body_ += plan_calls(analysis, {impl_.kernels.begin() + static_cast<std::ptrdiff_t>(first), impl_.kernels.end()},
-                            indent);
+        const std::string calls =
+            plan_calls(analysis, {impl_.kernels.begin() + static_cast<std::ptrdiff_t>(first), impl_.kernels.end()}, "");
+        for (std::size_t at = 0; at < calls.size();) {
+            const std::size_t end = calls.find('\n', at) + 1;
+            node.lines.push_back(calls.substr(at, end - at));
+            at = end;
+        }
     }
 
     /// In the block where it is used, where its shape changes from trip to trip.
     void add_temporary(const StageBuffer& stage, const Analysis& analysis, const std::vector<MovingSize>& moving,
-                       const std::string& indent) {
+                       PlanNode& node) {
         const Type& type = analysis.value(stage.value).type;
         const bool follows = std::any_of(type.shape.begin(), type.shape.end(),
                                          [&](const Size& extent) { return moves(tree_of(extent), moving); });
-        if (follows)
-            body_ += indent + "temp " + typed_name(stage.name, type);
-        else
+        if (follows) {
+            node.lines.push_back("temp " + typed_name(stage.name, type));
+            node.plan_only = true;
+        } else {
             temporaries_ += "temp " + typed_name(stage.name, type);
+        }
     }
 
     std::string header() const {

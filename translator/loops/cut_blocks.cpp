@@ -308,19 +308,16 @@ void Cutter::store(const std::string& part, const std::string& name, const Type&
     // One element is written when everything that it needs has been read.
     const bool is_one_element = std::all_of(shape.begin(), shape.end(), [](const Size& e) { return is_one(e); });
     bool apart = true;
-    bool only_same = true;
     bool lanes_apart = true;
     for (const Access& access : accesses(part, access_context())) {
         const auto place = place_.find(access.memory);
         if (place == place_.end() || place->second != name) continue;
         const Overlap found = overlap(access, region, shape);
         apart = apart && (found != Overlap::unknown || is_one_element);
-        only_same = only_same && found == Overlap::same;
         lanes_apart = lanes_apart && same_lanes(access, region);
     }
     if (apart) {
         steps.push_back(segment({{part, Target{name, whole, false, region, operation.line}}}));
-        steps.back().segment.reads_only_what_it_writes = only_same;
         steps.back().segment.lanes_apart = lanes_apart;
         return;
     }

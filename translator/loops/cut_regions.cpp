@@ -115,23 +115,8 @@ void Cutter::emit_for(Item& item, std::vector<Step>& steps) {
     symbols_.push_back({loop.index, loop.first, last, known});
     loop.body = body(operation.regions[0], homes, operation);
     symbols_.pop_back();
-    loop.independent = is_independent(loop.body, loop.index);
     steps.push_back(std::move(loop));
     leave(operation, homes);
-}
-
-bool Cutter::is_independent(const std::vector<Step>& body, const std::string& index) {
-    if (body.size() != 1) return false;
-    if (body[0].kind == Step::Kind::range) return is_independent(body[0].body, index);
-    if (body[0].kind != Step::Kind::segment || body[0].segment.targets.size() != 1) return false;
-    const Target& target = body[0].segment.targets[0];
-    if (target.fresh || !body[0].segment.reads_only_what_it_writes) return false;
-    return std::any_of(target.region.begin(), target.region.end(), [&](const IndexEntry& entry) {
-        if (entry.kind != IndexEntry::Kind::position) return false;
-        const SizeTree next = substitute(entry.start, index, SizeTree::symbol(index) + SizeTree::integer(1));
-        const auto moved = constant_difference(next, entry.start);
-        return moved && *moved != 0;
-    });
 }
 
 void Cutter::emit_while(Item& item, std::vector<Step>& steps) {

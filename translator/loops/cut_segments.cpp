@@ -64,6 +64,11 @@ Step Cutter::segment(const std::vector<std::pair<std::string, Target>>& yields) 
             place_.count(value) == 0 && operations_.count(value) != 0 && is_half(operations_.at(value)->op);
         const bool copies = target.fresh && is_view;
         step.segment.targets.push_back(copies ? whole(target.buffer, target.type, target.line) : target);
+        if (symbols_.empty()) continue;
+        for (Access& access : accesses(value, access_context())) {
+            const auto place = place_.find(access.memory);
+            if (place != place_.end()) step.segment.reads.push_back({place->second, std::move(access.map)});
+        }
     }
     return step;
 }
@@ -109,6 +114,7 @@ Step Cutter::copy_part(const std::string& from, const Type& whole, const Type& p
     Step step;
     step.kind = Step::Kind::segment;
     step.segment.moving = symbols_;
+    step.segment.reads.push_back({from, std::nullopt});
     Program& program = step.segment.program;
     program = shell();
     add_array(program, from, whole);

@@ -193,9 +193,6 @@ class Cutter {
 
     void emit_for(Item& item, std::vector<Step>& steps);
 
-    /// Whether each trip writes elements of its own, and reads of what is written only these.
-    static bool is_independent(const std::vector<Step>& body, const std::string& index);
-
     void emit_while(Item& item, std::vector<Step>& steps);
 
     /// A 0-d truth that the plan can look at.

@@ -38,8 +38,9 @@ struct Segment {
     Program program;
     std::vector<Target> targets;    ///< of the yields, in order
     std::vector<MovingSize> moving; ///< sizes of the loops around, and those that were read
-    bool lanes_apart = false; ///< of that buffer it reads the same indices along all axes that are written in slices
-    bool reads_only_what_it_writes = false; ///< of the buffer of its one target: the very element that is written
+    /// Which elements of buffers it reads. Known inside of loops alone.
+    std::vector<Access> reads;
+    bool lanes_apart = false; ///< of the one buffer that it writes it reads the same indices along all sliced axes
 };
 
 struct Step {
@@ -64,7 +65,6 @@ struct Step {
     bool limited = true;        ///< a read has these
     std::vector<Step> body, other;
     const Operation* operation = nullptr; ///< of a range, loop or branch
-    bool independent = false;             ///< no trip of the range reads what another one writes
 };
 
 struct Stepped {

@@ -1,0 +1,425 @@
+// dsl/passes/kernel_groups.cpp: lowered statements in sequence, in loops over what was a parameter of theirs.
+#include "dsl/passes/kernel_groups.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "dsl/base/error.h"
+
+namespace tilewright::dsl {
+namespace {
+
+using namespace Halide::Internal;
+using Halide::Expr;
+
+/// A parallel loop has about so many tasks at most: with more it matters little who gets the last one.
+constexpr int kMostTasks = 64;
+
+/// Reads of a parameter become reads of a variable of the statement: Halide asks for every parameter as an argument.
+class ReadVariable : public IRMutator {
+  public:
+    ReadVariable(std::string from, std::string to) : from_(std::move(from)), to_(std::move(to)) {}
+
+  private:
+    using IRMutator::visit;
+    std::string from_, to_;
+    Expr visit(const Variable* op) override {
+        return op->name == from_ ? Variable::make(op->type, to_) : Expr(op);
+    }
+};
+
+/// Memory by other names, and nothing claimed of where it begins.
+class RenameMemory : public IRMutator {
+  public:
+    explicit RenameMemory(const std::map<std::string, std::string>& names) : names_(names) {}
+
+  private:
+    using IRMutator::visit;
+    const std::map<std::string, std::string>& names_;
+
+    /// Also of what lowering reads from a buffer: X.buffer, X.stride.1.
+    std::string renamed(const std::string& name) const {
+        const auto whole = names_.find(name);
+        if (whole != names_.end()) return whole->second;
+        for (const char* part : {".buffer", ".min.", ".extent.", ".stride."}) {
+            const std::size_t at = name.rfind(part);
+            if (at == std::string::npos) continue;
+            const auto found = names_.find(name.substr(0, at));
+            if (found != names_.end()) return found->second + name.substr(at);
+        }
+        return name;
+    }
+    Expr visit(const Variable* op) override {
+        const std::string name = renamed(op->name);
+        return name == op->name ? Expr(op) : Variable::make(op->type, name);
+    }
+    Expr visit(const Load* op) override {
+        const auto found = names_.find(op->name);
+        if (found == names_.end()) return IRMutator::visit(op);
+        return Load::make(op->type, found->second, mutate(op->index), Halide::Buffer<>(), Halide::Parameter(),
+                          mutate(op->predicate), ModulusRemainder());
+    }
+    Stmt visit(const Store* op) override {
+        const auto found = names_.find(op->name);
+        if (found == names_.end()) return IRMutator::visit(op);
+        return Store::make(found->second, mutate(op->value), mutate(op->index), Halide::Parameter(),
+                           mutate(op->predicate), ModulusRemainder());
+    }
+    Stmt visit(const LetStmt* op) override {
+        Expr value = mutate(op->value);
+        return LetStmt::make(renamed(op->name), std::move(value), mutate(op->body));
+    }
+    Expr visit(const Let* op) override {
+        Expr value = mutate(op->value);
+        return Let::make(renamed(op->name), std::move(value), mutate(op->body));
+    }
+};
+
+class Reads : public IRVisitor {
+  public:
+    explicit Reads(const std::set<std::string>& names) : names_(names) {}
+    bool named = false;  ///< one of the names
+    bool memory = false; ///< elements that a step may change
+
+  private:
+    using IRVisitor::visit;
+    const std::set<std::string>& names_;
+    void visit(const Variable* op) override { named = named || names_.count(op->name) != 0; }
+    void visit(const Load* op) override {
+        memory = true;
+        IRVisitor::visit(op);
+    }
+};
+
+bool reads_any(const Expr& value, const std::set<std::string>& names) {
+    Reads reads(names);
+    value.accept(&reads);
+    return reads.named;
+}
+
+bool reads_memory(const Expr& value) {
+    Reads reads({});
+    value.accept(&reads);
+    return reads.memory;
+}
+
+bool is_buffer_field(const Expr& value) {
+    const Call* call = value.as<Call>();
+    return call != nullptr && call->name.rfind("_halide_buffer_get_", 0) == 0;
+}
+
+using Lets = std::vector<std::pair<std::string, Expr>>;
+
+Stmt within(const Lets& lets, Stmt body) {
+    for (auto let = lets.rbegin(); let != lets.rend(); ++let)
+        body = LetStmt::make(let->first, let->second, body);
+    return body;
+}
+
+/// Code, and definitions that it needs and that may stand further out.
+struct Piece {
+    Lets outside;
+    Stmt code;
+};
+
+/// Keeps what reads `moving` with the code.
+void keep_inside(Piece& piece, const std::string& moving) {
+    std::set<std::string> names{moving};
+    Lets outside, inside;
+    for (auto& let : piece.outside) {
+        if (reads_any(let.second, names)) {
+            names.insert(let.first);
+            inside.push_back(std::move(let));
+        } else {
+            outside.push_back(std::move(let));
+        }
+    }
+    piece.code = within(inside, piece.code);
+    piece.outside = std::move(outside);
+}
+
+void replace(Piece& piece, const std::string& parameter, const std::string& by) {
+    ReadVariable read(parameter, by);
+    for (auto& let : piece.outside)
+        let.second = read.mutate(let.second);
+    piece.code = read.mutate(piece.code);
+}
+
+Expr trip_value(const KernelLoop& loop, const Expr& trip) {
+    return simplify(loop.first + trip * loop.step);
+}
+
+Stmt serial_loop(const KernelLoop& loop, const Lets& inside, const Stmt& statement) {
+    const std::string trip = loop.variable + ".trip";
+    const Expr index = Variable::make(Halide::Int(32), trip);
+    return For::make(trip, 0, simplify(loop.trips), ForType::Serial, Halide::Partition::Never, Halide::DeviceAPI::None,
+                     LetStmt::make(loop.variable + ".value", trip_value(loop, index), within(inside, statement)));
+}
+
+/// Tasks of neighbouring trips.
+Stmt parallel_loop(const KernelLoop& loop, const Stmt& statement) {
+    const std::string task = loop.variable + ".task", trip = loop.variable + ".trip";
+    const std::string trips = loop.variable + ".trips", tile = loop.variable + ".tile";
+    const auto read = [](const std::string& name) { return Variable::make(Halide::Int(32), name); };
+    const auto least = static_cast<std::int32_t>(std::min<std::int64_t>(loop.trips_per_task, 1 << 30));
+    const Expr first = read(task) * read(tile);
+    const Stmt inner =
+        For::make(trip, 0, min(read(tile), read(trips) - first), ForType::Serial, Halide::Partition::Never,
+                  Halide::DeviceAPI::None,
+                  LetStmt::make(loop.variable + ".value", trip_value(loop, first + read(trip)), statement));
+    const Stmt tasks = For::make(task, 0, (read(trips) + read(tile) - 1) / read(tile), ForType::Parallel,
+                                 Halide::Partition::Never, Halide::DeviceAPI::None, inner);
+    const Expr even = (read(trips) + kMostTasks - 1) / kMostTasks;
+    return within({{trips, max(simplify(loop.trips), 0)}, {tile, max(even, least)}}, tasks);
+}
+
+/// Puts a loop into the outermost loops of a kernel: memory is then walked through in their order, and they may run
+/// in parallel. What follows the loop moves along.
+class PutInside : public IRMutator {
+  public:
+    PutInside(const KernelLoop& loop, std::string value) : loop_(loop) { moving_.insert(std::move(value)); }
+    int found = 0;
+    bool leaks = false; ///< something outside of the loops follows the loop
+
+  private:
+    using IRMutator::visit;
+    const KernelLoop& loop_;
+    std::set<std::string> moving_;
+    Lets pending_;
+
+    Stmt visit(const LetStmt* op) override {
+        if (!reads_any(op->value, moving_)) {
+            const Stmt body = mutate(op->body);
+            return LetStmt::make(op->name, op->value, body);
+        }
+        moving_.insert(op->name);
+        pending_.emplace_back(op->name, op->value);
+        Stmt body = mutate(op->body);
+        pending_.pop_back();
+        return body;
+    }
+    Stmt visit(const For* op) override {
+        const bool plain = op->for_type == ForType::Serial || op->for_type == ForType::Parallel;
+        leaks = leaks || !plain || reads_any(op->min, moving_) || reads_any(op->extent, moving_);
+        ++found;
+        return For::make(op->name, op->min, op->extent, op->for_type, op->partition_policy, op->device_api,
+                         serial_loop(loop_, pending_, op->body));
+    }
+    Stmt visit(const IfThenElse* op) override {
+        leaks = leaks || reads_any(op->condition, moving_);
+        return IRMutator::visit(op);
+    }
+    Stmt visit(const Store* op) override {
+        leaks = true;
+        return op;
+    }
+    Stmt visit(const Allocate* op) override {
+        leaks = true;
+        return op;
+    }
+};
+
+class Composer {
+  public:
+    Composer(const KernelGroup& group, const std::vector<KernelImpl>& kernels, const std::map<int, Stmt>& statements)
+        : statements_(statements) {
+        for (std::size_t k = 0; k < group.arguments.size(); ++k)
+            if (group.arguments[k].is_buffer()) note(group.argument_names[k], group.arguments[k].name);
+        for (const int number : kernels_of(group.steps)) {
+            const KernelImpl& kernel = kernels[static_cast<std::size_t>(number)];
+            for (std::size_t k = 0; k < kernel.arguments.size(); ++k)
+                if (kernel.arguments[k].is_buffer()) note(kernel.argument_names[k], kernel.arguments[k].name);
+            std::size_t output = 0;
+            for (const Halide::Func& func : kernel.outputs)
+                for (const Halide::OutputImageParam& buffer : func.output_buffers())
+                    note(kernel.output_names[output++], buffer.name());
+        }
+        collect_own(group.steps);
+    }
+
+    Stmt compose(const std::vector<KernelStep>& steps) {
+        const Piece piece = sequence(steps, 0);
+        return within(piece.outside, piece.code);
+    }
+
+  private:
+    const std::map<int, Stmt>& statements_;
+    std::map<std::string, std::string> symbol_of_;  ///< plan name -> the one name of that memory
+    std::map<std::string, std::string> symbols_;    ///< every name of it -> that name
+    std::set<std::string> own_;                     ///< names of what lies on the stack
+
+    void note(const std::string& plan_name, const std::string& symbol) {
+        const std::string& one = symbol_of_.emplace(plan_name, symbol).first->second;
+        symbols_[symbol] = one;
+    }
+
+    void collect_own(const std::vector<KernelStep>& steps) {
+        for (const KernelStep& step : steps) {
+            for (const auto& [name, type] : step.loop.own)
+                own_.insert(symbol_of_.at(name));
+            collect_own(step.body);
+            collect_own(step.other);
+        }
+    }
+
+    Piece sequence(const std::vector<KernelStep>& steps, std::size_t first) {
+        if (first == steps.size()) return {{}, Evaluate::make(0)};
+        const KernelStep& step = steps[first];
+        Piece rest = sequence(steps, first + 1);
+        if (step.kind == KernelStep::Kind::read) return read(step, std::move(rest));
+        Piece piece = one(step);
+        if (first + 1 == steps.size()) return piece;
+        // Definitions with one name have one value.
+        for (auto& let : rest.outside) {
+            const bool known = std::any_of(piece.outside.begin(), piece.outside.end(),
+                                           [&](const auto& each) { return each.first == let.first; });
+            if (!known) piece.outside.push_back(std::move(let));
+        }
+        piece.code = Block::make(piece.code, rest.code);
+        return piece;
+    }
+
+    Piece one(const KernelStep& step) {
+        switch (step.kind) {
+        case KernelStep::Kind::kernel:
+            return kernel(step.kernel);
+        case KernelStep::Kind::loop:
+            return loop(step);
+        case KernelStep::Kind::branch:
+            return branch(step);
+        case KernelStep::Kind::copy:
+            return copy(step);
+        case KernelStep::Kind::read:
+            break;
+        }
+        throw InternalError("a step of a group of kernels has no kind.");
+    }
+
+    /// Definitions at the start of a kernel that hold everywhere go outside.
+    Piece split(Stmt statement, const std::string& mark) const {
+        Piece piece;
+        Lets inside;
+        std::set<std::string> stays;
+        std::map<std::string, Expr> renamed;
+        while (const auto* let = statement.as<LetStmt>()) {
+            Expr value = substitute(renamed, let->value);
+            const std::string name = let->name;
+            const Stmt body = let->body;
+            if (is_buffer_field(value)) {
+                if (own_.count(name) == 0) piece.outside.emplace_back(name, value);
+            } else if (reads_memory(value) || reads_any(value, stays)) {
+                stays.insert(name);
+                renamed.erase(name);
+                inside.emplace_back(name, value);
+            } else {
+                renamed[name] = Variable::make(value.type(), name + mark);
+                piece.outside.emplace_back(name + mark, value);
+            }
+            statement = body;
+        }
+        piece.code = within(inside, substitute(renamed, statement));
+        return piece;
+    }
+
+    Piece kernel(int number) const {
+        return split(RenameMemory(symbols_).mutate(statements_.at(number)), ".k" + std::to_string(number));
+    }
+
+    Piece loop(const KernelStep& step) {
+        const std::string value = step.loop.variable + ".value";
+        Piece body = sequence(step.body, 0);
+        replace(body, step.loop.variable, value);
+        const bool one_kernel = step.body.size() == 1 && step.body[0].kind == KernelStep::Kind::kernel;
+        if (step.loop.may_go_inside && !step.loop.parallel && one_kernel) {
+            PutInside inside(step.loop, value);
+            const Stmt mutated = inside.mutate(within(body.outside, body.code));
+            if (inside.found > 0 && !inside.leaks) return split(mutated, "");
+        }
+        for (const auto& [name, type] : step.loop.own)
+            body.code = Allocate::make(symbol_of_.at(name), type, Halide::MemoryType::Stack, {1}, const_true(),
+                                       body.code);
+        keep_inside(body, value);
+        body.code = step.loop.parallel ? parallel_loop(step.loop, body.code) : serial_loop(step.loop, {}, body.code);
+        return body;
+    }
+
+    /// The first element of a buffer.
+    Expr element(const KernelStep& step, Piece& piece) const {
+        const std::string& symbol = symbol_of_.at(step.from);
+        add_address(symbol, piece);
+        return Load::make(step.type, symbol, 0, Halide::Buffer<>(), Halide::Parameter(), const_true(),
+                          ModulusRemainder());
+    }
+
+    void add_address(const std::string& symbol, Piece& piece) const {
+        if (own_.count(symbol) != 0) return;
+        const Expr buffer = Variable::make(Halide::type_of<halide_buffer_t*>(), symbol + ".buffer");
+        piece.outside.insert(
+            piece.outside.begin(),
+            {symbol, Call::make(Halide::type_of<void*>(), Call::buffer_get_host, {buffer}, Call::Extern)});
+    }
+
+    Piece read(const KernelStep& step, Piece rest) const {
+        const std::string value = step.variable + ".value";
+        replace(rest, step.variable, value);
+        keep_inside(rest, value);
+        const Expr loaded = Halide::cast<std::int32_t>(element(step, rest));
+        rest.code = LetStmt::make(value, loaded, rest.code);
+        return rest;
+    }
+
+    Piece branch(const KernelStep& step) {
+        Piece body = sequence(step.body, 0);
+        Piece other = sequence(step.other, 0);
+        Piece piece;
+        const Stmt then = with_arithmetic(body, piece);
+        const Stmt otherwise = with_arithmetic(other, piece);
+        const Expr truth = element(step, piece) != Halide::Internal::make_zero(step.type);
+        piece.code = IfThenElse::make(truth, then, step.other.empty() ? Stmt() : otherwise);
+        return piece;
+    }
+
+    /// Outside of a branch only what holds whichever way it goes: fields of buffers.
+    static Stmt with_arithmetic(Piece& from, Piece& piece) {
+        Lets inside;
+        for (auto& let : from.outside)
+            (is_buffer_field(let.second) ? piece.outside : inside).push_back(std::move(let));
+        return within(inside, from.code);
+    }
+
+    Piece copy(const KernelStep& step) const {
+        Piece piece;
+        const auto address = [&](const std::string& name) {
+            const std::string& symbol = symbol_of_.at(name);
+            add_address(symbol, piece);
+            return Variable::make(Halide::type_of<void*>(), symbol);
+        };
+        const Expr to = address(step.to), from = address(step.from);
+        const Expr bytes = Halide::cast<std::uint64_t>(step.elements) * make_const(Halide::UInt(64), step.type.bytes());
+        piece.code = Evaluate::make(
+            Call::make(Halide::type_of<void*>(), "memcpy", {to, from, simplify(bytes)}, Call::Extern));
+        return piece;
+    }
+};
+
+} // namespace
+
+std::vector<int> kernels_of(const std::vector<KernelStep>& steps) {
+    std::vector<int> out;
+    for (const KernelStep& step : steps) {
+        if (step.kind == KernelStep::Kind::kernel) out.push_back(step.kernel);
+        for (const auto* inner : {&step.body, &step.other}) {
+            const std::vector<int> more = kernels_of(*inner);
+            out.insert(out.end(), more.begin(), more.end());
+        }
+    }
+    return out;
+}
+
+Stmt compose_group(const KernelGroup& group, const std::vector<KernelImpl>& kernels,
+                   const std::map<int, Stmt>& statements) {
+    return Composer(group, kernels, statements).compose(group.steps);
+}
+
+} // namespace tilewright::dsl

@@ -1,0 +1,160 @@
+// translator/loops/independence.cpp: the dependence test between the trips of a loop that stays one.
+#include "translator/loops/independence.h"
+
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace tilewright::translator {
+namespace {
+
+using Names = std::set<std::string>;
+
+void collect_fresh(const std::vector<Step>& steps, Names& fresh, Names& others) {
+    for (const Step& step : steps) {
+        for (const Target& target : step.segment.targets) {
+            const bool single = target.fresh && target.type.shape.empty();
+            (single ? fresh : others).insert(target.buffer);
+        }
+        for (const std::string& name : {step.to, step.kind == Step::Kind::swap ? step.from : std::string()})
+            if (!name.empty()) others.insert(name);
+        if (step.kind == Step::Kind::branch) {
+            collect_fresh(step.body, fresh, others);
+            collect_fresh(step.other, fresh, others);
+        }
+    }
+}
+
+/// Symbols that have other values in the course of one trip.
+void collect_inner_symbols(const std::vector<Step>& steps, Names& symbols) {
+    for (const Step& step : steps) {
+        if (!step.index.empty()) symbols.insert(step.index);
+        collect_inner_symbols(step.body, symbols);
+        collect_inner_symbols(step.other, symbols);
+    }
+}
+
+class Test {
+  public:
+    Test(const Step& range, const Names& own) : index_(range.index), own_(own) {
+        collect_inner_symbols(range.body, inner_);
+        writes(range.body);
+        if (independent_) reads(range.body);
+    }
+    bool independent() const { return independent_; }
+
+  private:
+    const std::string& index_;
+    const Names& own_;
+    Names inner_;
+    /// Of each buffer that is written: the axes with a position of the trip's own.
+    std::map<std::string, std::map<std::size_t, SizeTree>> positions_;
+    bool independent_ = true;
+
+    bool is_own_position(const SizeTree& at) const {
+        Names symbols;
+        at.collect_symbols(symbols);
+        for (const std::string& symbol : symbols)
+            if (inner_.count(symbol) != 0) return false;
+        const SizeTree next = substitute(at, index_, SizeTree::symbol(index_) + SizeTree::integer(1));
+        const auto moved = constant_difference(next, at);
+        return moved && *moved != 0;
+    }
+
+    void write(const Target& target) {
+        if (own_.count(target.buffer) != 0) return;
+        std::map<std::size_t, SizeTree> positions;
+        for (std::size_t axis = 0; !target.fresh && axis < target.region.size(); ++axis) {
+            const IndexEntry& entry = target.region[axis];
+            if (entry.kind == IndexEntry::Kind::position && is_own_position(entry.start))
+                positions.emplace(axis, entry.start);
+        }
+        keep(target.buffer, positions);
+    }
+
+    void keep(const std::string& buffer, const std::map<std::size_t, SizeTree>& positions) {
+        auto [found, first] = positions_.emplace(buffer, positions);
+        if (!first) {
+            std::erase_if(found->second, [&](const auto& each) {
+                const auto other = positions.find(each.first);
+                return other == positions.end() || constant_difference(other->second, each.second) != 0;
+            });
+        }
+        independent_ = independent_ && !found->second.empty();
+    }
+
+    void writes(const std::vector<Step>& steps) {
+        for (const Step& step : steps) {
+            switch (step.kind) {
+            case Step::Kind::segment:
+                for (const Target& target : step.segment.targets)
+                    write(target);
+                break;
+            case Step::Kind::range:
+            case Step::Kind::branch:
+            case Step::Kind::read:
+                break;
+            default:
+                independent_ = false;
+            }
+            writes(step.body);
+            writes(step.other);
+        }
+    }
+
+    void reads(const std::vector<Step>& steps) {
+        for (const Step& step : steps) {
+            for (const Access& access : step.segment.reads)
+                read(access);
+            if (step.kind == Step::Kind::branch || step.kind == Step::Kind::read) read({step.from, std::nullopt});
+            reads(step.body);
+            reads(step.other);
+        }
+    }
+
+    void read(const Access& access) {
+        const auto written = positions_.find(access.memory);
+        if (written == positions_.end()) return;
+        if (!access.map) {
+            independent_ = false;
+            return;
+        }
+        std::map<std::size_t, SizeTree> positions;
+        for (std::size_t axis = 0; axis < access.map->size(); ++axis) {
+            const AxisMap& map = (*access.map)[axis];
+            if (map.axis < 0) positions.emplace(axis, map.start);
+        }
+        keep(access.memory, positions);
+    }
+};
+
+} // namespace
+
+std::set<std::string> own_of_each_trip(const Step& range, const std::set<std::string>& elsewhere) {
+    Names fresh, others;
+    collect_fresh(range.body, fresh, others);
+    std::erase_if(fresh, [&](const std::string& name) { return others.count(name) != 0 || elsewhere.count(name) != 0; });
+    return fresh;
+}
+
+void collect_names(const Step& step, std::set<std::string>& names) {
+    for (const std::string& name : {step.from, step.to})
+        if (!name.empty()) names.insert(name);
+    for (const ArrayArgument& array : step.segment.program.arrays)
+        names.insert(array.name);
+    for (const Target& target : step.segment.targets)
+        names.insert(target.buffer);
+    collect_names(step.body, names);
+    collect_names(step.other, names);
+}
+
+void collect_names(const std::vector<Step>& steps, std::set<std::string>& names) {
+    for (const Step& step : steps)
+        collect_names(step, names);
+}
+
+bool trips_are_independent(const Step& range, const std::set<std::string>& own) {
+    return Test(range, own).independent();
+}
+
+} // namespace tilewright::translator
