@@ -48,7 +48,7 @@ struct KernelStep {
         kernel, ///< one of AlgorithmImpl::kernels
         loop,   ///< body, once for each trip
         read,   ///< `variable` is from here on what the integer buffer `from` holds
-        branch, ///< body if the truth `from` holds, else `other`
+        branch, ///< body if the truth `from`, or `condition` where there is one, holds, else `other`
         copy    ///< all of `from` to `to`, both of them C-contiguous
     };
     Kind kind = Kind::kernel;
@@ -59,6 +59,7 @@ struct KernelStep {
     std::string from, to;     ///< names in the plan
     Halide::Type type;        ///< of `from`
     Halide::Expr elements;    ///< of a copy
+    Halide::Expr condition;   ///< of a branch, over sizes
     std::vector<KernelStep> body, other;
 };
 

@@ -86,7 +86,12 @@ struct SegmentContext {
     const std::vector<Target>* targets = nullptr; ///< of the yields
     const std::vector<MovingSize>* moving = nullptr;
     std::set<std::string>* names = nullptr; ///< taken by stages and buffers so far
+    /// Sums whose length changes from trip to trip run one by one: it is at most longest_serial_sum() whenever this code runs.
+    bool short_sums = false;
 };
+
+/// Elements that may be summed one by one along the contiguous axis.
+std::int64_t longest_serial_sum();
 
 /// Block structure of a reduction in lanes.
 struct LaneShape {
@@ -125,12 +130,15 @@ class Analysis {
     /// The size itself, or the largest that it has in any trip; nothing where that is not known.
     std::optional<SizeTree> most(const SizeTree& size) const;
     std::int64_t here(const SizeTree& size) const;
+    /// Lengths of rounding sums that change from trip to trip, some of which may be too long to be summed one by one.
+    const std::vector<SizeTree>& moving_lengths() const { return moving_lengths_; }
     /// "kmeans.py:8: norm = sum(%3) {axes=[2]}"
     std::string where(const Operation& operation) const;
     std::string unique(const std::string& wish);
     Layout layout(const std::string& argument) const;
 
   private:
+    std::vector<SizeTree> moving_lengths_;
     void collect_values();
     std::string stage_name(const std::string& value);
     ValueInfo describe(const Operation& operation, bool stage) const;

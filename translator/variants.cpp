@@ -11,7 +11,7 @@
 namespace tilewright::translator {
 namespace {
 
-constexpr std::int64_t kLargestSerial = 32; ///< elements that may be summed one by one along the contiguous axis
+constexpr std::int64_t kLargestSerial = 32;
 constexpr int kMostLevels = 4;
 constexpr std::int64_t kManyRows = 16384; ///< from here on rows in parallel are the default for few columns
 constexpr std::int64_t kFewColumns = 64;
@@ -35,6 +35,10 @@ std::int64_t power(std::int64_t base, int exponent) {
 }
 
 } // namespace
+
+std::int64_t longest_serial_sum() {
+    return kLargestSerial;
+}
 
 int lane_levels(const std::string& option) {
     return option == kNarrow || option.rfind("lanes", 0) == 0 ? option.back() - '0' : 0;
@@ -104,6 +108,14 @@ void Analysis::choose_reduction(const Operation& operation) {
     if (rows && !rows_first) options.push_back("rows");
     if (options.empty()) options.push_back(lanes);
 
+    const bool moving = context_.moving != nullptr && moves(shape.extent, *context_.moving);
+    if (moving && rounds && shape.contiguous && single && !serial_is_accurate) {
+        moving_lengths_.push_back(shape.extent);
+        if (context_.short_sums) {
+            chosen_[name] = "serial";
+            return;
+        }
+    }
     std::string choice = options.front();
     if (auto given = options_.variant.find(name); given != options_.variant.end()) {
         // Any known shape is taken, whatever the sizes here: its requirement goes into the plan.

@@ -375,7 +375,8 @@ class Composer {
         Piece piece;
         const Stmt then = with_arithmetic(body, piece);
         const Stmt otherwise = with_arithmetic(other, piece);
-        const Expr truth = element(step, piece) != Halide::Internal::make_zero(step.type);
+        const Expr truth =
+            step.condition.defined() ? step.condition : element(step, piece) != make_zero(step.type);
         piece.code = IfThenElse::make(truth, then, step.other.empty() ? Stmt() : otherwise);
         return piece;
     }

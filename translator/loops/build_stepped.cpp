@@ -3,6 +3,7 @@
 #include "translator/loops/build_stepped.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "dsl/base/error.h"
@@ -58,6 +59,7 @@ class Builder {
     const Program program_;
     TranslateOptions options_; ///< with a guess for the symbols of loops
     Stepped stepped_;
+    std::deque<Step> extra_; ///< steps that are no steps of the program
     std::set<std::string> names_; ///< of stages and buffers
     std::vector<std::string> symbols_;
     dsl::AlgorithmImpl impl_;
@@ -86,12 +88,42 @@ class Builder {
     PlanNode node(const Step& step) {
         PlanNode out;
         out.step = &step;
-        if (step.kind == Step::Kind::segment) build_segment(step.segment, out);
+        if (step.kind == Step::Kind::segment) return segment_node(step);
         if (step.kind == Step::Kind::read || step.kind == Step::Kind::range) enter(step);
         out.body = nodes(step.body);
         out.other = nodes(step.other);
         if (step.kind == Step::Kind::range) symbols_.pop_back();
         return out;
+    }
+
+    /// Sums of a length that changes from trip to trip are short or long when the trip runs.
+    PlanNode segment_node(const Step& step) {
+        PlanNode out;
+        out.step = &step;
+        const std::vector<SizeTree> lengths = build_segment(step.segment, false, out);
+        if (lengths.empty() || out.plan_only) return out;
+        Step& brief = extra_.emplace_back();
+        brief.segment = step.segment;
+        for (Target& target : brief.segment.targets) {
+            if (!target.fresh) continue;
+            target.fresh = false;
+            target.region.assign(target.type.shape.size(), IndexEntry{IndexEntry::Kind::slice, SizeTree::integer(0),
+                                                                      SizeTree::integer(1)});
+        }
+        PlanNode one_by_one;
+        one_by_one.step = &brief;
+        build_segment(brief.segment, true, one_by_one);
+        Step& choice = extra_.emplace_back();
+        choice.kind = Step::Kind::at_most;
+        choice.first = lengths.front();
+        for (std::size_t k = 1; k < lengths.size(); ++k)
+            choice.first = SizeTree::call("max", {choice.first, lengths[k]});
+        choice.stop = SizeTree::integer(longest_serial_sum());
+        PlanNode both;
+        both.step = &choice;
+        both.body.push_back(std::move(one_by_one));
+        both.other.push_back(std::move(out));
+        return both;
     }
 
     std::string plan_text(const std::vector<PlanNode>& all) {
@@ -125,11 +157,13 @@ class Builder {
         if (first && stop) options_.sizes_here[step.index] = (*first + *stop) / 2;
     }
 
-    void build_segment(const Segment& segment, PlanNode& node) {
-        SegmentContext context{&segment.targets, &segment.moving, &names_};
+    /// Gives back the lengths of sums that are chosen by.
+    std::vector<SizeTree> build_segment(const Segment& segment, bool short_sums, PlanNode& node) {
+        SegmentContext context{&segment.targets, &segment.moving, &names_, short_sums};
         Analysis analysis(segment.program, options_, context);
         variants.insert(variants.end(), analysis.variants().begin(), analysis.variants().end());
-        info_.variant.insert(analysis.chosen().begin(), analysis.chosen().end());
+        for (const VariantInfo& choice : analysis.variants())
+            info_.variant.emplace(choice.name, analysis.chosen(choice.name));
         requirements_.insert(analysis.requirements().begin(), analysis.requirements().end());
         Shared shared{segment.program,
                       options_,
@@ -167,6 +201,7 @@ class Builder {
             node.lines.push_back(calls.substr(at, end - at));
             at = end;
         }
+        return analysis.moving_lengths();
     }
 
     /// In the block where it is used, where its shape changes from trip to trip.

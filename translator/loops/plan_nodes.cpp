@@ -134,9 +134,11 @@ std::string PlanText::text(const PlanNode& node, const std::string& indent) {
         if (has_group_form(node) && contains_kernel(node)) return indent + call_group(node);
         return indent + "for " + step.index + " from " + step.first.text() + " to " + step.stop.text() + " step " +
                step.step.text() + " {\n" + text(node.body, deeper) + indent + "}\n";
+    case Step::Kind::at_most:
     case Step::Kind::branch: {
-        std::string out = indent + "if " + step.from + " {\n" + text(node.body, deeper);
-        if (!step.other.empty()) out += indent + "} else {\n" + text(node.other, deeper);
+        const bool sizes = step.kind == Step::Kind::at_most;
+        std::string out = indent + "if " + (sizes ? step.first.text() + " <= " + step.stop.text() : step.from) + " {\n" + text(node.body, deeper);
+        if (!node.other.empty()) out += indent + "} else {\n" + text(node.other, deeper);
         return out + indent + "}\n";
     }
     }
@@ -173,6 +175,8 @@ bool PlanText::has_group_form(const PlanNode& node) const {
         return step.step.is_constant() && all(node.body);
     case Step::Kind::read: // what has limits fits 32 bits
         return step.limited && buffer(step.from) != nullptr;
+    case Step::Kind::at_most:
+        return all(node.body) && all(node.other);
     case Step::Kind::branch:
         return buffer(step.from) != nullptr && all(node.body) && all(node.other);
     case Step::Kind::copy:
@@ -232,6 +236,13 @@ dsl::KernelStep PlanText::group_step(const PlanNode& node) {
     const Step& step = *node.step;
     if (step.kind == Step::Kind::range) return loop_step(node);
     dsl::KernelStep out;
+    if (step.kind == Step::Kind::at_most) {
+        out.kind = dsl::KernelStep::Kind::branch;
+        out.condition = context_.size(step.first) <= context_.size(step.stop);
+        out.body = group_steps(node.body);
+        out.other = group_steps(node.other);
+        return out;
+    }
     out.from = step.from;
     out.type = storage_type(buffer(step.from)->type.dtype);
     if (step.kind == Step::Kind::copy) {

@@ -52,6 +52,7 @@ struct Step {
         loop,     ///< body again and again, until `leave`
         leave,    ///< the loop, unless `from` is true
         branch,   ///< body if `from` is true, else other
+        at_most,  ///< body if the size `first` is at most the number `stop`, else other
         check,    ///< that `from` is true; else the call ends, and `text` says why
         read,     ///< the size `index` from `from`
         temporary ///< `from`, whose shape changes from trip to trip, is known from here on
