@@ -1,6 +1,8 @@
 // tests/translator/loops_test.cpp: the dependence test of pixelwise loops, and the stages that they become.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "dsl/algorithm_impl.h"
 #include "dsl/base/error.h"
 #include "translator/loops/loop_report.h"
@@ -188,6 +190,58 @@ TEST(PixelwiseStages, ReportsNameTheKindAndTheReason) {
     const auto refused = loop_reports(
         read_program(program_of("  B: float64[x.0, x.1] = index(A) {index=[x.0 - 1:-1, 0:1]} @4\n", "B, s")));
     EXPECT_EQ(refused[0].kind, "not pixelwise: line 4 reads A at another element");
+}
+
+/// The outermost loop of the one group that a program over x (written, n x m), a (n x m) and w (int64) becomes.
+dsl::KernelLoop outermost(const std::string& body, const std::string& yields = "B") {
+    const Program program = read_program(
+        "tilewright-program 1\nfunction f\narg x: float64[x.0, x.1]\narg a: float64[x.0, x.1]\narg w: int64[x.0]\n"
+        "C: float64[x.0, x.1] = for i in range(1, x.0, 1) carry (A: float64[x.0, x.1] = x) {\n" +
+        body + "  yield " + yields + "\n} @3\nwrite x = C\nreturn none\n");
+    const dsl::Algorithm algorithm = translate(program, {});
+    const auto& groups = algorithm.impl().groups;
+    EXPECT_EQ(groups.size(), 1U) << algorithm.impl().plan_body;
+    if (groups.empty()) return {};
+    EXPECT_EQ(groups[0].steps.size(), 1U);
+    EXPECT_EQ(std::count(groups[0].argument_names.begin(), groups[0].argument_names.end(), "x"), 1);
+    return groups[0].steps[0].loop;
+}
+
+const char* const kRow = "  %1: float64[x.1] = index(a) {index=[i, 0:1]} @4\n";
+
+TEST(Groups, TripsThatKeepToARowOfTheirOwnRunInParallel) {
+    const dsl::KernelLoop loop = outermost(std::string(kRow) +
+                                           "  D: float64[x.0, x.1] = update(A, %1) {index=[i, 0:1]} @4\n"
+                                           "  %2: float64[x.1] = index(D) {index=[i, 0:1]} @5\n"
+                                           "  %3: float64[x.1] = multiply(%2, %2) @5\n"
+                                           "  B: float64[x.0, x.1] = update(D, %3) {index=[i, 0:1]} @5\n");
+    EXPECT_TRUE(loop.parallel);
+    EXPECT_TRUE(loop.own.empty());
+}
+
+TEST(Groups, WhatOneTripHandsToAnotherIsSerial) {
+    // The row above.
+    EXPECT_FALSE(outermost("  %1: float64[x.1] = index(A) {index=[i - 1, 0:1]} @4\n"
+                           "  B: float64[x.0, x.1] = update(A, %1) {index=[i, 0:1]} @4\n")
+                     .parallel);
+    // Every trip writes the same row.
+    EXPECT_FALSE(outermost(std::string(kRow) + "  B: float64[x.0, x.1] = update(A, %1) {index=[0, 0:1]} @4\n").parallel);
+    // Rows of an inner loop that trips share.
+    EXPECT_FALSE(outermost(std::string(kRow) +
+                           "  B: float64[x.0, x.1] = for k in range(0, x.0 - i, 1) carry (E: float64[x.0, x.1] = A) {\n"
+                           "    F: float64[x.0, x.1] = update(E, %1) {index=[i + k, 0:1]} @5\n    yield F\n  } @4\n")
+                     .parallel);
+}
+
+TEST(Groups, ASizeThatATripReadsIsItsOwn) {
+    const dsl::KernelLoop loop =
+        outermost("  %1: int64[] = index(w) {index=[i]} @4\n  n: int64[] = minimum(%1, %1) @4\n"
+                  "  m: size = read(n) {min=0, max=x.1 - 1} @4\n"
+                  "  %2: float64[] = index(a) {index=[i, m]} @4\n"
+                  "  B: float64[x.0, x.1] = update(A, %2) {index=[i, 0]} @4\n");
+    EXPECT_TRUE(loop.parallel);
+    ASSERT_EQ(loop.own.size(), 1U);
+    EXPECT_EQ(loop.own[0].first, "n");
 }
 
 } // namespace

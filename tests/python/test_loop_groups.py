@@ -1,0 +1,231 @@
+"""Loops around several kernels run as one function of them: what each trip writes, reads, keeps to itself and hands on, beside NumPy.
+
+The shapes are such that a parallel loop has many tasks: a dependence that was overlooked shows as a wrong number.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tilewright.decorator import JitFunction
+
+RNG = np.random.default_rng(11)
+
+
+@pytest.fixture(autouse=True)
+def compiled_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
+
+
+def rows_in_two_steps(c, a, beta):
+    for i in range(c.shape[0]):
+        c[i] *= beta
+        for k in range(a.shape[1]):
+            c[i] += a[i, k] * a[:, k]
+
+
+def triangle(c, a):
+    for i in range(c.shape[0]):
+        c[i, : i + 1] *= 2.0
+        for k in range(3):
+            c[i, : i + 1] += a[i, k] * a[: i + 1, k]
+
+
+def overlapping_rows(c, w):
+    for i in range(w.shape[0]):
+        for k in range(w.shape[1]):
+            c[i + k] += w[i, k]
+
+
+def every_second_row(c, a):
+    for i in range(a.shape[0]):
+        c[2 * i] += a[i]
+        c[2 * i + 1] -= a[i]
+
+
+def same_row(c, a):
+    for i in range(a.shape[0]):
+        c[0] = c[0] * 0.5 + a[i]
+        c[1] = c[0] - a[i]
+
+
+def row_above(c, a):
+    for i in range(1, c.shape[0]):
+        c[i] += a[i]
+        c[i] += 0.5 * c[i - 1]
+
+
+def backwards(c, a):
+    for i in range(c.shape[0] - 2, -1, -1):
+        c[i] -= a[i]
+        c[i] += 0.25 * c[i + 1]
+
+
+def columns(c, a):
+    for j in range(c.shape[1]):
+        c[:, j] += a[:, j]
+        c[:, j] *= a[0, j]
+
+
+def diagonal_and_row(c, a):
+    for i in range(c.shape[0]):
+        s = a[i, 0] + a[i, 1]
+        c[i, 0] = s
+        c[i, 1:] = a[i, 1:] * s
+
+
+def carried_scalar(c, a):
+    s = 0.0
+    for i in range(c.shape[0]):
+        s = s * 0.5 + a[i, 0]
+        c[i] = a[i] + s
+    return s
+
+
+def positions_from_data(out, where, x):
+    for i in range(where.shape[0] - 1):
+        out[i] = x[where[i] : where[i + 1]].sum()
+
+
+def weights_from_data(out, where, x, y):
+    for i in range(where.shape[0] - 1):
+        out[i] = y[where[i] : where[i + 1]] @ x[where[i] : where[i + 1]]
+        out[i] += x[where[i]]
+
+
+def in_a_branch(c, a):
+    for i in range(c.shape[0]):
+        if a[i, 0] > 0:
+            c[i] += a[i]
+            c[i] *= 1.5
+        else:
+            c[i] -= a[i]
+
+
+def copies_in_trips(p, b, n):
+    for _ in range(n):
+        old = p.copy()
+        p[1:-1, 1:-1] = 0.25 * (old[1:-1, 2:] + old[1:-1, :-2] + old[2:, 1:-1] + old[:-2, 1:-1]) - b[1:-1, 1:-1]
+        p[:, -1] = p[:, -2]
+        p[0, :] = p[1, :]
+        p[:, 0] = p[:, 1]
+
+
+def border_then_inside(c, n):
+    for t in range(n):
+        c[0, :] = c[-1, :] + t
+        c[1:, 0] = c[:-1, 1]
+        c[1:, 1:] += c[:-1, :-1]
+
+
+def nested_bounds(c, a):
+    for i in range(c.shape[0]):
+        for j in range(i, c.shape[1]):
+            c[i, j] += a[j, i]
+            for k in range(j, min(j + 3, c.shape[1])):
+                c[i, j] -= a[i, k] * 0.5
+
+
+def arrays(rows: int, columns: int, dtype: str = "float64") -> tuple[np.ndarray, np.ndarray]:
+    c, a = RNG.standard_normal((2, rows, columns))
+    return c.astype(dtype), a.astype(dtype)
+
+
+def starts(rows: int, elements: int, long: bool) -> np.ndarray:
+    if long:
+        return np.sort(RNG.integers(0, elements + 1, rows + 1))
+    steps = RNG.integers(0, 5, rows)
+    return np.minimum(np.concatenate([[0], np.cumsum(steps)]), elements).astype(np.int64)
+
+
+TALL, WIDE, TINY = (4000, 60), (40, 3000), (7, 5)
+
+CASES: list[tuple[Callable[..., Any], Callable[[tuple[int, int]], tuple[Any, ...]]]] = [
+    (rows_in_two_steps, lambda s: (RNG.standard_normal((min(s[0], 900),) * 2), RNG.standard_normal((min(s[0], 900), 4)), 0.75)),
+    (triangle, lambda s: (RNG.standard_normal((min(s), min(s))), RNG.standard_normal((min(s), 3)))),
+    (overlapping_rows, lambda s: (RNG.standard_normal(s[0] + s[1]), RNG.standard_normal(s))),
+    (every_second_row, lambda s: (RNG.standard_normal((2 * s[0], s[1])), RNG.standard_normal(s))),
+    (same_row, lambda s: (RNG.standard_normal((2, s[1])), RNG.standard_normal(s))),
+    (row_above, lambda s: arrays(*s)),
+    (backwards, lambda s: arrays(*s)),
+    (columns, lambda s: arrays(*s)),
+    (diagonal_and_row, lambda s: arrays(*s)),
+    (carried_scalar, lambda s: arrays(*s)),
+    (in_a_branch, lambda s: arrays(*s)),
+    (copies_in_trips, lambda s: (*arrays(*s), 5)),
+    (border_then_inside, lambda s: (RNG.standard_normal(s), 6)),
+    (nested_bounds, lambda s: (RNG.standard_normal((min(s), min(s))), RNG.standard_normal((min(s), min(s))))),
+]
+
+
+def same(function: Any, compiled: Any, call: tuple[Any, ...], rtol: float = 0) -> None:
+    mine, theirs = copy.deepcopy(call), copy.deepcopy(call)
+    got, expected = compiled(*mine), function(*theirs)
+    np.testing.assert_equal(got, expected)
+    for one, other in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("function, make", CASES, ids=[function.__name__ for function, _ in CASES])
+def test_every_trip_sees_what_it_should(function: Any, make: Any) -> None:
+    compiled = tilewright.jit(strict=True)(function)
+    for shape in (TALL, WIDE, TINY, (3, 3), TALL):
+        if function in {nested_bounds, triangle} and shape == TALL:
+            continue  # the same square as WIDE
+        same(function, compiled, make(shape))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "bool"])
+def test_other_types(dtype: str) -> None:
+    def f(c, a):
+        for i in range(1, c.shape[0]):
+            c[i] ^= a[i]
+            c[i, 1:] |= c[i - 1, :-1]
+
+    def g(c, a):
+        for i in range(1, c.shape[0]):
+            c[i] += a[i]
+            c[i, 1:] += c[i - 1, :-1]
+
+    function = g if dtype == "float32" else f
+    compiled = tilewright.jit(strict=True)(function)
+    for rows, columns_ in (TALL, TINY):
+        call = tuple((RNG.random((rows, columns_)) * 2).astype(dtype) for _ in range(2))
+        same(function, compiled, call)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(1, 700), st.integers(0, 3000), st.booleans(), st.integers(0, 1000))
+def test_rows_whose_lengths_the_data_decide(rows: int, elements: int, long: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    where = starts(rows, elements, long)
+    x, y = rng.standard_normal((2, elements + 1))
+    for function, call in (
+        (positions_from_data, (np.zeros(rows), where, x)),
+        (weights_from_data, (np.zeros(rows), where, x, y)),
+    ):
+        same(function, COMPILED[function], call, rtol=1e-12)
+
+
+COMPILED = {function: tilewright.jit(strict=True)(function) for function in (positions_from_data, weights_from_data)}
+
+
+def test_a_position_out_of_bounds_leaves_everything_as_it_was() -> None:
+    def f(out, where, x):
+        for i in range(where.shape[0]):
+            out[i] = x[where[i]]
+            out[i] += 1.0
+
+    compiled = tilewright.jit(strict=True)(f)
+    where = np.arange(5000)
+    same(f, compiled, (np.zeros(5000), where, RNG.standard_normal(5000)))
+    out = np.full(5000, 3.0)
+    with pytest.raises(IndexError):
+        compiled(out, where, RNG.standard_normal(4999))
