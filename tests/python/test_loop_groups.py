@@ -6,6 +6,7 @@ The shapes are such that a parallel loop has many tasks: a dependence that was o
 from __future__ import annotations
 
 import copy
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -229,3 +230,28 @@ def test_a_position_out_of_bounds_leaves_everything_as_it_was() -> None:
     out = np.full(5000, 3.0)
     with pytest.raises(IndexError):
         compiled(out, where, RNG.standard_normal(4999))
+
+
+def test_long_loops_can_be_interrupted() -> None:
+    """Between blocks of trips the plan asks: a signal's handler that raises ends the call."""
+
+    def f(c, a, n):
+        for _ in range(n):
+            c[1:] = 0.5 * c[1:] + a[:-1]
+            c[0] = c[-1]
+
+    compiled = tilewright.jit(strict=True)(f)
+    small = RNG.standard_normal((2, 50))
+    same(f, compiled, (*small, 7))
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            compiled(*RNG.standard_normal((2, 1000)), 1_000_000_000)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

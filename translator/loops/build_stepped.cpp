@@ -129,8 +129,16 @@ class Builder {
     std::string plan_text(const std::vector<PlanNode>& all) {
         return PlanText({program_.function, stepped_.steps, stepped_.buffers, impl_.kernels, impl_.groups, info_.stages,
                          options_, [this](const SizeTree& tree) { return size(tree); },
+                         [this](const std::string& wish) { return unique(wish); },
                          [this](const std::string& name) { return parameter(name).name(); }})
             .text(all, "");
+    }
+
+    std::string unique(const std::string& wish) {
+        std::string name = wish;
+        for (int k = 2; !names_.insert(name).second; ++k)
+            name = wish + "_" + std::to_string(k);
+        return name;
     }
 
     /// Of a size; one that no kernel reads may still be the limit of a loop.

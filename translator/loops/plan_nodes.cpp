@@ -2,6 +2,8 @@
 #include "translator/loops/plan_nodes.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
 #include <utility>
 
 #include "translator/attributes.h"
@@ -12,6 +14,9 @@
 
 namespace tilewright::translator {
 namespace {
+
+/// Of so many operations a call of a group is: between calls the plan can be interrupted.
+constexpr double kCallOperations = 1e7;
 
 /// A task of a parallel loop should do about so many operations: handing it out then costs nothing.
 constexpr double kTaskOperations = 100'000;
@@ -131,7 +136,7 @@ std::string PlanText::text(const PlanNode& node, const std::string& indent) {
     case Step::Kind::loop:
         return indent + "loop {\n" + text(node.body, deeper) + indent + "}\n";
     case Step::Kind::range:
-        if (has_group_form(node) && contains_kernel(node)) return indent + call_group(node);
+        if (has_group_form(node) && contains_kernel(node)) return call_group(node, indent);
         return indent + "for " + step.index + " from " + step.first.text() + " to " + step.stop.text() + " step " +
                step.step.text() + " {\n" + text(node.body, deeper) + indent + "}\n";
     case Step::Kind::at_most:
@@ -186,9 +191,10 @@ bool PlanText::has_group_form(const PlanNode& node) const {
     }
 }
 
-std::string PlanText::call_group(const PlanNode& node) {
+std::string PlanText::call_group(const PlanNode& node, const std::string& indent) {
     dsl::KernelGroup group;
     group.steps = {loop_step(node)};
+    const std::string block = in_blocks(node, group.steps[0].loop);
     std::set<int> kernels;
     collect_kernels(node, kernels);
     group.name = context_.kernels[static_cast<std::size_t>(*kernels.begin())].name;
@@ -205,6 +211,7 @@ std::string PlanText::call_group(const PlanNode& node) {
                 collect(inner);
     };
     collect(node);
+    if (!block.empty()) sizes.insert(block);
     for (const std::string& name : sizes)
         arguments.add(name, Halide::Argument(context_.symbol(name), Halide::Argument::InputScalar, Halide::Int(32), 0,
                                              Halide::ArgumentEstimates()));
@@ -213,7 +220,29 @@ std::string PlanText::call_group(const PlanNode& node) {
         names += (names.empty() ? "" : ", ") + name;
     const std::string call = "call " + group.name + " in \"" + group.name + "\" (" + names + ")\n";
     context_.groups.push_back(std::move(group));
-    return call;
+    if (block.empty()) return indent + call;
+    const Step& step = *node.step;
+    return indent + "for " + block + " from " + step.first.text() + " to " + step.stop.text() + " step " +
+           std::to_string(trips_in_block_ * step.step.constant()) + " {\n" + indent + "  " + call + indent + "}\n";
+}
+
+/// Trips in blocks, of which the plan gives the first. The size that says which one, "" where one block is all.
+std::string PlanText::in_blocks(const PlanNode& node, dsl::KernelLoop& loop) {
+    const Step& step = *node.step;
+    const auto here = trips_of(*step.operation).evaluate(context_.options.sizes_here);
+    const double work = operations(node) / static_cast<double>(std::max<std::int64_t>(1, here.value_or(1)));
+    const double most = static_cast<double>(std::numeric_limits<std::int32_t>::max() / 4) /
+                        static_cast<double>(std::abs(step.step.constant()));
+    trips_in_block_ = static_cast<std::int64_t>(std::clamp(kCallOperations / std::max(1.0, work), 1.0, most));
+    const SizeTree all = trips_of(*step.operation);
+    if (all.is_constant() && all.constant() <= trips_in_block_) return "";
+    const std::string block = context_.unique(step.index + "_block");
+    const SizeTree first = SizeTree::symbol(block);
+    const SizeTree left = step.step.constant() > 0 ? ceil_div(step.stop - first, step.step.constant())
+                                                   : ceil_div(first - step.stop, -step.step.constant());
+    loop.first = context_.size(first);
+    loop.trips = context_.size(SizeTree::call("min", {left, SizeTree::integer(trips_in_block_)}));
+    return block;
 }
 
 std::vector<dsl::KernelStep> PlanText::group_steps(const std::vector<PlanNode>& nodes) {

@@ -31,6 +31,7 @@ struct GroupContext {
     std::vector<dsl::StageInfo>& stages;
     const TranslateOptions& options; ///< with a guess for the symbols of loops
     std::function<Halide::Expr(const SizeTree&)> size; ///< an expression of the program's sizes
+    std::function<std::string(const std::string&)> unique; ///< a name that nothing else has
     std::function<std::string(const std::string&)> symbol; ///< the Param of a loop's index or of a size that is read
 };
 
@@ -43,9 +44,11 @@ class PlanText {
 
   private:
     GroupContext context_;
+    std::int64_t trips_in_block_ = 1;
 
     std::string text(const PlanNode& node, const std::string& indent);
-    std::string call_group(const PlanNode& node);
+    std::string call_group(const PlanNode& node, const std::string& indent);
+    std::string in_blocks(const PlanNode& node, dsl::KernelLoop& loop);
     bool has_group_form(const PlanNode& node) const;
     bool is_flat_copy(const Step& step) const;
     const BufferPlan* buffer(const std::string& name) const;
