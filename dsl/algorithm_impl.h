@@ -54,12 +54,12 @@ struct KernelStep {
     Kind kind = Kind::kernel;
     int kernel = 0;
     KernelLoop loop;
-    std::string variable;     ///< of a read: the Param that it replaces
-    std::string symbol;       ///< of a loop or a read: its name in the plan
-    std::string from, to;     ///< names in the plan
-    Halide::Type type;        ///< of `from`
-    Halide::Expr elements;    ///< of a copy
-    Halide::Expr condition;   ///< of a branch, over sizes
+    std::string variable;   ///< of a read: the Param that it replaces
+    std::string symbol;     ///< of a loop or a read: its name in the plan
+    std::string from, to;   ///< names in the plan
+    Halide::Type type;      ///< of `from`
+    Halide::Expr elements;  ///< of a copy
+    Halide::Expr condition; ///< of a branch, over sizes
     std::vector<KernelStep> body, other;
 };
 

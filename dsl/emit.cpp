@@ -272,12 +272,12 @@ EmittedKernel emit_group(const KernelGroup& group, const std::vector<KernelImpl>
     Halide::Module module(group.name, target);
     module.set_any_strict_float(strict);
     std::vector<Halide::Internal::LoweredFunc> tasks;
-    const Halide::Internal::Stmt whole = Halide::Internal::lower_parallel_tasks(
-        compose_group(group, kernels, statements), tasks, group.name, target);
+    const Halide::Internal::Stmt whole =
+        Halide::Internal::lower_parallel_tasks(compose_group(group, kernels, statements), tasks, group.name, target);
     for (const Halide::Internal::LoweredFunc& task : tasks)
         module.append(task);
-    module.append(Halide::Internal::LoweredFunc(group.name, group.arguments, whole,
-                                                Halide::LinkageType::ExternalPlusArgv));
+    module.append(
+        Halide::Internal::LoweredFunc(group.name, group.arguments, whole, Halide::LinkageType::ExternalPlusArgv));
     return compile(std::move(module), group.name, hints, options);
 }
 

@@ -86,7 +86,8 @@ struct SegmentContext {
     const std::vector<Target>* targets = nullptr; ///< of the yields
     const std::vector<MovingSize>* moving = nullptr;
     std::set<std::string>* names = nullptr; ///< taken by stages and buffers so far
-    /// Sums whose length changes from trip to trip run one by one: it is at most longest_serial_sum() whenever this code runs.
+    /// Sums whose length changes from trip to trip run one by one: it is at most longest_serial_sum() whenever this
+    /// code runs.
     bool short_sums = false;
 };
 

@@ -24,9 +24,7 @@ class ReadVariable : public IRMutator {
   private:
     using IRMutator::visit;
     std::string from_, to_;
-    Expr visit(const Variable* op) override {
-        return op->name == from_ ? Variable::make(op->type, to_) : Expr(op);
-    }
+    Expr visit(const Variable* op) override { return op->name == from_ ? Variable::make(op->type, to_) : Expr(op); }
 };
 
 /// Memory by other names, and nothing claimed of where it begins.
@@ -245,9 +243,9 @@ class Composer {
 
   private:
     const std::map<int, Stmt>& statements_;
-    std::map<std::string, std::string> symbol_of_;  ///< plan name -> the one name of that memory
-    std::map<std::string, std::string> symbols_;    ///< every name of it -> that name
-    std::set<std::string> own_;                     ///< names of what lies on the stack
+    std::map<std::string, std::string> symbol_of_; ///< plan name -> the one name of that memory
+    std::map<std::string, std::string> symbols_;   ///< every name of it -> that name
+    std::set<std::string> own_;                    ///< names of what lies on the stack
 
     void note(const std::string& plan_name, const std::string& symbol) {
         const std::string& one = symbol_of_.emplace(plan_name, symbol).first->second;
@@ -337,8 +335,8 @@ class Composer {
             if (inside.found > 0 && !inside.leaks) return split(mutated, "");
         }
         for (const auto& [name, type] : step.loop.own)
-            body.code = Allocate::make(symbol_of_.at(name), type, Halide::MemoryType::Stack, {1}, const_true(),
-                                       body.code);
+            body.code =
+                Allocate::make(symbol_of_.at(name), type, Halide::MemoryType::Stack, {1}, const_true(), body.code);
         keep_inside(body, value);
         body.code = step.loop.parallel ? parallel_loop(step.loop, body.code) : serial_loop(step.loop, {}, body.code);
         return body;
@@ -355,9 +353,8 @@ class Composer {
     void add_address(const std::string& symbol, Piece& piece) const {
         if (own_.count(symbol) != 0) return;
         const Expr buffer = Variable::make(Halide::type_of<halide_buffer_t*>(), symbol + ".buffer");
-        piece.outside.insert(
-            piece.outside.begin(),
-            {symbol, Call::make(Halide::type_of<void*>(), Call::buffer_get_host, {buffer}, Call::Extern)});
+        piece.outside.insert(piece.outside.begin(), {symbol, Call::make(Halide::type_of<void*>(), Call::buffer_get_host,
+                                                                        {buffer}, Call::Extern)});
     }
 
     Piece read(const KernelStep& step, Piece rest) const {
@@ -375,8 +372,7 @@ class Composer {
         Piece piece;
         const Stmt then = with_arithmetic(body, piece);
         const Stmt otherwise = with_arithmetic(other, piece);
-        const Expr truth =
-            step.condition.defined() ? step.condition : element(step, piece) != make_zero(step.type);
+        const Expr truth = step.condition.defined() ? step.condition : element(step, piece) != make_zero(step.type);
         piece.code = IfThenElse::make(truth, then, step.other.empty() ? Stmt() : otherwise);
         return piece;
     }
@@ -398,8 +394,8 @@ class Composer {
         };
         const Expr to = address(step.to), from = address(step.from);
         const Expr bytes = Halide::cast<std::uint64_t>(step.elements) * make_const(Halide::UInt(64), step.type.bytes());
-        piece.code = Evaluate::make(
-            Call::make(Halide::type_of<void*>(), "memcpy", {to, from, simplify(bytes)}, Call::Extern));
+        piece.code =
+            Evaluate::make(Call::make(Halide::type_of<void*>(), "memcpy", {to, from, simplify(bytes)}, Call::Extern));
         return piece;
     }
 };

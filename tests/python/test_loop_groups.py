@@ -149,7 +149,10 @@ def starts(rows: int, elements: int, long: bool) -> np.ndarray:
 TALL, WIDE, TINY = (4000, 60), (40, 3000), (7, 5)
 
 CASES: list[tuple[Callable[..., Any], Callable[[tuple[int, int]], tuple[Any, ...]]]] = [
-    (rows_in_two_steps, lambda s: (RNG.standard_normal((min(s[0], 900),) * 2), RNG.standard_normal((min(s[0], 900), 4)), 0.75)),
+    (
+        rows_in_two_steps,
+        lambda s: (RNG.standard_normal((min(s[0], 900),) * 2), RNG.standard_normal((min(s[0], 900), 4)), 0.75),
+    ),
     (triangle, lambda s: (RNG.standard_normal((min(s), min(s))), RNG.standard_normal((min(s), 3)))),
     (overlapping_rows, lambda s: (RNG.standard_normal(s[0] + s[1]), RNG.standard_normal(s))),
     (every_second_row, lambda s: (RNG.standard_normal((2 * s[0], s[1])), RNG.standard_normal(s))),

@@ -189,7 +189,9 @@ TEST(PixelwiseStages, ReportsNameTheKindAndTheReason) {
     EXPECT_EQ(reports[0].exit, "an element is done once I is false");
     const auto refused = loop_reports(
         read_program(program_of("  B: float64[x.0, x.1] = index(A) {index=[x.0 - 1:-1, 0:1]} @4\n", "B, s")));
-    EXPECT_EQ(refused[0].kind, "not pixelwise: line 4 reads A at another element");
+    EXPECT_EQ(refused[0].kind,
+              "serial: each trip needs all of A_next of the one before (not pixelwise: line 4 reads A at "
+              "another element)");
 }
 
 /// The outermost loop of the one group that a program over x (written, n x m), a (n x m) and w (int64) becomes.
@@ -210,11 +212,11 @@ dsl::KernelLoop outermost(const std::string& body, const std::string& yields = "
 const char* const kRow = "  %1: float64[x.1] = index(a) {index=[i, 0:1]} @4\n";
 
 TEST(Groups, TripsThatKeepToARowOfTheirOwnRunInParallel) {
-    const dsl::KernelLoop loop = outermost(std::string(kRow) +
-                                           "  D: float64[x.0, x.1] = update(A, %1) {index=[i, 0:1]} @4\n"
-                                           "  %2: float64[x.1] = index(D) {index=[i, 0:1]} @5\n"
-                                           "  %3: float64[x.1] = multiply(%2, %2) @5\n"
-                                           "  B: float64[x.0, x.1] = update(D, %3) {index=[i, 0:1]} @5\n");
+    const dsl::KernelLoop loop =
+        outermost(std::string(kRow) + "  D: float64[x.0, x.1] = update(A, %1) {index=[i, 0:1]} @4\n"
+                                      "  %2: float64[x.1] = index(D) {index=[i, 0:1]} @5\n"
+                                      "  %3: float64[x.1] = multiply(%2, %2) @5\n"
+                                      "  B: float64[x.0, x.1] = update(D, %3) {index=[i, 0:1]} @5\n");
     EXPECT_TRUE(loop.parallel);
     EXPECT_TRUE(loop.own.empty());
 }
@@ -225,7 +227,8 @@ TEST(Groups, WhatOneTripHandsToAnotherIsSerial) {
                            "  B: float64[x.0, x.1] = update(A, %1) {index=[i, 0:1]} @4\n")
                      .parallel);
     // Every trip writes the same row.
-    EXPECT_FALSE(outermost(std::string(kRow) + "  B: float64[x.0, x.1] = update(A, %1) {index=[0, 0:1]} @4\n").parallel);
+    EXPECT_FALSE(
+        outermost(std::string(kRow) + "  B: float64[x.0, x.1] = update(A, %1) {index=[0, 0:1]} @4\n").parallel);
     // Rows of an inner loop that trips share.
     EXPECT_FALSE(outermost(std::string(kRow) +
                            "  B: float64[x.0, x.1] = for k in range(0, x.0 - i, 1) carry (E: float64[x.0, x.1] = A) {\n"

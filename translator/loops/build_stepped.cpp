@@ -59,7 +59,7 @@ class Builder {
     const Program program_;
     TranslateOptions options_; ///< with a guess for the symbols of loops
     Stepped stepped_;
-    std::deque<Step> extra_; ///< steps that are no steps of the program
+    std::deque<Step> extra_;      ///< steps that are no steps of the program
     std::set<std::string> names_; ///< of stages and buffers
     std::vector<std::string> symbols_;
     dsl::AlgorithmImpl impl_;
@@ -107,8 +107,8 @@ class Builder {
         for (Target& target : brief.segment.targets) {
             if (!target.fresh) continue;
             target.fresh = false;
-            target.region.assign(target.type.shape.size(), IndexEntry{IndexEntry::Kind::slice, SizeTree::integer(0),
-                                                                      SizeTree::integer(1)});
+            target.region.assign(target.type.shape.size(),
+                                 IndexEntry{IndexEntry::Kind::slice, SizeTree::integer(0), SizeTree::integer(1)});
         }
         PlanNode one_by_one;
         one_by_one.step = &brief;
@@ -127,8 +127,8 @@ class Builder {
     }
 
     std::string plan_text(const std::vector<PlanNode>& all) {
-        return PlanText({program_.function, stepped_.steps, stepped_.buffers, impl_.kernels, impl_.groups, info_.stages,
-                         options_, [this](const SizeTree& tree) { return size(tree); },
+        return PlanText({program_.function, stepped_, impl_.kernels, impl_.groups, info_.stages, options_,
+                         [this](const SizeTree& tree) { return size(tree); },
                          [this](const std::string& wish) { return unique(wish); },
                          [this](const std::string& name) { return parameter(name).name(); }})
             .text(all, "");

@@ -1,6 +1,7 @@
 // translator/loops/independence.cpp: the dependence test between the trips of a loop that stays one.
 #include "translator/loops/independence.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <vector>
@@ -39,9 +40,9 @@ class Test {
     Test(const Step& range, const Names& own) : index_(range.index), own_(own) {
         collect_inner_symbols(range.body, inner_);
         writes(range.body);
-        if (independent_) reads(range.body);
+        if (reason.empty()) reads(range.body);
     }
-    bool independent() const { return independent_; }
+    std::string reason;
 
   private:
     const std::string& index_;
@@ -49,7 +50,10 @@ class Test {
     Names inner_;
     /// Of each buffer that is written: the axes with a position of the trip's own.
     std::map<std::string, std::map<std::size_t, SizeTree>> positions_;
-    bool independent_ = true;
+
+    void depends(const std::string& why) {
+        if (reason.empty()) reason = why;
+    }
 
     bool is_own_position(const SizeTree& at) const {
         Names symbols;
@@ -69,10 +73,11 @@ class Test {
             if (entry.kind == IndexEntry::Kind::position && is_own_position(entry.start))
                 positions.emplace(axis, entry.start);
         }
-        keep(target.buffer, positions);
+        const std::string line = target.line > 0 ? "line " + std::to_string(target.line) + " writes " : "trips write ";
+        keep(target.buffer, positions, line + target.buffer + ", of which trips have no part of their own");
     }
 
-    void keep(const std::string& buffer, const std::map<std::size_t, SizeTree>& positions) {
+    void keep(const std::string& buffer, const std::map<std::size_t, SizeTree>& positions, const std::string& why) {
         auto [found, first] = positions_.emplace(buffer, positions);
         if (!first) {
             std::erase_if(found->second, [&](const auto& each) {
@@ -80,7 +85,7 @@ class Test {
                 return other == positions.end() || constant_difference(other->second, each.second) != 0;
             });
         }
-        independent_ = independent_ && !found->second.empty();
+        if (found->second.empty()) depends(why);
     }
 
     void writes(const std::vector<Step>& steps) {
@@ -94,8 +99,12 @@ class Test {
             case Step::Kind::branch:
             case Step::Kind::read:
                 break;
+            case Step::Kind::copy:
+            case Step::Kind::swap:
+                depends("each trip needs all of " + step.from + " of the one before");
+                break;
             default:
-                independent_ = false;
+                depends("a trip may end the loop");
             }
             writes(step.body);
             writes(step.other);
@@ -115,46 +124,64 @@ class Test {
     void read(const Access& access) {
         const auto written = positions_.find(access.memory);
         if (written == positions_.end()) return;
-        if (!access.map) {
-            independent_ = false;
-            return;
-        }
+        const std::string why = "a trip reads " + access.memory + " where others write it";
+        if (!access.map) return depends(why);
         std::map<std::size_t, SizeTree> positions;
         for (std::size_t axis = 0; axis < access.map->size(); ++axis) {
             const AxisMap& map = (*access.map)[axis];
             if (map.axis < 0) positions.emplace(axis, map.start);
         }
-        keep(access.memory, positions);
+        keep(access.memory, positions, why);
     }
 };
 
-} // namespace
-
-std::set<std::string> own_of_each_trip(const Step& range, const std::set<std::string>& elsewhere) {
-    Names fresh, others;
-    collect_fresh(range.body, fresh, others);
-    std::erase_if(fresh, [&](const std::string& name) { return others.count(name) != 0 || elsewhere.count(name) != 0; });
-    return fresh;
-}
-
-void collect_names(const Step& step, std::set<std::string>& names) {
+void collect_names(const Step& step, Names& names) {
     for (const std::string& name : {step.from, step.to})
         if (!name.empty()) names.insert(name);
     for (const ArrayArgument& array : step.segment.program.arrays)
         names.insert(array.name);
     for (const Target& target : step.segment.targets)
         names.insert(target.buffer);
-    collect_names(step.body, names);
-    collect_names(step.other, names);
 }
 
-void collect_names(const std::vector<Step>& steps, std::set<std::string>& names) {
-    for (const Step& step : steps)
+/// Names of memory that steps outside of the range use.
+void collect_elsewhere(const std::vector<Step>& steps, const Step& range, Names& names) {
+    for (const Step& step : steps) {
+        if (&step == &range) continue;
         collect_names(step, names);
+        collect_elsewhere(step.body, range, names);
+        collect_elsewhere(step.other, range, names);
+    }
 }
 
-bool trips_are_independent(const Step& range, const std::set<std::string>& own) {
-    return Test(range, own).independent();
+/// What the trips of a range, and of the ranges in it, have for themselves.
+void collect_own(const Stepped& stepped, const Step& step, Names& own) {
+    if (step.kind == Step::Kind::range) own.merge(own_of_each_trip(stepped, step));
+    for (const Step& inner : step.body)
+        collect_own(stepped, inner, own);
+    for (const Step& inner : step.other)
+        collect_own(stepped, inner, own);
+}
+
+} // namespace
+
+std::set<std::string> own_of_each_trip(const Stepped& stepped, const Step& range) {
+    Names fresh, others;
+    collect_fresh(range.body, fresh, others);
+    collect_elsewhere(stepped.steps, range, others);
+    std::erase_if(fresh, [&](const std::string& name) {
+        return others.count(name) != 0 ||
+               std::none_of(stepped.buffers.begin(), stepped.buffers.end(), [&](const BufferPlan& plan) {
+                   return plan.name == name && plan.kind == BufferPlan::Kind::temporary && !plan.swapped;
+               });
+    });
+    return fresh;
+}
+
+std::string why_not_independent(const Stepped& stepped, const Step& range) {
+    Names own;
+    collect_own(stepped, range, own);
+    return Test(range, own).reason;
 }
 
 } // namespace tilewright::translator

@@ -1,17 +1,40 @@
 // translator/loops/loop_report.cpp: kinds of loops as text.
 #include "translator/loops/loop_report.h"
 
+#include <map>
 #include <numeric>
 
 #include "translator/attributes.h"
 #include "translator/complex.h"
 #include "translator/loops/branches.h"
+#include "translator/loops/forward.h"
+#include "translator/loops/independence.h"
 #include "translator/loops/pixelwise.h"
+#include "translator/loops/steps.h"
 
 namespace tilewright::translator {
 namespace {
 
-void collect(const Block& block, int depth, std::vector<LoopReport>* out) {
+/// What became of the loops that are not pixelwise.
+using Kinds = std::map<const Operation*, std::string>;
+
+void collect_kinds(const Stepped& stepped, const std::vector<Step>& steps, Kinds& kinds) {
+    for (const Step& step : steps) {
+        if (step.kind == Step::Kind::range) {
+            const std::string why = why_not_independent(stepped, step);
+            const bool scans = step.body.size() == 1 && step.body[0].segment.lanes_apart;
+            kinds[step.operation] = why.empty() ? "map: trips keep to elements of their own"
+                                    : scans     ? "scan: " + why + "; along the other axes elements are apart"
+                                                : "serial: " + why;
+        } else if (step.kind == Step::Kind::loop) {
+            kinds[step.operation] = "driver: how many trips there are is known at the last";
+        }
+        collect_kinds(stepped, step.body, kinds);
+        collect_kinds(stepped, step.other, kinds);
+    }
+}
+
+void collect(const Block& block, int depth, const Kinds& kinds, std::vector<LoopReport>* out) {
     for (const Operation& operation : block.operations) {
         const bool loop = operation.op == "for" || operation.op == "while";
         if (loop) {
@@ -21,6 +44,8 @@ void collect(const Block& block, int depth, std::vector<LoopReport>* out) {
             report.source = call_text(operation);
             const std::string why = why_not_pixelwise(operation);
             report.kind = why.empty() ? "pixelwise" : "not pixelwise: " + why;
+            const auto kind = kinds.find(&operation);
+            if (!why.empty() && kind != kinds.end()) report.kind = kind->second + " (" + report.kind + ")";
             if (why.empty()) {
                 std::vector<std::size_t> all(operation.regions[0].parameters.size());
                 std::iota(all.begin(), all.end(), std::size_t{0});
@@ -33,7 +58,7 @@ void collect(const Block& block, int depth, std::vector<LoopReport>* out) {
             out->push_back(std::move(report));
         }
         for (const Block& region : operation.regions)
-            collect(region, depth + (loop ? 1 : 0), out);
+            collect(region, depth + (loop ? 1 : 0), kinds, out);
     }
 }
 
@@ -41,7 +66,14 @@ void collect(const Block& block, int depth, std::vector<LoopReport>* out) {
 
 std::vector<LoopReport> loop_reports(const Program& program) {
     std::vector<LoopReport> out;
-    collect(branches_as_values(split_complex(program)).body, 0, &out);
+    Kinds kinds;
+    Program prepared = branches_as_values(split_complex(program));
+    if (needs_steps(prepared)) {
+        prepared = forward_stores(prepared);
+        const Stepped stepped = cut_into_steps(prepared);
+        collect_kinds(stepped, stepped.steps, kinds);
+    }
+    collect(prepared.body, 0, kinds, &out);
     return out;
 }
 

@@ -12,7 +12,7 @@ struct LoopReport {
     int line = 0;
     int depth = 0;      ///< loops around it
     std::string source; ///< "for n in range(0, maxiter, 1)"
-    std::string kind;   ///< "pixelwise", or "not pixelwise: line 12 reads A at another element"
+    std::string kind;   ///< "pixelwise", or "map: … (not pixelwise: line 12 reads A at another element)"
     std::string exit;   ///< "an element is done once I is false"; "" where all trips run
 };
 

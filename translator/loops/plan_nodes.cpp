@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "translator/attributes.h"
@@ -142,7 +143,8 @@ std::string PlanText::text(const PlanNode& node, const std::string& indent) {
     case Step::Kind::at_most:
     case Step::Kind::branch: {
         const bool sizes = step.kind == Step::Kind::at_most;
-        std::string out = indent + "if " + (sizes ? step.first.text() + " <= " + step.stop.text() : step.from) + " {\n" + text(node.body, deeper);
+        std::string out = indent + "if " + (sizes ? step.first.text() + " <= " + step.stop.text() : step.from) +
+                          " {\n" + text(node.body, deeper);
         if (!node.other.empty()) out += indent + "} else {\n" + text(node.other, deeper);
         return out + indent + "}\n";
     }
@@ -151,9 +153,9 @@ std::string PlanText::text(const PlanNode& node, const std::string& indent) {
 }
 
 const BufferPlan* PlanText::buffer(const std::string& name) const {
-    const auto found = std::find_if(context_.buffers.begin(), context_.buffers.end(),
+    const auto found = std::find_if(context_.stepped.buffers.begin(), context_.stepped.buffers.end(),
                                     [&](const BufferPlan& each) { return each.name == name; });
-    return found == context_.buffers.end() ? nullptr : &*found;
+    return found == context_.stepped.buffers.end() ? nullptr : &*found;
 }
 
 bool PlanText::is_flat_copy(const Step& step) const {
@@ -302,11 +304,9 @@ dsl::KernelStep PlanText::loop_step(const PlanNode& node) {
     out.loop.step = context_.size(step.step);
     out.loop.trips = context_.size(trips);
     out.loop.may_go_inside = node.body.size() == 1 && node.body[0].step->segment.lanes_apart;
-    for (const std::string& name : own_names(step))
+    for (const std::string& name : own_of_each_trip(context_.stepped, step))
         out.loop.own.emplace_back(name, storage_type(buffer(name)->type.dtype));
-    std::set<std::string> own;
-    collect_own(step, own);
-    out.loop.parallel = trips_are_independent(step, own);
+    out.loop.parallel = why_not_independent(context_.stepped, step).empty();
     if (out.loop.parallel) {
         clear_parallel(out.body); // trips of the outermost loop are most
         double work = 0;
@@ -317,45 +317,6 @@ dsl::KernelStep PlanText::loop_step(const PlanNode& node) {
     const auto here = trips.evaluate(context_.options.sizes_here);
     describe_stages(node, out.loop, static_cast<double>(std::max<std::int64_t>(1, here.value_or(1))));
     return out;
-}
-
-/// Elsewhere is everywhere but in the range.
-std::set<std::string> PlanText::own_names(const Step& range) const {
-    std::set<std::string> elsewhere;
-    const std::function<void(const std::vector<Step>&)> collect = [&](const std::vector<Step>& steps) {
-        for (const Step& step : steps) {
-            if (&step == &range) continue;
-            if (step.body.empty() && step.other.empty()) {
-                collect_names(step, elsewhere);
-                continue;
-            }
-            if (!step.from.empty()) elsewhere.insert(step.from);
-            collect(step.body);
-            collect(step.other);
-        }
-    };
-    collect(context_.steps);
-    std::set<std::string> own = own_of_each_trip(range, elsewhere);
-    std::erase_if(own, [this](const std::string& name) {
-        const BufferPlan* plan = buffer(name);
-        return plan == nullptr || plan->kind != BufferPlan::Kind::temporary || plan->swapped;
-    });
-    return own;
-}
-
-void PlanText::collect_own(const Step& range, std::set<std::string>& own) const {
-    own.merge(own_names(range));
-    const std::function<void(const std::vector<Step>&)> walk = [&](const std::vector<Step>& steps) {
-        for (const Step& step : steps) {
-            if (step.kind == Step::Kind::range) {
-                collect_own(step, own);
-            } else {
-                walk(step.body);
-                walk(step.other);
-            }
-        }
-    };
-    walk(range.body);
 }
 
 double PlanText::operations(const PlanNode& node) const {

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -24,13 +23,12 @@ struct PlanNode {
 /// What grouping needs to know of the translation around it, and what it changes.
 struct GroupContext {
     const std::string& function;
-    const std::vector<Step>& steps;
-    const std::vector<BufferPlan>& buffers;
+    const Stepped& stepped;
     const std::vector<dsl::KernelImpl>& kernels;
     std::vector<dsl::KernelGroup>& groups;
     std::vector<dsl::StageInfo>& stages;
-    const TranslateOptions& options; ///< with a guess for the symbols of loops
-    std::function<Halide::Expr(const SizeTree&)> size; ///< an expression of the program's sizes
+    const TranslateOptions& options;                       ///< with a guess for the symbols of loops
+    std::function<Halide::Expr(const SizeTree&)> size;     ///< an expression of the program's sizes
     std::function<std::string(const std::string&)> unique; ///< a name that nothing else has
     std::function<std::string(const std::string&)> symbol; ///< the Param of a loop's index or of a size that is read
 };
@@ -55,8 +53,6 @@ class PlanText {
     std::vector<dsl::KernelStep> group_steps(const std::vector<PlanNode>& nodes);
     dsl::KernelStep group_step(const PlanNode& node);
     dsl::KernelStep loop_step(const PlanNode& node);
-    std::set<std::string> own_names(const Step& range) const;
-    void collect_own(const Step& range, std::set<std::string>& own) const;
     double operations(const PlanNode& node) const;
     void describe_stages(const PlanNode& node, const dsl::KernelLoop& loop, double trips);
 };
