@@ -129,6 +129,18 @@ sum: float64[x.1] = sum(x) {axes=[0]}
 return sum
 )";
 
+/// A product of matrices written as a sum: the terms of an element are added one by one.
+const char* const kSumOfProducts = R"(tilewright-program 1
+function f
+arg a: float32[a.0, a.1]
+arg b: float32[a.1, b.1]
+%1: float32[a.0, a.1, 1] = index(a) {index=[0:1, 0:1, newaxis]}
+%2: float32[1, a.1, b.1] = index(b) {index=[newaxis, 0:1, 0:1]}
+%3: float32[a.0, a.1, b.1] = multiply(%1, %2)
+sum: float32[a.0, b.1] = sum(%3) {axes=[1]}
+return sum
+)";
+
 const char* const kTotal = R"(tilewright-program 1
 function f
 arg x: float64[x.0]
@@ -244,8 +256,9 @@ TEST(DefaultSpace, ARootOfOneLoopIsSharedOutInTilesAndVectorized) {
 TEST(DefaultSpace, ATileHoldsAtLeastOneVector) {
     const std::string text = space_of(kColumnSums, {{"x.0", 100'000}, {"x.1", 64}});
     EXPECT_THAT(text, HasSubstr("\nwhere ?sum_tile >= ?sum_vec\n"));
-    // Too few elements for a vector, however much each costs.
-    EXPECT_THAT(space_of(kColumnSums, {{"x.0", 100'000'000}, {"x.1", 3}}), Not(HasSubstr("sum_tile")));
+    // An axis shorter than a vector gets a shorter vector, which needs no more elements than there are.
+    EXPECT_THAT(space_of(kColumnSums, {{"x.0", 100'000'000}, {"x.1", 3}}), HasSubstr("?sum_tile{2}"));
+    EXPECT_THAT(space_of(kColumnSums, {{"x.0", 100'000'000}, {"x.1", 3}}), HasSubstr("?sum_vec{2}"));
 }
 
 TEST(DefaultSpace, ChainsOfElementaryFunctionsTakeTwoVectorsAtATime) {
@@ -269,6 +282,16 @@ TEST(DefaultSpace, AReductionRunsInsideItsReadersReduction) {
                                 "argmin_best.update(0).reorder(i, r).vectorize(i, ?argmin_vec)\n"));
     EXPECT_THAT(text, HasSubstr("\nnorm.compute_at(argmin_best, r).vectorize(j, ?argmin_vec)\n"
                                 "norm.update(0).reorder(j, r).vectorize(j, ?argmin_vec)\n"));
+}
+
+TEST(DefaultSpace, SumsOfSeveralRowsRunSideBySide) {
+    const std::string text = space_of(kSumOfProducts, {{"a.0", 100}, {"a.1", 30}, {"b.1", 8}}, 1);
+    EXPECT_THAT(text,
+                HasSubstr("\nsum.split(i, ig, iu, ?sum_group{8, 1, 2, 3, 4, 6, 12}).split(j, jv, jx, ?sum_vec{8, 4})"
+                          ".vectorize(jx).reorder(jx, iu, jv, ig)\n"));
+    EXPECT_THAT(text, HasSubstr("\nsum_all.compute_at(sum, jv).vectorize(j, ?sum_vec).unroll(i, ?sum_group)\n"));
+    EXPECT_THAT(text, HasSubstr("\nsum_all.update(0).reorder(j, i, r).vectorize(j, ?sum_vec).unroll(i, ?sum_group)\n"));
+    EXPECT_THAT(space_of(kSumOfProducts, {{"a.0", 1}, {"a.1", 30}, {"b.1", 8}}), Not(HasSubstr("_group")));
 }
 
 TEST(DefaultSpace, WhatIsTheSameForEveryElementIsComputedOnce) {
