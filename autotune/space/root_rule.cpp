@@ -15,6 +15,10 @@ constexpr double kParallelOps = 60'000;
 constexpr double kTaskOps = 100'000;
 // With more tasks than this for a core it matters little who gets the last one.
 constexpr int kManyTasks = 16;
+// From so many elements on a stage touches lines enough to count.
+constexpr double kFewElements = 32;
+// Work on a byte that outweighs its way from another core's cache: a line takes some 80 ns.
+constexpr double kOpsPerByte = 8;
 // Rows that are reduced side by side: additions take three or four cycles, and two start in each.
 constexpr std::int64_t kGroup = 8;
 // Vectors that such a group may hold at most; the rest of the registers is for what is added.
@@ -106,6 +110,28 @@ int default_lanes(const dsl::StageInfo& stage, const StageGraph& graph, const Ma
     return lanes ? lanes : std::max(1, machine.vector_bytes() / 4);
 }
 
+std::int64_t least_task(const dsl::StageInfo& root, const dsl::AlgorithmInfo& info, const Machine& machine,
+                        double element_ops) {
+    const bool some_run_alone = std::any_of(info.stages.begin(), info.stages.end(), [&](const dsl::StageInfo& stage) {
+        const double elements = iterations_of(stage.pure.loops);
+        return stage.output && stage.guarded && stage.kernel != root.kernel && elements >= kFewElements &&
+               elements * (1 + stage.operations) <= kParallelOps;
+    });
+    if (!some_run_alone || root.in_parallel) return 0;
+    std::set<std::string> stages, arrays{root.name};
+    for (const dsl::StageInfo& stage : info.stages)
+        if (stage.kernel == root.kernel) stages.insert(stage.name);
+    for (const dsl::StageInfo& stage : info.stages) {
+        if (stage.kernel != root.kernel) continue;
+        for (const dsl::ReadInfo& read : stage.reads)
+            if (!read.broadcast && stages.count(read.from) == 0) arrays.insert(read.from);
+    }
+    const double bytes = 8.0 * static_cast<double>(arrays.size());
+    if (element_ops > kOpsPerByte * bytes) return 0;
+    const auto cached = static_cast<std::int64_t>(static_cast<double>(machine.l2_bytes) / bytes);
+    return iterations_of(root.pure.loops) <= static_cast<double>(cached) ? cached : 0;
+}
+
 std::string grouped_axis(const dsl::StageInfo& root, const StageGraph& graph, const dsl::AlgorithmInfo& info) {
     const auto& loops = root.pure.loops;
     if (loops.size() < 2 || !root.updates.empty()) return "";
@@ -134,7 +160,7 @@ std::string grouped_axis(const dsl::StageInfo& root, const StageGraph& graph, co
 }
 
 RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double element_ops,
-                    double chain_ops, const std::string& grouped_axis) {
+                    double chain_ops, const std::string& grouped_axis, std::int64_t least_task) {
     RootLoops result;
     const auto& loops = root.pure.loops;
     if (loops.empty()) {
@@ -181,10 +207,11 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
             std::int64_t tile = std::max<std::int64_t>(
                 task_elements(elements, element_ops, machine, root.part == "block"), vectorize ? lanes : 1);
             tile = std::min(tile, whole);
+            const std::int64_t first = std::max(tile, power_of_two_below(static_cast<double>(least_task)));
             line += ".split(" + inner + ", " + inner + "o, " + inner + "i, " +
-                    hole(name + "_tile", tile, {tile / 16, tile / 4, tile / 2, tile * 2, tile * 4, tile * 16},
+                    hole(name + "_tile", first, {tile / 16, tile / 4, tile / 2, tile, tile * 2, tile * 4, tile * 16},
                          vectorize ? lanes : 1, power_of_two_below(elements / machine.cores)) +
-                    ").parallel(" + inner + "o)";
+                    (first > whole ? ", guard_with_if" : "") + ").parallel(" + inner + "o)";
             tile_loop = inner + "i";
             result.outermost = inner + "o";
         }
@@ -218,10 +245,13 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
                 1, std::min<std::int64_t>(power_of_two_below(static_cast<double>(tile)),
                                           power_of_two_below(static_cast<double>(row_count) / machine.cores)));
             const std::int64_t share = (row_count + machine.cores - 1) / machine.cores;
+            const auto least = static_cast<std::int64_t>(static_cast<double>(least_task) / std::max(1.0, row_elements));
+            const std::int64_t first = std::max(even_tile(row_count, tile, machine.cores), least);
+            // The last option is no threads.
             line += ".split(" + rows + ", " + rows + "o, " + rows + "i, " +
-                    hole(name + "_rows", even_tile(row_count, tile, machine.cores),
-                         {1, tile / 4, tile / 2, tile, tile * 2, tile * 4, tile * 16, share}, 1, share) +
-                    ").parallel(" + rows + "o)";
+                    hole(name + "_rows", first,
+                         {1, tile / 4, tile / 2, tile, tile * 2, tile * 4, tile * 16, share, row_count}, 1, row_count) +
+                    (first > row_count ? ", guard_with_if" : "") + ").parallel(" + rows + "o)";
             row_loop = rows + "i";
         }
         result.outermost = parallel && row_count >= 2 ? rows + "o" : rows;

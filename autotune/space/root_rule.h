@@ -30,8 +30,16 @@ struct RootLoops {
 /// Loops for stage `root`: rows or tiles in parallel, the contiguous axis in vectors.
 /// `element_ops` is the work per element of everything that will run inside, `chain_ops` what of it is one chain.
 /// `grouped_axis`: the axis of which several rows are to run side by side, or "" (see grouped_axis()).
+/// `least_task`: the elements that a parallel task has at least (see least_task()).
 RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double element_ops,
-                    double chain_ops, const std::string& grouped_axis = "");
+                    double chain_ops, const std::string& grouped_axis = "", std::int64_t least_task = 0);
+
+/// 0, or how many elements of `root` a task should have at least: what fills the cache of one core. Between the steps
+/// of a loop that also writes borders and the like, which one thread does, whatever a second core has touched travels
+/// back and forth, line by line, and takes longer than the work. One schedule serves all sizes: large arrays are more
+/// than one task.
+std::int64_t least_task(const dsl::StageInfo& root, const dsl::AlgorithmInfo& info, const Machine& machine,
+                        double element_ops);
 
 /// The axis of `root` of which several rows should be reduced at once, or "". A sum whose terms are added one by one
 /// waits for each addition; with a vector of several rows at a time the additions overlap, and what the rows share is
