@@ -134,7 +134,8 @@ std::int64_t least_task(const dsl::StageInfo& root, const dsl::AlgorithmInfo& in
 
 std::string grouped_axis(const dsl::StageInfo& root, const StageGraph& graph, const dsl::AlgorithmInfo& info) {
     const auto& loops = root.pure.loops;
-    if (loops.size() < 2 || !root.updates.empty()) return "";
+    // Under guarded tails a group is not always whole, so that its sums would lie in memory.
+    if (loops.size() < 2 || !root.updates.empty() || root.guarded) return "";
     const dsl::StageInfo* sum = nullptr;
     for (const dsl::StageInfo& stage : info.stages) {
         if (&stage == &root || stage.kernel != root.kernel || stage.updates.empty()) continue;
