@@ -177,7 +177,9 @@ def test_arrays_that_loops_fill_by_columns(
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     scope: dict[str, Any] = {"np": np}
     exec(compile(source, name, "exec"), scope)
-    assert check_compiled(scope["f"], [(RNG.random(shape), k) for shape, k in (((5, 4), 2), ((19, 11), 3), ((3, 9), 1))])
+    assert check_compiled(
+        scope["f"], [(RNG.random(shape), k) for shape, k in (((5, 4), 2), ((19, 11), 3), ((3, 9), 1))]
+    )
 
 
 # -- random functions of data ---------------------------------------------------------------------------
