@@ -7,6 +7,7 @@
 #include "translator/dtypes.h"
 #include "translator/loops/branches.h"
 #include "translator/loops/build_stepped.h"
+#include "translator/loops/turned.h"
 
 namespace tilewright::translator {
 namespace {
@@ -195,7 +196,7 @@ void Analysis::choose_variants() {
 
 std::vector<VariantInfo> variants(const Program& program, const TranslateOptions& options) {
     verify_program(program);
-    const Program prepared = branches_as_values(split_complex(program));
+    const Program prepared = turned(branches_as_values(split_complex(program)));
     return needs_steps(prepared) ? stepped_variants(prepared, options) : Analysis(prepared, options).variants();
 }
 

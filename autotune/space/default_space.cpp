@@ -212,7 +212,7 @@ class SpaceBuilder {
         const RootLoops& root = roots_.at(plan.root->name);
         std::size_t depth = 0;
         for (; depth < root.axes.size(); ++depth) {
-            bool followed = false;
+            bool followed = plan.root->pure.loops[depth].extent == "1"; // nothing moves along it
             for (const auto& [own, loop] : plan.to_root)
                 followed = followed || loop == root.axes[depth];
             if (!followed) break;
@@ -253,9 +253,10 @@ class SpaceBuilder {
         plan.root = &stage;
         plans_[stage.name] = plan;
         const dsl::StageInfo* loop = hosted_loop(stage, graph_, info_);
-        RootLoops loops = loop != nullptr
-                              ? loop_host_rule(stage, *loop, graph_, machine_)
-                              : root_rule(stage, graph_, machine_, work_per_element(stage), chain_operations(stage));
+        RootLoops loops = loop != nullptr ? loop_host_rule(stage, *loop, graph_, machine_)
+                                          : root_rule(stage, graph_, machine_, work_per_element(stage),
+                                                      chain_operations(stage), grouped_axis(stage, graph_, info_),
+                                                      least_task(stage, info_, machine_, work_per_element(stage)));
         if (internal) lines_.push_back(stage.name + ".compute_root()");
         for (const std::string& line : loops.lines)
             lines_.push_back(line);
@@ -411,6 +412,15 @@ class SpaceBuilder {
         return {inner.name, "?" + stage.name + "_vec"};
     }
 
+    /// The loop of an attached stage over the rows that its root takes together, or "".
+    std::string group_loop_of(const dsl::StageInfo& stage, const StagePlan& plan) const {
+        const RootLoops& root = roots_.at(plan.root->name);
+        if (root.grouped_axis.empty() || stage.updates.empty() || plan.attach_stage != plan.root->name) return "";
+        for (const auto& [own, loop] : plan.to_root)
+            if (loop == root.grouped_axis) return own;
+        return "";
+    }
+
     static bool is_fixed(const std::string& axis, const RootLoops& root, const std::string& attach_loop) {
         for (std::size_t depth = 0; depth < root.attach_at.size(); ++depth)
             if (root.attach_at[depth] == attach_loop)
@@ -439,9 +449,11 @@ class SpaceBuilder {
         std::vector<std::string> body;
         std::string line = stage.name + ".compute_at(" + plan.attach_stage + ", " + plan.attach_loop + ")";
         if (!loop.empty()) line += ".vectorize(" + loop + ", " + factor + ")";
+        const std::string group = group_loop_of(stage, plan);
+        if (!group.empty()) line += ".unroll(" + group + ", " + roots_.at(plan.root->name).group_factor + ")";
         body.push_back(line);
         for (std::size_t update = 0; update < stage.updates.size(); ++update)
-            emit_attached_update(stage, update, loop, use_factor, &body);
+            emit_attached_update(stage, update, loop, use_factor, &body, group);
         if (alternatives.empty()) {
             for (const std::string& text : body)
                 lines_.push_back(text);
@@ -456,7 +468,8 @@ class SpaceBuilder {
     }
 
     void emit_attached_update(const dsl::StageInfo& stage, std::size_t update, const std::string& vector_loop,
-                              const std::string& factor, std::vector<std::string>* body) const {
+                              const std::string& factor, std::vector<std::string>* body,
+                              const std::string& group = "") const {
         const auto& loops = stage.updates[update].loops;
         std::vector<std::string> reduced;
         bool has_vector_loop = false;
@@ -470,8 +483,11 @@ class SpaceBuilder {
         }
         const std::string head = stage.name + ".update(" + std::to_string(update) + ")";
         std::string line = head;
-        if (has_vector_loop && !reduced.empty()) line += ".reorder(" + vector_loop + join(reduced) + ")";
+        const std::string rows = group.empty() ? "" : ", " + group;
+        if (has_vector_loop && !reduced.empty()) line += ".reorder(" + vector_loop + rows + join(reduced) + ")";
         if (has_vector_loop) line += ".vectorize(" + vector_loop + ", " + factor + ")";
+        if (!group.empty())
+            line += ".unroll(" + group + ", " + roots_.at(plans_.at(stage.name).root->name).group_factor + ")";
         const bool constant = last_reduced && is_number(last_reduced->extent);
         const std::string lane_count = stage.pure.loops.empty() ? "" : stage.pure.loops.back().extent;
         // One accumulator for each vector of lanes: all of them stay in registers.

@@ -15,6 +15,14 @@ constexpr double kParallelOps = 60'000;
 constexpr double kTaskOps = 100'000;
 // With more tasks than this for a core it matters little who gets the last one.
 constexpr int kManyTasks = 16;
+// From so many elements on a stage touches lines enough to count.
+constexpr double kFewElements = 32;
+// Work on a byte that outweighs its way from another core's cache: a line takes some 80 ns.
+constexpr double kOpsPerByte = 8;
+// Rows that are reduced side by side: additions take three or four cycles, and two start in each.
+constexpr std::int64_t kGroup = 8;
+// Vectors that such a group may hold at most; the rest of the registers is for what is added.
+constexpr int kGroupVectors = 12;
 
 std::int64_t power_of_two_below(double value) {
     return value < 1 ? 1 : std::int64_t{1} << static_cast<int>(std::floor(std::log2(value)));
@@ -102,8 +110,58 @@ int default_lanes(const dsl::StageInfo& stage, const StageGraph& graph, const Ma
     return lanes ? lanes : std::max(1, machine.vector_bytes() / 4);
 }
 
+std::int64_t least_task(const dsl::StageInfo& root, const dsl::AlgorithmInfo& info, const Machine& machine,
+                        double element_ops) {
+    const bool some_run_alone = std::any_of(info.stages.begin(), info.stages.end(), [&](const dsl::StageInfo& stage) {
+        const double elements = iterations_of(stage.pure.loops);
+        return stage.output && stage.guarded && stage.kernel != root.kernel && elements >= kFewElements &&
+               elements * (1 + stage.operations) <= kParallelOps;
+    });
+    if (!some_run_alone || root.in_parallel) return 0;
+    std::set<std::string> stages, arrays{root.name};
+    for (const dsl::StageInfo& stage : info.stages)
+        if (stage.kernel == root.kernel) stages.insert(stage.name);
+    for (const dsl::StageInfo& stage : info.stages) {
+        if (stage.kernel != root.kernel) continue;
+        for (const dsl::ReadInfo& read : stage.reads)
+            if (!read.broadcast && stages.count(read.from) == 0) arrays.insert(read.from);
+    }
+    const double bytes = 8.0 * static_cast<double>(arrays.size());
+    if (element_ops > kOpsPerByte * bytes) return 0;
+    const auto cached = static_cast<std::int64_t>(static_cast<double>(machine.l2_bytes) / bytes);
+    return iterations_of(root.pure.loops) <= static_cast<double>(cached) ? cached : 0;
+}
+
+std::string grouped_axis(const dsl::StageInfo& root, const StageGraph& graph, const dsl::AlgorithmInfo& info) {
+    const auto& loops = root.pure.loops;
+    // Under guarded tails a group is not always whole, so that its sums would lie in memory.
+    if (loops.size() < 2 || !root.updates.empty() || root.guarded) return "";
+    const dsl::StageInfo* sum = nullptr;
+    for (const dsl::StageInfo& stage : info.stages) {
+        if (&stage == &root || stage.kernel != root.kernel || stage.updates.empty()) continue;
+        if (sum != nullptr) return "";
+        sum = &stage;
+    }
+    if (sum == nullptr || !sum->part.empty() || sum->updates.size() != 1 || sum->operations >= kLongChainOps) return "";
+    // Terms that are stages of their own have loops of their own, and work enough.
+    const auto is_stage = [&](const dsl::ReadInfo& read) { return graph.find(read.from) != nullptr; };
+    if (std::any_of(sum->reads.begin(), sum->reads.end(), is_stage)) return "";
+    const auto& uses = graph.uses(sum->name);
+    if (uses.size() != 1 || uses.front().reader != &root) return "";
+    const auto& follows = uses.front().read->axes;
+    const auto followed = [&](const dsl::LoopInfo& loop) {
+        return std::find(follows.begin(), follows.end(), loop.name) != follows.end();
+    };
+    if (!followed(loops.back()) || extent_of(loops.back(), 1024) < 2) return "";
+    for (auto loop = loops.rbegin() + 1; loop != loops.rend(); ++loop) {
+        if (loop->extent == "1") continue;
+        return followed(*loop) && extent_of(*loop, 1024) >= 2 ? loop->name : "";
+    }
+    return "";
+}
+
 RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double element_ops,
-                    double chain_ops) {
+                    double chain_ops, const std::string& grouped_axis, std::int64_t least_task) {
     RootLoops result;
     const auto& loops = root.pure.loops;
     if (loops.empty()) {
@@ -122,7 +180,10 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
     // The tree over lanes reads lanes one by one: its own axis has nothing to gain from vectors.
     const bool vectorize = root.part != "block" && inner_extent > 1;
     // Elementary functions are long chains of dependent steps: two vectors at a time keep the units busy.
-    const int lanes = default_lanes(root, graph, machine) * (chain_ops >= kLongChainOps ? 2 : 1);
+    int lanes = default_lanes(root, graph, machine) * (chain_ops >= kLongChainOps ? 2 : 1);
+    // More would be masked away, or shift out of the array.
+    while (lanes > 2 && lanes > inner_extent)
+        lanes /= 2;
     std::string line = name;
 
     for (const dsl::LoopInfo& loop : loops)
@@ -147,10 +208,11 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
             std::int64_t tile = std::max<std::int64_t>(
                 task_elements(elements, element_ops, machine, root.part == "block"), vectorize ? lanes : 1);
             tile = std::min(tile, whole);
+            const std::int64_t first = std::max(tile, power_of_two_below(static_cast<double>(least_task)));
             line += ".split(" + inner + ", " + inner + "o, " + inner + "i, " +
-                    hole(name + "_tile", tile, {tile / 16, tile / 4, tile / 2, tile * 2, tile * 4, tile * 16},
+                    hole(name + "_tile", first, {tile / 16, tile / 4, tile / 2, tile, tile * 2, tile * 4, tile * 16},
                          vectorize ? lanes : 1, power_of_two_below(elements / machine.cores)) +
-                    ").parallel(" + inner + "o)";
+                    (first > whole ? ", guard_with_if" : "") + ").parallel(" + inner + "o)";
             tile_loop = inner + "i";
             result.outermost = inner + "o";
         }
@@ -184,16 +246,40 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
                 1, std::min<std::int64_t>(power_of_two_below(static_cast<double>(tile)),
                                           power_of_two_below(static_cast<double>(row_count) / machine.cores)));
             const std::int64_t share = (row_count + machine.cores - 1) / machine.cores;
+            const auto least = static_cast<std::int64_t>(static_cast<double>(least_task) / std::max(1.0, row_elements));
+            const std::int64_t first = std::max(even_tile(row_count, tile, machine.cores), least);
+            // The last option is no threads.
             line += ".split(" + rows + ", " + rows + "o, " + rows + "i, " +
-                    hole(name + "_rows", even_tile(row_count, tile, machine.cores),
-                         {1, tile / 4, tile / 2, tile, tile * 2, tile * 4, tile * 16, share}, 1, share) +
-                    ").parallel(" + rows + "o)";
+                    hole(name + "_rows", first,
+                         {1, tile / 4, tile / 2, tile, tile * 2, tile * 4, tile * 16, share, row_count}, 1, row_count) +
+                    (first > row_count ? ", guard_with_if" : "") + ").parallel(" + rows + "o)";
             row_loop = rows + "i";
         }
         result.outermost = parallel && row_count >= 2 ? rows + "o" : rows;
         for (std::size_t axis = fused; axis < loops.size(); ++axis)
             result.attach_at[axis] = axis == fused ? row_loop : loops[axis - 1].name;
-        if (vectorize) {
+        const auto grouped = std::find_if(loops.begin(), loops.end(),
+                                          [&](const dsl::LoopInfo& loop) { return loop.name == grouped_axis; });
+        const auto place = static_cast<std::size_t>(grouped - loops.begin());
+        if (vectorize && grouped != loops.end() && (place > 0 || fused == 1)) {
+            const std::string of = place == 0 ? row_loop : grouped_axis;
+            const std::string group = grouped_axis + "u";
+            const std::int64_t most = std::min(kGroup, extent_of(*grouped, 1024));
+            line += ".split(" + of + ", " + grouped_axis + "g, " + group + ", " +
+                    hole(name + "_group", most, {1, 2, 3, 4, 6, 8, 12}, 1, std::max(most, extent_of(*grouped, 1024))) +
+                    ")";
+            vector_split(inner, inner + "v", inner + "x");
+            line += ".reorder(" + inner + "x, " + group + ", " + inner + "v, " + grouped_axis + "g)";
+            result.lines.push_back("where ?" + name + "_group * ?" + name +
+                                   "_vec <= " + std::to_string(kGroupVectors * lanes));
+            result.grouped_axis = grouped_axis;
+            result.group_factor = "?" + name + "_group";
+            // Nothing but the vectors has a loop in which one row alone is fixed.
+            for (std::size_t axis = place + 1; axis < loops.size(); ++axis)
+                result.attach_at[axis] = "";
+            result.attach_at[loops.size()] = inner + "v";
+            if (result.outermost == grouped_axis) result.outermost = grouped_axis + "g";
+        } else if (vectorize) {
             vector_split(inner, inner + "v", inner + "x");
             result.attach_at[loops.size()] = inner + "v";
         } else {

@@ -21,14 +21,30 @@ struct RootLoops {
     std::string vector_factor; ///< its factor as text, a hole: "?argmin_vec"
     int vector_lanes = 1;      ///< the default value of that factor
     int unrolled_rows = 1;
+    std::string grouped_axis;       ///< the axis of which a few rows run inside of each vector, or ""
+    std::string group_factor;       ///< how many, as text: "?sum_group"
     std::string outermost;          ///< the outermost loop after splits and fusions
     std::vector<std::string> lines; ///< directives, as text of a space
 };
 
 /// Loops for stage `root`: rows or tiles in parallel, the contiguous axis in vectors.
 /// `element_ops` is the work per element of everything that will run inside, `chain_ops` what of it is one chain.
+/// `grouped_axis`: the axis of which several rows are to run side by side, or "" (see grouped_axis()).
+/// `least_task`: the elements that a parallel task has at least (see least_task()).
 RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double element_ops,
-                    double chain_ops);
+                    double chain_ops, const std::string& grouped_axis = "", std::int64_t least_task = 0);
+
+/// 0, or how many elements of `root` a task should have at least: what fills the cache of one core. Between the steps
+/// of a loop that also writes borders and the like, which one thread does, whatever a second core has touched travels
+/// back and forth, line by line, and takes longer than the work. One schedule serves all sizes: large arrays are more
+/// than one task.
+std::int64_t least_task(const dsl::StageInfo& root, const dsl::AlgorithmInfo& info, const Machine& machine,
+                        double element_ops);
+
+/// The axis of `root` of which several rows should be reduced at once, or "". A sum whose terms are added one by one
+/// waits for each addition; with a vector of several rows at a time the additions overlap, and what the rows share is
+/// loaded once.
+std::string grouped_axis(const dsl::StageInfo& root, const StageGraph& graph, const dsl::AlgorithmInfo& info);
 
 /// The vector width a stage starts with: the lanes of its narrowest value of at least 32 bits.
 int default_lanes(const dsl::StageInfo& stage, const StageGraph& graph, const Machine& machine);

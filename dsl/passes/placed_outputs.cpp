@@ -1,9 +1,11 @@
 // dsl/passes/placed_outputs.cpp: adds the place of a part to the index of its stores.
 #include "dsl/passes/placed_outputs.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "dsl/passes/statement_pass.h"
 
@@ -34,6 +36,48 @@ class PlacedOutputs : public IRMutator {
         const std::string& input = found->second.input;
         return Store::make(input.empty() ? store->name : input, store->value, simplify(store->index + offset),
                            input.empty() ? store->param : Halide::Parameter(), store->predicate, ModulusRemainder());
+    }
+};
+
+/// Puts the values of whole numbers into the indices that name them. An element that one trip of a loop stores and the
+/// next one loads stays in a register only if LLVM sees that both indices count alike, and a name hides that: code
+/// generation widens sums to 64 bits term by term, and names as a whole.
+class SpeltOutIndices : public IRMutator {
+  private:
+    using IRMutator::visit;
+    Scope<Halide::Expr> values_;
+
+    class Spell : public IRMutator {
+      public:
+        explicit Spell(const Scope<Halide::Expr>& values) : values_(values) {}
+
+      private:
+        using IRMutator::visit;
+        const Scope<Halide::Expr>& values_;
+        Halide::Expr visit(const Variable* op) override {
+            const Halide::Expr* value = values_.find(op->name);
+            return value == nullptr ? Halide::Expr(op) : *value;
+        }
+    };
+    Halide::Expr spelt(const Halide::Expr& index) const { return Spell(values_).mutate(index); }
+
+    template <class LetOrStmt, class Result> Result let(const LetOrStmt* op) {
+        const bool counts = op->value.type() == Halide::Int(32) && is_pure(op->value);
+        // An inner let of the same name hides an outer one.
+        const ScopedBinding<Halide::Expr> bind(values_, op->name,
+                                               counts ? spelt(op->value) : Variable::make(op->value.type(), op->name));
+        auto body = mutate(op->body);
+        return LetOrStmt::make(op->name, mutate(op->value), std::move(body));
+    }
+    Stmt visit(const LetStmt* op) override { return let<LetStmt, Stmt>(op); }
+    Halide::Expr visit(const Let* op) override { return let<Let, Halide::Expr>(op); }
+    Halide::Expr visit(const Load* op) override {
+        return Load::make(op->type, op->name, mutate(spelt(op->index)), op->image, op->param, mutate(op->predicate),
+                          op->alignment);
+    }
+    Stmt visit(const Store* op) override {
+        return Store::make(op->name, mutate(op->value), mutate(spelt(op->index)), op->param, mutate(op->predicate),
+                           op->alignment);
     }
 };
 
@@ -89,8 +133,12 @@ Stmt with_strides(Stmt statement, const std::vector<PlacedOutput>& outputs) {
 
 void add_placed_outputs_pass(Halide::Pipeline& pipeline, const std::vector<PlacedOutput>& outputs) {
     if (outputs.empty()) return;
-    add_statement_pass(pipeline, [outputs](const Stmt& statement) {
-        return with_strides(PlacedOutputs(outputs).mutate(PartStrides(outputs).mutate(statement)), outputs);
+    const bool in_place =
+        std::any_of(outputs.begin(), outputs.end(), [](const PlacedOutput& output) { return !output.input.empty(); });
+    add_statement_pass(pipeline, [outputs, in_place](Stmt statement) {
+        statement = PlacedOutputs(outputs).mutate(PartStrides(outputs).mutate(statement));
+        if (in_place) statement = SpeltOutIndices().mutate(statement);
+        return with_strides(statement, outputs);
     });
 }
 

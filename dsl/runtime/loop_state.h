@@ -26,18 +26,26 @@ class LoopState {
 
     /// Works until no iteration is left anywhere. Others may still be in their last one.
     void participate(int self) {
+        participate_while(self, [] { return true; });
+    }
+    /// The same, but ends where `goes_on()`, asked between iterations now and then, is false. Whether iterations may be
+    /// left.
+    template <class GoesOn> bool participate_while(int self, GoesOn goes_on) {
         do {
             std::uint32_t index = 0, end = 0;
-            while (take(self, index, end))
+            while (take(self, index, end)) {
                 for (; index < end; ++index) {
-                    if (error_.load(std::memory_order_relaxed) != 0) return;
+                    if (error_.load(std::memory_order_relaxed) != 0) return false;
                     if (int rc = body_(context_, first_ + static_cast<int>(index), closure_)) {
                         int none = 0;
                         error_.compare_exchange_strong(none, rc);
-                        return;
+                        return false;
                     }
                 }
+                if (!goes_on()) return true;
+            }
         } while (steal(self));
+        return false;
     }
 
     int error() const { return error_.load(std::memory_order_acquire); }

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <new>
 
 #include "dsl/runtime/backends.h"
+#include "dsl/runtime/helper_trust.h"
 #include "dsl/runtime/thread_budget.h"
 
 namespace tilewright::runtime {
@@ -20,8 +22,9 @@ namespace {
 // How long an idle worker stays awake: waking one costs 50 us and more, and the scheduler may put it on the caller's
 // CPU. libgomp spins for several milliseconds.
 constexpr std::int64_t kSpinNs = 1'000'000;
-// While waiting for a helper's last iteration a caller spins this long, then sleeps.
-constexpr std::int64_t kCallerSpinNs = 200'000;
+// While waiting for a helper's last iteration a caller spins this long, then sleeps: where the helper has lost its
+// processor to others, it may then have the caller's.
+constexpr std::int64_t kCallerSpinNs = 50'000;
 // Spinning in steps of this many pauses between two looks at the clock.
 constexpr int kPausesPerLook = 32;
 constexpr std::uint32_t kCallerSleeps = 1u << 31;
@@ -129,36 +132,62 @@ Pool* pool_with(int workers) {
 
 } // namespace
 
-void OwnPool::run(LoopState& loop) {
-    int wanted = loop.participants() - 1;
-    Pool* pool = wanted > 0 ? pool_with(wanted) : nullptr;
-    Worker* invited[LoopState::kMaxParticipants];
-    int count = 0;
-    int started = pool ? pool->started.load(std::memory_order_acquire) : 0;
-    for (int i = 0; i < started && count < wanted; ++i) {
-        Worker& worker = pool->workers[i];
-        if (worker.reserved.load(std::memory_order_relaxed) ||
-            worker.reserved.exchange(true, std::memory_order_acquire))
-            continue;
-        worker.participant = ++count;
-        invited[count - 1] = &worker;
-        worker.loop.store(&loop, std::memory_order_seq_cst);
-        if (worker.asleep.load(std::memory_order_seq_cst)) {
-            worker.asleep.store(0, std::memory_order_relaxed);
-            futex_wake(&worker.asleep);
+namespace {
+
+thread_local HelperTrust t_trust;
+
+/// How often the scheduler has taken the processor from this thread.
+long lost_processor() {
+    rusage usage{};
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
+/// The helpers of one loop. Workers are asked in their order, so that few loops keep few of them awake.
+class Invitations {
+  public:
+    Invitations(LoopState& loop) : loop_(loop) {}
+
+    int wanted() const { return loop_.participants() - 1 - count_; }
+
+    void invite(Pool& pool, bool only_awake) {
+        const int started = pool.started.load(std::memory_order_acquire);
+        for (int i = 0; i < started && wanted() > 0; ++i) {
+            Worker& worker = pool.workers[i];
+            if (only_awake && worker.asleep.load(std::memory_order_relaxed)) continue;
+            if (worker.reserved.load(std::memory_order_relaxed) ||
+                worker.reserved.exchange(true, std::memory_order_acquire))
+                continue;
+            invited_[count_++] = &worker;
+            worker.participant = count_;
+            worker.loop.store(&loop_, std::memory_order_seq_cst);
+            if (worker.asleep.load(std::memory_order_seq_cst)) {
+                worker.asleep.store(0, std::memory_order_relaxed);
+                futex_wake(&worker.asleep);
+            }
         }
     }
-    loop.participate(0);
-    // No iteration is left to begin. A worker that has not woken up yet is not waited for.
-    std::uint32_t to_come = 0;
-    for (int i = 0; i < count; ++i) {
-        LoopState* mine = &loop;
-        if (invited[i]->loop.load(std::memory_order_relaxed) == mine &&
-            invited[i]->loop.compare_exchange_strong(mine, nullptr, std::memory_order_acq_rel))
-            invited[i]->reserved.store(false, std::memory_order_release);
-        else
-            ++to_come;
+
+    /// No iteration is left to begin. A worker that has not woken up yet is not waited for; how many are.
+    std::uint32_t take_back() {
+        std::uint32_t to_come = 0;
+        for (int i = 0; i < count_; ++i) {
+            LoopState* mine = &loop_;
+            if (invited_[i]->loop.load(std::memory_order_relaxed) == mine &&
+                invited_[i]->loop.compare_exchange_strong(mine, nullptr, std::memory_order_acq_rel))
+                invited_[i]->reserved.store(false, std::memory_order_release);
+            else
+                ++to_come;
+        }
+        return to_come;
     }
+
+  private:
+    LoopState& loop_;
+    int count_ = 0;
+    Worker* invited_[LoopState::kMaxParticipants];
+};
+
+void wait_for(LoopState& loop, std::uint32_t to_come) {
     if (loop.finished.load(std::memory_order_acquire) == to_come) return;
     std::int64_t until = now_ns() + kCallerSpinNs;
     for (;;) {
@@ -173,6 +202,38 @@ void OwnPool::run(LoopState& loop) {
         futex_wait(&loop.finished, seen);
         seen = loop.finished.load(std::memory_order_acquire);
     }
+}
+
+} // namespace
+
+void OwnPool::run(LoopState& loop) {
+    const std::uint64_t start = ticks();
+    const auto alone_until = [&](std::uint64_t end) {
+        return loop.participate_while(0, [end] { return ticks() < end; });
+    };
+    if (const std::uint64_t alone = t_trust.alone(start); alone != 0 && !alone_until(start + alone)) return;
+    Invitations invitations(loop);
+    Pool* pool = g_pool.load(std::memory_order_acquire);
+    if (pool) invitations.invite(*pool, true);
+    bool more = true;
+    if (invitations.wanted() > 0) {
+        more = alone_until(start + t_trust.alone_while_asleep(start));
+        if (more) {
+            pool = pool_with(loop.participants() - 1);
+            if (pool) invitations.invite(*pool, false);
+            t_trust.woken();
+        } else {
+            const std::uint64_t now = ticks();
+            t_trust.missed(now, now - start);
+        }
+    }
+    if (more) loop.participate(0);
+    const std::uint32_t to_come = invitations.take_back();
+    const std::uint64_t worked = ticks();
+    if (to_come != 0) wait_for(loop, to_come);
+    const std::uint64_t end = ticks();
+    t_trust.note(end, worked - start, end - worked);
+    if (t_trust.looks_at(end)) t_trust.lost_processor(end, lost_processor());
 }
 
 void OwnPool::forget() {

@@ -129,6 +129,40 @@ sum: float64[x.1] = sum(x) {axes=[0]}
 return sum
 )";
 
+/// Steps over an array, each of which also writes its border.
+const char* const kSteps = R"(tilewright-program 1
+function f
+arg A: float64[A.0, A.1]
+scalar k: int64
+guard A.0 >= 2 "rows"
+guard A.1 >= 2 "columns"
+B: float64[A.0, A.1] = for t in range(0, k, 1) carry (A_2: float64[A.0, A.1] = A) {
+  %1: float64[A.0 - 2, A.1 - 2] = index(A_2) {index=[1:1, 2:1]}
+  %2: float64[A.0 - 2, A.1 - 2] = index(A_2) {index=[1:1, 0:1]}
+  %3: float64[A.0 - 2, A.1 - 2] = add(%1, %2)
+  %4: float64[A.0 - 2, A.1 - 2] = multiply(%3, %3)
+  %5: float64[A.0 - 2, A.1 - 2] = multiply(%4, %3)
+  %6: float64[A.0 - 2, A.1 - 2] = add(%5, %2)
+  A_3: float64[A.0, A.1] = update(A_2, %6) {index=[1:1, 1:1]}
+  %7: float64[A.1] = index(A_3) {index=[1, 0:1]}
+  A_4: float64[A.0, A.1] = update(A_3, %7) {index=[0, 0:1]}
+  yield A_4
+}
+return B
+)";
+
+/// A product of matrices written as a sum: the terms of an element are added one by one.
+const char* const kSumOfProducts = R"(tilewright-program 1
+function f
+arg a: float32[a.0, a.1]
+arg b: float32[a.1, b.1]
+%1: float32[a.0, a.1, 1] = index(a) {index=[0:1, 0:1, newaxis]}
+%2: float32[1, a.1, b.1] = index(b) {index=[newaxis, 0:1, 0:1]}
+%3: float32[a.0, a.1, b.1] = multiply(%1, %2)
+sum: float32[a.0, b.1] = sum(%3) {axes=[1]}
+return sum
+)";
+
 const char* const kTotal = R"(tilewright-program 1
 function f
 arg x: float64[x.0]
@@ -244,8 +278,9 @@ TEST(DefaultSpace, ARootOfOneLoopIsSharedOutInTilesAndVectorized) {
 TEST(DefaultSpace, ATileHoldsAtLeastOneVector) {
     const std::string text = space_of(kColumnSums, {{"x.0", 100'000}, {"x.1", 64}});
     EXPECT_THAT(text, HasSubstr("\nwhere ?sum_tile >= ?sum_vec\n"));
-    // Too few elements for a vector, however much each costs.
-    EXPECT_THAT(space_of(kColumnSums, {{"x.0", 100'000'000}, {"x.1", 3}}), Not(HasSubstr("sum_tile")));
+    // An axis shorter than a vector gets a shorter vector, which needs no more elements than there are.
+    EXPECT_THAT(space_of(kColumnSums, {{"x.0", 100'000'000}, {"x.1", 3}}), HasSubstr("?sum_tile{2}"));
+    EXPECT_THAT(space_of(kColumnSums, {{"x.0", 100'000'000}, {"x.1", 3}}), HasSubstr("?sum_vec{2}"));
 }
 
 TEST(DefaultSpace, ChainsOfElementaryFunctionsTakeTwoVectorsAtATime) {
@@ -269,6 +304,24 @@ TEST(DefaultSpace, AReductionRunsInsideItsReadersReduction) {
                                 "argmin_best.update(0).reorder(i, r).vectorize(i, ?argmin_vec)\n"));
     EXPECT_THAT(text, HasSubstr("\nnorm.compute_at(argmin_best, r).vectorize(j, ?argmin_vec)\n"
                                 "norm.update(0).reorder(j, r).vectorize(j, ?argmin_vec)\n"));
+}
+
+TEST(DefaultSpace, SumsOfSeveralRowsRunSideBySide) {
+    const std::string text = space_of(kSumOfProducts, {{"a.0", 100}, {"a.1", 30}, {"b.1", 8}}, 1);
+    EXPECT_THAT(text,
+                HasSubstr("\nsum.split(i, ig, iu, ?sum_group{8, 1, 2, 3, 4, 6, 12}).split(j, jv, jx, ?sum_vec{8, 4})"
+                          ".vectorize(jx).reorder(jx, iu, jv, ig)\n"));
+    EXPECT_THAT(text, HasSubstr("\nsum_all.compute_at(sum, jv).vectorize(j, ?sum_vec).unroll(i, ?sum_group)\n"));
+    EXPECT_THAT(text, HasSubstr("\nsum_all.update(0).reorder(j, i, r).vectorize(j, ?sum_vec).unroll(i, ?sum_group)\n"));
+    EXPECT_THAT(space_of(kSumOfProducts, {{"a.0", 1}, {"a.1", 30}, {"b.1", 8}}), Not(HasSubstr("_group")));
+}
+
+TEST(DefaultSpace, BetweenStepsOfOneThreadSmallArraysAreOneTask) {
+    const Sizes small{{"A.0", 150}, {"A.1", 150}, {"k", 10}}, large{{"A.0", 2000}, {"A.1", 2000}, {"k", 10}};
+    const std::string one_task = ", guard_with_if).parallel(io)";
+    EXPECT_THAT(space_of(kSteps, small), HasSubstr(one_task));
+    EXPECT_THAT(space_of(kSteps, large), HasSubstr(").parallel(io)"));
+    EXPECT_THAT(space_of(kSteps, large), Not(HasSubstr("guard_with_if")));
 }
 
 TEST(DefaultSpace, WhatIsTheSameForEveryElementIsComputedOnce) {
@@ -440,6 +493,12 @@ INSTANTIATE_TEST_SUITE_P(
         Legal{"total", kTotal, {{{"x.0", 10'000'000}}, {{"x.0", 1000}}, {{"x.0", 7}}}},
         Legal{
             "table", kTable, {{{"X.0", 1'000'000}, {"m.0", 50}, {"m.1", 20}}, {{"X.0", 3}, {"m.0", 5}, {"m.1", 2000}}}},
+        Legal{"sum_of_products",
+              kSumOfProducts,
+              {{{"a.0", 100}, {"a.1", 30}, {"b.1", 8}},
+               {{"a.0", 3}, {"a.1", 5}, {"b.1", 100}},
+               {{"a.0", 1000}, {"a.1", 40}, {"b.1", 600}}}},
+        Legal{"steps", kSteps, {{{"A.0", 150}, {"A.1", 150}, {"k", 10}}, {{"A.0", 2000}, {"A.1", 2000}, {"k", 2}}}},
         Legal{"half_an_axis", kHalfAnAxis, {{{"a.0", 13}, {"a.1", 7}}, {{"a.0", 13}, {"a.1", 100'000}}}},
         Legal{"read_by_an_update", kReadByAnUpdate, {{{"a.0", 5}, {"a.1", 3}}, {{"a.0", 300}, {"a.1", 400}}}},
         Legal{"std_into_parts", kStdIntoParts, {{{"a.0", 31}, {"a.1", 3}}, {{"a.0", 5000}, {"a.1", 640}}}}),

@@ -141,6 +141,47 @@ def test_python_numbers_are_python_numbers() -> None:
     compare(jitted(*call), loops.mixes_numbers(*call))
 
 
+# -- arrays of columns ---------------------------------------------------------------------------------
+
+COLUMNS = [
+    "p[:, j] = x[:, j] + p[:, j - 1]",
+    "q[1:, j] = p[1:, j] * 0.5 + q[1:, j - 1]",
+    "p[:, j] = -q[:, j - 1] / (p[:, j - 1] + 2.0)",
+    "q[0, j] = p[0, j - 1] + 1.0",
+    "p[::2, j] = x[::2, j]",
+    "x[:, j] = p[:, j] + q[:, j - 1]",
+    "x[j % n, :-1] = q[1:, j][0] + x[j % n, 1:]",
+]
+BETWEEN = ["p[:, 0] = x[:, 0]", "q[:, 0] = p[:, m - 1]", "q[1:, -1] = 3.0", "p, q = q, p"]
+WHOLE = ["", "", "", "q[-1, :] = x[-1, :]", "p = p + x", "q = p.copy()", "x[:] = p"]
+RESULTS = ["p[:, m - 1]", "p[1, 0] + q[0, m - 1]", "q[n - 1, :]", "p", "(q, p[0])"]
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(
+    st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=3),
+    st.sampled_from(BETWEEN),
+    st.sampled_from(WHOLE),
+    st.sampled_from(["range(1, m)", "range(m - 1, 0, -1)"]),
+    st.sampled_from(RESULTS),
+)
+def test_arrays_that_loops_fill_by_columns(
+    columns: list[str], between: str, whole: str, trips: str, result: str
+) -> None:
+    inner = "".join(f"            {line}\n" for line in columns)
+    source = (
+        "def f(x, k):\n    n, m = x.shape\n    p = np.zeros((n, m))\n    q = np.ones((n, m))\n    for t in range(k):\n"
+        f"        {between}\n        for j in {trips}:\n{inner}        {whole}\n    return {result}\n"
+    )
+    name = f"<columns {abs(hash(source))}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    scope: dict[str, Any] = {"np": np}
+    exec(compile(source, name, "exec"), scope)
+    assert check_compiled(
+        scope["f"], [(RNG.random(shape), k) for shape, k in (((5, 4), 2), ((19, 11), 3), ((3, 9), 1))]
+    )
+
+
 # -- random functions of data ---------------------------------------------------------------------------
 
 TRIED = [0, 0]

@@ -1,4 +1,6 @@
 // tests/runtime/parallel_test.cpp: loops on both backends, budgets, nesting, errors and forks.
+#include "dsl/runtime/helper_trust.h"
+#include "dsl/runtime/loop_state.h"
 #include "dsl/runtime/parallel.h"
 
 #include <gtest/gtest.h>
@@ -141,6 +143,62 @@ TEST_P(ParallelLoop, SurvivesManyShortLoops) {
 
 INSTANTIATE_TEST_SUITE_P(Backends, ParallelLoop, testing::Values("own", "openmp"),
                          [](const auto& backend) { return std::string(backend.param); });
+
+TEST(HelperTrust, ALongWaitLetsLoopsBeginAloneForAWhile) {
+    HelperTrust trust;
+    std::uint64_t now = 1'000'000'000;
+    EXPECT_EQ(trust.alone(now), 0u);
+    trust.note(now, 10'000, 20'000);           // a helper that runs is back soon
+    trust.note(now, 100'000'000, 100'000'000); // long iterations end one after the other
+    EXPECT_EQ(trust.alone(now), 0u);
+    trust.note(now, 10'000, 10'000'000);
+    EXPECT_EQ(trust.alone(now + 1), HelperTrust::kAlone);
+    const auto pause = [&] {
+        std::uint64_t length = 0;
+        while (trust.alone(now + length) != 0)
+            length += 100'000;
+        return length;
+    };
+    const std::uint64_t first = pause();
+    now += 2 * first;
+    EXPECT_EQ(trust.alone(now), 0u);
+    // Again, soon afterwards: longer. Much later: as at first.
+    trust.lost_processor(now, 1);
+    EXPECT_NEAR(static_cast<double>(pause()), 2.0 * static_cast<double>(first), 200'000);
+    now += 1000 * first;
+    trust.lost_processor(now, 1);
+    EXPECT_EQ(trust.alone(now), 0u);
+    trust.lost_processor(now, 2);
+    EXPECT_EQ(pause(), first);
+}
+
+TEST(HelperTrust, SleepingHelpersAreWokenForManyShortLoopsInARow) {
+    HelperTrust trust;
+    std::uint64_t now = 1'000'000'000;
+    EXPECT_EQ(trust.alone_while_asleep(now), HelperTrust::kAsleep);
+    for (int loop = 0; loop < 3; ++loop) {
+        now += 30'000;
+        trust.missed(now, 30'000);
+    }
+    EXPECT_EQ(trust.alone_while_asleep(now), HelperTrust::kAsleep - 90'000);
+    trust.missed(now + 30'000, 30'000);
+    EXPECT_EQ(trust.alone_while_asleep(now + 30'000), 0u);
+    // Now and then is not in a row.
+    EXPECT_EQ(trust.alone_while_asleep(now + 10'000'000), HelperTrust::kAsleep);
+    trust.missed(now + 10'000'000, 50'000);
+    trust.woken();
+    EXPECT_EQ(trust.alone_while_asleep(now + 10'000'000), HelperTrust::kAsleep);
+}
+
+TEST(LoopState, AParticipantMayLeaveWhatIsLeft) {
+    int ran = 0;
+    LoopState loop(
+        &ran, [](void* count, int, std::uint8_t*) { return ++*static_cast<int*>(count), 0; }, 0, 10, nullptr, 2);
+    EXPECT_TRUE(loop.participate_while(0, [&] { return ran < 3; }));
+    EXPECT_EQ(ran, 3);
+    EXPECT_FALSE(loop.participate_while(0, [] { return true; }));
+    EXPECT_EQ(ran, 10);
+}
 
 TEST(ThreadBudget, IsCutToTheMachine) {
     set_num_threads(100000);

@@ -7,6 +7,7 @@
 #include "dsl/base/error.h"
 #include "translator/loops/loop_report.h"
 #include "translator/loops/pixelwise.h"
+#include "translator/loops/turned.h"
 #include "translator/translate.h"
 
 namespace {
@@ -245,6 +246,52 @@ TEST(Groups, ASizeThatATripReadsIsItsOwn) {
     EXPECT_TRUE(loop.parallel);
     ASSERT_EQ(loop.own.size(), 1U);
     EXPECT_EQ(loop.own[0].first, "n");
+}
+
+/// A loop that fills an array of its own by columns, and what happens to it afterwards.
+std::string columns(const std::string& inside, const std::string& after, const std::string& returned) {
+    return "tilewright-program 1\nfunction f\narg x: float64[x.0, x.1]\narg v: float64[x.1]\n"
+           "guard x.0 >= 1 \"rows\"\nguard x.1 >= 1 \"columns\"\n"
+           "%1: float64[] = const() {value=0.0}\n%2: float64[x.0, x.1] = broadcast_to(%1)\n"
+           "p: float64[x.0, x.1] = for j in range(1, x.1, 1) carry (p_2: float64[x.0, x.1] = %2) {\n"
+           "  %3: float64[x.0 - 1] = index(p_2) {index=[1:1, j - 1]}\n" +
+           inside + "  p_3: float64[x.0, x.1] = update(p_2, %3) {index=[1:1, j]}\n  yield p_3\n}\n" + after +
+           "return " + returned + "\n";
+}
+
+std::string turned_text(const std::string& program) {
+    const Program read = read_program(program);
+    verify_program(read);
+    const Program out = turned(read);
+    verify_program(out);
+    return print_program(out);
+}
+
+const char* const kLastColumn = "%5: float64[x.0] = index(p) {index=[0:1, x.1 - 1]}\n";
+
+TEST(Turned, AnArrayOfColumnsAloneIsStoredByColumns) {
+    const std::string text = turned_text(columns("", kLastColumn, "%5"));
+    EXPECT_NE(text.find("p: float64[x.1, x.0] = for j in range(1, x.1, 1) carry (p_2: float64[x.1, x.0] = %turned1) {"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("%turned1: float64[x.1, x.0] = broadcast_to(%1)"), std::string::npos) << text;
+    EXPECT_NE(text.find("= index(p_2) {index=[j - 1, 1:1]}"), std::string::npos) << text;
+    EXPECT_NE(text.find("p_3: float64[x.1, x.0] = update(p_2, %3) {index=[j, 1:1]}"), std::string::npos) << text;
+    EXPECT_NE(text.find("%5: float64[x.0] = index(p) {index=[x.1 - 1, 0:1]}"), std::string::npos) << text;
+}
+
+TEST(Turned, WhatIsAlsoSeenInAnotherWayStays) {
+    const std::string row = "  %4: float64[x.1] = index(p_2) {index=[0, 0:1]}\n";
+    const std::string part = "%6: float64[x.0, x.1 - 1] = index(p) {index=[0:1, 1:1]}\n";
+    for (const std::string& program :
+         {columns(row, kLastColumn, "%5"), columns("", "", "p"), columns("", part, "%6"),
+          columns("", "%6: float64[x.0, x.1] = add(p, x)\n", "%6"),
+          columns("  w: float64[x.0, x.1] = update(p_2, v) {index=[0, 0:1]}\n", kLastColumn, "%5")})
+        EXPECT_EQ(turned_text(program), print_program(read_program(program)));
+    // Of an argument the caller decides.
+    std::string given = columns("", kLastColumn, "%5");
+    given.replace(given.find("= %2) {"), 6, "= x) ");
+    EXPECT_EQ(turned_text(given), print_program(read_program(given)));
 }
 
 } // namespace

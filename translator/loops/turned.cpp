@@ -1,0 +1,186 @@
+// translator/loops/turned.cpp: which arrays are columns alone, by classes of values that share memory or could.
+#include "translator/loops/turned.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "translator/attributes.h"
+
+namespace tilewright::translator {
+namespace {
+
+/// "[1:1, j - 1]" -> "[j - 1, 1:1]".
+std::string exchanged(const std::string& index) {
+    int depth = 0;
+    for (std::size_t k = 1; k + 1 < index.size(); ++k) {
+        depth += index[k] == '(' ? 1 : index[k] == ')' ? -1 : 0;
+        if (index[k] != ',' || depth != 0) continue;
+        const std::size_t second = index.find_first_not_of(' ', k + 1);
+        return "[" + index.substr(second, index.size() - 1 - second) + ", " + index.substr(1, k - 1) + "]";
+    }
+    return index;
+}
+
+class Turner {
+  public:
+    explicit Turner(Program program) : program_(std::move(program)) {}
+
+    Program run() {
+        for (const ArrayArgument& argument : program_.arrays)
+            refuse(argument.name);
+        for (const ScalarArgument& argument : program_.scalars)
+            single_.insert(argument.name);
+        read(program_.body);
+        for (const std::string& name : program_.body.yields)
+            refuse(name);
+        for (const Write& write : program_.writes)
+            refuse(write.value);
+        for (const std::string& name : columns_)
+            if (refused_.count(root(name)) == 0) turned_.insert(root(name));
+        for (const std::string& name : refused_)
+            turned_.erase(root(name));
+        if (!turned_.empty()) rewrite(program_.body);
+        return std::move(program_);
+    }
+
+  private:
+    Program program_;
+    std::map<std::string, std::string> parents_;
+    std::map<std::string, Operation> uniform_; ///< arrays of one value: whoever writes into one begins another array
+    std::set<std::string> refused_;            ///< roots, and some that were
+    std::set<std::string> columns_;            ///< values of which columns are read or written
+    std::set<std::string> turned_;             ///< roots
+    std::set<std::string> single_;             ///< values of no dimensions
+    int copies_ = 0;
+
+    std::string root(std::string name) const {
+        for (auto found = parents_.find(name); found != parents_.end(); found = parents_.find(name))
+            name = found->second;
+        return name;
+    }
+    void join(const std::string& a, const std::string& b) {
+        const std::string from = root(a), to = root(b);
+        if (from == to) return;
+        parents_[from] = to;
+        if (refused_.count(from) != 0) refused_.insert(to);
+    }
+    void refuse(const std::string& name) { refused_.insert(root(name)); }
+    bool is_turned(const std::string& name) const { return turned_.count(root(name)) != 0; }
+
+    /// `result` continues the array `start`, unless that is one value everywhere.
+    void continues(const std::string& result, const std::string& start) {
+        if (uniform_.count(start) == 0) join(result, start);
+    }
+
+    void note(const std::string& array, const Operation& operation) {
+        const std::vector<IndexEntry> entries = index_entries(operation.attributes.at("index"));
+        const auto is = [&](std::size_t k, IndexEntry::Kind kind) { return entries[k].kind == kind; };
+        if (entries.size() != 2 || !is(1, IndexEntry::Kind::position) || is(0, IndexEntry::Kind::newaxis))
+            refuse(array);
+        else if (is(0, IndexEntry::Kind::slice))
+            columns_.insert(array);
+    }
+
+    void read(const Block& block) {
+        for (const Operation& operation : block.operations)
+            read(operation);
+    }
+
+    void read(const Operation& operation) {
+        const std::vector<std::string>& operands = operation.operands;
+        if (operation.type.shape.empty()) single_.insert(operation.result);
+        if (operation.op == "update") {
+            continues(operation.result, operands[0]);
+            note(operation.result, operation);
+            for (std::size_t k = 1; k < operands.size(); ++k)
+                refuse(operands[k]);
+            return;
+        }
+        if (operation.op == "index") {
+            note(operands[0], operation);
+            refuse(operation.result);
+            return;
+        }
+        if (operation.regions.empty()) {
+            for (const std::string& operand : operands)
+                refuse(operand);
+            if (operation.op == "broadcast_to" && operation.type.shape.size() == 2 && single_.count(operands[0]) != 0)
+                uniform_[operation.result] = operation;
+            refuse(operation.result);
+            return;
+        }
+        std::vector<std::string> results = {operation.result};
+        for (const auto& [name, type] : operation.more_results)
+            results.push_back(name);
+        for (const Block& region : operation.regions) {
+            for (std::size_t k = 0; k < region.parameters.size() && k < results.size(); ++k) {
+                join(region.parameters[k].first, results[k]);
+                continues(results[k], operands[k]);
+            }
+            read(region);
+            const bool condition = operation.op == "while" && &region == &operation.regions.front();
+            for (std::size_t k = 0; k < region.yields.size(); ++k) {
+                if (condition || k >= results.size())
+                    refuse(region.yields[k]);
+                else
+                    join(region.yields[k], results[k]);
+            }
+        }
+        if (operation.op == "if")
+            for (const std::string& operand : operands)
+                refuse(operand);
+    }
+
+    void turn(const std::string& name, Type& type) const {
+        if (is_turned(name)) std::swap(type.shape[0], type.shape[1]);
+    }
+
+    void rewrite(Block& block) {
+        for (auto& [name, type] : block.parameters)
+            turn(name, type);
+        std::vector<Operation> out;
+        for (Operation& operation : block.operations) {
+            const bool reads = operation.op == "index" && is_turned(operation.operands[0]);
+            const bool writes = operation.op == "update" && is_turned(operation.result);
+            if (reads || writes) {
+                std::string& index = operation.attributes.at("index");
+                index = exchanged(index);
+            }
+            if (writes) begin(operation.operands[0], out);
+            if (!operation.regions.empty() && operation.op != "if") {
+                const auto& parameters = operation.regions.front().parameters;
+                for (std::size_t k = 0; k < parameters.size(); ++k)
+                    if (is_turned(parameters[k].first)) begin(operation.operands[k], out);
+            }
+            turn(operation.result, operation.type);
+            for (auto& [name, type] : operation.more_results)
+                turn(name, type);
+            for (Block& region : operation.regions)
+                rewrite(region);
+            out.push_back(std::move(operation));
+        }
+        block.operations = std::move(out);
+    }
+
+    /// The array that a turned one starts from, where that is one value everywhere: of the turned shape.
+    void begin(std::string& start, std::vector<Operation>& out) {
+        const auto found = uniform_.find(start);
+        if (found == uniform_.end()) return;
+        Operation copy = found->second;
+        copy.result = "%turned" + std::to_string(++copies_);
+        std::swap(copy.type.shape[0], copy.type.shape[1]);
+        start = copy.result;
+        out.push_back(std::move(copy));
+    }
+};
+
+} // namespace
+
+Program turned(const Program& program) {
+    return Turner(program).run();
+}
+
+} // namespace tilewright::translator
