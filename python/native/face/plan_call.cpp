@@ -49,7 +49,7 @@ bool same_value(PyObject* a, PyObject* b) {
     if (Py_TYPE(a) != Py_TYPE(b)) return false;
     int equal = PyObject_RichCompareBool(a, b, Py_EQ);
     if (equal < 0) PyErr_Clear();
-    if (!PyFloat_CheckExact(a)) return equal == 1;
+    if (!PyFloat_Check(a)) return equal == 1; // NumPy's float64 is a float
     double x = PyFloat_AsDouble(a), y = PyFloat_AsDouble(b);
     return std::memcmp(&x, &y, sizeof x) == 0;
 }
