@@ -102,8 +102,14 @@ int default_lanes(const dsl::StageInfo& stage, const StageGraph& graph, const Ma
     return lanes ? lanes : std::max(1, machine.vector_bytes() / 4);
 }
 
+int fitting_lanes(int lanes, const dsl::LoopInfo& axis, Widths widths) {
+    while (widths == Widths::of_call && lanes > 2 && lanes > extent_of(axis, lanes))
+        lanes /= 2;
+    return lanes;
+}
+
 RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double element_ops,
-                    double chain_ops) {
+                    double chain_ops, Widths widths) {
     RootLoops result;
     const auto& loops = root.pure.loops;
     if (loops.empty()) {
@@ -122,7 +128,8 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
     // The tree over lanes reads lanes one by one: its own axis has nothing to gain from vectors.
     const bool vectorize = root.part != "block" && inner_extent > 1;
     // Elementary functions are long chains of dependent steps: two vectors at a time keep the units busy.
-    const int lanes = default_lanes(root, graph, machine) * (chain_ops >= kLongChainOps ? 2 : 1);
+    const int lanes =
+        fitting_lanes(default_lanes(root, graph, machine) * (chain_ops >= kLongChainOps ? 2 : 1), loops.back(), widths);
     std::string line = name;
 
     for (const dsl::LoopInfo& loop : loops)

@@ -12,6 +12,10 @@ namespace tilewright::autotune {
 /// Operations per element from which one vector at a time waits for itself.
 inline constexpr int kLongChainOps = 20;
 
+/// Vectors as wide as this call's axes allow, for who tunes it; or as wide as the machine's, for a version that serves
+/// calls of other sizes too.
+enum class Widths { of_call, of_machine };
+
 /// A root's loops after its directives, and where other stages may be computed in them.
 struct RootLoops {
     std::vector<std::string> axes; ///< the pure loops in nest order, outermost first
@@ -28,7 +32,11 @@ struct RootLoops {
 /// Loops for stage `root`: rows or tiles in parallel, the contiguous axis in vectors.
 /// `element_ops` is the work per element of everything that will run inside, `chain_ops` what of it is one chain.
 RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double element_ops,
-                    double chain_ops);
+                    double chain_ops, Widths widths);
+
+/// `lanes`, or fewer where the axis is shorter at the sizes translated for: a schedule of wider vectors serves other
+/// calls only.
+int fitting_lanes(int lanes, const dsl::LoopInfo& axis, Widths widths);
 
 /// The vector width a stage starts with: the lanes of its narrowest value of at least 32 bits.
 int default_lanes(const dsl::StageInfo& stage, const StageGraph& graph, const Machine& machine);
