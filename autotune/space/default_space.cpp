@@ -253,10 +253,9 @@ class SpaceBuilder {
         plan.root = &stage;
         plans_[stage.name] = plan;
         const dsl::StageInfo* loop = hosted_loop(stage, graph_, info_);
-        RootLoops loops = loop != nullptr
-                              ? loop_host_rule(stage, *loop, graph_, machine_)
-                              : root_rule(stage, graph_, machine_, work_per_element(stage), chain_operations(stage),
-                                          widths_);
+        RootLoops loops = loop != nullptr ? loop_host_rule(stage, *loop, graph_, machine_)
+                                          : root_rule(stage, graph_, machine_, work_per_element(stage),
+                                                      chain_operations(stage), widths_);
         if (internal) lines_.push_back(stage.name + ".compute_root()");
         for (const std::string& line : loops.lines)
             lines_.push_back(line);
@@ -516,8 +515,8 @@ class SpaceBuilder {
         auto [vector_loop, factor] = vector_loop_of(stage, kept);
         std::string line = stage.name + ".compute_at(" + kept.attach_stage + ", " + kept.attach_loop + ")";
         if (!vector_loop.empty() && factor == "?" + stage.name + "_vec")
-            factor = std::to_string(
-                fitting_lanes(default_lanes(stage, graph_, machine_), stage.pure.loops.back(), widths_));
+            factor =
+                std::to_string(fitting_lanes(default_lanes(stage, graph_, machine_), stage.pure.loops.back(), widths_));
         if (!vector_loop.empty()) line += ".vectorize(" + vector_loop + ", " + factor + ")";
         lines_.push_back("choose { " + stage.name + ".inline() | " + line + " }");
     }

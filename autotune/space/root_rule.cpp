@@ -128,8 +128,8 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
     // The tree over lanes reads lanes one by one: its own axis has nothing to gain from vectors.
     const bool vectorize = root.part != "block" && inner_extent > 1;
     // Elementary functions are long chains of dependent steps: two vectors at a time keep the units busy.
-    const int lanes =
-        fitting_lanes(default_lanes(root, graph, machine) * (chain_ops >= kLongChainOps ? 2 : 1), loops.back(), widths);
+    const int wanted = default_lanes(root, graph, machine) * (chain_ops >= kLongChainOps ? 2 : 1);
+    const int lanes = fitting_lanes(wanted, loops.back(), widths);
     std::string line = name;
 
     for (const dsl::LoopInfo& loop : loops)
@@ -150,7 +150,7 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         std::string tile_loop = inner;
         const std::int64_t whole = power_of_two_below(elements);
         // A tile of less than one vector: Halide may fail to lower that, and it would be slower than no tiles.
-        if (parallel && (!vectorize || whole >= lanes)) {
+        if (parallel && (!vectorize || whole >= wanted)) {
             std::int64_t tile = std::max<std::int64_t>(
                 task_elements(elements, element_ops, machine, root.part == "block"), vectorize ? lanes : 1);
             tile = std::min(tile, whole);
