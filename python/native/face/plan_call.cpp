@@ -499,7 +499,7 @@ LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version,
             r.data = scalars + 16 * i;
             continue;
         }
-        PyArrayObject* array = new_result(b.dtype, static_cast<int>(b.shape.size()), r.shape, r.elements);
+        PyArrayObject* array = new_result(b.dtype, static_cast<int>(b.shape.size()), r.shape, r.elements, &r.is_pooled);
         if (!array) return Attempt::error;
         made[i] = reinterpret_cast<PyObject*>(array);
         r.data = PyArray_DATA(array);
