@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from case_list import CASES_FOLDER, case, load_script, npbench_cases
+from case_list import case, load_script, npbench_cases
 from child import with_peak
 from report import rewrite_page
 from run import HERE
@@ -35,7 +35,7 @@ def program(name: str) -> tuple[Any, tuple[Any, ...]]:
     """The function and its arguments."""
     kind, _, rest = name.partition(":")
     if kind == "tutorial":
-        module = load_script(CASES_FOLDER / "tutorial.py")
+        module = load_script(HERE / "tutorial.py")
         return getattr(module, rest), module.make_data(rest)
     rules = case(name)
     return getattr(rules.module(), rules.function), rules.module().make_data(**rules.data)
