@@ -4,13 +4,15 @@
     python benchmarks/chunks.py                       # measures our schedules with other chunks, and NumPy, in one run
     python benchmarks/chunks.py --torch               # and torch.compile with each chunk: minutes of compiling
 
-Takes the tuned schedule, puts another number where it splits the trips, and times all of them turn by turn.
+Takes the tuned schedule, puts another number where it splits the trips, and times all of them turn by turn. Up to UNROLLED trips of a visit are written
+out; more stay a loop, since two hundred copies of the body compile for minutes and are slower.
 Writes results/chunks.json and chunks.svg, and shows them on the page of run.py."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import time
 from collections.abc import Callable
@@ -26,6 +28,7 @@ from run import HERE
 
 CHUNKS = [1, 2, 10, 50, 100, 200]
 SEARCH = "search"
+UNROLLED = 20
 
 
 def trips_split(specialization: Any) -> re.Pattern[str]:
@@ -60,6 +63,9 @@ def candidates(function: Callable[..., Any], data: Arguments, tuned: str) -> dic
     made = {SEARCH: (compiled, {"chunk": int(found[2]), "compile_s": compile_s, "schedule": tuned})}
     for chunk in CHUNKS:
         text = place.sub(rf"\g<1>{chunk}", tuned)
+        if chunk > UNROLLED:
+            trip = found[1].rstrip(", ").rpartition(" ")[2]
+            text = text.replace(f".unroll({trip})", "")
         compiled, _, compile_s = scheduled(function, data, text)
         made[str(chunk)] = compiled, {"chunk": chunk, "compile_s": compile_s, "schedule": text}
     return made
@@ -116,6 +122,7 @@ def main() -> None:
     parser.add_argument("--no-tilewright", action="store_true", help="the peers alone")
     options = parser.parse_args()
     rules = case("mandelbrot")
+    os.environ["TILEWRIGHT_CACHE"] = "off"  # compile times are shown
     function = getattr(rules.module(), rules.function)
     data = Arguments(rules.module().make_data(**rules.data), rules)
     made: dict[str, tuple[Callable[..., Any], Any]] = {"NumPy": (function, {})}

@@ -2,6 +2,7 @@
 
 python benchmarks/counts.py     # writes results/counts.json and shows it on the page of run.py
 
+Answers are compared with NumPy's, and with NumPy's without its dispatch to AVX2 and FMA: fused products move orbits.
 The Mandelbrot tutorial with its trip count as a literal is compiled in turns, from nothing each time; then the tutorial as it stands is called
 with other arguments, and jit counts how many calls reached the compiler and how many versions there are."""
 
@@ -12,6 +13,8 @@ import inspect
 import json
 import os
 import re
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -59,7 +62,27 @@ def compile_times(function: Callable[..., Any], sizes: tuple[Any, ...], turns: i
     return {"trips": TRIPS, "seconds": list(times.values()), "ratio": ratio, "low": low, "high": high, "bar": BAR}
 
 
-def misses(function: Callable[..., Any], sizes: dict[str, Any]) -> list[dict[str, Any]]:
+def without_dispatch(sizes: dict[str, Any], folder: Path) -> list[np.ndarray]:
+    """The results of a call by a NumPy that uses no vector units beyond its baseline."""
+    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+
+    found = " ".join(name for name in __cpu_dispatch__ if __cpu_features__.get(name))
+    code = f"""
+import sys
+import numpy as np
+sys.path.insert(0, {str(HERE)!r})
+from case_list import case
+rules = case("mandelbrot")
+with np.errstate(all="ignore"):
+    results = getattr(rules.module(), rules.function)(*rules.module().make_data(**{sizes!r}))
+np.savez({str(folder / "plain.npz")!r}, *results)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "NPY_DISABLE_CPU_FEATURES": found})
+    with np.load(folder / "plain.npz") as saved:
+        return [saved[name] for name in saved.files]
+
+
+def misses(function: Callable[..., Any], sizes: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
     """One compiled function, called with one argument changed after the other: calls that no plan took, versions made."""
     import tilewright
 
@@ -72,12 +95,14 @@ def misses(function: Callable[..., Any], sizes: dict[str, Any]) -> list[dict[str
         before, versions = compiled.misses, _versions(compiled)
         got = data.results(compiled(*data), is_pure=False)
         wrong, agreement = check(got, data.results(function(*data), is_pure=False), rules)
+        plain = int(np.sum(got[1] != without_dispatch({**sizes, **change}, folder)[1]))
+        agreement = f"{wrong or agreement}; {plain:,} differ from NumPy without AVX2 and FMA"
         rows.append(
             {
                 "change": change,
                 "misses": compiled.misses - before,
                 "compiled": _versions(compiled) - versions,
-                "agreement": wrong or agreement,
+                "agreement": agreement,
             }
         )
     return rows
@@ -98,7 +123,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"TILEWRIGHT_CACHE": "off", "TILEWRIGHT_DB": f"{folder}/empty.db"}
         compiling = compile_times(function, rules.module().make_data(**sizes), options.turns, Path(folder))
-        rows = misses(function, sizes)
+        rows = misses(function, sizes, Path(folder))
     short, long = (float(np.median(seconds)) for seconds in compiling["seconds"])
     print(
         f"{TRIPS[0]} trips compile in {short:.3f} s, {TRIPS[1]:,} in {long:.3f} s: {compiling['ratio']:.2f} "

@@ -43,6 +43,11 @@ Error: of our results against NumPy's, each as a norm.</p>
 <table><tr><th>changed argument</th><th>calls that no plan took</th><th>versions compiled</th><th>agreement with NumPy</th></tr>
 {% for r in counts.calls %}<tr><td>{% for k, v in r.change.items() %}{{ k }} {{ v }} {% else %}first call{% endfor %}</td><td>{{ r.misses }}</td><td>{{ r.compiled }}</td>
 <td>{{ r.agreement }}</td></tr>{% endfor %}</table>{% endif %}
+{% if memory %}<h2>Memory of a call beside its arguments</h2>
+<p>Results and temporaries of a first call in a fresh process, ours under the default schedule. Up to {{ '%.1f'|format(memory.slack / 1e6) }} MB more are code, stacks and pages.</p>
+<table><tr><th>program</th><th>NumPy</th><th>ours</th><th></th></tr>
+{% for r in memory.rows %}<tr><td>{{ r.program }}</td>{% for one in (r.numpy, r.ours) %}<td>{% if one.failed is defined %}{{ one.failed }}{% else %}{{ '%.1f MB'|format(one.peak_bytes / 1e6) }}{% endif %}</td>{% endfor %}
+<td class="{{ r.verdict }}">{{ r.verdict }}</td></tr>{% endfor %}</table>{% endif %}
 <h2>Peers that did not run</h2><ul>{% for r in document.results %}{% for name, p in r.peers.items() if p.state != 'ready' %}
 <li>{{ r.case }}: {{ name }}: {{ p.state }}: {{ p.reason }}</li>{% endfor %}{% endfor %}</ul>
 {% for r in document.results if r.plot is defined and not r.group %}<figure><img src="{{ r.plot }}" alt="{{ r.title }}" width="520"><figcaption>{{ r.title }}</figcaption></figure>
@@ -182,7 +187,7 @@ def write_report(document: dict[str, Any], folder: Path) -> None:
             break
     environment = jinja2.Environment(autoescape=True)
     environment.globals["time"] = time_text
-    others = {name: _read(folder / f"{name}.json") for name in ("chunks", "counts")}
+    others = {name: _read(folder / f"{name}.json") for name in ("chunks", "counts", "memory")}
     page = environment.from_string(PAGE)
     (folder / "index.html").write_text(
         page.render(document=document, npbench=npbench_table(document["results"]), **others)
@@ -194,7 +199,7 @@ def _read(path: Path) -> Any:
 
 
 def rewrite_page(folder: Path) -> None:
-    """The page again, after chunks.py or counts.py wrote beside results.json. Without that file there is no page yet."""
+    """The page again, after chunks.py, counts.py or memory.py wrote beside results.json. Without that file there is no page yet."""
     document = _read(folder / "results.json")
     if document is not None:
         write_report(document, folder)

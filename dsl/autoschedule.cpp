@@ -81,7 +81,10 @@ void set_estimates(AlgorithmImpl& impl, const AlgorithmInfo& info) {
                 extent = Halide::Internal::simplify(Halide::Internal::substitute(values, input.dim(d).extent()));
             }
             if (!Halide::Internal::is_const(extent)) {
-                throw ScheduleError("autoscheduler: the extents of " + name + " are not known.");
+                throw ScheduleError(
+                    "autoscheduler: axis " + std::to_string(rank - 1 - d) + " of " + name +
+                        " has no size of its own: another argument's stands for it, or a loop of the program moves it.",
+                    "Nothing needs to be done: the search goes on with its own schedules.");
             }
             input.dim(d).set_estimate(0, extent);
         }

@@ -28,8 +28,8 @@ constexpr std::int64_t kStreamedBytes = 4 << 20;
 
 class SpaceBuilder {
   public:
-    SpaceBuilder(const dsl::AlgorithmInfo& info, const Machine& machine)
-        : info_(info), machine_(machine), graph_(info) {}
+    SpaceBuilder(const dsl::AlgorithmInfo& info, const Machine& machine, Widths widths)
+        : info_(info), machine_(machine), widths_(widths), graph_(info) {}
 
     dsl::Schedule build() {
         for (auto stage = info_.stages.rbegin(); stage != info_.stages.rend(); ++stage)
@@ -255,7 +255,7 @@ class SpaceBuilder {
         const dsl::StageInfo* loop = hosted_loop(stage, graph_, info_);
         RootLoops loops = loop != nullptr ? loop_host_rule(stage, *loop, graph_, machine_)
                                           : root_rule(stage, graph_, machine_, work_per_element(stage),
-                                                      chain_operations(stage), grouped_axis(stage, graph_, info_),
+                                                      chain_operations(stage), widths_, grouped_axis(stage, graph_, info_),
                                                       least_task(stage, info_, machine_, work_per_element(stage)));
         if (internal) lines_.push_back(stage.name + ".compute_root()");
         for (const std::string& line : loops.lines)
@@ -442,7 +442,9 @@ class SpaceBuilder {
                               lanes);
             } else {
                 // As in root_rule: long chains of dependent steps want two vectors at a time.
-                const int lanes = default_lanes(stage, graph_, machine_) * (stage.operations >= kLongChainOps ? 2 : 1);
+                const int lanes =
+                    fitting_lanes(default_lanes(stage, graph_, machine_) * (stage.operations >= kLongChainOps ? 2 : 1),
+                                  stage.pure.loops.back(), widths_);
                 factor = hole(stage.name + "_vec", lanes, {lanes / 2, lanes * 2, lanes * 4}, 2, 1 << 20);
             }
         }
@@ -529,13 +531,15 @@ class SpaceBuilder {
         auto [vector_loop, factor] = vector_loop_of(stage, kept);
         std::string line = stage.name + ".compute_at(" + kept.attach_stage + ", " + kept.attach_loop + ")";
         if (!vector_loop.empty() && factor == "?" + stage.name + "_vec")
-            factor = std::to_string(default_lanes(stage, graph_, machine_));
+            factor =
+                std::to_string(fitting_lanes(default_lanes(stage, graph_, machine_), stage.pure.loops.back(), widths_));
         if (!vector_loop.empty()) line += ".vectorize(" + vector_loop + ", " + factor + ")";
         lines_.push_back("choose { " + stage.name + ".inline() | " + line + " }");
     }
 
     const dsl::AlgorithmInfo& info_;
     const Machine& machine_;
+    Widths widths_;
     StageGraph graph_;
     std::map<std::string, StagePlan> plans_;
     std::map<std::string, RootLoops> roots_;
@@ -544,12 +548,12 @@ class SpaceBuilder {
 
 } // namespace
 
-dsl::Schedule default_space(const dsl::AlgorithmInfo& info, const Machine& machine) {
-    return SpaceBuilder(info, machine).build();
+dsl::Schedule default_space(const dsl::AlgorithmInfo& info, const Machine& machine, Widths widths) {
+    return SpaceBuilder(info, machine, widths).build();
 }
 
-dsl::Schedule default_schedule(const dsl::AlgorithmInfo& info, const Machine& machine) {
-    dsl::Space space(default_space(info, machine));
+dsl::Schedule default_schedule(const dsl::AlgorithmInfo& info, const Machine& machine, Widths widths) {
+    dsl::Space space(default_space(info, machine, widths));
     return space.at(space.first_point());
 }
 

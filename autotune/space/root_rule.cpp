@@ -110,6 +110,12 @@ int default_lanes(const dsl::StageInfo& stage, const StageGraph& graph, const Ma
     return lanes ? lanes : std::max(1, machine.vector_bytes() / 4);
 }
 
+int fitting_lanes(int lanes, const dsl::LoopInfo& axis, Widths widths) {
+    while (widths == Widths::of_call && lanes > 2 && lanes > extent_of(axis, lanes))
+        lanes /= 2;
+    return lanes;
+}
+
 std::int64_t least_task(const dsl::StageInfo& root, const dsl::AlgorithmInfo& info, const Machine& machine,
                         double element_ops) {
     const bool some_run_alone = std::any_of(info.stages.begin(), info.stages.end(), [&](const dsl::StageInfo& stage) {
@@ -161,7 +167,7 @@ std::string grouped_axis(const dsl::StageInfo& root, const StageGraph& graph, co
 }
 
 RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double element_ops,
-                    double chain_ops, const std::string& grouped_axis, std::int64_t least_task) {
+                    double chain_ops, Widths widths, const std::string& grouped_axis, std::int64_t least_task) {
     RootLoops result;
     const auto& loops = root.pure.loops;
     if (loops.empty()) {
@@ -180,10 +186,8 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
     // The tree over lanes reads lanes one by one: its own axis has nothing to gain from vectors.
     const bool vectorize = root.part != "block" && inner_extent > 1;
     // Elementary functions are long chains of dependent steps: two vectors at a time keep the units busy.
-    int lanes = default_lanes(root, graph, machine) * (chain_ops >= kLongChainOps ? 2 : 1);
-    // More would be masked away, or shift out of the array.
-    while (lanes > 2 && lanes > inner_extent)
-        lanes /= 2;
+    const int wanted = default_lanes(root, graph, machine) * (chain_ops >= kLongChainOps ? 2 : 1);
+    const int lanes = fitting_lanes(wanted, loops.back(), widths);
     std::string line = name;
 
     for (const dsl::LoopInfo& loop : loops)
@@ -204,7 +208,7 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         std::string tile_loop = inner;
         const std::int64_t whole = power_of_two_below(elements);
         // A tile of less than one vector: Halide may fail to lower that, and it would be slower than no tiles.
-        if (parallel && (!vectorize || whole >= lanes)) {
+        if (parallel && (!vectorize || whole >= wanted)) {
             std::int64_t tile = std::max<std::int64_t>(
                 task_elements(elements, element_ops, machine, root.part == "block"), vectorize ? lanes : 1);
             tile = std::min(tile, whole);

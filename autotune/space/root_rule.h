@@ -12,6 +12,10 @@ namespace tilewright::autotune {
 /// Operations per element from which one vector at a time waits for itself.
 inline constexpr int kLongChainOps = 20;
 
+/// Vectors as wide as this call's axes allow, for who tunes it; or as wide as the machine's, for a version that serves
+/// calls of other sizes too.
+enum class Widths { of_call, of_machine };
+
 /// A root's loops after its directives, and where other stages may be computed in them.
 struct RootLoops {
     std::vector<std::string> axes; ///< the pure loops in nest order, outermost first
@@ -32,7 +36,7 @@ struct RootLoops {
 /// `grouped_axis`: the axis of which several rows are to run side by side, or "" (see grouped_axis()).
 /// `least_task`: the elements that a parallel task has at least (see least_task()).
 RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double element_ops,
-                    double chain_ops, const std::string& grouped_axis = "", std::int64_t least_task = 0);
+                    double chain_ops, Widths widths, const std::string& grouped_axis = "", std::int64_t least_task = 0);
 
 /// 0, or how many elements of `root` a task should have at least: what fills the cache of one core. Between the steps
 /// of a loop that also writes borders and the like, which one thread does, whatever a second core has touched travels
@@ -45,6 +49,10 @@ std::int64_t least_task(const dsl::StageInfo& root, const dsl::AlgorithmInfo& in
 /// waits for each addition; with a vector of several rows at a time the additions overlap, and what the rows share is
 /// loaded once.
 std::string grouped_axis(const dsl::StageInfo& root, const StageGraph& graph, const dsl::AlgorithmInfo& info);
+
+/// `lanes`, or fewer where the axis is shorter at the sizes translated for: a schedule of wider vectors serves other
+/// calls only.
+int fitting_lanes(int lanes, const dsl::LoopInfo& axis, Widths widths);
 
 /// The vector width a stage starts with: the lanes of its narrowest value of at least 32 bits.
 int default_lanes(const dsl::StageInfo& stage, const StageGraph& graph, const Machine& machine);

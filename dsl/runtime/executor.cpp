@@ -142,6 +142,7 @@ bool Executable::size_results(const Frame& frame) const {
             if (!shape[k].evaluate(frame.symbols, r.shape[k])) return false;
         r.elements = count_elements(r.shape, shape.size(), element_limit(plan_.results[i].dtype));
         if (r.elements < 0) return false;
+        r.is_pooled = false; // until the caller says so
     }
     return true;
 }

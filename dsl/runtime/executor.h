@@ -31,6 +31,7 @@ struct CallResult {
     void* data;
     std::int64_t shape[kMaxRank];
     std::int64_t elements;
+    bool is_pooled = false; ///< from result_allocate(): temporaries may lie there until it is written
 };
 
 /// out_of_range: a size that the steps compute or read, or the bounds or the step of a loop, are none that kernels can
@@ -99,6 +100,7 @@ class Executable {
         int rank;
         DType dtype;
         int halves[2] = {-1, -1}; ///< buffers over the real and the imaginary parts, where steps use them
+        int lender = -1;          ///< of a temporary: the result in whose memory it may lie
     };
     struct Operand {
         enum class Kind { size, scalar, buffer };

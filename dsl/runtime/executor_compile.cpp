@@ -44,6 +44,49 @@ std::vector<Life> lives_of(const PlanVersionBody& body) {
     return lives;
 }
 
+/// Results in whose memory temporaries of the outermost block may lie: they are used behind the last use of the
+/// temporary. A swap would carry such memory beyond that. Temporary -> result, kNowhere for none.
+std::vector<std::size_t> lenders_of(const Plan& plan, const PlanVersionBody& body, const std::vector<Life>& lives) {
+    std::vector<std::size_t> first(plan.results.size(), body.steps.size());
+    std::vector<bool> may(lives.size(), false);
+    std::map<std::string, std::size_t> results, temporaries;
+    for (std::size_t r = 0; r < plan.results.size(); ++r)
+        results[plan.results[r].name] = r;
+    std::size_t depth = 0, statement = 0;
+    for (std::size_t i = 0; i < body.steps.size(); ++i) {
+        const PlanStep& s = body.steps[i];
+        if (depth == 0) statement = i;
+        if (s.kind == PlanStep::Kind::temporary) {
+            // A name that is declared twice stands for several.
+            const bool is_new = temporaries.emplace(body.temporaries[s.temporary].name, s.temporary).second;
+            may[s.temporary] = is_new && depth == 0 && lives[s.temporary].first != kNowhere &&
+                               !body.temporaries[s.temporary].shape.empty();
+        }
+        for (const SizeExpression& a : s.arguments) {
+            if (a.op != SizeExpression::Op::symbol) continue;
+            const std::string name(complex_half(a.name).first);
+            if (const auto result = results.find(name); result != results.end())
+                first[result->second] = std::min(first[result->second], statement);
+            if (const auto found = temporaries.find(name); found != temporaries.end() && s.kind == PlanStep::Kind::swap)
+                may[found->second] = false;
+        }
+        if (s.opens_block()) ++depth;
+        if (s.kind == PlanStep::Kind::close) --depth;
+    }
+    std::vector<std::size_t> lenders(lives.size(), kNowhere);
+    for (std::size_t r = 0; r < first.size(); ++r) {
+        if (plan.results[r].shape.empty()) continue;
+        // One temporary for each: that with the most axes, the first of several.
+        std::size_t best = kNowhere;
+        for (std::size_t t = 0; t < lives.size(); ++t)
+            if (may[t] && lenders[t] == kNowhere && lives[t].last < first[r] &&
+                (best == kNowhere || body.temporaries[t].shape.size() > body.temporaries[best].shape.size()))
+                best = t;
+        if (best != kNowhere) lenders[best] = r;
+    }
+    return lenders;
+}
+
 } // namespace
 
 class Executable::VersionCompiler {
@@ -78,6 +121,7 @@ class Executable::VersionCompiler {
         v_.temporaries.resize(body_.temporaries.size());
         buffer_of_temporary_.resize(body_.temporaries.size(), -1);
         std::vector<Life> lives = lives_of(body_);
+        lenders_ = lenders_of(plan_, body_, lives);
         std::multimap<std::size_t, std::size_t> begins, ends; // statement -> temporary
         for (std::size_t t = 0; t < lives.size(); ++t) {
             if (lives[t].first == kNowhere) continue;
@@ -216,6 +260,9 @@ class Executable::VersionCompiler {
     void temporary(std::size_t t) {
         const PlanBuffer& b = body_.temporaries[t];
         buffer_of_temporary_[t] = add_buffer(b.name, Buffer::From::temporary, t, b.shape.size(), b.dtype);
+        if (lenders_[t] != kNowhere)
+            v_.buffers[static_cast<std::size_t>(buffer_of_temporary_[t])].lender =
+                buffer_of_.at(plan_.results[lenders_[t]].name);
         for (const SizeExpression& e : b.shape)
             v_.temporaries[t].push_back(compile(e));
         for (Block& block : blocks_)
@@ -312,6 +359,7 @@ class Executable::VersionCompiler {
     Version v_;
     std::map<std::string, int> buffer_of_, local_;
     std::vector<int> buffer_of_temporary_;
+    std::vector<std::size_t> lenders_; ///< temporary -> result
     std::vector<Block> blocks_;
     int symbols_ = 0;
 };

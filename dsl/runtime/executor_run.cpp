@@ -288,12 +288,21 @@ class Executable::Run {
             if (!expressions[k].evaluate(frame_.symbols, shape[k])) return RunStatus::out_of_range;
         std::int64_t elements = count_elements(shape, expressions.size(), element_limit(b.dtype));
         if (elements < 0) return RunStatus::out_of_memory;
-        void*& memory = memory_[b.index];
-        memory = scratch_allocate(static_cast<std::size_t>(elements) * static_cast<std::size_t>(info(b.dtype).bytes));
-        if (!memory) return RunStatus::out_of_memory;
+        const std::int64_t bytes = elements * info(b.dtype).bytes;
+        void* memory = b.lender < 0 ? nullptr : lent(b.lender, bytes);
+        if (!memory) {
+            memory = memory_[b.index] = scratch_allocate(static_cast<std::size_t>(bytes));
+            if (!memory) return RunStatus::out_of_memory;
+        }
         describe(b, buffers_[index], memory, shape, nullptr);
         if (v_.has_halves) describe_halves(b, buffers_[index]);
         return RunStatus::done;
+    }
+    /// Memory of a result that is written later, where it holds that much.
+    void* lent(int result, std::int64_t bytes) const {
+        const Buffer& b = buffer(result);
+        const CallResult& r = frame_.results[b.index];
+        return r.is_pooled && bytes > 0 && bytes <= r.elements * info(b.dtype).bytes ? r.data : nullptr;
     }
     void swap(int a, int b) {
         std::swap(memory_[buffer(a).index], memory_[buffer(b).index]);

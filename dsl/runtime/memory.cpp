@@ -20,6 +20,7 @@ constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = 2u << 20;
 // Below this a mapping has no room for huge pages.
 constexpr std::size_t kHugeFrom = 4u << 20;
+constexpr std::size_t kMostUnused = kHugePage / 8;
 constexpr std::size_t kPoolSpare = 64u << 20;
 constexpr std::size_t kMaxBytes = std::size_t{1} << 46;
 
@@ -126,8 +127,10 @@ class Pool {
 
     static std::size_t mapping_size(std::size_t bytes) {
         std::size_t whole = bytes + sizeof(Header) + kSlack;
-        std::size_t unit = whole >= kHugeFrom ? kHugePage : kPage;
-        return (whole + unit - 1) / unit * unit;
+        const std::size_t pages = (whole + kPage - 1) / kPage * kPage;
+        const std::size_t huge = (whole + kHugePage - 1) / kHugePage * kHugePage;
+        // A last huge page that is hardly used would be memory that nobody asked for: small pages stand there.
+        return whole >= kHugeFrom && huge - pages <= kMostUnused ? huge : pages;
     }
     std::size_t limit() const {
         static const long megabytes = [] {
@@ -165,7 +168,7 @@ class Pool {
             std::size_t tail = at + asked - (aligned + mapped);
             if (tail) munmap(reinterpret_cast<void*>(aligned + mapped), tail);
             at = aligned;
-            madvise(reinterpret_cast<void*>(at), mapped, MADV_HUGEPAGE);
+            madvise(reinterpret_cast<void*>(at), mapped / kHugePage * kHugePage, MADV_HUGEPAGE);
         }
         auto* header = reinterpret_cast<Header*>(at);
         header->capacity = mapped - sizeof(Header) - kSlack;

@@ -101,7 +101,8 @@ autotune::Machine machine_for(const std::string& isa, int cores) {
 std::string default_schedule(const std::string& program_text, const py::dict& given, const std::string& isa,
                              int cores) {
     dsl::Algorithm algorithm = translator::translate(translator::read_program(program_text), options_of(given));
-    return dsl::print_schedule(autotune::default_schedule(algorithm.info(), machine_for(isa, cores)));
+    return dsl::print_schedule(
+        autotune::default_schedule(algorithm.info(), machine_for(isa, cores), autotune::Widths::of_machine));
 }
 
 std::string default_space(const std::string& program_text, const py::dict& given, const std::string& isa, int cores) {

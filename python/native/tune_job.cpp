@@ -63,8 +63,12 @@ json tune_job(const std::string& job_text, const autotune::Observer& observer, c
     environment.store = store.get();
     take_limits(environment.machine, store.get());
 
-    environment.rules.default_schedule = autotune::default_schedule;
-    environment.rules.default_space = autotune::default_space;
+    environment.rules.default_schedule = [](const dsl::AlgorithmInfo& info, const autotune::Machine& machine) {
+        return autotune::default_schedule(info, machine);
+    };
+    environment.rules.default_space = [](const dsl::AlgorithmInfo& info, const autotune::Machine& machine) {
+        return autotune::default_space(info, machine);
+    };
     environment.rules.check = dsl::check;
     environment.rules.measure_roofline = [](const autotune::Machine&) {
         return autotune::measure_roofline(autotune::this_machine());

@@ -1,13 +1,15 @@
 """Which of a trace's guards the runtime can check by itself, so that a call need not pass through Python.
 
-The C dispatcher knows dtypes, ranks, layouts and sizes; it can compare parameters with fixed values, look up globals,
-and insist on the exact type of a scalar (a Python float is weak under NEP 50, a NumPy scalar is not). Guards beyond
-that (attributes, closures, items of containers) are checked in Python, before a plain function of the program is called.
+The C dispatcher knows dtypes, ranks, layouts and sizes; it can compare parameters with fixed values and functions, look
+up globals, also those of functions that are called, and insist on the exact type of a scalar (a Python float is weak
+under NEP 50, a NumPy scalar is not). Guards beyond that (attributes, closures, items of containers) are checked in
+Python, before a plain function of the program is called.
 """
 
 from __future__ import annotations
 
 import inspect
+import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -19,6 +21,7 @@ from .program import Program, ScalarArgument
 
 _CARRIED: dict[str, Callable[[Any], Any]] = {"float64": float, "int64": int, "bool": bool, "complex128": complex}
 _SIMPLE = (bool, int, float, str, type(None))
+_EQUAL_TO_ITSELF_ALONE = (types.FunctionType, type)
 
 
 def c_binding(function: Callable[..., Any], traced: Any, program: Program) -> dict[str, Any] | None:
@@ -27,7 +30,7 @@ def c_binding(function: Callable[..., Any], traced: Any, program: Program) -> di
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()):
         return None
     constants: dict[str, Any] = {}
-    hidden: dict[str, Any] = {}
+    hidden: dict[str, tuple[dict[str, Any], str]] = {}
     conditions: list[tuple[dict[str, Any], str, Any]] = []
     scalar_types: dict[str, type] = {}
     by_name = {argument.name: argument for argument in traced.arguments}
@@ -41,8 +44,8 @@ def c_binding(function: Callable[..., Any], traced: Any, program: Program) -> di
                 return None
         elif kind == "constant":
             constants[wanted.name] = argument.value
-        elif kind == "global" and isinstance(name, str):
-            hidden[wanted.name] = (function.__globals__, name)
+        elif (place := _global_place(function, kind, name)) is not None:
+            hidden[wanted.name] = place
         else:
             return None
         if isinstance(wanted, ScalarArgument):
@@ -54,11 +57,15 @@ def c_binding(function: Callable[..., Any], traced: Any, program: Program) -> di
         if len(guard.path) > 1:
             return None
         kind, name = guard.path[0]
-        if guard.kind in ("equal", "is") and kind == "parameter" and isinstance(guard.value, _SIMPLE):
+        place = _global_place(function, kind, name)
+        if guard.kind == "equal" and not isinstance(guard.value, float) and _has_signed_zero(guard.value):
+            return None
+        is_fixed = isinstance(guard.value, _SIMPLE) or type(guard.value) in _EQUAL_TO_ITSELF_ALONE
+        if guard.kind in ("equal", "is") and kind == "parameter" and is_fixed:
             constants[name] = guard.value
-        elif guard.kind in ("equal", "is") and kind == "global" and isinstance(name, str):
-            conditions.append((function.__globals__, name, guard.value))
-        elif guard.kind == "type" and guard.value is np.ndarray and name in hidden:
+        elif guard.kind in ("equal", "is") and place is not None:
+            conditions.append((*place, guard.value))
+        elif guard.kind == "type" and guard.value is np.ndarray and _is_one_of(place, hidden):
             continue  # a hidden array is checked as every array is
         else:
             return None
@@ -68,6 +75,24 @@ def c_binding(function: Callable[..., Any], traced: Any, program: Program) -> di
         "conditions": conditions or None,
         "scalar_types": scalar_types or None,
     }
+
+
+def _global_place(function: Callable[..., Any], kind: str, name: Any) -> tuple[dict[str, Any], str] | None:
+    """The dictionary and the key of a global of the function, or of one that it calls."""
+    if kind == "global_of":
+        function, name = name
+    elif kind != "global":
+        return None
+    return (function.__globals__, name) if isinstance(name, str) else None
+
+
+def _has_signed_zero(value: Any) -> bool:
+    """Whether it is equal to a value with another sign of zero. Of floats the runtime compares the bits."""
+    return isinstance(value, (complex, np.inexact)) and (value.real == 0 or value.imag == 0)
+
+
+def _is_one_of(place: tuple[dict[str, Any], str] | None, hidden: Mapping[str, tuple[dict[str, Any], str]]) -> bool:
+    return place is not None and any(held is place[0] and key == place[1] for held, key in hidden.values())
 
 
 def _exact_type(argument: Any, wanted: ScalarArgument) -> type | None:

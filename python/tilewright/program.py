@@ -169,6 +169,10 @@ class Program:
         )
 
     @cached_property
+    def has_loops(self) -> bool:
+        return any(_RANGE.search(line) for line in self._lines)
+
+    @cached_property
     def work(self) -> str:
         """A size expression that grows with the number of element operations of a call."""
         terms: dict[str, None] = {}

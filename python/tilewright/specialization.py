@@ -6,7 +6,9 @@ none holds comes back to Python, which builds the version that is missing.
 
 from __future__ import annotations
 
+import re
 import threading
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,11 +18,14 @@ from .binding import Bound
 from .builder import BuildRequest, build, with_schedule
 from .errors import ScheduleError
 from .native import compiler
-from .program import Program, evaluate, holds
+from .program import Program, evaluate, holds, split_sizes
 
 # Element operations below which a call is small: a version for it has loops without threads and small splits.
 SMALL_WORK = 32768
 _MAX_VERSIONS = 12
+_MANY_TRIPS = 64  # of a loop: more make no call larger
+_LIMITS = re.compile(r" in range\((.*)\)$")
+_works: weakref.WeakKeyDictionary[Program, str] = weakref.WeakKeyDictionary()
 
 _VIEWS = {"index", "transpose", "reshape", "broadcast_to", "const"}
 
@@ -90,7 +95,7 @@ class Specialization:
         if not self.why_numpy and not self.large_reason:
             return None
         kind = self._kind(bound)
-        if not kind.small and evaluate(self.program.work, bound.sizes) < self.large_from:
+        if not kind.small and evaluate(work_of(self.program), bound.sizes) < self.large_from:
             return self.large_reason
         return self.why_numpy.get(kind)
 
@@ -103,7 +108,7 @@ class Specialization:
                 prefix = self._label(kind, "")
                 self.versions = [v for v in self.versions if not v.label.startswith(prefix)]
             else:
-                self.large_from = 1 << evaluate(self.program.work, bound.sizes).bit_length()
+                self.large_from = 1 << evaluate(work_of(self.program), bound.sizes).bit_length()
                 self.large_reason = reason
                 conditions = (self._work_condition(small=False),)
                 self.versions = [
@@ -259,12 +264,36 @@ def version_fits(version: plan.Version, bound: Bound) -> bool:
 
 def is_small(program: Program, bound: Bound) -> bool:
     """Whether a call has too little work for threads."""
-    return evaluate(program.work, bound.sizes) < SMALL_WORK
+    return evaluate(work_of(program), bound.sizes) < SMALL_WORK
+
+
+def work_of(program: Program) -> str:
+    """A size expression for the element operations of a call. Loops that run inside of their elements count with their
+    trips; the trips of others are calls of kernels, each of which is small or large by itself."""
+    found = _works.get(program)
+    if found is None:
+        found = program.work
+        if program.has_loops:
+            trips = [t for loop in compiler().loops(program.text) if (t := _trips_of(loop))]
+            found = " * ".join([f"({found})" if trips else found, *trips[:1]])
+        _works[program] = found
+    return found
+
+
+def _trips_of(loop: dict[str, Any]) -> str:
+    """How often an outermost loop inside of elements runs, as far as that matters; "" for other loops."""
+    limits = _LIMITS.search(loop["source"])
+    if loop["depth"] or loop["kind"] != "pixelwise" or limits is None:
+        return ""
+    start, stop, step = split_sizes(limits[1])
+    size, first, last = abs(int(step)), *((start, stop) if int(step) > 0 else (stop, start))
+    length = last if first == "0" else f"({last}) - ({first})"
+    return f"max(1, min({_MANY_TRIPS}, {length if size == 1 else f'({length}) // {size}'}))"
 
 
 def work_condition(program: Program, small: bool, limit: int = SMALL_WORK) -> str:
     """The requirement of a version that was built for small calls, or for large ones."""
-    return f"{program.work} {'<' if small else '>='} {limit}"
+    return f"{work_of(program)} {'<' if small else '>='} {limit}"
 
 
 def is_one_library_call(program: Program) -> bool:

@@ -298,6 +298,15 @@ TEST(DefaultSpace, ARootOfRowsSharesThemOutAndVectorizesTheContiguousAxis) {
     EXPECT_THAT(space_of(kReadByAnUpdate, {{"a.0", 3}, {"a.1", 2000}}), HasSubstr("y.fuse(j, i, ij)"));
 }
 
+TEST(DefaultSpace, VectorsAreNoWiderThanTheAxisOfACallThatIsTuned) {
+    const Sizes pairs{{"x.0", 2000}, {"x.1", 6}};
+    EXPECT_THAT(space_of(kLaplace, pairs), HasSubstr("?y_vec{4, 2}"));
+    // A version for other calls too is as wide as the machine.
+    const auto info = translated(kLaplace, at(pairs)).info();
+    EXPECT_THAT(dsl::print_schedule(default_schedule(info, machine_of("x86-64-v4", 8), Widths::of_machine)),
+                HasSubstr("jx, 8)"));
+}
+
 TEST(DefaultSpace, AReductionRunsInsideItsReadersReduction) {
     const std::string text = space_of(kKmeans, kManyPoints);
     EXPECT_THAT(text, HasSubstr("\nargmin_best.compute_at(argmin, iv).vectorize(i, ?argmin_vec)\n"

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -315,3 +316,47 @@ def test_a_c_program_calls_the_exported_function(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout == "0101\n"
+
+
+def once(x):
+    return x + 1.0
+
+
+def twice(x):
+    return x + 2.0
+
+
+def applied(x, step, n=3):
+    for _ in range(n):
+        x = step(x)
+    return x
+
+
+def test_a_module_takes_the_functions_that_it_was_made_for_and_no_others(tmp_path):
+    f = tilewright.jit(applied, strict=True)
+    x = np.arange(1000.0)
+    f(x, once, 5)
+    f.export(tmp_path / "applied_once")
+    f(x, twice, 5)
+    f.export(tmp_path / "applied_both")
+    code = f"""
+        import sys
+        sys.path[:0] = [{str(Path(__file__).parent)!r}]
+        import numpy as np
+        import applied_once, applied_both
+        from test_export import once, twice, applied
+        x = np.arange(500.0)
+        assert np.array_equal(applied_once.applied(x, once), applied(x, once))
+        assert np.array_equal(applied_once.applied(x, n=7, step=once), applied(x, once, 7))
+        for function in (once, twice):
+            assert np.array_equal(applied_both.applied(x, function), applied(x, function))
+        for module, function in ((applied_once, twice), (applied_both, np.sqrt), (applied_both, lambda x: x), (applied_once, 3)):
+            try:
+                module.applied(x, function)
+            except ValueError as error:
+                assert "but this module was made for the function once" in str(error), error
+            else:
+                raise AssertionError(function)
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, env=environment, cwd=tmp_path)

@@ -305,6 +305,61 @@ def test_globals_are_guarded_and_arrays_read_at_each_call(monkeypatch):
     same(scaled(x), x[:, None] * TABLE * 5.0)
 
 
+def halved(x):
+    return x * FACTOR + WEIGHTS[0]
+
+
+def doubled(x):
+    return x * 2.0
+
+
+FACTOR = 0.5
+WEIGHTS = np.arange(4.0)
+
+
+def test_a_function_as_argument_and_what_it_reads_are_checked_without_python(monkeypatch):
+    @tilewright.jit(strict=True)
+    def repeated(x, step, n):
+        for _ in range(n):
+            x = step(x)
+        return x
+
+    def check(x, step, n, misses):
+        before = repeated.misses
+        expected = x
+        for _ in range(n):
+            expected = step(expected)
+        same(repeated(x, step, n), expected)
+        assert repeated.misses == before + misses
+
+    x = np.arange(1000.0)
+    check(x, halved, 20, 1)
+    check(x, halved, 31, 0)
+    check(x, doubled, 9, 1)
+    check(x, halved, 12, 0)
+    monkeypatch.setitem(globals(), "WEIGHTS", np.arange(4.0) - 7)
+    check(x, halved, 20, 0)
+    monkeypatch.setitem(globals(), "FACTOR", 0.25)
+    check(x, halved, 20, 1)
+    check(x, doubled, 20, 0)
+    assert len(repeated.specializations) == 3
+
+
+ZERO = 0.0
+
+
+@pytest.mark.parametrize("kind", [float, np.float64, np.float32])
+def test_a_global_zero_is_told_from_negative_zero(kind, monkeypatch):
+    @tilewright.jit(strict=True)
+    def copied(x):
+        return np.copysign(x, ZERO)
+
+    x = np.arange(1000.0)
+    for number in (0.0, -0.0, 0.0):
+        monkeypatch.setitem(globals(), "ZERO", kind(number))
+        same(copied(x), np.copysign(x, number))
+
+
 def test_closures():
     def make(scale, table):
         @tilewright.jit(strict=True)

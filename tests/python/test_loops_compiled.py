@@ -78,8 +78,6 @@ def rounded_in(function: Any) -> Any:
 @pytest.mark.parametrize("case", data_cases.CASES, ids=[case[0].__name__ for case in data_cases.CASES])
 def test_answers_as_numpy(case: Any) -> None:
     function, args, others = case
-    if function.__name__ == "mandelbrot_4":
-        pytest.skip("its loop over chunks is unrolled: a hundred kernels take minutes; step_4 itself is compiled here")
     assert check_compiled(function, [args, *others], rounded_in(function))
 
 

@@ -55,6 +55,8 @@ class Call {
         std::memcpy(frame_.arguments[next_++].scalar, &value, sizeof value);
         return *this;
     }
+    bool pooled = false; ///< whether temporaries may lie in results
+
     RunStatus run(const std::vector<void*>& results = {}, const Interrupt* interrupt = nullptr,
                   std::string* failed = nullptr) {
         int argument = -1;
@@ -62,7 +64,7 @@ class Call {
         EXPECT_EQ(e_->failed_guard(frame_), -1);
         EXPECT_TRUE(e_->size_results(frame_));
         for (std::size_t i = 0; i < results.size(); ++i)
-            frame_.results[i].data = results[i];
+            frame_.results[i].data = results[i], frame_.results[i].is_pooled = pooled;
         return e_->run(frame_, e_->select(frame_), interrupt, failed);
     }
 
@@ -105,6 +107,32 @@ TEST(Loops, ARangeIsPythons) {
               RunStatus::out_of_range);
     EXPECT_EQ(Call(e).array(a).scalar(INT64_MAX).scalar(INT64_MIN).scalar<std::int64_t>(1).run(), RunStatus::done);
     EXPECT_EQ(a[0], 1.0);
+}
+
+TEST(Loops, ATemporaryLiesInAResultThatIsWrittenBehindItsLastUse) {
+    auto lies_there = [](const std::string& body, bool pooled, bool ends = true) {
+        auto e = load("arg X float64 1\nscalar n int64\nresult R float64 [X.0]\nreturn R\n", body);
+        std::vector<double> x(100), r(100, -1.0);
+        for (std::size_t i = 0; i < x.size(); ++i)
+            x[i] = static_cast<double>(i);
+        Call call(e);
+        call.array(x).scalar<std::int64_t>(1).pooled = pooled;
+        EXPECT_EQ(call.run({r.data()}), ends ? RunStatus::done : RunStatus::check_failed);
+        return r == x;
+    };
+    // The check fails before R is written: what lies there then is `a`.
+    const std::string declared = "temp a float64 [X.0]\ntemp b float64 [X.0]\ncopy X to a\ncopy a to b\n";
+    const std::string stops = "check n == 0 \"no\"\n";
+    EXPECT_TRUE(lies_there(declared + stops + "copy b to R\n", true, false));
+    EXPECT_FALSE(lies_there(declared + stops + "copy b to R\n", false, false));
+    EXPECT_TRUE(lies_there(declared + "copy b to R\n", true));
+    // Still used where R is written; exchanged with another one; used in the loop that writes R; larger than R.
+    EXPECT_FALSE(lies_there("temp a float64 [X.0]\ncopy X to a\n" + stops + "copy a to R\n", true, false));
+    EXPECT_FALSE(lies_there(declared + "swap a b\n" + stops + "copy b to R\n", true, false));
+    EXPECT_FALSE(
+        lies_there(declared + "for t from 0 to n step 1 {\n" + stops + "copy a to b\ncopy b to R\n}\n", true, false));
+    EXPECT_FALSE(lies_there(
+        "temp a float64 [2 * X.0]\ntemp c float64 [2 * X.0]\ncopy a to c\n" + stops + "copy X to R\n", true, false));
 }
 
 TEST(Loops, TheEndsOfInt64AreCountedRight) {

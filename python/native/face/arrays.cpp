@@ -211,14 +211,14 @@ std::string describe(DType dtype, int rank) {
     return out + "]";
 }
 
-PyArrayObject* new_result(DType dtype, int rank, const std::int64_t* shape, std::int64_t elements) {
+PyArrayObject* new_result(DType dtype, int rank, const std::int64_t* shape, std::int64_t elements, bool* is_pooled) {
     static const bool pooling = runtime::pool_info().limit_bytes > 0;
     npy_intp extents[runtime::kMaxRank];
     for (int k = 0; k < rank; ++k)
         extents[k] = shape[k];
     std::size_t bytes = static_cast<std::size_t>(elements) * static_cast<std::size_t>(runtime::info(dtype).bytes);
-    if (bytes < kPoolFrom || !pooling)
-        return reinterpret_cast<PyArrayObject*>(PyArray_SimpleNew(rank, extents, numpy_type(dtype)));
+    *is_pooled = bytes >= kPoolFrom && pooling;
+    if (!*is_pooled) return reinterpret_cast<PyArrayObject*>(PyArray_SimpleNew(rank, extents, numpy_type(dtype)));
     Ref before(PyDataMem_SetHandler(g_allocator));
     if (!before) return nullptr;
     PyObject* array = PyArray_SimpleNew(rank, extents, numpy_type(dtype));

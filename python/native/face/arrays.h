@@ -42,7 +42,8 @@ std::string describe(PyObject* object);
 std::string describe(runtime::DType dtype, int rank);
 
 /// A new C-contiguous array, large ones from the pool. Null with MemoryError.
-PyArrayObject* new_result(runtime::DType dtype, int rank, const std::int64_t* shape, std::int64_t elements);
+PyArrayObject* new_result(runtime::DType dtype, int rank, const std::int64_t* shape, std::int64_t elements,
+                          bool* is_pooled);
 /// Makes the allocator's capsule. False with a Python error.
 bool prepare_allocator();
 

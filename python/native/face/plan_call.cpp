@@ -49,7 +49,7 @@ bool same_value(PyObject* a, PyObject* b) {
     if (Py_TYPE(a) != Py_TYPE(b)) return false;
     int equal = PyObject_RichCompareBool(a, b, Py_EQ);
     if (equal < 0) PyErr_Clear();
-    if (!PyFloat_CheckExact(a)) return equal == 1;
+    if (!PyFloat_Check(a)) return equal == 1; // NumPy's float64 is a float
     double x = PyFloat_AsDouble(a), y = PyFloat_AsDouble(b);
     return std::memcmp(&x, &y, sizeof x) == 0;
 }
@@ -499,7 +499,7 @@ LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version,
             r.data = scalars + 16 * i;
             continue;
         }
-        PyArrayObject* array = new_result(b.dtype, static_cast<int>(b.shape.size()), r.shape, r.elements);
+        PyArrayObject* array = new_result(b.dtype, static_cast<int>(b.shape.size()), r.shape, r.elements, &r.is_pooled);
         if (!array) return Attempt::error;
         made[i] = reinterpret_cast<PyObject*>(array);
         r.data = PyArray_DATA(array);

@@ -9,6 +9,7 @@ import keyword
 import os
 import shutil
 import tempfile
+import types
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from ..errors import ExportError
 from ..plan import Version, all_objects, compose
 from ..program import Program
 from ..specialization import Specialization
+from .handed import check_lines, handed_functions, made_for
 from .static_library import write_static_library
 from .stub import shapes, signature, stub_text
 from .versions import isa_levels, versions_of
@@ -44,6 +46,7 @@ class _Group:
     parameters: list[inspect.Parameter]
     fixed: dict[str, Any]  # parameters with the value that was compiled in
     saved: dict[str, str]  # arrays from outside -> file
+    handed: dict[str, types.FunctionType]  # parameters with the function that was compiled in
 
 
 @dataclass(frozen=True)
@@ -228,11 +231,11 @@ def _groups(function: JitFunction, specializations: list[Specialization], folder
         fixed = {g.path[0][1]: g.value for g in traced.guards if g.path[0][0] == "parameter" and len(g.path) == 1}
         fixed = {name: value for name, value in fixed.items() if isinstance(value, _PLAIN)}
         parameters = _parameters(function, program)
-        found = next(
-            (g for g in groups if (g.fixed, g.saved, g.parameters) == (fixed, saved, parameters) and not saved), None
-        )
+        handed = handed_functions(traced, function.__name__)
+        alike = (fixed, saved, parameters, handed)
+        found = next((g for g in groups if (g.fixed, g.saved, g.parameters, g.handed) == alike and not saved), None)
         if found is None:
-            groups.append(_Group([number], [program], parameters, fixed, saved))
+            groups.append(_Group([number], [program], parameters, fixed, saved, handed))
         else:
             found.numbers.append(number)
             found.programs.append(program)
@@ -292,6 +295,8 @@ def _init_text(function: JitFunction, groups: list[_Group], objects: list[str], 
         "",
         f"_objects = {{name: _read(f'objects/{{name}}.o') for name in {objects!r}}}",
     ]
+    if any(group.handed for group in groups):
+        lines += check_lines()
     names = [name] if len(groups) == 1 else [f"_entry{number}" for number in range(len(groups))]
     for entry, group in zip(names, groups, strict=True):
         lines += _load_lines(entry, group, function)
@@ -333,6 +338,7 @@ def _load_lines(entry: str, group: _Group, function: JitFunction) -> list[str]:
         "    module_name=__name__,",
         f"    constants={{{', '.join(constants)}}},",
         ")",
+        *([made_for(entry, group.handed, group.parameters)] if group.handed else []),
     ]
 
 

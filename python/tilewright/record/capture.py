@@ -1,7 +1,7 @@
 """Recording calls: time per function, signatures and sizes, and copies of the arguments made before the call.
 
-A function is a candidate when it is called with NumPy arrays; one that takes plain numbers and gives back arrays (loops often make their own) counts
-where its name is asked for or nothing else is there. Functions of the script (and of modules beside it) are
+A function is a candidate when it is called with NumPy arrays; one that takes plain numbers and functions and gives back arrays (loops often make their
+own) counts where its name is asked for or nothing else is there. Functions of the script (and of modules beside it) are
 wrapped when their names are bound; functions marked @tilewright.jit report through their own dispatch. Not done here:
 choosing what to tune (choose.py).
 """
@@ -12,6 +12,7 @@ import copy
 import functools
 import threading
 import time
+import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +24,7 @@ from ..machine import available_memory_bytes
 _STOP_AFTER_S = 20.0  # of recording since the first call of a candidate
 _SETTLED_AFTER_S = 2.0  # of time in candidates, when each signature has been seen often
 _SEEN_OFTEN = 3
-_PLAIN = (bool, int, float, complex, np.generic, str, type(None))
+_PLAIN = (bool, int, float, complex, np.generic, str, type(None), types.FunctionType)
 
 
 class RecordingDone(BaseException):
@@ -78,7 +79,7 @@ class Recorder:
 
     def __init__(self, only: str | None = None, first_only: bool = False, run_all: bool = False) -> None:
         self.candidates: dict[int, Candidate] = {}
-        self.makers: dict[int, Candidate] = {}  # called with plain numbers, gave back arrays
+        self.makers: dict[int, Candidate] = {}  # called without arrays, gave back some
         self.done = False
         self.left_out: list[str] = []  # calls whose arguments do not fit into memory a second time
         self._only = only
@@ -148,7 +149,8 @@ class Recorder:
         signature = _signature(args, kwargs)
         if signature not in candidate.calls:
             self._sequence += 1
-            candidate.calls[signature] = RecordedCall(signature, args, kwargs, order=self._sequence)
+            kept = copy_arguments(args, kwargs)
+            candidate.calls[signature] = RecordedCall(signature, *kept, order=self._sequence)
         recorded = candidate.calls[signature]
         recorded.count += 1
         recorded.total_ns += spent
@@ -205,6 +207,8 @@ def copy_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple
             if id(value) not in memo:
                 memo[id(value)] = _copy_array(value)
             return memo[id(value)]
+        if isinstance(value, types.FunctionType):  # of the script, it reports its calls
+            return getattr(value, "__tilewright_recorded__", value)
         if isinstance(value, (int, float, complex, bool, str, bytes, type(None), np.generic, np.dtype, type)):
             return value
         try:

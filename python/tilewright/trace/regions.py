@@ -493,7 +493,7 @@ class Regions:
             if isinstance(held, Pending) and held.of_last_trip:
                 held = held.read()
             held = one.present(held)
-            if isinstance(one.held, SymArray) and one.held.storage.version:
+            if isinstance(one.held, SymArray) and unchanged(one.held.storage.value, {}) is not one.parameter:
                 # In the first trip it is an array from outside, which others may see; in later ones it is not.
                 raise self.error(
                     node, f"loops: {one.text}, which a trip writes into and assigns anew",
