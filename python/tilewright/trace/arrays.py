@@ -6,7 +6,7 @@ view on it then sees.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -412,19 +412,18 @@ _COMPARING = {
 _UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 
 
-def operator_methods(cls: type, in_place: bool) -> None:
+def operator_methods(cls: type, in_place: Callable[[np.ufunc], Any]) -> None:
     """Python's operators on a class, as ufuncs."""
     for name, ufunc in _BINARY.items():
         setattr(cls, f"__{name}__", _operator(ufunc, False))
         setattr(cls, f"__r{name}__", _operator(ufunc, True))
-        if in_place:
-            setattr(cls, f"__i{name}__", _in_place(ufunc))
+        setattr(cls, f"__i{name}__", in_place(ufunc))
     for name, ufunc in _COMPARING.items():
         setattr(cls, f"__{name}__", _operator(ufunc, False))
     for name, ufunc in _UNARY.items():
         setattr(cls, f"__{name}__", _unary(ufunc))
 
 
-operator_methods(SymArray, in_place=True)
+operator_methods(SymArray, _in_place)
 
 __all__ = ["NEWAXIS", "Storage", "SymArray", "View", "operator_methods"]

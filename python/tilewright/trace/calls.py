@@ -17,6 +17,7 @@ from ..ops import FUNCTIONS, apply_ufunc, call_numpy, is_symbolic, python_scalar
 from ..ops.reductions import reduce_ufunc
 from . import from_data
 from .arrays import SymArray
+from .compressed import Compressed
 from .scalars import SymInt, SymScalar
 from .sequences import Sequence, enumerated, sequence_of, turned_around, zipped
 from .sizes import Size
@@ -216,7 +217,7 @@ class Calls:
         if isinstance(function, type):
             return self._call_class(node, function, args, kwargs)
         module = getattr(function, "__module__", None) or ""
-        if isinstance(bound_to, (SymArray, SymInt, SymScalar)):
+        if isinstance(bound_to, (SymArray, SymInt, SymScalar, Compressed)):
             return function(*args, **kwargs)
         if isinstance(function, types.MethodType):
             return self.call_function(function.__func__, [function.__self__, *args], kwargs)
@@ -357,6 +358,8 @@ class Calls:
             if not value.ndim:
                 raise TypeError("len() of unsized object")
             return value.shape[0]
+        if isinstance(value, Compressed):
+            return value.shape[0]
         if isinstance(value, SymRange):
             return value.trips()
         return len(value)
@@ -425,6 +428,8 @@ class Calls:
         stand_in: Any = value
         if isinstance(value, SymArray):
             stand_in = value.dtype.type(0) if value.is_scalar else np.empty(0, value.dtype)
+        elif isinstance(value, Compressed):
+            stand_in = np.empty(0, value.dtype)
         elif isinstance(value, SymInt):
             stand_in = 0
         elif isinstance(value, SymScalar):
@@ -434,6 +439,8 @@ class Calls:
     def _type(self, node: ast.Call, value: Any, *rest: Any) -> Any:
         if isinstance(value, SymArray):
             return value.dtype.type if value.is_scalar else np.ndarray
+        if isinstance(value, Compressed):
+            return np.ndarray
         if isinstance(value, SymInt):
             return int
         if isinstance(value, SymScalar):

@@ -27,7 +27,7 @@ from .early_return import behind_the_loop, else_behind, has_break, has_return
 from .expressions import Expressions
 from .graph import PLAIN_OPERATIONS
 from .regions import Leaving, Pending, Regions
-from .scalars import RunScalar, SymInt, SymScalar
+from .scalars import RunScalar, Symbolic, SymInt
 from .sequences import Sequence, sequence_of
 from .sizes import Size
 from .source import FunctionNode
@@ -351,7 +351,7 @@ class Interpreter(Expressions, Calls, Regions):
             owner = self.evaluate(target.value)
             key = self.evaluate_index(target.slice)
             self.refuse_outer(target, owner, f"assigning an item of {ast.unparse(target.value)}")
-            if isinstance(owner, np.ndarray) and isinstance(value, (SymArray, SymInt, SymScalar)):
+            if isinstance(owner, np.ndarray) and isinstance(value, Symbolic):
                 raise self.error(target, "storing a traced value in an array of plain values",
                                  "the array was made by a call that is not traced",
                                  "Make it with np.zeros or np.empty inside of the function.")  # fmt: skip

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..ops.operands import is_symbolic
 from .arrays import Storage, SymArray
+from .compressed import Compressed
 from .early_return import VALUE, has_break, test_as_break
 from .graph import Block, Value, unchanged
 from .scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar
@@ -356,7 +357,7 @@ class Regions:
         forms: dict[str, Form] = {}
         unset: dict[str, Form] = {}
         # Arrays that a trip assigns to their own name again stay what they are.
-        same: dict[str, SymArray | None] = {}
+        same: dict[str, SymArray | Compressed | None] = {}
         for _ in range(MAX_RUNS):
             block = Block()
             checks, symbols = dict(tracer.checks), set(tracer.loops)
@@ -407,7 +408,7 @@ class Regions:
 
     def _enter(  # noqa: PLR0917
         self, node: ast.stmt, before: dict[str, Any], carried: list[Carried], memories: list[_Memory],
-        forms: dict[str, Form], unset: dict[str, Form], same: dict[str, SymArray | None],
+        forms: dict[str, Form], unset: dict[str, Form], same: dict[str, SymArray | Compressed | None],
     ) -> None:  # fmt: skip
         """The state in which a trip begins."""
         tracer, frame = self.tracer, self.frame
@@ -421,7 +422,8 @@ class Regions:
                     held = before[name]
                     if isinstance(held, Pending):
                         held = held.read() if name not in unset or _is_set(held) else None
-                    same[name] = held if isinstance(held, SymArray) and not held.is_scalar else None
+                    keeps = isinstance(held, Compressed) or (isinstance(held, SymArray) and not held.is_scalar)
+                    same[name] = held if keeps else None
                 if same.get(name) is not None:
                     return same[name]
                 if not made:
@@ -450,7 +452,7 @@ class Regions:
             one.parameter = self._parameter(one)
             memory.set(one.parameter)
 
-    def _rebound(self, before: dict[str, Any], same: dict[str, SymArray | None]) -> bool:
+    def _rebound(self, before: dict[str, Any], same: dict[str, SymArray | Compressed | None]) -> bool:
         """Whether a name that was taken to keep its array has another one at the end of a trip."""
         rebound = False
         for name, array in same.items():
@@ -458,7 +460,14 @@ class Regions:
             if array is None or (isinstance(held, Pending) and held.of_last_trip):
                 continue
             held = held.read() if isinstance(held, Pending) else held
-            if not isinstance(held, SymArray) or held.storage is not array.storage or held.chain != array.chain:
+            if held is array:
+                continue
+            if (
+                not isinstance(held, SymArray)
+                or not isinstance(array, SymArray)
+                or held.storage is not array.storage
+                or held.chain != array.chain
+            ):
                 same[name] = None
                 rebound = True
         return rebound
@@ -535,7 +544,10 @@ class Regions:
             if value is _MISSING:
                 continue
             if isinstance(value, (list, tuple, dict, set)) and is_symbolic(value):
-                left[name] = Pending(self._lost_container(name, value))
+                left[name] = Pending(self._lost_container(name, f"a {type(value).__name__} of values of a trip"))
+                continue
+            if isinstance(value, Compressed) and value is not before[name]:
+                left[name] = Pending(self._lost_container(name, "elements under a mask"))
                 continue
             if found is None or not self._is_fixed(found[1]):
                 left[name] = value
@@ -556,10 +568,10 @@ class Regions:
                 left[name] = _MISSING  # read after the loop, it needs a trip
         return left
 
-    def _lost_container(self, name: str, value: Any) -> Callable[[], Any]:
+    def _lost_container(self, name: str, what: str) -> Callable[[], Any]:
         def read() -> NoReturn:
             raise self.tracer.error(
-                f"loops: {name} after the loop that made it, a {type(value).__name__} of values of a trip",
+                f"loops: {name} after the loop that made it, {what}",
                 "arrays and numbers come out of a loop",
                 f"Set {name} before the loop, or keep its parts in variables of their own.",
                 "loop",
@@ -867,7 +879,8 @@ class Regions:
             # Only trips set it, the first one for certain.
             return Carried(self._zeros(unset), unset, self.frame, name)
         if found is None:
-            why = f"a {type(held).__name__} is not carried from trip to trip"
+            kind = "selection by a mask" if isinstance(held, Compressed) else type(held).__name__
+            why = f"a {kind} is not carried from trip to trip"
             raise self.error(
                 node, f"loops: {name}, which a trip reads and changes",
                 "it may be read before it is set" if held is _MISSING else why,
@@ -915,8 +928,8 @@ def _reachable(frame: Frame | None, checked: SymArray) -> Iterator[_Memory]:
         pending += frame.variables.items()
         frame = frame.parent
     for name, item in pending:
-        if isinstance(item, SymArray):
-            storage = item.storage
+        if isinstance(item, (SymArray, Compressed)):
+            storage = (item.whole if isinstance(item, Compressed) else item).storage
             if id(storage) not in seen:
                 seen.add(id(storage))
                 yield _Memory(name, storage, storage.value, storage.version)
