@@ -26,7 +26,7 @@ def moments(x, m):
 
 
 def counts(x, m):
-    return len(x[m]), x[m].size, x[m].shape[0], x[m].ndim, np.size(x[m]), len(np.where(m)[0])
+    return len(x[m]), x[m].size, x[m].shape[0], x[m].ndim * np.size(x[m]), len(np.where(m)[0])
 
 
 def by_condition(x, m):
@@ -56,7 +56,12 @@ def rows(a, m):
 
 
 def rows_kept(a, m):
-    return a[m].sum(axis=0, keepdims=True), a[m].mean(keepdims=True), a[m].std(axis=0), np.linalg.norm(a[m], axis=1).sum()
+    return (
+        a[m].sum(axis=0, keepdims=True),
+        a[m].mean(keepdims=True),
+        a[m].std(axis=0),
+        np.linalg.norm(a[m], axis=1).sum(),
+    )
 
 
 def columns(a, m):
