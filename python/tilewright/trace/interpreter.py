@@ -82,6 +82,7 @@ class Frame:
         self.function = function
         self.parent = parent
         self.is_root = is_root
+        self.caller: Frame | None = None
         self.variables: dict[str, Any] = {}
         self.locals, self.nonlocals, self.globals = _scopes(node)
 
@@ -212,7 +213,7 @@ class Interpreter(Expressions, Calls, Regions):
         self._refuse_generator(node, name)
         frame = Frame(node, function, parent, is_root=self.depth == 0)
         frame.variables.update(variables)
-        previous = self.frame
+        previous = frame.caller = self.frame
         self.frame = frame
         self.depth += 1
         self.active.append(identity)

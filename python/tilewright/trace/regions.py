@@ -8,7 +8,8 @@ each carried value ends a trip with the dtype and the shape that it began with.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from ..errors import TraceError
 from ..ops.operands import is_symbolic
 from .arrays import Storage, SymArray
 from .compressed import Compressed
@@ -23,15 +25,16 @@ from .early_return import VALUE, has_break, test_as_break
 from .graph import Block, Value, unchanged
 from .scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar
 from .sizes import Size
+from .tracer import Undecided
 
 if TYPE_CHECKING:
-    from ..errors import TraceError
     from .interpreter import Frame
     from .tracer import Tracer
 
 # Each run finds at least one more carried value or one wider dtype.
 MAX_RUNS = 40
 _MISSING = object()
+_OTHER_TIMES = itertools.count(1)
 _GIVEN = " given"  # stands beside variables for what an expression or a return gives
 
 
@@ -108,6 +111,8 @@ class Carried:
     final: Value | None = field(default=None, repr=False)  # at the end of a trip
     held: Any = field(default=None, repr=False)  # the variable's object at the start of a trip
     path: tuple[int, ...] = ()  # where in the variable, which holds a tuple
+    # Arrays that a variable may hold at the end, each under a name of its own: memory that others may see.
+    sources: list[Storage] = field(default_factory=list, repr=False)
 
     @property
     def called(self) -> str:
@@ -435,9 +440,10 @@ class Regions:
                 if type(held) is tuple:
                     return tuple(carry(part, (*path, k)) for k, part in enumerate(held))
                 key = name + "".join(f"[{k}]" for k in path)
-                with tracer.writing(outer):
+                with tracer.writing(outer), _seeing(memories, {}):
                     one = self._carried_name(node, name, held, forms.get(key), unset.get(name))
                 one.path = path
+                one.sources = _storages(held)
                 with tracer.writing(block):
                     one.parameter = self._parameter(one)
                 one.held = one.form.object_of(tracer, one.parameter)
@@ -531,7 +537,32 @@ class Regions:
                 forms[one.text] = joined
                 wider = True
             one.final = self._cast(value, joined.dtype)
+            one.sources += [storage for storage in _storages(held) if storage not in one.sources]
+        self._refuse_shared_writes(node, carried)
         return wider
+
+    def _refuse_shared_writes(self, node: ast.stmt, carried: list[Carried]) -> None:
+        """A variable that is another array in each trip is a value of its own in the program: nobody else may write there."""
+        held_by = {id(one.held.storage): one for one in carried if isinstance(one.held, SymArray)}
+        for one in carried:
+            # What it takes over from another variable may be all that the other one was.
+            pending = list(one.sources)
+            for storage in pending:
+                other = held_by.get(id(storage))
+                if other is not None and other is not one:
+                    pending += [source for source in other.sources if source not in pending]
+            one.sources = [storage for storage in pending if id(storage) not in held_by]
+        written = {
+            id(one.storage)
+            for one in carried
+            if one.storage is not None and one.final is not None and unchanged(one.final, {}) is not one.parameter
+        }
+        for one in carried:
+            if one.storage is None and one.form.kind == "array" and any(id(s) in written for s in one.sources):
+                raise self.error(
+                    node, f"loops: {one.text}, which a trip assigns anew",
+                    "a trip writes into an array that it may be", f"Copy where {one.text} is assigned (.copy()).",
+                )  # fmt: skip
 
     def _let_out(
         self, carried: list[Carried], block: Block, before: dict[str, Any], after: dict[str, Any]
@@ -539,7 +570,9 @@ class Regions:
         """Variables that a trip sets without reading them: carried for who reads them after the loop."""
         tracer = self.tracer
         left: dict[str, Any] = {}
-        for name, value in after.items():
+        outside = {id(one.storage) for one in carried if one.storage is not None}
+        for name, held in after.items():
+            value = self._of_inner_loop(name, held)
             found = None if isinstance(value, (SymInt, Pending)) or value is _MISSING else self._value_of(value)
             if value is _MISSING:
                 continue
@@ -553,20 +586,31 @@ class Regions:
                 left[name] = value
                 continue
             made, form = found
-            if isinstance(value, SymArray) and value.chain and not value.is_scalar and _is_outside(value, block):
+            if isinstance(value, SymArray) and value.chain and not value.is_scalar and id(value.storage) in outside:
                 left[name] = Pending(self._lost_view(name))
                 continue
             with tracer.writing(tracer.blocks[-2]):
-                held = self._value_of(before[name])
-                same = held is not None and held[1] == form
-                initial = held[0] if same and held is not None else self._zeros(form)
+                started = self._value_of(before[name])
+                same = started is not None and started[1] == form
+                initial = started[0] if same and started is not None else self._zeros(form)
             one = Carried(initial, form, self.frame, name)
             one.parameter = self._parameter(one)
             one.final = made
+            one.sources = [*_storages(value), *(_storages(before[name]) if same else [])]
             carried.append(one)
             if not same:
                 left[name] = _MISSING  # read after the loop, it needs a trip
         return left
+
+    def _of_inner_loop(self, name: str, held: Any) -> Any:
+        """What a loop in the trip leaves, if it has a trip itself for certain; nobody may read it otherwise."""
+        if not isinstance(held, Pending) or held.of_last_trip:
+            return held
+        try:
+            with self.tracer.without_decisions():
+                return held.read()
+        except (Undecided, TraceError, UnboundLocalError):
+            return Pending(self._lost_container(name, "which a loop or branch in it may not have set"))
 
     def _lost_container(self, name: str, what: str) -> Callable[[], Any]:
         def read() -> NoReturn:
@@ -593,6 +637,7 @@ class Regions:
     def _hand_out(self, loop: Value, carried: list[Carried]) -> None:
         """What comes out of a loop or a branch, to the variables and the memory that hold it."""
         loop.attributes["results"] = results = []
+        made: list[tuple[SymArray, list[Storage]]] = []
         for position, one in enumerate(carried):
             if one.parameter is not None:
                 one.parameter.attributes.update(of=loop, position=position)
@@ -612,6 +657,23 @@ class Regions:
                 if one.path and isinstance(held, Pending):
                     held = held.read()
                 variables[one.name] = one.replaced(held, new)
+                if one.form.kind == "array":
+                    made.append((new, one.sources))
+        self._mark_chosen(made)
+
+    def _mark_chosen(self, made: list[tuple[SymArray, list[Storage]]]) -> None:
+        """Arrays that came out of a loop or a branch as values, and that others may see or write into."""
+        seen: dict[int, Storage] = {}
+        frame = self.frame
+        while frame is not None:
+            seen |= {id(memory.storage): memory.storage for memory in _reachable(frame, self.tracer.checked)}
+            frame = frame.caller
+        for array, sources in made:
+            visible = [storage for storage in sources if id(storage) in seen or storage.argument is not None]
+            shared = any(storage in others for storage in sources for other, others in made if other is not array)
+            chosen = [pair for storage in visible for pair in (storage.chosen_from or ())]
+            if visible or shared:
+                array.storage.chosen_from = (*((storage, storage.value) for storage in visible), *chosen)
 
     def _once_run(self, node: ast.stmt, name: str, value: Any, length: Size | None) -> Any:
         """A variable that only a trip sets, read after the loop, whose range has that length."""
@@ -742,7 +804,7 @@ class Regions:
         for name in {name: None for side in sides for name in side.values}:
             found = []
             for side in sides:
-                with self.tracer.writing(side.block):
+                with self.tracer.writing(side.block), _seeing(memories, side.stored):
                     held = side.found.get(name, _MISSING)
                     if isinstance(held, Pending) and held.was_set:
                         held = held.read()  # one way leaves what the last trip left
@@ -752,7 +814,7 @@ class Regions:
             parts = [side.found.get(name, _MISSING) for side in sides]
             parts = [part.read() if isinstance(part, Pending) and part.was_set else part for part in parts]
             if all(type(part) is tuple for part in parts):
-                self._merge_tuples(sides, name, parts, (), merged)
+                self._merge_tuples(sides, memories, name, parts, (), merged)
                 continue
             yes, no = found
             if name.startswith(VALUE):
@@ -768,10 +830,12 @@ class Regions:
                 with self.tracer.writing(side.block):
                     side.block.yields.append(self._cast(value, form.dtype))
             merged[name] = Carried(yes[0], form, self.frame, name)
+            merged[name].sources = [storage for part in parts for storage in _storages(part)]
         return merged
 
     def _merge_tuples(  # noqa: PLR0917
-        self, sides: list[_Side], name: str, parts: list[Any], path: tuple[int, ...], merged: dict[str, Any]
+        self, sides: list[_Side], memories: list[_Memory], name: str, parts: list[Any], path: tuple[int, ...],
+        merged: dict[str, Any],
     ) -> None:
         """The elements of two tuples that a variable holds after the ways of a branch."""
         if len(parts[0]) != len(parts[1]):
@@ -782,13 +846,13 @@ class Regions:
         for k, pair in enumerate(zip(*parts, strict=True)):
             inner = (*path, k)
             if all(type(part) is tuple for part in pair):
-                self._merge_tuples(sides, name, list(pair), inner, merged)
+                self._merge_tuples(sides, memories, name, list(pair), inner, merged)
                 continue
             if pair[0] is pair[1]:
                 continue
             found = []
             for side, part in zip(sides, pair, strict=True):
-                with self.tracer.writing(side.block):
+                with self.tracer.writing(side.block), _seeing(memories, side.stored):
                     found.append(self._value_of(part))
             form = found[0][1].joined(found[1][1]) if found[0] and found[1] else None
             if form is None:
@@ -799,6 +863,7 @@ class Regions:
                 with self.tracer.writing(side.block):
                     side.block.yields.append(self._cast(held[0], form.dtype))
             one = Carried(side.block.yields[-1], form, self.frame, name, path=inner)
+            one.sources = [storage for part in pair for storage in _storages(part)]
             merged[one.text] = one
 
     def _differs(self, node: ast.AST, name: str) -> Pending:
@@ -954,13 +1019,30 @@ def _containers(frame: Frame | None) -> set[int]:
     return found
 
 
+@contextmanager
+def _seeing(memories: list[_Memory], values: Mapping[int, Value]) -> Iterator[None]:
+    """Arrays from outside as they were before a region, or as `values` has them: what is read inside is of that time."""
+    now = [(memory.storage, memory.storage.value, memory.storage.version) for memory in memories]
+    for memory in memories:
+        memory.storage.value = values.get(id(memory.storage), memory.value)
+        memory.storage.version = -next(_OTHER_TIMES)  # no version that anything was read of before, or will be
+    try:
+        yield
+    finally:
+        for storage, value, version in now:
+            storage.value, storage.version = value, version
+
+
+def _storages(held: Any) -> list[Storage]:
+    """The memory of an array that a variable holds."""
+    if isinstance(held, Pending):
+        return []
+    return [held.storage] if isinstance(held, SymArray) and not held.is_scalar else []
+
+
 def _is_set(held: Any) -> bool:
     """Whether a variable had a value before a loop for certain."""
     return held is not _MISSING and not (isinstance(held, Pending) and held.of_last_trip and not held.was_set)
-
-
-def _is_outside(array: SymArray, block: Block) -> bool:
-    return array.storage.value.home is not block or array.storage.value.operation == "parameter"
 
 
 def _sizes_in(held: Any) -> set[str]:
