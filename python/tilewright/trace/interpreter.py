@@ -26,7 +26,7 @@ from .calls import Calls, SymRange
 from .early_return import behind_the_loop, else_behind, has_break, has_return
 from .expressions import Expressions
 from .graph import PLAIN_OPERATIONS
-from .regions import Leaving, Pending, Regions
+from .regions import Control, Leaving, Pending, Regions
 from .scalars import RunScalar, Symbolic, SymInt
 from .sequences import Sequence, sequence_of
 from .sizes import Size
@@ -49,15 +49,15 @@ class KeepInstead(UnrollInstead):
     """A while whose condition is of the run, but for the first trips: the trace begins again, and does not unroll them."""
 
 
-class _Break(Exception):
+class _Break(Control):
     """break"""
 
 
-class _Continue(Exception):
+class _Continue(Control):
     """continue"""
 
 
-class _Return(Exception):
+class _Return(Control):
     """return, with its value"""
 
     def __init__(self, value: Any) -> None:

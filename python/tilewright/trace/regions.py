@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -46,7 +46,11 @@ class Leaving(Enum):
     RETURN = "return"
 
 
-class CarryNeeded(Exception):
+class Control(Exception):
+    """No error: how the interpreter goes on."""
+
+
+class CarryNeeded(Control):
     """A trip that a break skips would set a variable of that form."""
 
     def __init__(self, name: str, form: Form) -> None:
@@ -55,7 +59,7 @@ class CarryNeeded(Exception):
         self.form = form
 
 
-class TestWrites(Exception):
+class TestWrites(Control):
     """The condition of a while does what the trip has to see: a check, an assignment."""
 
 
@@ -66,6 +70,7 @@ class Pending:
     read: Callable[[], Any]
     of_last_trip: bool = False
     was_set: bool = False  # before the loop
+    leads_to: Callable[[], list[Any]] = list  # objects whose memory may be written through it
 
 
 @dataclass
@@ -213,6 +218,8 @@ class Regions:
         (symbol,) = index.symbols()
         last = first + ((length + (abs(step) - 1)).floor_divide(abs(step)) - 1) * step
 
+        runs = tracer.decide_if_same_in_all_trips(">=", length, 1)
+
         def trip() -> None:
             # In a trip there is one.
             tracer.facts.append(tracer.resolve(length - 1))
@@ -220,7 +227,8 @@ class Regions:
             def body() -> None:
                 held = SymInt(tracer, index)
                 self.assign(node.target, held if item is None else item(held))
-                self._trip_of(node)
+                with nullcontext() if runs else self._maybe_run(node, "a loop that may have no trip"):
+                    self._trip_of(node)
 
             if stopped:
                 self.choose(node, self.negated(node, self.held(stopped)), body, lambda: None, skips=True)
@@ -256,22 +264,17 @@ class Regions:
             del test.values[:], test.yields[:]
             with tracer.writing(test):
                 goes_on = self.negated(node, self.held(stopped)) if stopped else True
-                before = (
-                    dict(self.frame.variables),
-                    [m.storage.version for m in _reachable(self.frame, tracer.checked)],
-                )
+                variables, memories = dict(self.frame.variables), list(_reachable(self.frame, tracer.checked))
                 if goes_on is True:
                     condition = self.evaluate(node.test)
                 else:
                     condition = self.choose(node, goes_on, lambda: self.truth_of(node.test), lambda: False)
                 test.yields.append(self._truth_value(node, condition))
-                after = (
-                    dict(self.frame.variables),
-                    [m.storage.version for m in _reachable(self.frame, tracer.checked)],
-                )
-                if before[1] != after[1] or any(before[0].get(name) is not held for name, held in after[0].items()):
+                assigned = any(variables.get(name) is not held for name, held in self.frame.variables.items())
+                if assigned or any(memory.changed() for memory in memories):
                     raise TestWrites
-            self._trip_of(node)
+            with self._maybe_run(node, "a while that may have no trip"):
+                self._trip_of(node)
 
         try:
             with self._breaking(node) as stopped:
@@ -450,7 +453,8 @@ class Regions:
                 carried.append(one)
                 return one.held
 
-            return Pending(read, of_last_trip=True, was_set=_is_set(before[name]) or name in unset)
+            was_set = _is_set(before[name]) or name in unset
+            return Pending(read, of_last_trip=True, was_set=was_set, leads_to=lambda: [before[name], *made])
 
         for name in before:
             frame.variables[name] = of_last_trip(name)
@@ -609,8 +613,15 @@ class Regions:
         try:
             with self.tracer.without_decisions():
                 return held.read()
-        except (Undecided, TraceError, UnboundLocalError):
-            return Pending(self._lost_container(name, "which a loop or branch in it may not have set"))
+        except TraceError as error:
+            refusal = error
+
+            def read() -> NoReturn:
+                raise refusal
+
+            return Pending(read)
+        except (Undecided, UnboundLocalError):
+            return Pending(self._lost_container(name, "which a loop in it may not have set"))
 
     def _lost_container(self, name: str, what: str) -> Callable[[], Any]:
         def read() -> NoReturn:
@@ -695,7 +706,7 @@ class Regions:
                 )  # fmt: skip
             return made.read() if isinstance(made, Pending) else made
 
-        return Pending(read)
+        return Pending(read, leads_to=lambda: [made])
 
     # -- branches --------------------------------------------------------------------------------
 
@@ -748,7 +759,8 @@ class Regions:
                     tracer.facts += condition.facts(holds)
                 self.containers.append(_containers(frame))
                 try:
-                    given = way()
+                    with self._maybe_run(node, "one way of a branch on data"):
+                        given = way()
                 finally:
                     self.containers.pop()
                 stored = {id(m.storage): m.storage.value for m in memories if m.changed()}
@@ -774,6 +786,19 @@ class Regions:
             given = frame.variables.pop(_GIVEN)
             return given.read() if isinstance(given, Pending) else given
         return given
+
+    @contextmanager
+    def _maybe_run(self, node: ast.AST, what: str) -> Iterator[None]:
+        """What a statement raises that the run may never come to is nobody's error yet: NumPy runs the call."""
+        try:
+            yield
+        except (TraceError, Control):
+            raise
+        except Exception as error:
+            raise self.error(
+                node, f"loops: {what} raises {type(error).__name__} ({error})"[:300],
+                "whether it is raised depends on the data", "Leave it out of the compiled function.",
+            ) from error  # fmt: skip
 
     def _keep_when_skipped(self, trip: _Side, before: dict[str, Any]) -> None:
         for name, found in trip.values.items():
@@ -998,6 +1023,8 @@ def _reachable(frame: Frame | None, checked: SymArray) -> Iterator[_Memory]:
             if id(storage) not in seen:
                 seen.add(id(storage))
                 yield _Memory(name, storage, storage.value, storage.version)
+        elif isinstance(item, Pending):
+            pending += ((name, part) for part in item.leads_to())
         elif isinstance(item, (list, tuple)):
             pending += ((name, part) for part in item)
         elif isinstance(item, dict):
@@ -1034,10 +1061,10 @@ def _seeing(memories: list[_Memory], values: Mapping[int, Value]) -> Iterator[No
 
 
 def _storages(held: Any) -> list[Storage]:
-    """The memory of an array that a variable holds."""
-    if isinstance(held, Pending):
+    """The memory of an array that a variable holds, and of those that it may be."""
+    if isinstance(held, Pending) or not isinstance(held, SymArray) or held.is_scalar:
         return []
-    return [held.storage] if isinstance(held, SymArray) and not held.is_scalar else []
+    return [held.storage, *(storage for storage, _ in held.storage.chosen_from or ())]
 
 
 def _is_set(held: Any) -> bool:
@@ -1051,4 +1078,4 @@ def _sizes_in(held: Any) -> set[str]:
     return held.size.symbols() if isinstance(held, SymInt) else set()
 
 
-__all__ = ["CarryNeeded", "Leaving", "Pending", "Regions"]
+__all__ = ["CarryNeeded", "Control", "Leaving", "Pending", "Regions"]
