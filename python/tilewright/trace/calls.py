@@ -368,6 +368,8 @@ class Calls:
         known = [self._limit_of_the_run(node, limit) for limit in limits]
         if any(isinstance(limit, SymInt) for limit in known):
             start, stop, step = (0, known[0], 1) if len(known) == 1 else (*known, 1)[:3]
+            step_size = step.size if isinstance(step, SymInt) else Size.constant(step.__index__())
+            self.tracer.require("!=", step_size, 0, "range() arg 3 must not be zero", ValueError)
             return SymRange(start, stop, step)
         return range(*known)
 

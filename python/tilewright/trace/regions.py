@@ -396,7 +396,7 @@ class Regions:
                         tracer.checks = checks
                         wider = True
                     if not wider:
-                        left = self._let_out(carried, block, before, after)
+                        left = self._let_out(carried, memories, before, after)
                         block.yields += [one.final for one in carried if one.final is not None]
             except CarryNeeded as needed:
                 unset[needed.name] = needed.form
@@ -569,7 +569,7 @@ class Regions:
                 )  # fmt: skip
 
     def _let_out(
-        self, carried: list[Carried], block: Block, before: dict[str, Any], after: dict[str, Any]
+        self, carried: list[Carried], memories: list[_Memory], before: dict[str, Any], after: dict[str, Any]
     ) -> dict[str, Any]:
         """Variables that a trip sets without reading them: carried for who reads them after the loop."""
         tracer = self.tracer
@@ -593,7 +593,7 @@ class Regions:
             if isinstance(value, SymArray) and value.chain and not value.is_scalar and id(value.storage) in outside:
                 left[name] = Pending(self._lost_view(name))
                 continue
-            with tracer.writing(tracer.blocks[-2]):
+            with tracer.writing(tracer.blocks[-2]), _seeing(memories, {}):
                 started = self._value_of(before[name])
                 same = started is not None and started[1] == form
                 initial = started[0] if same and started is not None else self._zeros(form)
