@@ -36,7 +36,9 @@ class LoopWriter:
         if self._chance(2):
             lines += self._loop("    ", 1, ["0"])
         lines += ["    b *= 0.5", "    x[:] = y + t[0] * 0.1", "    h[0] += c"]
-        results = ["y", "s"] + [name for name in ("z", "b", "h", "m", "c", "d", "v", "t[1]", "w", "u", "e") if self._chance(3)]
+        results = ["y", "s"] + [
+            name for name in ("z", "b", "h", "m", "c", "d", "v", "t[1]", "w", "u", "e") if self._chance(3)
+        ]
         # Two views of one memory, and what may be unset, are not results of every function.
         results = [f"{name} + 0" if name == "w" else name for name in results]
         if any("return y, s" in line for line in lines):
@@ -56,16 +58,20 @@ class LoopWriter:
 
     def _integer(self, indices: list[str]) -> str:
         one, two = (self._pick(*INTEGERS).replace("i]", f"{self._index(indices)}]") for _ in range(2))
-        one, two = (self._index(indices) if term == "i" else term.replace("-i", f"-{indices[-1]}") for term in (one, two))
+        one, two = (
+            self._index(indices) if term == "i" else term.replace("-i", f"-{indices[-1]}") for term in (one, two)
+        )
         one, two = (term.replace("i // 2", f"{indices[-1]} // 2") for term in (one, two))
-        return self._pick(one, one, f"{one} + {two}", f"({one}) % 3", f"min({one}, {two})", f"({one}) - 1", f"({one}) & 3")
+        return self._pick(
+            one, one, f"{one} + {two}", f"({one}) % 3", f"min({one}, {two})", f"({one}) - 1", f"({one}) & 3"
+        )
 
     def _number(self, indices: list[str]) -> str:
         i, n = self._index(indices), self._integer(indices)
         return self._pick(
             "s", "v", "q", "0.5", "t[0]", f"x[{i}]", f"y[{i}]", f"y[{n}]", f"x[{n}:].sum()", f"a[{i}, {i}]", f"b[{i}].sum()",
             f"a[{n}, :{n}].sum()", f"float({n})", "y[m].sum()", "x[~m].sum()", "z[z > 0.3].sum()", "(y[m] * z[m]).sum()",
-            "x[k].sum()", "w[0]", "w.sum()", "z.mean()", f"(s if s < 1 else v)", f"abs({n})", "u", "e", "float(np.count_nonzero(m))",
+            "x[k].sum()", "w[0]", "w.sum()", "z.mean()", "(s if s < 1 else v)", f"abs({n})", "u", "e", "float(np.count_nonzero(m))",
             "np.where(m, y, z).sum()", "max(s, v)", "y[m].mean()", "z[m].max()",
         )  # fmt: skip
 
@@ -124,7 +130,7 @@ class LoopWriter:
     def _loop(self, pad: str, depth: int, indices: list[str]) -> list[str]:
         index = f"i{self._loops}"
         self._loops += 1
-        n = self._integer(indices)
+        n = f"min({self._integer(indices)}, 9)"  # integers double from trip to trip
         inner = [*indices, index] if indices != ["0"] else [index]
         kind = self._choices.integer(0, 9)
         if kind < 5:
@@ -143,7 +149,10 @@ class LoopWriter:
         else:
             count = f"n{self._counters}"
             self._counters += 1
-            head = [f"{pad}{count} = 0", f"{pad}while {self._truth(indices)} and {count} < {self._pick('5', 'p', '90')}:"]
+            head = [
+                f"{pad}{count} = 0",
+                f"{pad}while {self._truth(indices)} and {count} < {self._pick('5', 'p', '90')}:",
+            ]
             head += [f"{pad}    {count} += 1"]
             inner = indices
         lines = [*head, *self._block(pad + "    ", depth + 1, inner, True)]

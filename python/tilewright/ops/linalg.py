@@ -36,6 +36,7 @@ def _sum_of_products(tracer: Tracer, a: SymArray, b: SymArray, axis: int, dtype:
 
 def _contract(tracer: Tracer, left: Size, right: Size, message: str) -> None:
     if tracer.value_of(left) != tracer.value_of(right):
+        tracer.refuse_unknown(left, right)
         raise ValueError(message)
     # Both 1 in the recorded call does not make them equal in others.
     tracer.unify(left, right, message)

@@ -859,7 +859,12 @@ class Regions:
         return merged
 
     def _merge_tuples(  # noqa: PLR0917
-        self, sides: list[_Side], memories: list[_Memory], name: str, parts: list[Any], path: tuple[int, ...],
+        self,
+        sides: list[_Side],
+        memories: list[_Memory],
+        name: str,
+        parts: list[Any],
+        path: tuple[int, ...],
         merged: dict[str, Any],
     ) -> None:
         """The elements of two tuples that a variable holds after the ways of a branch."""
