@@ -23,7 +23,7 @@ from tilewright.decorator import JitFunction
 from tilewright.trace import trace, tracer
 from trace_cases import CheckFailed, run_program, same_bits, well_formed
 
-TRACED = int(os.environ.get("TILEWRIGHT_RANDOM_LOOPS", "1500"))
+TRACED = int(os.environ.get("TILEWRIGHT_RANDOM_LOOPS", "2000"))
 COMPILED = max(TRACED // 60, 1)
 SEED = int(os.environ.get("TILEWRIGHT_RANDOM_SEED", "0"))
 # Without the phase that explains: it runs a failing program again and again.
@@ -206,9 +206,21 @@ AS_LONG_AS_DATA_SAY = """def f(x, a, k, p, q):
     b[0, int(x[0] * 4):] += x
     return b, x.sum()
 """
+TRIED_AS_A_CONDITION = """def f(x, a, k, p, q):
+    y = x.copy()
+    z = x * 0.5
+    for v, r in zip(x, y[1:]):
+        y[0] = 1.0
+    n0 = 0
+    while z.mean() > 0.2 and x[k].sum() < 2 and n0 < p:
+        z[0] = y[0]
+        n0 += 1
+    return z, n0
+"""
 FOUND_BEFORE = [
     SWAPPED_ON_ONE_WAY, SEEN_THROUGH_A_VIEW, VIEW_OF_WHAT_A_TRIP_MAKES, VIEW_OF_WHAT_A_TRIP_WRITES, STARTS_AS_A_VIEW,
     LEFT_BY_AN_INNER_LOOP, CHANGED_IN_AN_INNER_LOOP, UNSET_ON_THE_OTHER_WAY, CHOSEN_AND_WRITTEN, AS_LONG_AS_DATA_SAY,
+    TRIED_AS_A_CONDITION,
 ]  # fmt: skip
 
 

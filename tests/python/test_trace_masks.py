@@ -219,6 +219,12 @@ def test_equal_masks_are_one_mask() -> None:
         trace(written_between, (np.arange(5.0) - 2, np.arange(5.0)))
 
 
+def test_products_conjugate_where_numpy_does() -> None:
+    z, w, m = np.array([1 + 2j, 3 - 1j, 5j]), np.array([2 - 1j, 1j, 4 + 1j]), np.array([True, True, False])
+    check(lambda z, w, m: (np.vdot(z, w), np.vecdot(z, w), np.dot(z, w)), z, w, m, compare=near)
+    check(lambda z, w, m: (np.vdot(z[m], w[m]), np.vecdot(z[m], w[m]), z[m] @ w[m], np.var(z)), z, w, m, compare=near)
+
+
 def test_a_selection_is_a_copy() -> None:
     def f(x, m):
         v = x[m]

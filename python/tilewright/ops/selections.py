@@ -184,12 +184,13 @@ def _product(tracer: Tracer, function: Any, name: str, args: Sequence[Any]) -> A
     summed = (ranks[0] - 1, max(ranks[1] - 2, 0))  # the axes that meet
     under = [isinstance(one, Compressed) and one.at == axis for one, axis in zip(args, summed, strict=True)]
     if all(under) and x.is_under_mask_of(y):
-        filled = [_filled(one) for one in args]
-        if function is np.vdot and dtype_of(filled[0]).kind == "c":
-            filled[0] = filled[0].conj()
-        return linalg.product(tracer, *filled, function.__name__)
+        left, right = (_filled(one) for one in args)
+        if function in (np.vdot, np.vecdot) and dtype_of(left).kind == "c":
+            left = left.conj()
+        return linalg.product(tracer, left, right, name[3:])
     if not any(under) and not (isinstance(x, Compressed) and isinstance(y, Compressed)):
-        result = linalg.product(tracer, *(one.whole if isinstance(one, Compressed) else one for one in args), name[3:])
+        left, right = (one.whole if isinstance(one, Compressed) else one for one in args)
+        result = linalg.product(tracer, left, right, name[3:])
         return Compressed(tracer, result, first.mask, result.ndim - 1 if first is y else 0)
     raise first.refused(name)
 

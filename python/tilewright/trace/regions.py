@@ -401,7 +401,7 @@ class Regions:
             except CarryNeeded as needed:
                 unset[needed.name] = needed.form
                 wider = True
-            except TestWrites:
+            except BaseException:
                 self._leave(frame, before, memories)
                 raise
             self._leave(frame, before, memories)
@@ -761,6 +761,11 @@ class Regions:
                 try:
                     with self._maybe_run(node, "one way of a branch on data"):
                         given = way()
+                except BaseException:
+                    # The condition of a while may be tried again, as that of a region.
+                    frame.variables = dict(before)
+                    self._leave(frame, before, memories)
+                    raise
                 finally:
                     self.containers.pop()
                 stored = {id(m.storage): m.storage.value for m in memories if m.changed()}
