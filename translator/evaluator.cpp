@@ -2,6 +2,7 @@
 #include "translator/evaluator.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "dsl/base/error.h"
 #include "translator/attributes.h"
@@ -345,6 +346,17 @@ Expr Evaluator::compute_flat(const ValueInfo& info, const std::string& name, con
     return apply(operation, operands);
 }
 
+namespace {
+
+/// Whether a slice of no elements may begin behind its array: x[n:] does, x[1:-1] and x[:0] do not.
+bool may_start_behind(const IndexEntry& entry, const Size& count, const Size& extent) {
+    if (entry.start.is_constant() && entry.start.constant() == 0) return false;
+    const SizeTree behind = parse_size(normal_form(tree_of(extent) - entry.start - tree_of(count)));
+    return !(entry.step.is_constant() && entry.step.constant() == 1 && behind.is_constant() && behind.constant() > 0);
+}
+
+} // namespace
+
 Expr Evaluator::index_view(const Operation& operation, const Exprs& index) {
     const std::vector<Size>& whole = shared_.analysis.value(operation.operands[0]).type.shape;
     const bool clamped = operation.attributes.count(kClamped) != 0;
@@ -369,6 +381,8 @@ Expr Evaluator::index_view(const Operation& operation, const Exprs& index) {
         if (clamped) {
             const Expr last = times(shared_.size(operation.type.shape[axis]) - 1, shared_.size(entry.step));
             start = Halide::clamp(start, 0, Halide::max(shared_.size(extent) - 1 - last, 0));
+        } else if (part_may_be_empty_ && may_start_behind(entry, operation.type.shape[axis], extent)) {
+            start = Halide::min(start, Halide::max(shared_.size(extent) - 1, 0));
         }
         inner.push_back(plus(start, times(index[axis++], shared_.size(entry.step))));
     }
@@ -451,6 +465,7 @@ Expr Evaluator::updated(const Operation& operation, const Exprs& index) {
     const Type& part = shared_.analysis.value(operation.operands[1]).type;
     const Type& whole = operation.type;
     Expr inside = Halide::Internal::const_true();
+    bool may_be_empty = false;
     Exprs part_index;
     std::size_t axis = 0;
     for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
@@ -460,6 +475,7 @@ Expr Evaluator::updated(const Operation& operation, const Exprs& index) {
             continue;
         }
         const Size& count = part.shape[part_index.size()];
+        may_be_empty = may_be_empty || !tree_of(count).is_constant();
         bool whole_axis = entry.start.is_constant() && entry.start.constant() == 0 && entry.step.is_constant() &&
                           entry.step.constant() == 1 && same_size(count, whole.shape[axis]);
         if (whole_axis) {
@@ -477,7 +493,10 @@ Expr Evaluator::updated(const Operation& operation, const Exprs& index) {
     }
     ++operations_;
     Expr old_value = at(operation.operands[0], index);
+    // An empty part is read too, and dropped: its views then begin behind their arrays, perhaps.
+    const bool outer = std::exchange(part_may_be_empty_, part_may_be_empty_ || may_be_empty);
     Expr new_value = at(operation.operands[1], part_index);
+    part_may_be_empty_ = outer;
     return ops::where({inside, new_value, old_value}, {});
 }
 

@@ -101,6 +101,7 @@ class Evaluator {
     std::map<std::string, Halide::Expr> given_;
     std::string reader_;
     int operations_ = 0;
+    bool part_may_be_empty_ = false; ///< what is evaluated is a part that `updated` reads, also where it is empty
     Used used_;
 };
 

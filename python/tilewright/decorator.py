@@ -210,6 +210,13 @@ class JitFunction(_face.Dispatcher):
             logs.logger.warning("%s: %s NumPy runs it instead.", self.__name__, error)
             self._refused[_call_key(args, kwargs)] = error
             return self._in_numpy(args, kwargs, out)
+        except Error:
+            raise
+        except Exception:
+            if self._strict:
+                raise
+            # The function's own error, as its trace has it. NumPy raises the one that these data lead to first.
+            return self._in_numpy(args, kwargs, out)
         return self._in_plan(specialization, bound, args, kwargs, out)
 
     def _in_plan(

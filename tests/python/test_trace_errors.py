@@ -79,8 +79,8 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "compresses": (
         "trace_refused.py",
         "compresses",
-        ".sum of what a boolean mask picks out; how many elements there are depends on the mask. Store it "
-        "under the same mask (x[mask] = …), or use np.where.",
+        ".cumsum of what a boolean mask picks out; how many elements there are depends on the mask. Reduce it "
+        "(.sum(), .mean(), .max()), store it under the same mask (x[mask] = …), or use np.where.",
     ),
     "loop_that_appends": (
         "trace_refused.py",
@@ -277,7 +277,8 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "finds": (
         "trace_refused.py",
         "finds",
-        "np.where with one argument; the size of its result depends on the elements. Use np.where(condition, x, y).",
+        "returning the elements of what a boolean mask picks out; how many elements there are depends on the "
+        "mask. Reduce it (.sum(), .mean(), .max()), store it under the same mask (x[mask] = …), or use np.where.",
     ),
     "masked_array_assignment": (
         "trace_refused.py",
@@ -316,10 +317,11 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
         "masked_ufunc",
         "np.sqrt(where=...); elements that are left out keep what was in memory. Use np.where.",
     ),
-    "masked_sum": (
+    "masked_largest": (
         "trace_refused.py",
-        "masked_sum",
-        "np.sum(where=...); there is no rule for masked reductions. Use np.where on the operand.",
+        "masked_largest",
+        "np.max(where=...); nothing may be chosen, and it has no identity. Take the elements under the mask "
+        "(x[mask].max()).",
     ),
     "initial_value": (
         "trace_refused.py",

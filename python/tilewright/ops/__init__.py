@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import composites, creation, elementwise, indexing, linalg, reductions, shapes
+from . import composites, creation, elementwise, indexing, linalg, reductions, selections, shapes
 from .creation import scalar_constructor
 from .elementwise import apply_in_place, apply_operator, apply_ufunc, python_scalar_cast
 from .operands import is_symbolic
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 def call_numpy(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A NumPy function on traced values: its rule, else NumPy's own Python source."""
+    if selections.first_of((*args, *kwargs.values())) is not None:
+        return selections.call(tracer, function, args, kwargs)
     handler = FUNCTIONS.get(function)
     if handler is not None:
         try:
@@ -96,4 +98,5 @@ __all__ = [
     "linalg",
     "python_scalar_cast",
     "scalar_constructor",
+    "selections",
 ]

@@ -128,11 +128,16 @@ def apply_ufunc(
 ) -> Any:
     """np.<ufunc>(*inputs, ...) on traced values."""
     if any(isinstance(x, Compressed) for x in inputs):
-        if out is not None or ufunc.signature is not None:
-            raise next(x for x in inputs if isinstance(x, Compressed)).refused(f"np.{ufunc.__name__}")
+        from . import selections
+
+        if ufunc.signature is not None:
+            return selections.call(tracer, ufunc, inputs, {} if out is None else {"out": out})
+        if out is not None:
+            raise next(x for x in inputs if isinstance(x, Compressed)).refused(f"np.{ufunc.__name__}(out=...)")
         return compressed.elementwise(
-            tracer, ufunc, inputs, lambda f, whole: apply_ufunc(tracer, f, whole, None, dtype, casting, where, **others)
-        )
+            tracer, f"np.{ufunc.__name__}", inputs,
+            lambda whole: apply_ufunc(tracer, ufunc, whole, None, dtype, casting, where, **others),
+        )  # fmt: skip
     if where is not True:
         raise _error(tracer, f"np.{ufunc.__name__}(where=...)", "elements that are left out keep what was in memory",
                      "Use np.where.")  # fmt: skip
@@ -327,6 +332,10 @@ def _compare_out_of_range(tracer: Tracer, name: str, operands: list[Any], kinds:
 
 
 def apply_operator(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
+    if any(isinstance(x, Compressed) for x in inputs) and ufunc.signature is None:
+        return compressed.elementwise(
+            tracer, f"np.{ufunc.__name__}", inputs, lambda whole: apply_operator(tracer, ufunc, whole)
+        )
     if ufunc is np.power and isinstance(inputs[0], SymArray) and inputs[0].dtype == BOOL and not inputs[0].is_scalar:
         # NumPy's ** is np.square where the exponent is the Python integer 2, which keeps booleans in int8.
         exponent = inputs[1].__index__() if isinstance(inputs[1], SymInt) else inputs[1]
@@ -346,8 +355,9 @@ def apply_in_place(array: SymArray, ufunc: np.ufunc, other: Any) -> Any:
 @rule(np.where)
 def where(tracer: Tracer, condition: Any, *choices: Any) -> Any:
     if not choices:
-        raise _error(tracer, "np.where with one argument", "the size of its result depends on the elements",
-                     "Use np.where(condition, x, y).")  # fmt: skip
+        from .selections import nonzero
+
+        return nonzero(tracer, condition)
     if len(choices) != 2:
         raise ValueError("either both or neither of x and y should be given")
     test = operand_of(tracer, condition)

@@ -15,6 +15,7 @@ from ..trace.graph import NEWAXIS, Slice
 from ..trace.scalars import SymInt, SymScalar
 from ..trace.sizes import Size
 from ..trace.tracer import Tracer
+from . import selections
 from .elementwise import apply_ufunc
 from .operands import BOOL, broadcast, broadcast_shapes, operand_of, shape_of, to_value
 
@@ -158,12 +159,14 @@ def _slice(tracer: Tracer, part: slice, extent: Size) -> tuple[Size, int, Size]:
 def get_item(array: SymArray, key: Any) -> Any:
     from .shapes import index_view
 
-    if _is_mask(key) and key.ndim == array.ndim > 0:
-        _match_mask(array, key)
+    keys = _keys(array, key)
+    masked = _masked(array, keys)
+    if masked is not None:
+        view, mask, at = masked
         # A copy: what is written to the array later does not show in it.
-        return Compressed(array.tracer, SymArray.fresh(array.tracer, array.read(), is_scalar=False), key.read())
-
-    keys = key if isinstance(key, tuple) else (key,)
+        return Compressed(array.tracer, SymArray.fresh(array.tracer, view.read(), is_scalar=False), mask.read(), at)
+    if any(isinstance(part, Compressed) for part in keys):
+        return _gathered_under_mask(array, keys)
     if any(_is_gather(part) for part in keys):
         return _gathered(array, keys)
     items, shape, is_scalar = _parse(array, key)
@@ -172,6 +175,71 @@ def get_item(array: SymArray, key: Any) -> Any:
         value = array.tracer.add("index", (array.read(),), {"index": items}, array.dtype, shape)
         return SymArray.fresh(array.tracer, value)
     return index_view(array.tracer, array, items, shape)
+
+
+def _keys(array: SymArray, key: Any) -> tuple[Any, ...]:
+    """The parts of a key, with a mask in place of the positions that np.nonzero has of it."""
+    keys = selections.as_mask(array.tracer, key if isinstance(key, tuple) else (key,))
+    return tuple(
+        operand_of(array.tracer, part) if isinstance(part, np.ndarray) and part.dtype == BOOL and part.ndim else part
+        for part in keys
+    )
+
+
+def _masked(array: SymArray, keys: tuple[Any, ...]) -> tuple[SymArray, SymArray, int] | None:
+    """(view, mask, at) of a key with one mask: array[keys] is view[:, ..., mask] with the mask's axes at `at`."""
+    masks = [k for k, part in enumerate(keys) if _is_mask(part) and part.sizes]
+    if len(masks) != 1 or any(_is_gather(part) or isinstance(part, Compressed) for part in keys):
+        return None
+    tracer, mask = array.tracer, keys[masks[0]]
+    used = sum(mask.ndim if part is mask else 1 for part in keys if part is not None and part is not Ellipsis)
+    if used > array.ndim:
+        raise IndexError(f"too many indices for array: array is {array.ndim}-dimensional, but {used} were indexed")
+    if not any(part is Ellipsis for part in keys):
+        keys = (*keys, Ellipsis)
+    basic: list[Any] = []
+    kinds: list[str] = []
+    for part in keys:
+        if part is Ellipsis:
+            basic += [slice(None)] * (array.ndim - used)
+            kinds += ["axis"] * (array.ndim - used)
+        elif part is mask:
+            basic += [slice(None)] * mask.ndim
+            kinds.append("mask")
+        else:
+            basic.append(part)
+            kinds.append("axis" if part is None or isinstance(part, slice) else "number")
+    at = sum(1 for kind in kinds[: kinds.index("mask")] if kind == "axis")
+    first = min(k for k, kind in enumerate(kinds) if kind != "axis")
+    last = max(k for k, kind in enumerate(kinds) if kind != "axis")
+    if "axis" in kinds[first:last] and at:
+        raise tracer.error("indexing with a mask and a number on axes that are not beside each other",
+                           "there is no rule for it", "Index in two steps.", "mask")  # fmt: skip
+    view = array if len(basic) == mask.ndim == array.ndim else get_item(array, tuple(basic))
+    for mine, theirs in zip(view.sizes[at : at + mask.ndim], mask.sizes, strict=True):
+        if tracer.value_of(tracer.resolve(mine)) != tracer.value_of(tracer.resolve(theirs)):
+            tracer.refuse_unknown(mine, theirs)
+            raise IndexError("boolean index did not match indexed array")
+        tracer.unify(mine, theirs, "boolean index did not match indexed array")
+    return view, mask, at
+
+
+def _gathered_under_mask(array: SymArray, keys: tuple[Any, ...]) -> Compressed:
+    """table[labels[mask]]: positions that are selected are looked up, and stay under the mask."""
+    tracer = array.tracer
+    indices = [part for part in keys if isinstance(part, Compressed)]
+    first = indices[0]
+    if any(part.dtype.kind not in "iu" or part.ndim > 1 or not part.is_under_mask_of(first) for part in indices):
+        raise first.refused("indexing with elements")
+    if any(tracer.value_of(tracer.resolve(size)) == 0 for size in array.sizes):
+        raise first.refused("indexing an empty array with elements")
+    ahead = keys[: next(k for k, part in enumerate(keys) if isinstance(part, Compressed))]
+    if any(
+        part is Ellipsis or _is_gather(part) or not isinstance(part, (slice, Compressed, type(None))) for part in keys
+    ):
+        raise first.refused("indexing with elements and other things")
+    taken = _gathered(array, tuple(selections.places(tracer, k) if isinstance(k, Compressed) else k for k in keys))
+    return Compressed(tracer, taken, first.mask, len(ahead))
 
 
 def _is_gather(part: Any) -> bool:
@@ -219,15 +287,15 @@ def _gathered(array: SymArray, keys: tuple[Any, ...]) -> Any:
 
 def set_item(array: SymArray, key: Any, value: Any) -> None:
     tracer = array.tracer
-    if isinstance(value, Compressed):
-        _set_compressed(array, key, value)
-        return
     if array.is_scalar:
         raise TypeError(f"'numpy.{array.dtype.name}' object does not support item assignment")
-    operand = operand_of(tracer, value)
-    if _is_mask(key):
-        _set_masked(array, key, operand)
+    masked = _masked(array, _keys(array, key))
+    if masked is not None:
+        _set_masked(*masked, value)
         return
+    if isinstance(value, Compressed):
+        raise value.refused("storing the elements elsewhere")
+    operand = operand_of(tracer, value)
     items, target_shape, _ = _parse(array, key)
     target = array.view(View("index", {"index": items}, tuple(target_shape)))
     new = to_value(tracer, operand, array.dtype)
@@ -262,70 +330,38 @@ def _covers(array: SymArray, target: SymArray) -> bool:
     )
 
 
-def _set_masked(array: SymArray, mask: SymArray, operand: Any) -> None:
-    """x[mask] = scalar, as a choice between the scalar and what was there."""
-    tracer = array.tracer
-    if shape_of(operand):
-        raise tracer.error(
-            "assigning an array through a boolean mask",
-            "which element goes where depends on the mask's elements",
-            "Use np.where(mask, values, x).",
-            "mask",
-        )
-    _match_mask(array, mask)
-    old = array.read()
-    chosen = to_value(tracer, operand, array.dtype)
-    array.write(tracer.add("where", (mask.read(), chosen, old), {}, array.dtype, old.shape))
-
-
-def _match_mask(array: SymArray, mask: SymArray) -> None:
-    if mask.ndim != array.ndim:
-        raise array.tracer.error(
-            "assigning through a boolean mask of another rank",
-            "there is no rule for it",
-            "Use np.where with the mask broadcast by hand.",
-            "mask",
-        )
-    for mine, theirs in zip(array.sizes, mask.sizes, strict=True):
-        if array.tracer.value_of(mine) != array.tracer.value_of(theirs):
-            raise IndexError("boolean index did not match indexed array")
-        array.tracer.unify(mine, theirs, "boolean index did not match indexed array")
-
-
-def _set_compressed(array: SymArray, mask: Any, elements: Compressed) -> None:
-    """x[mask] = what the same mask picked out."""
-    tracer = array.tracer
-    if not _is_mask(mask) or mask.ndim != array.ndim or mask.read() is not elements.mask:
-        raise elements.refused("storing the elements elsewhere")
-    _match_mask(array, mask)
-    old = array.read()
-    new = to_value(tracer, elements.whole, array.dtype)
-    array.write(tracer.add("where", (elements.mask, new, old), {}, array.dtype, old.shape))
+def _set_masked(view: SymArray, mask: SymArray, at: int, value: Any) -> None:
+    """x[mask] = a number, or what the same mask picked out, as a choice between that and what was there."""
+    tracer = view.tracer
+    target = Compressed(tracer, view, mask.read(), at)
+    if isinstance(value, Compressed):
+        if not value.is_under_mask_of(target) or (value.at, value.behind) != (at, target.behind):
+            raise value.refused("storing the elements elsewhere")
+        operand: Any = value.whole
+    else:
+        operand = operand_of(tracer, value)
+        if len(shape_of(operand)) > target.behind:
+            raise tracer.error(
+                "assigning an array through a boolean mask",
+                "which element goes where depends on the mask's elements",
+                "Use np.where(mask, values, x).",
+                "mask",
+            )
+    new = to_value(tracer, operand, view.dtype)
+    shape = broadcast_shapes(tracer, [new.shape, view.sizes])
+    if [tracer.value_of(size) for size in shape] != [tracer.value_of(tracer.resolve(size)) for size in view.sizes]:
+        raise ValueError("could not broadcast input array")
+    truth = target.truth()
+    view.write(tracer.add("where", (truth, new, view.read()), {}, view.dtype, view.sizes))
 
 
 def update_item(array: SymArray, key: Any, ufunc: np.ufunc, other: Any) -> None:
     """array[key] op= other."""
-    if not _is_mask(key):
-        target = get_item(array, key)
-        result = apply_ufunc(array.tracer, ufunc, (target, other))
-        if not np.can_cast(result.dtype, array.dtype, "same_kind") and not target.is_scalar:
-            raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
-                ufunc, "same_kind", result.dtype, array.dtype, 0
-            )
-        set_item(array, key, result)
-        return
-    if isinstance(other, Compressed):
-        other = other.whole if other.mask is key.read() else other
-    operand = operand_of(array.tracer, other)
-    if shape_of(operand) and operand is not other:
-        _set_masked(array, key, operand)
-    _match_mask(array, key)
-    result = apply_ufunc(array.tracer, ufunc, (array, operand))
-    if not np.can_cast(result.dtype, array.dtype, "same_kind"):
+    target = get_item(array, key)
+    result = apply_ufunc(array.tracer, ufunc, (target, other))
+    is_scalar = isinstance(target, SymArray) and target.is_scalar
+    if not np.can_cast(result.dtype, array.dtype, "same_kind") and not is_scalar:
         raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
             ufunc, "same_kind", result.dtype, array.dtype, 0
         )
-    tracer = array.tracer
-    old = array.read()
-    new = to_value(tracer, result, array.dtype)
-    array.write(tracer.add("where", (key.read(), new, old), {}, array.dtype, old.shape))
+    set_item(array, key, result)

@@ -36,6 +36,7 @@ def _sum_of_products(tracer: Tracer, a: SymArray, b: SymArray, axis: int, dtype:
 
 def _contract(tracer: Tracer, left: Size, right: Size, message: str) -> None:
     if tracer.value_of(left) != tracer.value_of(right):
+        tracer.refuse_unknown(left, right)
         raise ValueError(message)
     # Both 1 in the recorded call does not make them equal in others.
     tracer.unify(left, right, message)
@@ -62,6 +63,10 @@ def product(tracer: Tracer, x: Any, y: Any, name: str) -> Any:
     return SymArray.fresh(tracer, _sum_of_products(tracer, a[stacked[0]], b[stacked[1]], -2, dtype, name))
 
 
+def _conjugate(array: SymArray) -> SymArray:
+    return array.conj() if array.dtype.kind == "c" else array
+
+
 @rule(np.matmul)
 def matmul(tracer: Tracer, x1: Any, x2: Any, /, out: Any = None, **others: Any) -> Any:
     with tracer.composite("matmul"):
@@ -72,7 +77,7 @@ def matmul(tracer: Tracer, x1: Any, x2: Any, /, out: Any = None, **others: Any) 
 @rule(np.vecdot)
 def vecdot(tracer: Tracer, x1: Any, x2: Any, /, **others: Any) -> Any:
     with tracer.composite("vecdot"):
-        a, b = as_array(tracer, x1), as_array(tracer, x2)
+        a, b = _conjugate(as_array(tracer, x1)), as_array(tracer, x2)
         _contract(tracer, a.sizes[-1], b.sizes[-1], "vecdot: mismatch in its core dimension 0")
         return SymArray.fresh(tracer, _sum_of_products(tracer, a, b, -1, common_dtype(a, b), "vecdot"))
 
@@ -98,7 +103,7 @@ def dot(tracer: Tracer, a: Any, b: Any, out: Any = None) -> Any:
 @rule(np.vdot)
 def vdot(tracer: Tracer, a: Any, b: Any, /) -> Any:
     with tracer.composite("vdot"):
-        return product(tracer, as_array(tracer, a).ravel(), as_array(tracer, b).ravel(), "vdot")
+        return product(tracer, _conjugate(as_array(tracer, a)).ravel(), as_array(tracer, b).ravel(), "vdot")
 
 
 @rule(np.inner)

@@ -189,6 +189,7 @@ def broadcast_shapes(tracer: Tracer, shapes: Sequence[tuple[Size, ...]], what: s
                 found = extent
                 continue
             if tracer.value_of(extent) != tracer.value_of(found):
+                tracer.refuse_unknown(extent, found)
                 texts = " ".join(
                     "(" + ",".join(str(tracer.value_of(s)) for s in sh) + ("," if len(sh) == 1 else "") + ")"
                     for sh in shapes

@@ -4,7 +4,9 @@
 # ruff: noqa: PLR0917
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,8 +22,10 @@ from .operands import (
     FLOAT64,
     INT64,
     broadcast,
+    broadcast_shapes,
     cast,
     check_dtype,
+    constant,
     dtype_of,
     full,
     operand_of,
@@ -49,13 +53,51 @@ def normalize_axes(tracer: Tracer, axis: Any, rank: int) -> list[int]:
     return sorted(found)
 
 
-def refuse_keywords(tracer: Tracer, name: str, initial: Any, where: Any) -> None:
+def refuse_initial(tracer: Tracer, name: str, initial: Any) -> None:
     if initial is not _NO_VALUE:
         raise tracer.error(f"np.{name}(initial=...)", "there is no rule for a start value",
                            "Combine it with the result instead.", "initial")  # fmt: skip
-    if where is not _NO_VALUE and where is not True:
-        raise tracer.error(f"np.{name}(where=...)", "there is no rule for masked reductions",
-                           "Use np.where on the operand.", "where")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SomeChosen:
+    """A `where=` of which the program checks that it chooses an element: what has no identity can be reduced too."""
+
+    truth: SymArray
+
+
+def truth_of(tracer: Tracer, name: str, where: Any, value: Value) -> Value | None:
+    """Which elements of `value` a reduction goes over, as a truth that broadcasts to it; None for all of them."""
+    if where is _NO_VALUE or where is True:
+        return None
+    operand = where.truth if isinstance(where, SomeChosen) else operand_of(tracer, where)
+    if dtype_of(operand) != BOOL:
+        raise tracer.error(f"np.{name}(where=...) of {dtype_of(operand)}", "only booleans choose",
+                           "Compare it (where=x != 0).", "where")  # fmt: skip
+    truth = to_value(tracer, operand)
+    shape = broadcast_shapes(tracer, [value.shape, truth.shape])
+    if tuple(map(str, shape)) != tuple(str(tracer.resolve(size)) for size in value.shape):
+        raise tracer.error(f"np.{name}(where=...) of another shape", "the mask makes the array larger",
+                           "Broadcast the array to the shape of the mask.", "where")  # fmt: skip
+    return truth
+
+
+def chosen(tracer: Tracer, value: Value, truth: Value | None, otherwise: Any) -> Value:
+    """`value` with `otherwise` in place of what is not chosen: nothing of that shows, NaN neither."""
+    if truth is None:
+        return value
+    other = constant(tracer, otherwise, value.dtype)
+    return tracer.add("where", (truth, value, other), {}, value.dtype, value.shape)
+
+
+def identity_of(operation: str, dtype: np.dtype[Any]) -> Any:
+    """What changes no maximum or minimum."""
+    if dtype == BOOL:
+        return operation == "min"
+    if dtype.kind == "f":
+        return -math.inf if operation == "max" else math.inf
+    limits = np.iinfo(dtype)
+    return limits.min if operation == "max" else limits.max
 
 
 def keep_dims(tracer: Tracer, value: Value, axes: Sequence[int], rank: int) -> Value:
@@ -100,12 +142,14 @@ def _add_like(operation: str) -> Any:
         tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = _NO_VALUE,
         initial: Any = _NO_VALUE, where: Any = _NO_VALUE,
     ) -> Any:  # fmt: skip
-        refuse_keywords(tracer, operation, initial, where)
+        refuse_initial(tracer, operation, initial)
         operand = operand_of(tracer, a)
         value = to_value(tracer, operand)
         axes = normalize_axes(tracer, axis, len(value.shape))
         kept = reduction_dtype(value.dtype) if dtype is None else check_dtype(tracer, dtype)
-        total = reduce_value(tracer, operation, cast(tracer, value, kept), axes)
+        truth = truth_of(tracer, operation, where, value)
+        value = chosen(tracer, cast(tracer, value, kept), truth, 1 if operation == "prod" else 0)
+        total = reduce_value(tracer, operation, value, axes)
         return finish(tracer, total, axes, len(value.shape), keepdims, out, operation)
 
     return handler
@@ -120,8 +164,11 @@ def _extreme(operation: str, ufunc: str) -> Any:
         tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = _NO_VALUE,
         initial: Any = _NO_VALUE, where: Any = _NO_VALUE,
     ) -> Any:  # fmt: skip
-        refuse_keywords(tracer, operation, initial, where)
+        refuse_initial(tracer, operation, initial)
         value = to_value(tracer, operand_of(tracer, a))
+        if where is not _NO_VALUE and where is not True and not isinstance(where, SomeChosen):
+            raise tracer.error(f"np.{operation}(where=...)", "nothing may be chosen, and it has no identity",
+                               f"Take the elements under the mask (x[mask].{operation}()).", "where")  # fmt: skip
         if value.dtype.kind == "c":
             raise tracer.error(f"np.{operation} of complex numbers", "they have no order of their own",
                                "Compare their absolute values.", operation)  # fmt: skip
@@ -134,6 +181,9 @@ def _extreme(operation: str, ufunc: str) -> Any:
         if any(size.is_constant and size.constant_part == 0 for size in kept):
             empty = full(tracer, 0, value.dtype, kept)
             return finish(tracer, empty, axes, len(value.shape), keepdims, out, operation)
+        truth = truth_of(tracer, operation, where, value)
+        if truth is not None:
+            value = chosen(tracer, value, truth, identity_of(operation, value.dtype))
         result = reduce_value(tracer, operation, value, axes)
         return finish(tracer, result, axes, len(value.shape), keepdims, out, operation)
 
@@ -148,10 +198,11 @@ def _logical(operation: str) -> Any:
     def handler(
         tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = _NO_VALUE, *, where: Any = _NO_VALUE
     ) -> Any:
-        refuse_keywords(tracer, operation, _NO_VALUE, where)
         value = to_value(tracer, operand_of(tracer, a))
         axes = normalize_axes(tracer, axis, len(value.shape))
-        result = reduce_value(tracer, operation, cast(tracer, value, BOOL), axes)
+        truth = truth_of(tracer, operation, where, value)
+        value = chosen(tracer, cast(tracer, value, BOOL), truth, operation == "all")
+        result = reduce_value(tracer, operation, value, axes)
         return finish(tracer, result, axes, len(value.shape), keepdims, out, operation)
 
     return handler
@@ -204,6 +255,25 @@ def count_of(tracer: Tracer, value: Value, axes: Sequence[int]) -> Any:
     return total.constant_part if total.is_constant else SymInt(tracer, total)
 
 
+def _count_chosen(tracer: Tracer, value: Value, truth: Value | None, axes: Sequence[int], keep: bool = False) -> Any:
+    """How many elements each result reduces: a number, or with a truth int64 that broadcasts to the result."""
+    if truth is None:
+        return count_of(tracer, value, axes)
+    rank, missing = len(value.shape), len(value.shape) - len(truth.shape)
+    whole = [Slice(Size.constant(0), 1)] * len(truth.shape)
+    sizes = [*[Size.constant(1)] * missing, *(tracer.resolve(size) for size in truth.shape)]
+    if missing:
+        items = [*[NEWAXIS] * missing, *whole]
+        truth = tracer.add("index", (truth,), {"index": items}, BOOL, sizes)
+    count: Any = SymArray.fresh(tracer, reduce_value(tracer, "sum", cast(tracer, truth, INT64), axes))
+    if keep:
+        count = SymArray.fresh(tracer, keep_dims(tracer, count.read(), axes, rank))
+    # Along an axis that the truth does not move along, all or none.
+    same = [axis for axis in axes if sizes[axis] == Size.constant(1)]
+    times = count_of(tracer, value, same)
+    return count if type(times) is int and times == 1 else count * np_count(tracer, times)
+
+
 def _divide_by_count(tracer: Tracer, total: Value, count: Any) -> Value:
     """true_divide(total, np.intp(count), casting="unsafe") in the dtype of total, as in NumPy's _mean."""
     divided = apply_ufunc(tracer, np.true_divide, (SymArray.fresh(tracer, total), np_count(tracer, count))).read()
@@ -212,6 +282,8 @@ def _divide_by_count(tracer: Tracer, total: Value, count: Any) -> Value:
 
 def np_count(tracer: Tracer, count: Any) -> Any:
     """np.intp(count): a NumPy integer, which is not weak."""
+    if isinstance(count, SymArray):
+        return count
     return SymArray.fresh(tracer, count.as_value()) if isinstance(count, SymInt) else np.int64(count)
 
 
@@ -232,34 +304,48 @@ def mean(
     tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = _NO_VALUE, *,
     where: Any = _NO_VALUE,
 ) -> Any:  # fmt: skip
-    refuse_keywords(tracer, "mean", _NO_VALUE, where)
     with tracer.composite("mean"):
         value = to_value(tracer, operand_of(tracer, a))
         _refuse_half(tracer, "mean", value)
         rank = len(value.shape)
         axes = normalize_axes(tracer, axis, rank)
-        total = reduce_value(tracer, "sum", cast(tracer, value, _sum_dtype(value.dtype, dtype, tracer)), axes)
-        result = _divide_by_count(tracer, total, count_of(tracer, value, axes))
+        truth = truth_of(tracer, "mean", where, value)
+        kept = chosen(tracer, cast(tracer, value, _sum_dtype(value.dtype, dtype, tracer)), truth, 0)
+        total = reduce_value(tracer, "sum", kept, axes)
+        result = _divide_by_count(tracer, total, _count_chosen(tracer, value, truth, axes))
         return finish(tracer, result, axes, rank, keepdims, out, "mean")
 
 
-def _variance(tracer: Tracer, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, given_mean: Any) -> Any:
+def _variance(
+    tracer: Tracer, a: Any, axis: Any, dtype: Any, ddof: Any, given_mean: Any, where: Any
+) -> tuple[Value, list[int], int]:
     value = to_value(tracer, operand_of(tracer, a))
     _refuse_half(tracer, "var", value)
     rank = len(value.shape)
     axes = normalize_axes(tracer, axis, rank)
     kept = _sum_dtype(value.dtype, dtype, tracer)
-    count = count_of(tracer, value, axes)
+    truth = truth_of(tracer, "var", where, value)
     if given_mean is _NO_VALUE or given_mean is None:
-        total = keep_dims(tracer, reduce_value(tracer, "sum", cast(tracer, value, kept), axes), axes, rank)
-        center: Any = SymArray.fresh(tracer, _divide_by_count(tracer, total, count))
+        all_chosen = chosen(tracer, cast(tracer, value, kept), truth, 0)
+        total = keep_dims(tracer, reduce_value(tracer, "sum", all_chosen, axes), axes, rank)
+        divisor: Any = _count_chosen(tracer, value, truth, axes, keep=True)
+        center: Any = SymArray.fresh(tracer, _divide_by_count(tracer, total, divisor))
     else:
         center = operand_of(tracer, given_mean)
     difference = apply_ufunc(tracer, np.subtract, (SymArray.fresh(tracer, value), center))
-    squared = apply_ufunc(tracer, np.square, (difference,)).read()
-    total = reduce_value(tracer, "sum", cast(tracer, squared, squared.dtype if dtype is None else kept), axes)
-    divisor = count - ddof
-    if isinstance(divisor, (int, SymInt)):
+    if difference.dtype.kind == "c":
+        parts = [apply_ufunc(tracer, np.square, (part,)) for part in (difference.real, difference.imag)]
+        squared = apply_ufunc(tracer, np.add, parts).read()
+    else:
+        squared = apply_ufunc(tracer, np.square, (difference,)).read()
+    squared = cast(tracer, squared, squared.dtype if dtype is None else kept)
+    total = reduce_value(tracer, "sum", chosen(tracer, squared, truth, 0), axes)
+    divisor = _count_chosen(tracer, value, truth, axes) - ddof
+    if isinstance(divisor, SymArray):
+        # The degrees of freedom are an array, and a float one with a float ddof.
+        divisor = apply_ufunc(tracer, np.maximum, (divisor, 0))
+        result = _divide_by_count(tracer, total, divisor)
+    elif isinstance(divisor, (int, SymInt)):
         divisor = 0 if divisor < 0 else divisor
         result = _divide_by_count(tracer, total, divisor)
     else:
@@ -276,10 +362,9 @@ def var(
     tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
     keepdims: Any = _NO_VALUE, *, where: Any = _NO_VALUE, mean: Any = _NO_VALUE, correction: Any = _NO_VALUE,
 ) -> Any:  # fmt: skip
-    refuse_keywords(tracer, "var", _NO_VALUE, where)
     ddof = ddof if correction is _NO_VALUE else correction
     with tracer.composite("var"):
-        result, axes, rank = _variance(tracer, a, axis, dtype, ddof, keepdims, mean)
+        result, axes, rank = _variance(tracer, a, axis, dtype, ddof, mean, where)
         return finish(tracer, result, axes, rank, keepdims, out, "var")
 
 
@@ -288,10 +373,9 @@ def std(
     tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
     keepdims: Any = _NO_VALUE, *, where: Any = _NO_VALUE, mean: Any = _NO_VALUE, correction: Any = _NO_VALUE,
 ) -> Any:  # fmt: skip
-    refuse_keywords(tracer, "std", _NO_VALUE, where)
     ddof = ddof if correction is _NO_VALUE else correction
     with tracer.composite("std"):
-        result, axes, rank = _variance(tracer, a, axis, dtype, ddof, keepdims, mean)
+        result, axes, rank = _variance(tracer, a, axis, dtype, ddof, mean, where)
         root = tracer.add("sqrt", (result,), {}, result.dtype, result.shape)
         return finish(tracer, root, axes, rank, keepdims, out, "std")
 

@@ -6,13 +6,13 @@ view on it then sees.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .graph import NEWAXIS, NewAxis, Slice, Value
+from .graph import NEWAXIS, NewAxis, Slice, Value, unchanged
 from .scalars import Symbolic, SymInt
 from .sizes import Size
 
@@ -30,6 +30,8 @@ class Storage:
     c_order: bool = False
     version: int = 0
     part_of: str = ""  # real or imag: NumPy has a view there, and this is none
+    # What a loop or a branch on data chose among arrays that others see: those arrays, and their values then.
+    chosen_from: tuple[tuple[Storage, Value], ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class SymArray(Symbolic):
 
     def read(self) -> Value:
         """The value at this point of the function."""
+        if self.storage.chosen_from:
+            self._refuse_stale(self.storage.chosen_from)
         if not self.chain:
             return self.storage.value
         if self.is_scalar and self._read is not None:
@@ -99,6 +103,15 @@ class SymArray(Symbolic):
             self._read = (self.storage.version, value)
         return self._read[1]
 
+    def _refuse_stale(self, sources: tuple[tuple[Storage, Value], ...]) -> None:
+        if any(_root(self.tracer, source.value) is not _root(self.tracer, value) for source, value in sources):
+            raise self.tracer.error(
+                "loops: reading what a loop or a branch on data chose after one of its arrays was written",
+                "whose memory it is depends on the data",
+                "Copy it where it is chosen (.copy()).",
+                "in-place write",
+            )
+
     def write(self, value: Value) -> None:
         """Replace all that this array shows; `value` has its dtype and its shape."""
         argument = self.storage.argument
@@ -107,6 +120,13 @@ class SymArray(Symbolic):
                 f"writing into {argument.name}, which lives outside of the function",
                 "only arrays that are passed in are written in place",
                 f"Pass it as an argument, or work on a copy ({argument.name}.copy()).",
+                "in-place write",
+            )
+        if self.storage.chosen_from is not None:
+            raise self.tracer.error(
+                "loops: writing into an array that a loop or a branch on data chose",
+                "whose memory it is depends on the data",
+                "Write into a copy (.copy()), or before the loop or branch.",
                 "in-place write",
             )
         if self.storage.part_of:
@@ -353,6 +373,24 @@ class SymArray(Symbolic):
     conjugate = conj
 
 
+def _root(tracer: Tracer, value: Value) -> Value:
+    """The value that memory began with, where no loop or branch in between changes it; loops that are being traced are
+    taken not to (regions.py sees to it)."""
+    while True:
+        if value.operation == "result":
+            before = unchanged(value, {})
+            if before is value:
+                return value
+            value = before
+        elif value.operation == "parameter" and "initial" in value.attributes:
+            if value.attributes["storage"] in tracer.known_to_change:
+                return value
+            tracer.taken_for_unchanged.add(value.number)
+            value = value.attributes["initial"]
+        else:
+            return value
+
+
 def _reducing(name: str) -> Any:
     def method(self: SymArray, *args: Any, **kwargs: Any) -> Any:
         return self._call(getattr(np, name), *args, **kwargs)
@@ -412,19 +450,18 @@ _COMPARING = {
 _UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 
 
-def operator_methods(cls: type, in_place: bool) -> None:
+def operator_methods(cls: type, in_place: Callable[[np.ufunc], Any]) -> None:
     """Python's operators on a class, as ufuncs."""
     for name, ufunc in _BINARY.items():
         setattr(cls, f"__{name}__", _operator(ufunc, False))
         setattr(cls, f"__r{name}__", _operator(ufunc, True))
-        if in_place:
-            setattr(cls, f"__i{name}__", _in_place(ufunc))
+        setattr(cls, f"__i{name}__", in_place(ufunc))
     for name, ufunc in _COMPARING.items():
         setattr(cls, f"__{name}__", _operator(ufunc, False))
     for name, ufunc in _UNARY.items():
         setattr(cls, f"__{name}__", _unary(ufunc))
 
 
-operator_methods(SymArray, in_place=True)
+operator_methods(SymArray, _in_place)
 
 __all__ = ["NEWAXIS", "Storage", "SymArray", "View", "operator_methods"]

@@ -17,6 +17,7 @@ from ..ops import FUNCTIONS, apply_ufunc, call_numpy, is_symbolic, python_scalar
 from ..ops.reductions import reduce_ufunc
 from . import from_data
 from .arrays import SymArray
+from .compressed import Compressed
 from .scalars import SymInt, SymScalar
 from .sequences import Sequence, enumerated, sequence_of, turned_around, zipped
 from .sizes import Size
@@ -216,7 +217,7 @@ class Calls:
         if isinstance(function, type):
             return self._call_class(node, function, args, kwargs)
         module = getattr(function, "__module__", None) or ""
-        if isinstance(bound_to, (SymArray, SymInt, SymScalar)):
+        if isinstance(bound_to, (SymArray, SymInt, SymScalar, Compressed)):
             return function(*args, **kwargs)
         if isinstance(function, types.MethodType):
             return self.call_function(function.__func__, [function.__self__, *args], kwargs)
@@ -357,6 +358,8 @@ class Calls:
             if not value.ndim:
                 raise TypeError("len() of unsized object")
             return value.shape[0]
+        if isinstance(value, Compressed):
+            return value.shape[0]
         if isinstance(value, SymRange):
             return value.trips()
         return len(value)
@@ -365,6 +368,8 @@ class Calls:
         known = [self._limit_of_the_run(node, limit) for limit in limits]
         if any(isinstance(limit, SymInt) for limit in known):
             start, stop, step = (0, known[0], 1) if len(known) == 1 else (*known, 1)[:3]
+            step_size = step.size if isinstance(step, SymInt) else Size.constant(step.__index__())
+            self.tracer.require("!=", step_size, 0, "range() arg 3 must not be zero", ValueError)
             return SymRange(start, stop, step)
         return range(*known)
 
@@ -425,6 +430,8 @@ class Calls:
         stand_in: Any = value
         if isinstance(value, SymArray):
             stand_in = value.dtype.type(0) if value.is_scalar else np.empty(0, value.dtype)
+        elif isinstance(value, Compressed):
+            stand_in = np.empty(0, value.dtype)
         elif isinstance(value, SymInt):
             stand_in = 0
         elif isinstance(value, SymScalar):
@@ -434,6 +441,8 @@ class Calls:
     def _type(self, node: ast.Call, value: Any, *rest: Any) -> Any:
         if isinstance(value, SymArray):
             return value.dtype.type if value.is_scalar else np.ndarray
+        if isinstance(value, Compressed):
+            return np.ndarray
         if isinstance(value, SymInt):
             return int
         if isinstance(value, SymScalar):

@@ -1,39 +1,115 @@
-"""What a boolean mask picks out of an array, as long as it goes back under the same mask.
+"""What a boolean mask picks out of an array: `x[mask]`.
 
-`x[mask]` has as many elements as the mask has true ones, which only the running function knows. While it is only computed
-with, element by element, and stored under that mask again, its order in memory does not matter: the whole array is
+It has as many elements as the mask has true ones, which only the running function knows. While it is only computed with,
+element by element, reduced, or stored under that mask again, its order in memory does not matter: the whole array is
 computed with, and what lies under false is never looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arrays import SymArray, operator_methods
-from .graph import Value
-from .scalars import Symbolic
+from .arrays import SymArray, View, operator_methods
+from .graph import NEWAXIS, Slice, Value
+from .scalars import RunScalar, Symbolic
+from .sizes import Size
 
 if TYPE_CHECKING:
     from .tracer import Tracer
 
+_INT64 = np.dtype(np.int64)
+# No array in memory has more elements.
+_MOST_ELEMENTS = 2**48
+
 
 class Compressed(Symbolic):
-    """`whole[mask]`."""
+    """`whole[:, mask]`, where the mask's axes begin at `at` of the whole. NumPy has one axis in place of them."""
 
-    __slots__ = ("mask", "whole")
+    __slots__ = ("at", "mask", "places_of", "whole")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, tracer: Tracer, whole: SymArray, mask: Value) -> None:
+    def __init__(self, tracer: Tracer, whole: SymArray, mask: Value, at: int = 0, places_of: int | None = None) -> None:
         self.tracer = tracer
         self.whole = whole
         self.mask = mask
+        self.at = at
+        # np.nonzero(mask)[places_of]: where the elements lie along that axis of the mask.
+        self.places_of = places_of
 
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.whole.dtype
+
+    @property
+    def mask_rank(self) -> int:
+        return len(self.mask.shape)
+
+    @property
+    def ndim(self) -> int:
+        return self.whole.ndim - self.mask_rank + 1
+
+    @property
+    def behind(self) -> int:
+        """How many axes lie behind the one that the mask makes."""
+        return self.ndim - self.at - 1
+
+    def truth(self) -> Value:
+        """The mask with an axis of extent 1 for each axis behind it, so that it broadcasts to the whole."""
+        if not self.behind:
+            return self.mask
+        items = [*[Slice(Size.constant(0), 1)] * self.mask_rank, *[NEWAXIS] * self.behind]
+        shape = (*self.mask.shape, *[Size.constant(1)] * self.behind)
+        return self.tracer.add("index", (self.mask,), {"index": items}, self.mask.dtype, shape)
+
+    def axes_of_whole(self, axes: Sequence[int]) -> list[int]:
+        """The axes of the whole that stand for axes of NumPy's array, ascending."""
+        found: list[int] = []
+        for axis in sorted(axes):
+            if axis == self.at:
+                found += range(self.at, self.at + self.mask_rank)
+            else:
+                found.append(axis if axis < self.at else axis + self.mask_rank - 1)
+        return found
+
+    def with_whole(self, whole: SymArray) -> Compressed:
+        return Compressed(self.tracer, whole, self.mask, self.at)
+
+    def is_under_mask_of(self, other: Compressed) -> bool:
+        return same_value(self.tracer, self.mask, other.mask)
+
+    # -- what NumPy code asks of an array ----------------------------------------------------------------
+
+    def count(self) -> RunScalar:
+        """How many elements the mask picks out."""
+        tracer = self.tracer
+        ones = tracer.add("cast", (self.mask,), {}, _INT64, self.mask.shape)
+        axes = list(range(self.mask_rank))
+        total = tracer.add("sum", (ones,), {"axes": axes}, _INT64, (), "count_nonzero")
+        return RunScalar(tracer, total, int, 0, _MOST_ELEMENTS)
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        outer = self.whole.shape
+        return (*outer[: self.at], self.count(), *outer[self.at + self.mask_rank :])
+
+    @property
+    def size(self) -> Any:
+        total: Any = 1
+        for extent in self.whole.shape[: self.at] + self.whole.shape[self.at + self.mask_rank :]:
+            total = total * extent
+        count = self.count()
+        return count if type(total) is int and total == 1 else count * total
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> Any:
+        return self.size * self.itemsize
 
     def __repr__(self) -> str:
         return f"<{self.dtype} elements under a mask>"
@@ -47,7 +123,7 @@ class Compressed(Symbolic):
         return self.tracer.error(
             f"{what} of what a boolean mask picks out",
             "how many elements there are depends on the mask",
-            "Store it under the same mask (x[mask] = …), or use np.where.",
+            "Reduce it (.sum(), .mean(), .max()), store it under the same mask (x[mask] = …), or use np.where.",
             "mask",
         )
 
@@ -60,48 +136,177 @@ class Compressed(Symbolic):
     def __bool__(self) -> bool:
         raise self.refused("the truth value")
 
+    def __float__(self) -> float:
+        raise self.refused("the float value")
+
+    def __int__(self) -> int:
+        raise self.refused("the int value")
+
+    def __index__(self) -> int:
+        raise self.refused("the index value")
+
+    def __contains__(self, item: Any) -> bool:
+        raise self.refused("membership (in)")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise self.refused("the contents")
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
     def __getitem__(self, key: Any) -> Any:
-        raise self.refused("a part")
+        from ..ops.selections import part_of
+
+        return part_of(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise self.refused("writing into a part")
+
+    def __copy__(self) -> Compressed:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Compressed:
+        return self.copy()
 
     def astype(self, *args: Any, **kwargs: Any) -> Compressed:
-        return Compressed(self.tracer, self.whole.astype(*args, **kwargs), self.mask)
+        return self.with_whole(self.whole.astype(*args, **kwargs))
 
-    def copy(self) -> Compressed:
-        return Compressed(self.tracer, self.whole.copy(), self.mask)
+    def copy(self, order: str = "C") -> Compressed:
+        return self.with_whole(self.whole.copy())
 
     @property
     def real(self) -> Compressed:
-        return Compressed(self.tracer, self.whole.real, self.mask)
+        return self.with_whole(self.whole.real)
 
     @property
     def imag(self) -> Compressed:
-        return Compressed(self.tracer, self.whole.imag, self.mask)
+        return self.with_whole(self.whole.imag)
+
+    @property
+    def T(self) -> Compressed:
+        if self.ndim == 1:
+            return self
+        if self.mask_rank > 1 or self.ndim > 2:
+            raise self.refused(".T")
+        return Compressed(self.tracer, self.whole.T, self.mask, 1 - self.at)
+
+    def write(self, result: Compressed) -> None:
+        """`x[mask]` is an array of its own; all that know it see what is computed in place."""
+        tracer, value = self.tracer, result.whole.read()
+        if len(value.shape) != self.whole.ndim or any(
+            tracer.value_of(a) != tracer.value_of(b) for a, b in zip(value.shape, self.whole.sizes, strict=True)
+        ):
+            raise ValueError("non-broadcastable output operand")
+        if value.dtype != self.dtype:
+            value = tracer.add("cast", (value,), {}, self.dtype, value.shape)
+        self.whole.write(value)
+        self.places_of = None
 
 
-operator_methods(Compressed, in_place=False)
+def _method(name: str) -> Any:
+    def method(self: Compressed, *args: Any, **kwargs: Any) -> Any:
+        from ..ops import call_numpy
+
+        return call_numpy(self.tracer, getattr(np, name), (self, *args), kwargs)
+
+    method.__name__ = name
+    return method
 
 
-def elementwise(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any], apply: Any) -> Compressed:
-    """A ufunc of operands of which some are Compressed: all under one mask, the others single numbers."""
+for _name in ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "clip", "dot", "round", "conjugate"):
+    setattr(Compressed, _name, _method(_name))
+Compressed.conj = Compressed.conjugate  # type: ignore[attr-defined]
+
+
+def _in_place(ufunc: np.ufunc) -> Any:
+    def method(self: Compressed, other: Any) -> Any:
+        from ..ops import apply_operator
+
+        result = apply_operator(self.tracer, ufunc, (self, other))
+        if not np.can_cast(result.dtype, self.dtype, "same_kind"):
+            raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
+                ufunc, "same_kind", result.dtype, self.dtype, 0
+            )
+        self.write(result)
+        return self
+
+    return method
+
+
+operator_methods(Compressed, _in_place)
+
+
+def same_value(tracer: Tracer, left: Value, right: Value) -> bool:
+    """Whether two values are one for certain: computed alike from the same values."""
+    if left is right:
+        return True
+    numbers: dict[Any, int] = {}
+    known: dict[int, int] = {}
+
+    def number_of(value: Value) -> int:
+        if value.number in known:
+            return known[value.number]
+        if value.is_argument:
+            key: Any = value.name
+        elif value.operation in ("parameter", "result", "read") or value.blocks:
+            key = value.number
+        else:
+            operands = tuple(number_of(operand) for operand in value.operands)
+            shape = tuple(str(tracer.resolve(size)) for size in value.shape)
+            key = (value.operation, str(value.dtype), shape, repr(sorted(value.attributes.items())), operands)
+        known[value.number] = numbers.setdefault(key, len(numbers))
+        return known[value.number]
+
+    return number_of(left) == number_of(right)
+
+
+def elementwise(tracer: Tracer, what: str, inputs: Sequence[Any], apply: Callable[[list[Any]], Any]) -> Any:
+    """An elementwise operation of operands of which some are under one mask: on the whole arrays."""
     first = next(x for x in inputs if isinstance(x, Compressed))
-    whole = []
+    whole: list[Any] = []
+    at = 0
     for x in inputs:
         if isinstance(x, Compressed):
-            if x.mask is not first.mask:
+            if not x.is_under_mask_of(first) or x.behind != first.behind:
                 raise tracer.error(
-                    f"np.{ufunc.__name__} of elements under two masks",
+                    f"{what} of elements under two masks",
                     "which element meets which depends on the masks",
                     "Use one mask, or np.where.",
                     "mask",
                 )
+            at = max(at, x.at)
             whole.append(x.whole)
-        elif np.ndim(x) == 0 if not isinstance(x, SymArray) else not x.sizes:
-            whole.append(x)
         else:
-            raise tracer.error(
-                f"np.{ufunc.__name__} of elements under a mask and a whole array",
-                "which element meets which depends on the mask",
-                "Take the array under the mask too (y[mask]).",
-                "mask",
-            )
-    return Compressed(tracer, apply(ufunc, whole), first.mask)
+            whole.append(_beside(first, x, what))
+    result = apply(whole)
+    if isinstance(result, tuple):
+        return tuple(Compressed(tracer, part, first.mask, at) for part in result)
+    return Compressed(tracer, result, first.mask, at)
+
+
+def _beside(selection: Compressed, x: Any, what: str) -> Any:
+    """A number or an array that does not move along the axis that a mask makes, as it broadcasts to the whole."""
+    from ..ops.operands import is_one, operand_of
+
+    tracer = selection.tracer
+    if not x.sizes if isinstance(x, SymArray) else isinstance(x, Symbolic) or np.ndim(x) == 0:
+        return x
+    array = operand_of(tracer, x)
+    moves_at = array.ndim - 1 - selection.behind
+    if moves_at >= 0 and not is_one(tracer, array.sizes[moves_at]):
+        raise tracer.error(
+            f"{what} of elements under a mask and a whole array",
+            "which element meets which depends on the mask",
+            "Take the array under the mask too (y[mask]).",
+            "mask",
+        )
+    if moves_at < 0 or selection.mask_rank == 1:
+        return array
+    items = [Slice(Size.constant(0), 1)] * array.ndim
+    more = selection.mask_rank - 1
+    sizes = (*array.sizes[:moves_at], *[Size.constant(1)] * more, *array.sizes[moves_at:])
+    view = View("index", {"index": [*items[:moves_at], *[NEWAXIS] * more, *items[moves_at:]]}, sizes)
+    return array.view(view)
+
+
+__all__ = ["Compressed", "elementwise", "same_value"]

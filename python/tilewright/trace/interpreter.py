@@ -26,8 +26,8 @@ from .calls import Calls, SymRange
 from .early_return import behind_the_loop, else_behind, has_break, has_return
 from .expressions import Expressions
 from .graph import PLAIN_OPERATIONS
-from .regions import Leaving, Pending, Regions
-from .scalars import RunScalar, SymInt, SymScalar
+from .regions import Control, Leaving, Pending, Regions
+from .scalars import RunScalar, Symbolic, SymInt
 from .sequences import Sequence, sequence_of
 from .sizes import Size
 from .source import FunctionNode
@@ -49,15 +49,15 @@ class KeepInstead(UnrollInstead):
     """A while whose condition is of the run, but for the first trips: the trace begins again, and does not unroll them."""
 
 
-class _Break(Exception):
+class _Break(Control):
     """break"""
 
 
-class _Continue(Exception):
+class _Continue(Control):
     """continue"""
 
 
-class _Return(Exception):
+class _Return(Control):
     """return, with its value"""
 
     def __init__(self, value: Any) -> None:
@@ -82,6 +82,7 @@ class Frame:
         self.function = function
         self.parent = parent
         self.is_root = is_root
+        self.caller: Frame | None = None
         self.variables: dict[str, Any] = {}
         self.locals, self.nonlocals, self.globals = _scopes(node)
 
@@ -212,7 +213,7 @@ class Interpreter(Expressions, Calls, Regions):
         self._refuse_generator(node, name)
         frame = Frame(node, function, parent, is_root=self.depth == 0)
         frame.variables.update(variables)
-        previous = self.frame
+        previous = frame.caller = self.frame
         self.frame = frame
         self.depth += 1
         self.active.append(identity)
@@ -351,7 +352,7 @@ class Interpreter(Expressions, Calls, Regions):
             owner = self.evaluate(target.value)
             key = self.evaluate_index(target.slice)
             self.refuse_outer(target, owner, f"assigning an item of {ast.unparse(target.value)}")
-            if isinstance(owner, np.ndarray) and isinstance(value, (SymArray, SymInt, SymScalar)):
+            if isinstance(owner, np.ndarray) and isinstance(value, Symbolic):
                 raise self.error(target, "storing a traced value in an array of plain values",
                                  "the array was made by a call that is not traced",
                                  "Make it with np.zeros or np.empty inside of the function.")  # fmt: skip

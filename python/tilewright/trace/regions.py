@@ -8,29 +8,33 @@ each carried value ends a trip with the dtype and the shape that it began with.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from ..errors import TraceError
 from ..ops.operands import is_symbolic
 from .arrays import Storage, SymArray
+from .compressed import Compressed
 from .early_return import VALUE, has_break, test_as_break
 from .graph import Block, Value, unchanged
 from .scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar
 from .sizes import Size
+from .tracer import Undecided
 
 if TYPE_CHECKING:
-    from ..errors import TraceError
     from .interpreter import Frame
     from .tracer import Tracer
 
 # Each run finds at least one more carried value or one wider dtype.
 MAX_RUNS = 40
 _MISSING = object()
+_OTHER_TIMES = itertools.count(1)
 _GIVEN = " given"  # stands beside variables for what an expression or a return gives
 
 
@@ -42,7 +46,11 @@ class Leaving(Enum):
     RETURN = "return"
 
 
-class CarryNeeded(Exception):
+class Control(Exception):
+    """No error: how the interpreter goes on."""
+
+
+class CarryNeeded(Control):
     """A trip that a break skips would set a variable of that form."""
 
     def __init__(self, name: str, form: Form) -> None:
@@ -51,7 +59,7 @@ class CarryNeeded(Exception):
         self.form = form
 
 
-class TestWrites(Exception):
+class TestWrites(Control):
     """The condition of a while does what the trip has to see: a check, an assignment."""
 
 
@@ -62,6 +70,7 @@ class Pending:
     read: Callable[[], Any]
     of_last_trip: bool = False
     was_set: bool = False  # before the loop
+    leads_to: Callable[[], list[Any]] = list  # objects whose memory may be written through it
 
 
 @dataclass
@@ -107,6 +116,8 @@ class Carried:
     final: Value | None = field(default=None, repr=False)  # at the end of a trip
     held: Any = field(default=None, repr=False)  # the variable's object at the start of a trip
     path: tuple[int, ...] = ()  # where in the variable, which holds a tuple
+    # Arrays that a variable may hold at the end, each under a name of its own: memory that others may see.
+    sources: list[Storage] = field(default_factory=list, repr=False)
 
     @property
     def called(self) -> str:
@@ -207,6 +218,8 @@ class Regions:
         (symbol,) = index.symbols()
         last = first + ((length + (abs(step) - 1)).floor_divide(abs(step)) - 1) * step
 
+        runs = tracer.decide_if_same_in_all_trips(">=", length, 1)
+
         def trip() -> None:
             # In a trip there is one.
             tracer.facts.append(tracer.resolve(length - 1))
@@ -214,7 +227,8 @@ class Regions:
             def body() -> None:
                 held = SymInt(tracer, index)
                 self.assign(node.target, held if item is None else item(held))
-                self._trip_of(node)
+                with nullcontext() if runs else self._maybe_run(node, "a loop that may have no trip"):
+                    self._trip_of(node)
 
             if stopped:
                 self.choose(node, self.negated(node, self.held(stopped)), body, lambda: None, skips=True)
@@ -250,22 +264,17 @@ class Regions:
             del test.values[:], test.yields[:]
             with tracer.writing(test):
                 goes_on = self.negated(node, self.held(stopped)) if stopped else True
-                before = (
-                    dict(self.frame.variables),
-                    [m.storage.version for m in _reachable(self.frame, tracer.checked)],
-                )
+                variables, memories = dict(self.frame.variables), list(_reachable(self.frame, tracer.checked))
                 if goes_on is True:
                     condition = self.evaluate(node.test)
                 else:
                     condition = self.choose(node, goes_on, lambda: self.truth_of(node.test), lambda: False)
                 test.yields.append(self._truth_value(node, condition))
-                after = (
-                    dict(self.frame.variables),
-                    [m.storage.version for m in _reachable(self.frame, tracer.checked)],
-                )
-                if before[1] != after[1] or any(before[0].get(name) is not held for name, held in after[0].items()):
+                assigned = any(variables.get(name) is not held for name, held in self.frame.variables.items())
+                if assigned or any(memory.changed() for memory in memories):
                     raise TestWrites
-            self._trip_of(node)
+            with self._maybe_run(node, "a while that may have no trip"):
+                self._trip_of(node)
 
         try:
             with self._breaking(node) as stopped:
@@ -356,7 +365,7 @@ class Regions:
         forms: dict[str, Form] = {}
         unset: dict[str, Form] = {}
         # Arrays that a trip assigns to their own name again stay what they are.
-        same: dict[str, SymArray | None] = {}
+        same: dict[str, SymArray | Compressed | None] = {}
         for _ in range(MAX_RUNS):
             block = Block()
             checks, symbols = dict(tracer.checks), set(tracer.loops)
@@ -387,12 +396,12 @@ class Regions:
                         tracer.checks = checks
                         wider = True
                     if not wider:
-                        left = self._let_out(carried, block, before, after)
+                        left = self._let_out(carried, memories, before, after)
                         block.yields += [one.final for one in carried if one.final is not None]
             except CarryNeeded as needed:
                 unset[needed.name] = needed.form
                 wider = True
-            except TestWrites:
+            except BaseException:
                 self._leave(frame, before, memories)
                 raise
             self._leave(frame, before, memories)
@@ -407,7 +416,7 @@ class Regions:
 
     def _enter(  # noqa: PLR0917
         self, node: ast.stmt, before: dict[str, Any], carried: list[Carried], memories: list[_Memory],
-        forms: dict[str, Form], unset: dict[str, Form], same: dict[str, SymArray | None],
+        forms: dict[str, Form], unset: dict[str, Form], same: dict[str, SymArray | Compressed | None],
     ) -> None:  # fmt: skip
         """The state in which a trip begins."""
         tracer, frame = self.tracer, self.frame
@@ -421,7 +430,8 @@ class Regions:
                     held = before[name]
                     if isinstance(held, Pending):
                         held = held.read() if name not in unset or _is_set(held) else None
-                    same[name] = held if isinstance(held, SymArray) and not held.is_scalar else None
+                    keeps = isinstance(held, Compressed) or (isinstance(held, SymArray) and not held.is_scalar)
+                    same[name] = held if keeps else None
                 if same.get(name) is not None:
                     return same[name]
                 if not made:
@@ -433,16 +443,18 @@ class Regions:
                 if type(held) is tuple:
                     return tuple(carry(part, (*path, k)) for k, part in enumerate(held))
                 key = name + "".join(f"[{k}]" for k in path)
-                with tracer.writing(outer):
+                with tracer.writing(outer), _seeing(memories, {}):
                     one = self._carried_name(node, name, held, forms.get(key), unset.get(name))
                 one.path = path
+                one.sources = _storages(held)
                 with tracer.writing(block):
                     one.parameter = self._parameter(one)
                 one.held = one.form.object_of(tracer, one.parameter)
                 carried.append(one)
                 return one.held
 
-            return Pending(read, of_last_trip=True, was_set=_is_set(before[name]) or name in unset)
+            was_set = _is_set(before[name]) or name in unset
+            return Pending(read, of_last_trip=True, was_set=was_set, leads_to=lambda: [before[name], *made])
 
         for name in before:
             frame.variables[name] = of_last_trip(name)
@@ -450,7 +462,7 @@ class Regions:
             one.parameter = self._parameter(one)
             memory.set(one.parameter)
 
-    def _rebound(self, before: dict[str, Any], same: dict[str, SymArray | None]) -> bool:
+    def _rebound(self, before: dict[str, Any], same: dict[str, SymArray | Compressed | None]) -> bool:
         """Whether a name that was taken to keep its array has another one at the end of a trip."""
         rebound = False
         for name, array in same.items():
@@ -458,7 +470,14 @@ class Regions:
             if array is None or (isinstance(held, Pending) and held.of_last_trip):
                 continue
             held = held.read() if isinstance(held, Pending) else held
-            if not isinstance(held, SymArray) or held.storage is not array.storage or held.chain != array.chain:
+            if held is array:
+                continue
+            if (
+                not isinstance(held, SymArray)
+                or not isinstance(array, SymArray)
+                or held.storage is not array.storage
+                or held.chain != array.chain
+            ):
                 same[name] = None
                 rebound = True
         return rebound
@@ -522,44 +541,92 @@ class Regions:
                 forms[one.text] = joined
                 wider = True
             one.final = self._cast(value, joined.dtype)
+            one.sources += [storage for storage in _storages(held) if storage not in one.sources]
+        self._refuse_shared_writes(node, carried)
         return wider
 
+    def _refuse_shared_writes(self, node: ast.stmt, carried: list[Carried]) -> None:
+        """A variable that is another array in each trip is a value of its own in the program: nobody else may write there."""
+        held_by = {id(one.held.storage): one for one in carried if isinstance(one.held, SymArray)}
+        for one in carried:
+            # What it takes over from another variable may be all that the other one was.
+            pending = list(one.sources)
+            for storage in pending:
+                other = held_by.get(id(storage))
+                if other is not None and other is not one:
+                    pending += [source for source in other.sources if source not in pending]
+            one.sources = [storage for storage in pending if id(storage) not in held_by]
+        written = {
+            id(one.storage)
+            for one in carried
+            if one.storage is not None and one.final is not None and unchanged(one.final, {}) is not one.parameter
+        }
+        for one in carried:
+            if one.storage is None and one.form.kind == "array" and any(id(s) in written for s in one.sources):
+                raise self.error(
+                    node, f"loops: {one.text}, which a trip assigns anew",
+                    "a trip writes into an array that it may be", f"Copy where {one.text} is assigned (.copy()).",
+                )  # fmt: skip
+
     def _let_out(
-        self, carried: list[Carried], block: Block, before: dict[str, Any], after: dict[str, Any]
+        self, carried: list[Carried], memories: list[_Memory], before: dict[str, Any], after: dict[str, Any]
     ) -> dict[str, Any]:
         """Variables that a trip sets without reading them: carried for who reads them after the loop."""
         tracer = self.tracer
         left: dict[str, Any] = {}
-        for name, value in after.items():
+        outside = {id(one.storage) for one in carried if one.storage is not None}
+        for name, held in after.items():
+            value = self._of_inner_loop(name, held)
             found = None if isinstance(value, (SymInt, Pending)) or value is _MISSING else self._value_of(value)
             if value is _MISSING:
                 continue
             if isinstance(value, (list, tuple, dict, set)) and is_symbolic(value):
-                left[name] = Pending(self._lost_container(name, value))
+                left[name] = Pending(self._lost_container(name, f"a {type(value).__name__} of values of a trip"))
+                continue
+            if isinstance(value, Compressed) and value is not before[name]:
+                left[name] = Pending(self._lost_container(name, "elements under a mask"))
                 continue
             if found is None or not self._is_fixed(found[1]):
                 left[name] = value
                 continue
             made, form = found
-            if isinstance(value, SymArray) and value.chain and not value.is_scalar and _is_outside(value, block):
+            if isinstance(value, SymArray) and value.chain and not value.is_scalar and id(value.storage) in outside:
                 left[name] = Pending(self._lost_view(name))
                 continue
-            with tracer.writing(tracer.blocks[-2]):
-                held = self._value_of(before[name])
-                same = held is not None and held[1] == form
-                initial = held[0] if same and held is not None else self._zeros(form)
+            with tracer.writing(tracer.blocks[-2]), _seeing(memories, {}):
+                started = self._value_of(before[name])
+                same = started is not None and started[1] == form
+                initial = started[0] if same and started is not None else self._zeros(form)
             one = Carried(initial, form, self.frame, name)
             one.parameter = self._parameter(one)
             one.final = made
+            one.sources = [*_storages(value), *(_storages(before[name]) if same else [])]
             carried.append(one)
             if not same:
                 left[name] = _MISSING  # read after the loop, it needs a trip
         return left
 
-    def _lost_container(self, name: str, value: Any) -> Callable[[], Any]:
+    def _of_inner_loop(self, name: str, held: Any) -> Any:
+        """What a loop in the trip leaves, if it has a trip itself for certain; nobody may read it otherwise."""
+        if not isinstance(held, Pending) or held.of_last_trip:
+            return held
+        try:
+            with self.tracer.without_decisions():
+                return held.read()
+        except TraceError as error:
+            refusal = error
+
+            def read() -> NoReturn:
+                raise refusal
+
+            return Pending(read)
+        except (Undecided, UnboundLocalError):
+            return Pending(self._lost_container(name, "which a loop in it may not have set"))
+
+    def _lost_container(self, name: str, what: str) -> Callable[[], Any]:
         def read() -> NoReturn:
             raise self.tracer.error(
-                f"loops: {name} after the loop that made it, a {type(value).__name__} of values of a trip",
+                f"loops: {name} after the loop that made it, {what}",
                 "arrays and numbers come out of a loop",
                 f"Set {name} before the loop, or keep its parts in variables of their own.",
                 "loop",
@@ -581,6 +648,7 @@ class Regions:
     def _hand_out(self, loop: Value, carried: list[Carried]) -> None:
         """What comes out of a loop or a branch, to the variables and the memory that hold it."""
         loop.attributes["results"] = results = []
+        made: list[tuple[SymArray, list[Storage]]] = []
         for position, one in enumerate(carried):
             if one.parameter is not None:
                 one.parameter.attributes.update(of=loop, position=position)
@@ -600,6 +668,23 @@ class Regions:
                 if one.path and isinstance(held, Pending):
                     held = held.read()
                 variables[one.name] = one.replaced(held, new)
+                if one.form.kind == "array":
+                    made.append((new, one.sources))
+        self._mark_chosen(made)
+
+    def _mark_chosen(self, made: list[tuple[SymArray, list[Storage]]]) -> None:
+        """Arrays that came out of a loop or a branch as values, and that others may see or write into."""
+        seen: dict[int, Storage] = {}
+        frame = self.frame
+        while frame is not None:
+            seen |= {id(memory.storage): memory.storage for memory in _reachable(frame, self.tracer.checked)}
+            frame = frame.caller
+        for array, sources in made:
+            visible = [storage for storage in sources if id(storage) in seen or storage.argument is not None]
+            shared = any(storage in others for storage in sources for other, others in made if other is not array)
+            chosen = [pair for storage in visible for pair in (storage.chosen_from or ())]
+            if visible or shared:
+                array.storage.chosen_from = (*((storage, storage.value) for storage in visible), *chosen)
 
     def _once_run(self, node: ast.stmt, name: str, value: Any, length: Size | None) -> Any:
         """A variable that only a trip sets, read after the loop, whose range has that length."""
@@ -621,7 +706,7 @@ class Regions:
                 )  # fmt: skip
             return made.read() if isinstance(made, Pending) else made
 
-        return Pending(read)
+        return Pending(read, leads_to=lambda: [made])
 
     # -- branches --------------------------------------------------------------------------------
 
@@ -674,7 +759,13 @@ class Regions:
                     tracer.facts += condition.facts(holds)
                 self.containers.append(_containers(frame))
                 try:
-                    given = way()
+                    with self._maybe_run(node, "one way of a branch on data"):
+                        given = way()
+                except BaseException:
+                    # The condition of a while may be tried again, as that of a region.
+                    frame.variables = dict(before)
+                    self._leave(frame, before, memories)
+                    raise
                 finally:
                     self.containers.pop()
                 stored = {id(m.storage): m.storage.value for m in memories if m.changed()}
@@ -700,6 +791,19 @@ class Regions:
             given = frame.variables.pop(_GIVEN)
             return given.read() if isinstance(given, Pending) else given
         return given
+
+    @contextmanager
+    def _maybe_run(self, node: ast.AST, what: str) -> Iterator[None]:
+        """What a statement raises that the run may never come to is nobody's error yet: NumPy runs the call."""
+        try:
+            yield
+        except (TraceError, Control):
+            raise
+        except Exception as error:
+            raise self.error(
+                node, f"loops: {what} raises {type(error).__name__} ({error})"[:300],
+                "whether it is raised depends on the data", "Leave it out of the compiled function.",
+            ) from error  # fmt: skip
 
     def _keep_when_skipped(self, trip: _Side, before: dict[str, Any]) -> None:
         for name, found in trip.values.items():
@@ -730,7 +834,7 @@ class Regions:
         for name in {name: None for side in sides for name in side.values}:
             found = []
             for side in sides:
-                with self.tracer.writing(side.block):
+                with self.tracer.writing(side.block), _seeing(memories, side.stored):
                     held = side.found.get(name, _MISSING)
                     if isinstance(held, Pending) and held.was_set:
                         held = held.read()  # one way leaves what the last trip left
@@ -740,7 +844,7 @@ class Regions:
             parts = [side.found.get(name, _MISSING) for side in sides]
             parts = [part.read() if isinstance(part, Pending) and part.was_set else part for part in parts]
             if all(type(part) is tuple for part in parts):
-                self._merge_tuples(sides, name, parts, (), merged)
+                self._merge_tuples(sides, memories, name, parts, (), merged)
                 continue
             yes, no = found
             if name.startswith(VALUE):
@@ -756,10 +860,17 @@ class Regions:
                 with self.tracer.writing(side.block):
                     side.block.yields.append(self._cast(value, form.dtype))
             merged[name] = Carried(yes[0], form, self.frame, name)
+            merged[name].sources = [storage for part in parts for storage in _storages(part)]
         return merged
 
     def _merge_tuples(  # noqa: PLR0917
-        self, sides: list[_Side], name: str, parts: list[Any], path: tuple[int, ...], merged: dict[str, Any]
+        self,
+        sides: list[_Side],
+        memories: list[_Memory],
+        name: str,
+        parts: list[Any],
+        path: tuple[int, ...],
+        merged: dict[str, Any],
     ) -> None:
         """The elements of two tuples that a variable holds after the ways of a branch."""
         if len(parts[0]) != len(parts[1]):
@@ -770,13 +881,13 @@ class Regions:
         for k, pair in enumerate(zip(*parts, strict=True)):
             inner = (*path, k)
             if all(type(part) is tuple for part in pair):
-                self._merge_tuples(sides, name, list(pair), inner, merged)
+                self._merge_tuples(sides, memories, name, list(pair), inner, merged)
                 continue
             if pair[0] is pair[1]:
                 continue
             found = []
             for side, part in zip(sides, pair, strict=True):
-                with self.tracer.writing(side.block):
+                with self.tracer.writing(side.block), _seeing(memories, side.stored):
                     found.append(self._value_of(part))
             form = found[0][1].joined(found[1][1]) if found[0] and found[1] else None
             if form is None:
@@ -787,6 +898,7 @@ class Regions:
                 with self.tracer.writing(side.block):
                     side.block.yields.append(self._cast(held[0], form.dtype))
             one = Carried(side.block.yields[-1], form, self.frame, name, path=inner)
+            one.sources = [storage for part in pair for storage in _storages(part)]
             merged[one.text] = one
 
     def _differs(self, node: ast.AST, name: str) -> Pending:
@@ -867,7 +979,8 @@ class Regions:
             # Only trips set it, the first one for certain.
             return Carried(self._zeros(unset), unset, self.frame, name)
         if found is None:
-            why = f"a {type(held).__name__} is not carried from trip to trip"
+            kind = "selection by a mask" if isinstance(held, Compressed) else type(held).__name__
+            why = f"a {kind} is not carried from trip to trip"
             raise self.error(
                 node, f"loops: {name}, which a trip reads and changes",
                 "it may be read before it is set" if held is _MISSING else why,
@@ -915,11 +1028,13 @@ def _reachable(frame: Frame | None, checked: SymArray) -> Iterator[_Memory]:
         pending += frame.variables.items()
         frame = frame.parent
     for name, item in pending:
-        if isinstance(item, SymArray):
-            storage = item.storage
+        if isinstance(item, (SymArray, Compressed)):
+            storage = (item.whole if isinstance(item, Compressed) else item).storage
             if id(storage) not in seen:
                 seen.add(id(storage))
                 yield _Memory(name, storage, storage.value, storage.version)
+        elif isinstance(item, Pending):
+            pending += ((name, part) for part in item.leads_to())
         elif isinstance(item, (list, tuple)):
             pending += ((name, part) for part in item)
         elif isinstance(item, dict):
@@ -941,13 +1056,30 @@ def _containers(frame: Frame | None) -> set[int]:
     return found
 
 
+@contextmanager
+def _seeing(memories: list[_Memory], values: Mapping[int, Value]) -> Iterator[None]:
+    """Arrays from outside as they were before a region, or as `values` has them: what is read inside is of that time."""
+    now = [(memory.storage, memory.storage.value, memory.storage.version) for memory in memories]
+    for memory in memories:
+        memory.storage.value = values.get(id(memory.storage), memory.value)
+        memory.storage.version = -next(_OTHER_TIMES)  # no version that anything was read of before, or will be
+    try:
+        yield
+    finally:
+        for storage, value, version in now:
+            storage.value, storage.version = value, version
+
+
+def _storages(held: Any) -> list[Storage]:
+    """The memory of an array that a variable holds, and of those that it may be."""
+    if isinstance(held, Pending) or not isinstance(held, SymArray) or held.is_scalar:
+        return []
+    return [held.storage, *(storage for storage, _ in held.storage.chosen_from or ())]
+
+
 def _is_set(held: Any) -> bool:
     """Whether a variable had a value before a loop for certain."""
     return held is not _MISSING and not (isinstance(held, Pending) and held.of_last_trip and not held.was_set)
-
-
-def _is_outside(array: SymArray, block: Block) -> bool:
-    return array.storage.value.home is not block or array.storage.value.operation == "parameter"
 
 
 def _sizes_in(held: Any) -> set[str]:
@@ -956,4 +1088,4 @@ def _sizes_in(held: Any) -> set[str]:
     return held.size.symbols() if isinstance(held, SymInt) else set()
 
 
-__all__ = ["CarryNeeded", "Leaving", "Pending", "Regions"]
+__all__ = ["CarryNeeded", "Control", "Leaving", "Pending", "Regions"]

@@ -14,6 +14,7 @@ from ..errors import TraceError
 from ..ops.operands import is_symbolic
 from .arguments import Inputs, Missing, follow
 from .arrays import SymArray
+from .compressed import Compressed
 from .emit import Emitter
 from .graph import VIEW_OPERATIONS, Value
 from .interpreter import Interpreter, KeepInstead, UnrollInstead
@@ -324,6 +325,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             if any(value is other and of != owner for (_, other, _), owner in zip(leaves, memory, strict=True)):
                 value = _copy(tracer, value)
             return add_leaf(kind, value, argument, of)
+        if isinstance(item, Compressed):
+            raise item.refused("returning the elements")
         if isinstance(item, SymInt):
             return add_leaf("int", item.as_value(), "")
         if isinstance(item, SymScalar):

@@ -528,6 +528,17 @@ class Tracer:
             return self.decide(">=", most, 0, message)
         return None
 
+    def refuse_unknown(self, left: Size, right: Size) -> None:
+        """Two sizes differ in the recorded call, which says nothing where loops or data decide them."""
+        left, right = self.resolve(left), self.resolve(right)
+        if not self.loops.keys().isdisjoint((left - right).symbols()):
+            raise self.error(
+                f"loops: {left} and {right} as one size",
+                "whether they are equal differs from trip to trip, or with the data",
+                "Leave the loop out of the compiled function.",
+                "loop index",
+            )
+
     def unify(self, left: Size, right: Size, message: str = "") -> None:
         """Make two sizes that are equal in the recorded call the same from here on, under a guard."""
         difference = self.resolve(left) - self.resolve(right)
