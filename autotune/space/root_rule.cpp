@@ -187,7 +187,9 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
     const bool vectorize = root.part != "block" && inner_extent > 1;
     // Elementary functions are long chains of dependent steps: two vectors at a time keep the units busy.
     const int wanted = default_lanes(root, graph, machine) * (chain_ops >= kLongChainOps ? 2 : 1);
-    const int lanes = fitting_lanes(wanted, loops.back(), widths);
+    const int lanes = fitting_lanes(wanted, loops.back(), Widths::of_call);
+    // Guarded, a narrow vector asks for no more elements than a wide one, and serves every size.
+    const bool guarded = widths == Widths::of_machine && lanes < wanted;
     std::string line = name;
 
     for (const dsl::LoopInfo& loop : loops)
@@ -201,7 +203,7 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         line += ".split(" + loop + ", " + outer + ", " + tag + ", " +
                 hole(name + "_vec", lanes, {lanes / 2, lanes * 2, lanes * 4, lanes * 8}, 2,
                      std::max<std::int64_t>(inner_extent, lanes)) +
-                ").vectorize(" + tag + ")";
+                (guarded ? ", guard_with_if" : "") + ").vectorize(" + tag + ")";
     };
 
     if (loops.size() == 1) {

@@ -12,8 +12,8 @@ namespace tilewright::autotune {
 /// Operations per element from which one vector at a time waits for itself.
 inline constexpr int kLongChainOps = 20;
 
-/// Vectors as wide as this call's axes allow, for who tunes it; or as wide as the machine's, for a version that serves
-/// calls of other sizes too.
+/// Vectors are as wide as this call's axes allow: for who tunes it, or for a version that serves calls of other sizes
+/// too, of which a narrow vector then may ask for no elements.
 enum class Widths { of_call, of_machine };
 
 /// A root's loops after its directives, and where other stages may be computed in them.
