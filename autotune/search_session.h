@@ -125,6 +125,8 @@ class SearchSession {
     std::vector<StoredTrial> earlier_;
     std::optional<StoredRecord> stored_best_;
     Trial* incumbent_ = nullptr;
+    static constexpr double kNoBuild = 1e30;
+    double shortest_build_s_ = kNoBuild; ///< of this session
     Trial* default_ = nullptr;
     std::string default_digest_;
     double earlier_default_ns_ = 0;

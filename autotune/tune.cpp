@@ -99,6 +99,7 @@ Outcome SearchSession::build_verify_measure(Trial& trial) {
     if (!violations.empty()) return {OutcomeKind::illegal, violations.front().text()};
     const OrOutcome<Built> built = bench_.build(trial.schedule);
     if (!built.value) return built.outcome;
+    shortest_build_s_ = std::min(shortest_build_s_, built.value->build_s);
     if (cancelled()) return {OutcomeKind::build_failed, "cancelled"};
     if (const std::optional<Outcome> wrong = bench_.verify(*built.value)) return *wrong;
 
@@ -197,6 +198,9 @@ std::string SearchSession::stop_reason() {
     if (cancelled()) return "interrupted";
     if (job_.max_trials > 0 && new_trials_ >= job_.max_trials) return "the number of trials was used up";
     if (left_s() <= std::min(kMostFinalS, job_.budget_s * kFinalShare)) return "the time budget was used up";
+    // Not even the fastest build so far would end in time.
+    if (incumbent_ != nullptr && shortest_build_s_ < kNoBuild && left_s() <= shortest_build_s_)
+        return "the time budget was used up";
     if (near_limit()) return "95 % of this machine's measured memory bandwidth was reached";
     if (new_trials_ - last_gain_ >= kTrialsWithoutGain)
         return "nothing better was found in " + std::to_string(kTrialsWithoutGain) + " trials";

@@ -475,6 +475,16 @@ TEST_F(TuneTest, AFailingStoreCostsOneWarningAndNotTheResult) {
     }
 }
 
+TEST_F(TuneTest, ABuildThatCannotEndInTimeIsNotBegun) {
+    job.budget_s = 20;
+    landscape = [](const std::string& text) { return RecordedCandidate{{}, time_of(text), 7, 0}; };
+    RecordedWorkbench bench = make_bench(1);
+    const TuneResult result = run(bench);
+    EXPECT_TRUE(result.found);
+    EXPECT_EQ(result.trials, 2);
+    EXPECT_LE(result.elapsed_s, job.budget_s);
+}
+
 TEST_F(TuneTest, WaitingForTheStoreIsNotTakenFromTheBudget) {
     job.budget_s = 4;
     const int undisturbed = run().trials;
