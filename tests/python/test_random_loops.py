@@ -10,6 +10,7 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -39,10 +40,13 @@ class Drawn:
         self._draw = draw
 
     def integer(self, low: int, high: int) -> int:
-        return self._draw(st.integers(low, high))
+        return self._draw(_integers(low, high))
 
     def pick(self, sequence: Sequence[Any]) -> Any:
-        return sequence[self._draw(st.integers(0, len(sequence) - 1))]
+        return sequence[self._draw(_integers(0, len(sequence) - 1))]
+
+
+_integers = lru_cache(maxsize=None)(st.integers)
 
 
 @st.composite
