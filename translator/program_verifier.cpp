@@ -341,6 +341,9 @@ class Verifier {
             require(kind == Kind::signed_integer || kind == Kind::unsigned_integer, where_,
                     "takes integers, not " + dtype(0));
             break;
+        case Signature::words:
+            require(dtype(0) == "uint64", where_, "takes uint64, not " + dtype(0));
+            break;
         case Signature::same:
             break;
         }

@@ -3,6 +3,7 @@
 
 #include "Halide.h"
 #include "dsl/passes/early_exit.h"
+#include "dsl/passes/opaque.h"
 #include "dsl/passes/rare_path.h"
 #include "dsl/passes/scalar_predicates.h"
 #include "dsl/passes/unaligned_outputs.h"
@@ -12,6 +13,7 @@ namespace tilewright::dsl {
 
 /// For emit() and for code that runs stages through Halide's JIT: call it once, after all directives were applied.
 inline void add_passes(Halide::Pipeline& pipeline) {
+    add_opaque_pass(pipeline);
     add_scalar_predicates_pass(pipeline);
     add_rare_path_pass(pipeline); // and protect_tuple_updates
     add_early_exit_pass(pipeline);

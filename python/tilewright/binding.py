@@ -20,6 +20,8 @@ class Bound:
     sizes: Mapping[str, int]
     layouts: Mapping[str, str]  # array -> c, f or any
     hidden: frozenset[str] = field(default_factory=frozenset)  # arrays that are no arguments of the call
+    generators: Mapping[str, Any] = field(default_factory=dict)  # of the call: argument with the state -> generator
+    symbols: Mapping[str, int] = field(default_factory=dict)  # every extent and integer, by the names of the trace
 
     def without_data(self) -> Bound:
         """The same shapes and layouts, without keeping the caller's arrays alive."""
@@ -31,7 +33,7 @@ class Bound:
             )
             for name, array in self.arrays.items()
         }
-        return replace(self, values={}, arrays=shapes)
+        return replace(self, values={}, arrays=shapes, generators={})
 
 
 def bind(traced: Any, program: Program, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
@@ -50,7 +52,10 @@ def bind(traced: Any, program: Program, args: tuple[Any, ...], kwargs: Mapping[s
             scalars[wanted.name] = values[wanted.name]
     sizes = program.extents({name: array.shape for name, array in arrays.items()}, scalars)
     layouts = {name: layout_of(array) for name, array in arrays.items()}
-    return Bound(values, arrays, scalars, sizes, layouts, frozenset(hidden))
+    symbols = {f"{name}.{k}": n for name, array in arrays.items() for k, n in enumerate(array.shape)}
+    symbols.update({name: value for name, value in scalars.items() if type(value) is int})
+    generators = traced.called_generators(args, kwargs)
+    return Bound(values, arrays, scalars, sizes, layouts, frozenset(hidden), generators, symbols)
 
 
 def layout_of(array: Any) -> str:

@@ -21,6 +21,7 @@ import numpy as np
 from . import _face, logs, recording, settings
 from .binding import Bound, bind
 from .dispatch import c_binding, program_function
+from .draws import SharedGenerator, drawing
 from .errors import Error, FallbackWarning, InternalError, TraceError, TranslateError
 from .machine import resolve_isa
 from .program import Program
@@ -224,8 +225,9 @@ class JitFunction(_face.Dispatcher):
     ) -> Any:
         if specialization.runner is not None:
             try:
-                return specialization.runner(bound.values, out)
-            except (_face.WrittenError, _face.CheckError):
+                with drawing(specialization.traced, bound) as values:
+                    return specialization.runner(values, out)
+            except (_face.WrittenError, _face.CheckError, SharedGenerator):
                 # Arrays share memory with one that is written: NumPy's order of writes decides. Or see _check_failed.
                 return self._in_numpy(args, kwargs, out)
         with _marked_active(self):  # a second miss runs in NumPy
@@ -355,9 +357,9 @@ class JitFunction(_face.Dispatcher):
         """Whether NumPy is faster at a short call; then calls of this size stay with NumPy.
 
         Long calls are not compared: NumPy's run would make the first call slower by more than the compiler does. Calls
-        that write into their arguments are not either: each happens once.
+        that write into their arguments, or draw from a generator of theirs, are not either: each happens once.
         """
-        if specialization.traced.writes:
+        if specialization.traced.writes or specialization.traced.generators:
             return False
         with np.errstate(all="ignore"):
             compiled = _best_ns(lambda: self._in_plan(specialization, bound, args, kwargs, None), _SHORT_NS)

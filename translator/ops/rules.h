@@ -20,6 +20,7 @@ enum class Signature {
     float_test, ///< T -> bool, floats only
     choose,     ///< bool, T, T -> T
     magnitude,  ///< T, T, T[] -> bool, floats only
+    words,      ///< uint64, uint64, ... -> uint64
     convert     ///< T -> U
 };
 
@@ -124,6 +125,13 @@ Halide::Expr minimum(const Exprs&, const RuleContext&);
 Halide::Expr fmax(const Exprs&, const RuleContext&);
 Halide::Expr fmin(const Exprs&, const RuleContext&);
 Halide::Expr where(const Exprs&, const RuleContext&);
+
+// pcg64.cpp
+/// Steps are counted modulo 2^kPcg64OffsetBits: the trace guards that no call draws more.
+inline constexpr int kPcg64OffsetBits = 40;
+Halide::Expr pcg64_high(const Exprs&, const RuleContext&);
+Halide::Expr pcg64_low(const Exprs&, const RuleContext&);
+Halide::Expr pcg64_word(const Exprs&, const RuleContext&);
 
 // casts.cpp
 Halide::Expr cast(const Exprs&, const RuleContext&);

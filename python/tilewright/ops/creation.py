@@ -37,7 +37,7 @@ from .registry import rule
 from .shapes import as_array, as_shape, refuse_order
 
 
-def _shape(tracer: Tracer, shape: Any) -> tuple[Size, ...]:
+def sizes_of_shape(tracer: Tracer, shape: Any) -> tuple[Size, ...]:
     for part in shape if isinstance(shape, (tuple, list)) else (shape,):
         if is_run_int(part):
             raise tracer.error("an array of a size that only the run tells", "memory is made before the run",
@@ -56,7 +56,7 @@ def _constant_creator(fill: int) -> Any:
     def handler(tracer: Tracer, shape: Any, dtype: Any = float, order: str = "C", **others: Any) -> Any:
         refuse_order(tracer, "zeros", order)
         kept = FLOAT64 if dtype is None else check_dtype(tracer, dtype)
-        return _made(tracer, full(tracer, fill, kept, _shape(tracer, shape)))
+        return _made(tracer, full(tracer, fill, kept, sizes_of_shape(tracer, shape)))
 
     return handler
 
@@ -72,7 +72,7 @@ def full_rule(tracer: Tracer, shape: Any, fill_value: Any, dtype: Any = None, or
     refuse_order(tracer, "full", order)
     fill = operand_of(tracer, fill_value)
     kept = dtype_of(fill) if dtype is None else check_dtype(tracer, dtype)
-    sizes = _shape(tracer, shape)
+    sizes = sizes_of_shape(tracer, shape)
     value = cast(tracer, to_value(tracer, fill), kept) if is_symbolic(fill) else to_value(tracer, fill, kept)
     broadcast_shapes(tracer, [shape_of(fill), sizes])
     return _made(tracer, broadcast(tracer, value, sizes))
@@ -91,7 +91,7 @@ def _like(fill: int | None) -> Any:
         if arguments:
             dtype = arguments.pop(0)
         kept = array.dtype if dtype is None else check_dtype(tracer, dtype)
-        sizes = array.sizes if shape is None else _shape(tracer, shape)
+        sizes = array.sizes if shape is None else sizes_of_shape(tracer, shape)
         operand = operand_of(tracer, fill_value)
         value = (
             cast(tracer, to_value(tracer, operand), kept) if is_symbolic(operand) else to_value(tracer, operand, kept)
@@ -338,7 +338,7 @@ def linspace(
 def eye(tracer: Tracer, N: Any, M: Any = None, k: Any = 0, dtype: Any = float, **others: Any) -> Any:
     if isinstance(M, type):  # np.identity(n, dtype)
         M, dtype = None, M
-    rows, columns = _shape(tracer, (N, N if M is None else M))
+    rows, columns = sizes_of_shape(tracer, (N, N if M is None else M))
     row = tracer.add("iota", (), {"axis": 0}, INT64, (rows, Size.constant(1)), "eye")
     column = tracer.add("iota", (), {"axis": 1}, INT64, (Size.constant(1), columns), "eye")
     shifted = row if isinstance(k, int) and k == 0 else tracer.add(

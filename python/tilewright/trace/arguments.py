@@ -1,8 +1,8 @@
 """What a call passes in, made symbolic: arrays, run-time scalars, guarded constants, hidden arrays.
 
 A path says where a value is found at a later call: ("parameter", name), ("global", name), ("closure", name) of the
-traced function, ("global_of", (helper, name)), ("closure_of", (helper, name)), ("module", (module, name)), then
-("attribute", name) or ("item", key) steps.
+traced function, ("global_of", (helper, name)), ("closure_of", (helper, name)), ("module", (module, name)),
+("default_rng", seed or the path of one), then ("attribute", name), ("item", key) or ("pcg64", "") steps.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Storage, SymArray
+from .generators import SymGenerator
 from .graph import Value
 from .scalars import SymInt, SymScalar
 from .sizes import Size
@@ -30,12 +31,15 @@ def path_text(path: Path) -> str:
     """As a person writes it: self.weights[0]."""
     text = _root_text(path)
     for kind, key in path[1:]:
-        text += f".{key}" if kind == "attribute" else f"[{key!r}]"
+        if kind != "pcg64":
+            text += f".{key}" if kind == "attribute" else f"[{key!r}]"
     return text
 
 
 def _root_text(path: Path) -> str:
-    key = path[0][1]
+    kind, key = path[0]
+    if kind == "default_rng":
+        return f"default_rng({path_text(key) if isinstance(key, tuple) else '' if key is None else key})"
     return str(key[1]) if isinstance(key, tuple) else str(key)
 
 
@@ -78,6 +82,10 @@ class Inputs:
         entry = self.by_identity.get(id(value))
         return entry[1] if entry is not None and entry[0] is value else None
 
+    def path_of_number(self, size: Size) -> Path | None:
+        """Of the integer argument that a size is."""
+        return next((a.path for a in self.tracer.arguments if a.kind == "scalar" and size == Size.symbol(a.name)), None)
+
     def is_object(self, value: Any) -> bool:
         """Whether it is an object of a class that is not ours, NumPy's or Python's own container."""
         return self.is_outer(value) and not isinstance(value, (list, dict, set, type))
@@ -105,6 +113,8 @@ class Inputs:
         tracer = self.tracer
         if isinstance(value, (SymArray, SymInt, SymScalar)):
             return value
+        if isinstance(value, np.random.Generator):
+            return self._generator(value, path)
         if isinstance(value, np.ndarray):
             return self._array(value, path, is_parameter)
         if isinstance(value, np.generic):
@@ -159,12 +169,11 @@ class Inputs:
         )
         return value
 
-    def _array(self, value: np.ndarray[Any, Any], path: Path, is_parameter: bool) -> SymArray:
+    def _array(self, value: np.ndarray[Any, Any], path: Path, is_parameter: bool, name: str = "") -> SymArray:
         tracer = self.tracer
-        where = path_text(path)
-        refuse_array(tracer, value, where)
+        refuse_array(tracer, value, name or path_text(path))
         argument = Argument(
-            _program_name(tracer, path), "array" if is_parameter else "hidden", path, str(value.dtype), value.ndim
+            name or _program_name(tracer, path), "array" if is_parameter else "hidden", path, str(value.dtype), value.ndim
         )
         if path[0][0] == "constant":
             argument.value = value.copy()
@@ -173,14 +182,14 @@ class Inputs:
         for axis, extent in enumerate(value.shape):
             symbol = tracer.new_symbol(f"{argument.name}.{axis}", extent, extent=True)
             # The contents of a constant are known, and with them its extents.
-            if extent in (0, 1) or path[0][0] == "constant":
+            if extent in (0, 1) or path[0][0] == "constant" or path[-1][0] == "pcg64":
                 tracer.substitutions[f"{argument.name}.{axis}"] = Size.constant(extent)
                 symbol = Size.constant(extent)
             shape.append(symbol)
         argument.program_value = _argument_value(tracer, "argument", argument.name, value.dtype, shape)
         array = SymArray(tracer, Storage(argument.program_value, argument))
         self.arrays.append(array)
-        if not is_parameter and path[0][0] != "constant":
+        if not is_parameter and path[0][0] != "constant" and path[-1][0] != "pcg64":
             self._guard(path, "type", np.ndarray)
         return array
 
@@ -191,6 +200,28 @@ class Inputs:
             self.by_path[key] = self._array(value, (key[0],), is_parameter=False)
         made: SymArray = self.by_path[key]
         return made
+
+    def _generator(self, value: np.random.Generator, path: Path) -> Any:
+        bits = value.bit_generator
+        if type(value) is not np.random.Generator or type(bits) is not np.random.PCG64:
+            return value  # its draws are refused
+        self._guard(path, "type", np.random.Generator)
+        entry = self.by_identity.get(id(bits))
+        if entry is not None:
+            # Found at two places in this call: it must be one generator at both in every call.
+            self._guard((*path, ("attribute", "bit_generator")), "same", entry[1])
+            return entry[0]
+        made = self.drawing(value, path, path)
+        self.by_identity[id(bits)] = (made, (*path, ("attribute", "bit_generator")))
+        return made
+
+    def drawing(self, value: np.random.Generator, path: Path, lives_on: Path | None) -> SymGenerator:
+        """A generator on PCG64, as its state at the start of the call; `lives_on`: where the caller has it."""
+        name = _program_name(self.tracer, path) if lives_on is not None else "generator"
+        words_path = (*path, ("pcg64", ""))
+        taken = sum(argument.path[-1][0] == "pcg64" for argument in self.tracer.arguments)
+        words = self._array(pcg64_words(value), words_path, is_parameter=False, name=f"{name}_state{taken + 1 if taken else ''}")
+        return SymGenerator(self.tracer, words, lives_on)
 
     def _numpy_scalar(self, value: np.generic, path: Path, is_parameter: bool) -> Any:
         tracer = self.tracer
@@ -272,6 +303,17 @@ def fix_scalar(tracer: Tracer, name: str) -> None:
             )
 
 
+def pcg64_words(generator: np.random.Generator) -> np.ndarray[Any, Any]:
+    """State and increment of a PCG64, high halves first. ValueError for other bit generators."""
+    state: Any = generator.bit_generator.state
+    if type(generator.bit_generator) is not np.random.PCG64:
+        raise ValueError(f"{state['bit_generator']} is not PCG64")
+    state = state["state"]
+    mask = (1 << 64) - 1
+    halves = [state["state"] >> 64, state["state"] & mask, state["inc"] >> 64, state["inc"] & mask]
+    return np.array(halves, np.uint64)
+
+
 class Missing(Exception):
     """A path that leads nowhere in this call."""
 
@@ -291,10 +333,15 @@ def follow(path: Path, parameters: Mapping[str, Any], function: Any) -> Any:
             value = function.__closure__[function.__code__.co_freevars.index(name)].cell_contents
         elif kind == "module":
             value = getattr(sys.modules[name[0]], name[1])
+        elif kind == "default_rng":
+            value = np.random.default_rng(follow(name, parameters, function) if isinstance(name, tuple) else name)
         else:
             raise Missing(str(path))
         for step, key in path[1:]:
-            value = getattr(value, key) if step == "attribute" else value[key]
+            if step == "pcg64":
+                value = pcg64_words(value)
+            else:
+                value = getattr(value, key) if step == "attribute" else value[key]
     except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
         raise Missing(path_text(path)) from error
     return value

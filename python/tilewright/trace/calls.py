@@ -18,6 +18,7 @@ from ..ops.reductions import reduce_ufunc
 from . import from_data
 from .arrays import SymArray
 from .compressed import Compressed
+from .generators import GeneratorMethod, SymGenerator
 from .scalars import SymInt, SymScalar
 from .sequences import Sequence, enumerated, sequence_of, turned_around, zipped
 from .sizes import Size
@@ -188,6 +189,8 @@ class Calls:
 
         if isinstance(function, InterpretedFunction):
             return self.call_interpreted(function, args, kwargs)
+        if isinstance(function, GeneratorMethod):
+            return function.generator.call(function.name, args, kwargs)
         special = self._special(function)
         if special is not None:
             return special(node, *args, **kwargs)
@@ -412,6 +415,25 @@ class Calls:
         assert sequence is not None
         return turned_around(self.tracer, sequence)
 
+    def _default_rng(self, node: ast.Call, seed: Any = None) -> Any:
+        """A generator that is made at each call, from the seed that the call has."""
+        if isinstance(seed, SymGenerator):
+            return seed
+        held: Any = seed
+        sample: Any = seed
+        if isinstance(seed, SymInt):
+            size = self.tracer.resolve(seed.size)
+            held = size.constant_part if size.is_constant else self.inputs.path_of_number(size)
+            sample = self.tracer.value_of(size)
+        if (held is None and seed is not None) or type(held) not in (int, tuple, type(None)):
+            raise self.error(
+                node, ast.unparse(node)[:80],
+                "a generator is made before the compiled function runs, from an integer of the source or an argument",
+                "Make the generator at the caller, and pass it in.",
+            )  # fmt: skip
+        # Wrong seeds raise what NumPy raises.
+        return self.inputs.drawing(np.random.default_rng(sample), (("default_rng", held),), None)
+
     def _int(self, node: ast.Call, *args: Any, **kwargs: Any) -> Any:
         return self._python_cast(int, *args, **kwargs)
 
@@ -436,6 +458,8 @@ class Calls:
             stand_in = 0
         elif isinstance(value, SymScalar):
             stand_in = value.hint
+        elif isinstance(value, SymGenerator):
+            stand_in = np.random.default_rng(0)
         return isinstance(stand_in, kinds)
 
     def _type(self, node: ast.Call, value: Any, *rest: Any) -> Any:
@@ -514,6 +538,7 @@ _SPECIAL: dict[Any, str] = {
     len: "_len", range: "_range", int: "_int", float: "_float", bool: "_bool", isinstance: "_isinstance",
     type: "_type", getattr: "_getattr", sum: "_sum", min: "_min", max: "_max", map: "_map", filter: "_filter",
     sorted: "_sorted", zip: "_zip", enumerate: "_enumerate", reversed: "_reversed", functools.reduce: "_reduce",
+    np.random.default_rng: "_default_rng",
 }  # fmt: skip
 
 

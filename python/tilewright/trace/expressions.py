@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .arrays import SymArray
+from .generators import SymGenerator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -244,6 +245,8 @@ class Expressions:
         return self.get_attribute(node, owner, node.attr)
 
     def get_attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
+        if isinstance(owner, SymGenerator):
+            return owner.get_attribute(name)
         value = getattr(owner, name)
         if isinstance(owner, types.ModuleType):
             if owner.__name__.split(".")[0] in ("numpy", "math", "builtins", "operator", "functools", "itertools"):

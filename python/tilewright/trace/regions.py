@@ -22,6 +22,7 @@ from ..ops.operands import is_symbolic
 from .arrays import Storage, SymArray
 from .compressed import Compressed
 from .early_return import VALUE, has_break, test_as_break
+from .generators import Drawing
 from .graph import Block, Value, unchanged
 from .scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar
 from .sizes import Size
@@ -219,8 +220,11 @@ class Regions:
         last = first + ((length + (abs(step) - 1)).floor_divide(abs(step)) - 1) * step
 
         runs = tracer.decide_if_same_in_all_trips(">=", length, 1)
+        trips = (length + (abs(step) - 1)).floor_divide(abs(step))
+        drawing = Drawing(tracer, (index - first).floor_divide(step) if step > 0 else (first - index).floor_divide(-step),
+                          tracer.resolve(trips))  # fmt: skip
 
-        def trip() -> None:
+        def trip() -> bool:
             # In a trip there is one.
             tracer.facts.append(tracer.resolve(length - 1))
 
@@ -230,10 +234,12 @@ class Regions:
                 with nullcontext() if runs else self._maybe_run(node, "a loop that may have no trip"):
                     self._trip_of(node)
 
-            if stopped:
-                self.choose(node, self.negated(node, self.held(stopped)), body, lambda: None, skips=True)
-            else:
-                body()
+            with drawing.trip():
+                if stopped:
+                    self.choose(node, self.negated(node, self.held(stopped)), body, lambda: None, skips=True)
+                else:
+                    body()
+            return drawing.differs()
 
         tracer.open_loops.add(symbol)
         try:
@@ -245,6 +251,7 @@ class Regions:
         attributes = {"variable": symbol, "start": first, "stop": stop, "step": Size.constant(step)}
         loop = tracer.add("for", [c.initial for c in carried], attributes, np.dtype(np.bool_), (), blocks=(block,))
         self._hand_out(loop, carried)
+        drawing.finish()
         for variable, value in after.items():
             if variable.startswith(VALUE):
                 continue  # read only where it was set
@@ -260,7 +267,7 @@ class Regions:
         tracer = self.tracer
         test = Block()
 
-        def trip() -> None:
+        def trip() -> bool:
             del test.values[:], test.yields[:]
             with tracer.writing(test):
                 goes_on = self.negated(node, self.held(stopped)) if stopped else True
@@ -275,6 +282,7 @@ class Regions:
                     raise TestWrites
             with self._maybe_run(node, "a while that may have no trip"):
                 self._trip_of(node)
+            return False
 
         try:
             with self._breaking(node) as stopped:
@@ -343,7 +351,7 @@ class Regions:
         return RunBool(self.tracer, self.tracer.add("logical_not", (value,), {}, np.dtype(np.bool_), ()))
 
     def _settled(
-        self, node: ast.For | ast.While, stopped: str, trip: Callable[[], None]
+        self, node: ast.For | ast.While, stopped: str, trip: Callable[[], bool]
     ) -> tuple[list[Carried], Block, dict[str, Any]]:
         """Runs a loop's body until it carries what it has to: (carried, its block, other variables after a trip)."""
         tracer, frame = self.tracer, self.frame
@@ -357,7 +365,7 @@ class Regions:
             self.containers.pop()
 
     def _settle(  # noqa: PLR0917
-        self, node: ast.For | ast.While, stopped: str, trip: Callable[[], None], names: list[str],
+        self, node: ast.For | ast.While, stopped: str, trip: Callable[[], bool], names: list[str],
         before: dict[str, Any], memories: list[_Memory],
     ) -> tuple[list[Carried], Block, dict[str, Any]]:  # fmt: skip
         tracer, frame = self.tracer, self.frame
@@ -373,8 +381,8 @@ class Regions:
             try:
                 with tracer.writing(block):
                     self._enter(node, before, carried, memories, forms, unset, same)
-                    trip()
-                    wider = self._rebound(before, same) or self._close(node, carried, forms)
+                    again = trip()
+                    wider = again or self._rebound(before, same) or self._close(node, carried, forms)
                     after = {n: frame.variables.get(n, _MISSING) for n in names}
                     handed = {c.name for c in carried if c.frame is frame}
                     after = {

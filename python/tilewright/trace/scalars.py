@@ -553,7 +553,8 @@ def int_const(tracer: Tracer, number: int) -> Value:
 class RunScalar(SymScalar):
     """A Python float, int or bool that only the running function knows: no value of the recorded call stands for it.
 
-    `hint` tells its type only. What would need the number itself is an error. An int is int64 in the program, which
+    `hint` tells its type only. What would need the number itself is an error. Of a float the limits say something where
+    they are at most 1: it is a random draw. An int is int64 in the program, which
     Python's is not: between `low` and `high` it is for certain, those of itself as long as it changes by small steps;
     anything else that could leave them is checked.
     """
@@ -800,6 +801,8 @@ class RunScalar(SymScalar):
             return self._float("divide", left, right, 1.0)
         elif name == "pow" and type(other) is int and other == 2 and not swapped:
             square = self._float("multiply", self, self, 1.0)
+            if -1 <= self.low and self.high <= 1:
+                return square
             finite = self.tracer.add("isfinite", (square.value,), {}, np.dtype(np.bool_), ())
             self.tracer.check(finite, "a float power beyond the largest float")
             return square

@@ -16,9 +16,11 @@ from .arguments import Inputs, Missing, follow
 from .arrays import SymArray
 from .compressed import Compressed
 from .emit import Emitter
+from .generators import OFFSET_BITS
 from .graph import VIEW_OPERATIONS, Value
 from .interpreter import Interpreter, KeepInstead, UnrollInstead
 from .scalars import SymInt, SymScalar
+from .sizes import Size
 from .source import source_of
 from .tracer import MAX_RANK, Argument, PythonGuard, SizeGuard, Tracer
 
@@ -58,6 +60,8 @@ class Traced:
     contract: str
     # Arguments that the program writes into; they must not share memory with any other one.
     writes: tuple[str, ...]
+    # Random generators of the caller: the argument that has the state, where the generator is, and how many it draws.
+    generators: tuple[tuple[str, tuple[Any, ...], Size], ...]
     function: Any = field(repr=False)
     traced_by: str = "source"
 
@@ -81,6 +85,13 @@ class Traced:
                 else:
                     found[argument.name] = follow(argument.path, parameters, root)
         return found
+
+    def called_generators(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, np.random.Generator]:
+        """The random generators that the caller passes in, by the argument that has their state."""
+        if not self.generators:
+            return {}
+        parameters, root = self.bind(args, kwargs), root_function(self.function)
+        return {name: follow(path, parameters, root) for name, path, _ in self.generators}
 
     def matches(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> bool:
         """Whether the program answers this call: dtypes, ranks, sizes, constants, globals."""
@@ -289,6 +300,8 @@ def _call_with(root: types.FunctionType, symbolic: dict[str, Any]) -> Any:
 
 
 def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by: str) -> Traced:
+    for generator in tracer.generators:
+        tracer.require("<=", generator.drawn, 2**OFFSET_BITS - 1, "more random draws than are counted", OverflowError)
     leaves: list[tuple[str, Value, str]] = []
     memory: list[int | None] = []  # of each leaf: what tells its array from others
     arrays: dict[int, SymArray] = {}  # the arrays that are returned, by their memory
@@ -401,6 +414,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         fallback_reason="; ".join(dict.fromkeys(reasons)) or None,
         contract=contract,
         writes=tuple(writes),
+        generators=tuple(
+            (g.words.storage.argument.name, g.path, tracer.resolve(g.drawn)) for g in tracer.generators if g.path is not None
+        ),
         function=function,
         traced_by=traced_by,
     )
@@ -433,8 +449,6 @@ def _copy(tracer: Tracer, value: Value) -> Value:
 
 def _all_size_guards(tracer: Tracer) -> list[SizeGuard]:
     """Those of the text, and the equalities that the text says by the arguments' types."""
-    from .sizes import Size
-
     guards = list(tracer.guards)
     for atom, replacement in tracer.substitutions.items():
         if isinstance(atom, str) and atom in tracer.extents:

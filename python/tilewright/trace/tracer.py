@@ -19,7 +19,7 @@ from .sizes import Atom, Size
 
 _COMPARE = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
 _NUMPY_FOLDER = os.path.dirname(np.__file__) + os.sep
-_USERS_WORDS = {"SymArray": "ndarray", "SymInt": "int", "SymScalar": "float"}
+_USERS_WORDS = {"SymArray": "ndarray", "SymGenerator": "Generator", "SymInt": "int", "SymScalar": "float"}
 # Beyond this, compiling takes minutes: loops that are unrolled too far.
 MAX_VALUES = 2_000
 MAX_RANK = 8  # of plans, dsl/runtime/plan_text.md
@@ -145,6 +145,7 @@ class Tracer:
         self._bounds_substitutions = 0
         self.last_frame: list[Any] = [file, function_name, 0]
         self.cache: dict[Any, Any] = {}
+        self.generators: list[Any] = []  # SymGenerator
 
     # -- where ----------------------------------------------------------------------------------
 
@@ -263,6 +264,16 @@ class Tracer:
     def before_all_regions(self) -> Iterator[None]:
         """Values made inside belong to the program itself, before the regions that are being traced."""
         blocks, self.blocks = self.blocks, self.blocks[:1]
+        try:
+            yield
+        finally:
+            self.blocks = blocks
+
+    @contextmanager
+    def outside_of(self, block: Block) -> Iterator[None]:
+        """Values made inside belong to the block around `block`."""
+        blocks = self.blocks
+        self.blocks = blocks[: next(k for k, one in enumerate(blocks) if one is block)]
         try:
             yield
         finally:

@@ -1,0 +1,44 @@
+"""Random generators of a call: their states go into the program, and move on when it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from .binding import Bound
+from .errors import Error
+
+
+class SharedGenerator(Error):
+    """Two generators of a call that were different ones when it was traced draw from one stream."""
+
+
+@contextmanager
+def drawing(traced: Any, bound: Bound) -> Iterator[Mapping[str, Any]]:
+    """The program's inputs, with its generators locked; they are moved on where nothing is raised inside."""
+    if not traced.generators:
+        yield bound.values
+        return
+    from .trace.arguments import pcg64_words
+
+    streams = {name: bound.generators[name].bit_generator for name, _, _ in traced.generators}
+    if len({id(stream) for stream in streams.values()}) < len(streams):
+        raise SharedGenerator("two generators of the call draw from one stream.")
+    with ExitStack() as locks:
+        # In one order, so that two calls never wait for each other.
+        for _, stream in sorted(streams.items(), key=lambda item: id(item[1])):
+            locks.enter_context(stream.lock)
+        values = dict(bound.values)
+        for name in streams:
+            values[name] = pcg64_words(bound.generators[name])
+        yield values
+        for name, _, drawn in traced.generators:
+            move_on(streams[name], drawn.evaluate(bound.symbols))
+
+
+def move_on(stream: Any, draws: int) -> None:
+    """As after so many doubles; what is left of a word that 32-bit draws took half of stays."""
+    before = stream.state
+    stream.advance(draws)
+    stream.state = stream.state | {key: before[key] for key in ("has_uint32", "uinteger")}

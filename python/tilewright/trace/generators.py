@@ -1,0 +1,280 @@
+"""Random draws: NumPy's Generator on PCG64, whose state any draw can be computed from.
+
+A generator of the traced function is its state at the start of the call (a hidden array of four words: the state and
+the increment, high halves first) and how many draws came before, which is a size. Draw k is a pure function of both, so
+the trips of a loop draw in any order; the caller moves its generator on when the call is over. Where data decide how
+many values are drawn there is no such size, and the function is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..ops.creation import sizes_of_shape
+from ..ops.operands import is_symbolic
+from .arrays import Storage, SymArray
+from .graph import NEWAXIS, Block, Slice, Value
+from .scalars import RunScalar, int_const
+from .sizes import Size
+
+if TYPE_CHECKING:
+    from .tracer import Tracer
+
+# The program counts steps in this many bits (translator/ops/rules.h).
+OFFSET_BITS = 40
+# Draws whose states come from one jump: the others are one product with a table of that many jumps.
+_ROW = 256
+_UINT64, _INT64, _FLOAT64 = np.dtype(np.uint64), np.dtype(np.int64), np.dtype(np.float64)
+_ZERO, _ONE = Size.constant(0), Size.constant(1)
+
+
+class GeneratorMethod:
+    """A bound method of a generator."""
+
+    def __init__(self, generator: SymGenerator, name: str) -> None:
+        self.generator, self.name = generator, name
+
+
+@dataclass
+class _Trip:
+    """One trip of a loop that stays one: all of them draw alike."""
+
+    block: Block
+    number: Size  # of the trip, from 0
+    trips: Size
+    draws: Size  # of a trip; what the run of the body before found
+    drawn: Size  # in this one
+
+
+class SymGenerator:
+    """A numpy.random.Generator of the traced function."""
+
+    def __init__(self, tracer: Tracer, words: SymArray, path: tuple[Any, ...] | None) -> None:
+        self.tracer = tracer
+        self.words = words
+        self.path = path  # of one that lives on when the call is over
+        self.home = tracer.blocks[-1]
+        self.drawn = _ZERO  # where it was made, before the loops around the present statement
+        self.trips: list[_Trip] = []
+        tracer.generators.append(self)
+
+    def get_attribute(self, name: str) -> GeneratorMethod:
+        held = getattr(np.random.Generator, name)  # or NumPy's own AttributeError
+        if not callable(held) or name.startswith("_"):
+            raise self._refused(f"{name} of a random generator")
+        return GeneratorMethod(self, name)
+
+    def call(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if name == "random":
+            return self.random(*args, **kwargs)
+        if name == "uniform":
+            return self.uniform(*args, **kwargs)
+        raise self._refused(f"the random draw {name}()")
+
+    # -- draws -------------------------------------------------------------------------------------------------
+
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        if out is not None:
+            raise self._refused("a random draw into out=", "Assign what random() gives (out[...] = rng.random(n)).")
+        if is_symbolic(dtype) or np.dtype(dtype) != _FLOAT64:
+            raise self._refused(f"a random draw of dtype {np.dtype(dtype)}", "Draw float64 and convert it.")
+        if size is None:
+            return RunScalar(self.tracer, self._number(), float, 0, 1)
+        shape = sizes_of_shape(self.tracer, size)
+        count = _ONE
+        for extent in shape:
+            count = count * extent
+        count = self.tracer.resolve(count)
+        value = _draws(self.tracer, self.words, self._draw(count), _ONE, count)
+        if len(shape) != 1:
+            value = self.tracer.add("reshape", (value,), {}, value.dtype, shape, "random")
+        return SymArray(self.tracer, Storage(value, c_order=True))
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+        if not all(type(limit) in (int, float) for limit in (low, high)):
+            raise self._refused(
+                "uniform() with limits that are no numbers of the source",
+                "Write low + (high - low) * rng.random(size): these are the same bits.",
+            )
+        np.random.Generator(np.random.PCG64(0)).uniform(low, high)  # raises what NumPy raises
+        width = float(high) - float(low)
+        return float(low) + width * self.random(size)
+
+    def _refused(self, asked: str, what_to_do: str = "") -> Exception:
+        return self.tracer.error(
+            asked,
+            "random() and uniform() of float64 are compiled, which take one word of the generator for each value",
+            what_to_do or "Draw it at the caller and pass the array in, or leave it to NumPy.",
+            "random draw",
+        )
+
+    def _draw(self, count: Size) -> Size:
+        """Counts `count` draws; gives how many came before them."""
+        tracer = self.tracer
+        innermost = self.trips[-1] if self.trips else None
+        if tracer.blocks[-1] is not (innermost.block if innermost is not None else self.home):
+            raise tracer.error(
+                "loops: a random draw in a branch on data, in a while, or in a loop that may break",
+                "data decide there how many values are drawn, and with it which value each later draw is",
+                "Draw in every trip and choose afterwards, or leave the function to NumPy.",
+                "random draw",
+            )
+        if count.symbols() & tracer.reads.keys():
+            raise tracer.error(
+                f"a draw of {count} random values", "data decide how many that are, and which value each later draw is",
+                "Draw as many as there may be, or leave the function to NumPy.", "random draw",
+            )  # fmt: skip
+        before = self._before(len(self.trips))
+        if innermost is not None:
+            innermost.drawn = tracer.resolve(innermost.drawn + count)
+        else:
+            self.drawn = tracer.resolve(self.drawn + count)
+        return before
+
+    def _before(self, depth: int) -> Size:
+        """Draws before the present statement of the loop at `depth`."""
+        total = self.drawn
+        for trip in self.trips[:depth]:
+            total = total + trip.draws * trip.number + trip.drawn
+        return self.tracer.resolve(total)
+
+    def _number(self) -> Value:
+        """One draw. Those of all trips of the loop around are one array, made before the loop."""
+        tracer = self.tracer
+        drawn_in_trip = self.trips[-1].drawn if self.trips else _ZERO
+        before = self._draw(_ONE)
+        if not self.trips:
+            return _one_draw(tracer, self.words, before)
+        trip = self.trips[-1]
+        first = self._before(len(self.trips) - 1) + drawn_in_trip
+        with tracer.outside_of(trip.block):
+            array = _draws(tracer, self.words, tracer.resolve(first), trip.draws, trip.trips)
+        return tracer.add("index", (array,), {"index": [trip.number]}, _FLOAT64, (), "random")
+
+    # -- loops -------------------------------------------------------------------------------------------------
+
+    def enter(self, trip: _Trip) -> None:
+        self.trips.append(trip)
+
+    def leave(self) -> None:
+        self.trips.pop()
+
+    def skip(self, count: Size) -> None:
+        """The loop that was just left drew that many."""
+        if count != _ZERO:
+            self._draw(count)
+
+
+class Drawing:
+    """The draws of one loop: how many each trip makes, found by running its body."""
+
+    def __init__(self, tracer: Tracer, number: Size, trips: Size) -> None:
+        self.tracer, self.number, self.trips = tracer, number, trips
+        self.generators = list(tracer.generators)
+        self.outside = set(tracer.open_loops)
+        self.draws = [_ZERO] * len(self.generators)
+
+    @contextmanager
+    def trip(self) -> Iterator[None]:
+        """One run of the body."""
+        entered = [_Trip(self.tracer.blocks[-1], self.number, self.trips, draws, _ZERO) for draws in self.draws]
+        for generator, trip in zip(self.generators, entered, strict=True):
+            generator.enter(trip)
+        try:
+            yield
+        finally:
+            for generator in self.generators:
+                generator.leave()
+        self.found = [trip.drawn for trip in entered]
+
+    def differs(self) -> bool:
+        """Whether a trip draws another number than was thought: the body has to run again."""
+        for found in self.found:
+            moving = {symbol for symbol in found.symbols() & self.tracer.loops.keys() if symbol not in self.outside}
+            if moving:
+                raise self.tracer.error(
+                    f"loops: a loop whose trips draw {found} random values",
+                    "which value a draw is can be told before the trips only where all draw alike",
+                    "Draw an array before the loop, or leave the function to NumPy.",
+                    "random draw",
+                )
+        differs, self.draws = self.found != self.draws, self.found
+        return differs
+
+    def finish(self) -> None:
+        for generator, draws in zip(self.generators, self.draws, strict=True):
+            generator.skip(self.tracer.resolve(draws * self.trips))
+
+
+def _word(tracer: Tracer, words: SymArray, position: int) -> Value:
+    return tracer.add("index", (words.storage.value,), {"index": [Size.constant(position)]}, _UINT64, ())
+
+
+def _constant(tracer: Tracer, value: int) -> Value:
+    return tracer.add("const", (), {"value": value}, _UINT64, ())
+
+
+def _state(tracer: Tracer, words: Sequence[Value], steps: Value) -> tuple[Value, Value]:
+    """Both halves of the state after so many steps."""
+    high, low, increment_high, increment_low = words
+    made = []
+    for half, operands in (("high", (high, low, increment_high, increment_low)), ("low", (low, increment_low))):
+        value = tracer.add(f"pcg64_{half}", (*operands, steps), {}, _UINT64, steps.shape)
+        value.user_name = f"draws_{half}"
+        made.append(value)
+    return made[0], made[1]
+
+
+def _steps(tracer: Tracer, first: Size, step: Size, count: Size | None) -> Value:
+    """first + step * k, for k up to `count`; one number without it."""
+
+    def size(value: Size) -> Value:
+        value = tracer.resolve(value)
+        if value.is_constant:
+            return int_const(tracer, value.constant_part)
+        return tracer.add("scalar_size", (), {"size": value}, _INT64, ())
+
+    made = size(first)
+    if count is not None:
+        shape = (count,)
+        along = tracer.add("iota", (), {"axis": 0}, _INT64, shape)
+        made = tracer.add("add", (tracer.add("multiply", (along, size(step)), {}, _INT64, shape), made), {}, _INT64, shape)
+    return tracer.add("cast", (made,), {}, _UINT64, made.shape)
+
+
+def _doubles(tracer: Tracer, words: Value) -> Value:
+    shape = words.shape
+    top = tracer.add("right_shift", (words, _constant(tracer, 11)), {}, _UINT64, shape)
+    whole = tracer.add("cast", (top,), {}, _FLOAT64, shape)
+    scale = tracer.add("const", (), {"value": 2.0**-53}, _FLOAT64, ())
+    return tracer.add("multiply", (whole, scale), {}, _FLOAT64, shape, "random")
+
+
+def _one_draw(tracer: Tracer, words: SymArray, before: Size) -> Value:
+    state = [_word(tracer, words, k) for k in range(4)]
+    high, low = _state(tracer, state, _steps(tracer, before + 1, _ZERO, None))
+    none = _constant(tracer, 0)
+    return _doubles(tracer, tracer.add("pcg64_word", (high, low, *state[2:], none, none), {}, _UINT64, ()))
+
+
+def _draws(tracer: Tracer, words: SymArray, before: Size, step: Size, count: Size) -> Value:
+    """Draws number before, before + step, ... as an array of `count`, in rows of equal length."""
+    length = min(_ROW, max(count.constant_part, 1)) if count.is_constant else _ROW
+    row = Size.constant(length)
+    rows = tracer.resolve((count + (length - 1)).floor_divide(length))
+    state = [_word(tracer, words, k) for k in range(4)]
+    starts = _state(tracer, state, _steps(tracer, before + 1, step * length, rows))
+    none, one = _constant(tracer, 0), _constant(tracer, 1)
+    jumps = _state(tracer, [none, none, none, one], _steps(tracer, _ZERO, step, row))
+    whole = Slice(_ZERO, 1)
+    down = [tracer.add("index", (half,), {"index": [whole, NEWAXIS]}, _UINT64, (rows, _ONE)) for half in starts]
+    along = [tracer.add("index", (half,), {"index": [NEWAXIS, whole]}, _UINT64, (_ONE, row)) for half in jumps]
+    table = tracer.add("pcg64_word", (*down, *state[2:], *along), {}, _UINT64, (rows, row))
+    made = _doubles(tracer, table)
+    flat = tracer.add("reshape", (made,), {}, _FLOAT64, (tracer.resolve(rows * length),), "random")
+    return tracer.add("index", (flat,), {"index": [whole]}, _FLOAT64, (count,), "random")
