@@ -2,6 +2,7 @@
 #include "translator/loops/branches.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -78,15 +79,21 @@ bool has_branch(const Operation& loop) {
 
 } // namespace
 
+std::optional<Operation> without_branches(const Operation& loop) {
+    if (!has_branch(loop)) return loop;
+    Operation flat = loop;
+    flat.regions[0].operations.clear();
+    const Flatten flatten(loop.attributes.at("variable"));
+    if (!flatten.block(loop.regions[0].operations, false, &flat.regions[0].operations)) return std::nullopt;
+    return flat;
+}
+
 Program branches_as_values(const Program& program) {
     Program out = program;
     for (Operation& operation : out.body.operations) {
         if (operation.op != "for" || !has_branch(operation)) continue;
-        Operation flat = operation;
-        flat.regions[0].operations.clear();
-        const Flatten flatten(operation.attributes.at("variable"));
-        if (!flatten.block(operation.regions[0].operations, false, &flat.regions[0].operations)) continue;
-        if (why_not_pixelwise(flat).empty()) operation = std::move(flat);
+        std::optional<Operation> flat = without_branches(operation);
+        if (flat && why_not_pixelwise(*flat).empty()) operation = std::move(*flat);
     }
     return out;
 }

@@ -1,6 +1,8 @@
 // translator/loops/branches.h: branches inside of loops as values.
 #pragma once
 
+#include <optional>
+
 #include "translator/program.h"
 
 namespace tilewright::translator {
@@ -13,5 +15,8 @@ inline constexpr const char* kClamped = "clamped";
 /// the loop, which need not exist in trips that do not take the branch, is kept inside of its array (the attribute
 /// kClamped). Loops that are not pixelwise afterwards stay as they are.
 Program branches_as_values(const Program& program);
+
+/// One loop without its branches; nothing where one of them cannot be computed always.
+std::optional<Operation> without_branches(const Operation& loop);
 
 } // namespace tilewright::translator

@@ -11,6 +11,7 @@
 #include "translator/loops/independence.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/loops/steps.h"
+#include "translator/loops/sums_of_trips.h"
 
 namespace tilewright::translator {
 namespace {
@@ -34,7 +35,7 @@ void collect_kinds(const Stepped& stepped, const std::vector<Step>& steps, Kinds
     }
 }
 
-void collect(const Block& block, int depth, const Kinds& kinds, std::vector<LoopReport>* out) {
+void collect(const Program& program, const Block& block, int depth, const Kinds& kinds, std::vector<LoopReport>* out) {
     for (const Operation& operation : block.operations) {
         const bool loop = operation.op == "for" || operation.op == "while";
         if (loop) {
@@ -43,6 +44,12 @@ void collect(const Block& block, int depth, const Kinds& kinds, std::vector<Loop
             report.depth = depth;
             report.source = call_text(operation);
             const std::string why = why_not_pixelwise(operation);
+            const bool sum = depth == 0 && operation.op == "for" && why_no_sum(program, operation).empty();
+            if (sum) {
+                report.kind = "reduction: sums of integers over the trips, in any order";
+                out->push_back(std::move(report));
+                continue;
+            }
             report.kind = why.empty() ? "pixelwise" : "not pixelwise: " + why;
             const auto kind = kinds.find(&operation);
             if (!why.empty() && kind != kinds.end()) report.kind = kind->second + " (" + report.kind + ")";
@@ -58,7 +65,7 @@ void collect(const Block& block, int depth, const Kinds& kinds, std::vector<Loop
             out->push_back(std::move(report));
         }
         for (const Block& region : operation.regions)
-            collect(region, depth + (loop ? 1 : 0), kinds, out);
+            collect(program, region, depth + (loop ? 1 : 0), kinds, out);
     }
 }
 
@@ -73,7 +80,7 @@ std::vector<LoopReport> loop_reports(const Program& program) {
         const Stepped stepped = cut_into_steps(prepared);
         collect_kinds(stepped, stepped.steps, kinds);
     }
-    collect(prepared.body, 0, kinds, &out);
+    collect(prepared, prepared.body, 0, kinds, &out);
     return out;
 }
 

@@ -90,7 +90,7 @@ class SymGenerator:
         for extent in shape:
             count = count * extent
         count = self.tracer.resolve(count)
-        value = _draws(self.tracer, self.words, self._draw(count), _ONE, count)
+        value = _draws(self.tracer, self.words, self._draw(count), count)
         if len(shape) != 1:
             value = self.tracer.add("reshape", (value,), {}, value.dtype, shape, "random")
         return SymArray(self.tracer, Storage(value, c_order=True))
@@ -151,10 +151,10 @@ class SymGenerator:
         if not self.trips:
             return _one_draw(tracer, self.words, before)
         trip = self.trips[-1]
-        first = self._before(len(self.trips) - 1) + drawn_in_trip
         with tracer.outside_of(trip.block):
-            array = _draws(tracer, self.words, tracer.resolve(first), trip.draws, trip.trips)
-        return tracer.add("index", (array,), {"index": [trip.number]}, _FLOAT64, (), "random")
+            array = _draws(tracer, self.words, self._before(len(self.trips) - 1), tracer.resolve(trip.draws * trip.trips))
+        position = tracer.resolve(trip.draws * trip.number + drawn_in_trip)
+        return tracer.add("index", (array,), {"index": [position]}, _FLOAT64, (), "random")
 
     # -- loops -------------------------------------------------------------------------------------------------
 
@@ -230,20 +230,18 @@ def _state(tracer: Tracer, words: Sequence[Value], steps: Value) -> tuple[Value,
     return made[0], made[1]
 
 
-def _steps(tracer: Tracer, first: Size, step: Size, count: Size | None) -> Value:
+def _steps(tracer: Tracer, first: Size, step: int = 0, count: Size | None = None) -> Value:
     """first + step * k, for k up to `count`; one number without it."""
-
-    def size(value: Size) -> Value:
-        value = tracer.resolve(value)
-        if value.is_constant:
-            return int_const(tracer, value.constant_part)
-        return tracer.add("scalar_size", (), {"size": value}, _INT64, ())
-
-    made = size(first)
+    first = tracer.resolve(first)
+    if first.is_constant:
+        made = int_const(tracer, first.constant_part)
+    else:
+        made = tracer.add("scalar_size", (), {"size": first}, _INT64, ())
     if count is not None:
-        shape = (count,)
-        along = tracer.add("iota", (), {"axis": 0}, _INT64, shape)
-        made = tracer.add("add", (tracer.add("multiply", (along, size(step)), {}, _INT64, shape), made), {}, _INT64, shape)
+        along = tracer.add("iota", (), {"axis": 0}, _INT64, (count,))
+        if step != 1:
+            along = tracer.add("multiply", (along, int_const(tracer, step)), {}, _INT64, (count,))
+        made = along if first == _ZERO else tracer.add("add", (along, made), {}, _INT64, (count,))
     return tracer.add("cast", (made,), {}, _UINT64, made.shape)
 
 
@@ -257,20 +255,20 @@ def _doubles(tracer: Tracer, words: Value) -> Value:
 
 def _one_draw(tracer: Tracer, words: SymArray, before: Size) -> Value:
     state = [_word(tracer, words, k) for k in range(4)]
-    high, low = _state(tracer, state, _steps(tracer, before + 1, _ZERO, None))
+    high, low = _state(tracer, state, _steps(tracer, before + 1))
     none = _constant(tracer, 0)
     return _doubles(tracer, tracer.add("pcg64_word", (high, low, *state[2:], none, none), {}, _UINT64, ()))
 
 
-def _draws(tracer: Tracer, words: SymArray, before: Size, step: Size, count: Size) -> Value:
-    """Draws number before, before + step, ... as an array of `count`, in rows of equal length."""
+def _draws(tracer: Tracer, words: SymArray, before: Size, count: Size) -> Value:
+    """The next `count` draws after the first ones, in rows of equal length."""
     length = min(_ROW, max(count.constant_part, 1)) if count.is_constant else _ROW
     row = Size.constant(length)
     rows = tracer.resolve((count + (length - 1)).floor_divide(length))
     state = [_word(tracer, words, k) for k in range(4)]
-    starts = _state(tracer, state, _steps(tracer, before + 1, step * length, rows))
+    starts = _state(tracer, state, _steps(tracer, before + 1, length, rows))
     none, one = _constant(tracer, 0), _constant(tracer, 1)
-    jumps = _state(tracer, [none, none, none, one], _steps(tracer, _ZERO, step, row))
+    jumps = _state(tracer, [none, none, none, one], _steps(tracer, _ZERO, 1, row))
     whole = Slice(_ZERO, 1)
     down = [tracer.add("index", (half,), {"index": [whole, NEWAXIS]}, _UINT64, (rows, _ONE)) for half in starts]
     along = [tracer.add("index", (half,), {"index": [NEWAXIS, whole]}, _UINT64, (_ONE, row)) for half in jumps]

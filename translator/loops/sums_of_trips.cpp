@@ -1,0 +1,361 @@
+// translator/loops/sums_of_trips.cpp: the body of a loop, once for all trips: each value gets an axis of trips in front.
+#include "translator/loops/sums_of_trips.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "translator/analysis.h"
+#include "translator/attributes.h"
+#include "translator/dtypes.h"
+#include "translator/loops/branches.h"
+#include "translator/loops/pixelwise.h"
+#include "translator/ops/rules.h"
+#include "translator/unused.h"
+
+namespace tilewright::translator {
+namespace {
+
+/// Why a loop stays one; caught in this file.
+struct Refusal {
+    std::string why;
+};
+
+[[noreturn]] void refuse(const Operation& operation, const std::string& what) {
+    throw Refusal{(operation.line > 0 ? "line " + std::to_string(operation.line) + " " : "the loop ") + what};
+}
+
+void collect_types(const Block& block, std::map<std::string, Type>& types) {
+    types.insert(block.parameters.begin(), block.parameters.end());
+    for (const Operation& operation : block.operations) {
+        types[operation.result] = operation.type;
+        types.insert(operation.more_results.begin(), operation.more_results.end());
+        for (const Block& region : operation.regions)
+            collect_types(region, types);
+    }
+}
+
+std::map<std::string, Type> types_of(const Program& program) {
+    std::map<std::string, Type> types;
+    for (const ArrayArgument& argument : program.arrays)
+        types[argument.name] = argument.type;
+    for (const ScalarArgument& argument : program.scalars)
+        types[argument.name] = {argument.dtype, {}};
+    collect_types(program.body, types);
+    return types;
+}
+
+/// Names of parts of expressions that no value has.
+class Names {
+  public:
+    explicit Names(const std::map<std::string, Type>& types) {
+        for (const auto& [name, type] : types) {
+            if (name[0] == '%') next_ = std::max(next_, std::stol(name.substr(1)) + 1);
+        }
+    }
+    std::string fresh() { return "%" + std::to_string(next_++); }
+
+  private:
+    long next_ = 1;
+};
+
+bool is_integer(const std::string& dtype) {
+    const Kind kind = find_dtype(dtype)->kind;
+    return kind == Kind::signed_integer || kind == Kind::unsigned_integer;
+}
+
+/// One loop's trips as an axis.
+class Lift {
+  public:
+    Lift(const Program& program, std::map<std::string, Type>& types, Names& names, const Operation& loop)
+        : types_(types), names_(names), loop_(loop), index_(loop.attributes.at("variable")), line_(loop.line) {
+        if (!parse_size(loop.attributes.at("step")).is_constant()) refuse(loop, "has a step that is no constant");
+        const SizeTree distance = step_of(loop) > 0 ? parse_size(loop.attributes.at("stop")) - start_of(loop)
+                                                    : start_of(loop) - parse_size(loop.attributes.at("stop"));
+        const SizeTree plain = ceil_div(distance, std::abs(step_of(loop)));
+        for (const Guard& guard : program.guards)
+            runs_ = runs_ || guard.condition == plain.text() + " >= 1";
+        runs_ = runs_ || (plain.is_constant() && plain.constant() > 0);
+        trips_ = (runs_ ? plain : trips_of(loop)).size();
+        for (const auto& [name, type] : loop.regions[0].parameters)
+            past_.insert(name);
+    }
+
+    /// The operations that stand for the loop.
+    std::vector<Operation> run() {
+        const Block& body = loop_.regions[0];
+        for (const Operation& operation : body.operations) {
+            made_by_[operation.result] = &operation;
+            const bool follows = std::any_of(operation.operands.begin(), operation.operands.end(),
+                                             [&](const std::string& name) { return past_.count(name) != 0; });
+            if (!operation.regions.empty()) refuse(operation, "is a loop or a branch of its own");
+            // What reads the past is part of a sum, or makes the loop one that stays.
+            if (follows)
+                past_.insert(operation.result);
+            else
+                lift(operation);
+        }
+        std::vector<std::pair<std::string, Type>> results{{loop_.result, loop_.type}};
+        results.insert(results.end(), loop_.more_results.begin(), loop_.more_results.end());
+        for (std::size_t k = 0; k < results.size(); ++k)
+            finish(results[k].first, results[k].second, loop_.operands[k], body.parameters[k].first, body.yields[k]);
+        return std::move(out_);
+    }
+
+  private:
+    // -- what a carried value becomes ------------------------------------------------------------------------------
+
+    void finish(const std::string& result, const Type& type, const std::string& initial, const std::string& parameter,
+                const std::string& last) {
+        const bool truth = type.dtype == "bool";
+        if (!type.shape.empty() || !(truth || is_integer(type.dtype)))
+            throw Refusal{"it carries " + parameter + ", which is no sum of integers"};
+        combine_ = "";
+        const std::string term = term_of(last, parameter, type.dtype);
+        if (term.empty()) {
+            emit(result, type, "cast", {initial}, {});
+            return;
+        }
+        if (!truth) combine_ = "add";
+        const std::string all = spread(term);
+        const std::string reduced = add(type, truth ? (combine_ == "logical_and" ? "all" : "any") : "sum", {all},
+                                        {{"axes", "[0]"}});
+        emit(result, type, combine_, {initial, reduced}, {});
+    }
+
+    /// What a trip adds to `parameter` in `value`, "" for nothing. Throws Refusal where `value` is no such sum.
+    std::string term_of(const std::string& value, const std::string& parameter, const std::string& dtype) {
+        if (value == parameter) return "";
+        const auto found = made_by_.find(value);
+        if (past_.count(value) == 0 || found == made_by_.end())
+            throw Refusal{"it carries " + parameter + ", which a trip sets to something else than a sum"};
+        const Operation& operation = *found->second;
+        const auto& operands = operation.operands;
+        auto is_past = [&](std::size_t k) { return past_.count(operands[k]) != 0; };
+        const bool truth = dtype == "bool";
+        const std::string& op = operation.op;
+        if (op == "where" && !is_past(0)) {
+            const std::string a = term_of(operands[1], parameter, dtype);
+            const std::string b = term_of(operands[2], parameter, dtype);
+            if (a.empty() && b.empty()) return "";
+            return choice(operation, operands[0], a.empty() ? neutral(dtype) : a, b.empty() ? neutral(dtype) : b, dtype);
+        }
+        const bool sums = truth ? op == "logical_and" || op == "logical_or" : op == "add" || op == "subtract";
+        if (!sums || operation.type.dtype != dtype || is_past(0) == is_past(1) || (op == "subtract" && is_past(1)))
+            refuse(operation, "makes " + parameter + " of its past by " + op);
+        if (truth) {
+            if (!combine_.empty() && combine_ != op) refuse(operation, "mixes all and any");
+            combine_ = op;
+        }
+        const std::string before = term_of(operands[is_past(0) ? 0 : 1], parameter, dtype);
+        std::string own = operands[is_past(0) ? 1 : 0];
+        if (lifted_.count(own) != 0) own = lifted_.at(own);
+        if (op == "subtract") own = add(types_.at(own), "negative", {own}, {});
+        if (before.empty()) return own;
+        return elementwise(truth ? op : "add", {before, own}, dtype, {});
+    }
+
+    std::string neutral(const std::string& dtype) {
+        const bool truth = dtype == "bool";
+        if (truth && combine_.empty()) throw Refusal{"it carries a truth that it does not know as all or any"};
+        return add({dtype, {}}, "const", {}, {{"value", !truth ? "0" : combine_ == "logical_and" ? "true" : "false"}});
+    }
+
+    std::string choice(const Operation& where, const std::string& condition, const std::string& a, const std::string& b,
+                       const std::string& dtype) {
+        const auto found = lifted_.find(condition);
+        line_ = where.line;
+        return elementwise("where", {found == lifted_.end() ? condition : found->second, a, b}, dtype, {});
+    }
+
+    /// One number for all trips as an array over them.
+    std::string spread(const std::string& value) {
+        const Type& type = types_.at(value);
+        return type.shape.empty() ? add({type.dtype, {trips_}}, "broadcast_to", {value}, {}) : value;
+    }
+
+    // -- values of a trip as arrays over the trips -------------------------------------------------------------------
+
+    void lift(const Operation& operation) {
+        line_ = operation.line;
+        std::set<std::string> symbols;
+        collect_symbols(operation, symbols);
+        const bool moves = symbols.count(index_) != 0;
+        for (const Size& extent : operation.type.shape) {
+            std::set<std::string> own;
+            tree_of(extent).collect_symbols(own);
+            if (own.count(index_) != 0) refuse(operation, "has another size in each trip");
+        }
+        const bool reads = std::any_of(operation.operands.begin(), operation.operands.end(),
+                                       [&](const std::string& name) { return lifted_.count(name) != 0; });
+        const std::string& op = operation.op;
+        if (!moves && !reads) {
+            const bool plain = op == "const" || op == "scalar_size" || op == "iota" || find_rule(op) != nullptr;
+            // A place that is read need not exist where no trip runs.
+            if (!plain && !(runs_ && (op == "index" || op == "transpose" || op == "broadcast_to")))
+                refuse(operation, "is " + op + " in the loop");
+            out_.push_back(operation);
+            return;
+        }
+        if (op == "scalar_size") {
+            lifted_[operation.result] = number(parse_size(operation.attributes.at("size")));
+            return;
+        }
+        if (op == "index" && operation.attributes.count(kClamped) == 0 && !reads) {
+            lifted_[operation.result] = moving_read(operation);
+            return;
+        }
+        if (!moves && operation.type.shape.empty() && (find_rule(op) != nullptr || find_elementary(op) != nullptr)) {
+            std::vector<std::string> operands;
+            for (const std::string& name : operation.operands)
+                operands.push_back(lifted_.count(name) != 0 ? lifted_.at(name) : name);
+            lifted_[operation.result] = elementwise(op, operands, operation.type.dtype, operation.attributes);
+            return;
+        }
+        refuse(operation, "is " + op + " at a place that differs from trip to trip");
+    }
+
+    /// An integer that follows the index, for each trip.
+    std::string number(const SizeTree& size) {
+        const Type each{"int64", {trips_}};
+        std::set<std::string> symbols;
+        size.collect_symbols(symbols);
+        if (symbols.count(index_) == 0) return add({"int64", {}}, "scalar_size", {}, {{"size", size.text()}});
+        const SizeTree::Node& node = size.node();
+        if (node.kind == SizeTree::Kind::symbol) {
+            const std::string along = add(each, "iota", {}, {{"axis", "0"}});
+            const std::string step = number(SizeTree::integer(step_of(loop_)));
+            return add(each, "add", {add(each, "multiply", {along, step}, {}), number(start_of(loop_))}, {});
+        }
+        static const std::map<std::string, std::string> names{{"+", "add"},      {"-", "subtract"},  {"*", "multiply"},
+                                                              {"//", "floor_divide"}, {"%", "remainder"}, {"min", "minimum"},
+                                                              {"max", "maximum"}};
+        return add(each, names.at(node.name), {number(node.operands[0]), number(node.operands[1])}, {});
+    }
+
+    /// index(A) at a place of one axis that moves evenly: a slice along the trips.
+    std::string moving_read(const Operation& operation) {
+        if (!operation.type.shape.empty()) refuse(operation, "reads a part of an array that moves");
+        const SizeTree first = start_of(loop_);
+        std::string text;
+        int moving = 0;
+        for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
+            text += text.empty() ? "" : ", ";
+            std::set<std::string> symbols;
+            if (entry.kind == IndexEntry::Kind::position) entry.start.collect_symbols(symbols);
+            if (symbols.count(index_) == 0) {
+                text += entry.start.text();
+                continue;
+            }
+            // Evenly: the difference of neighbouring trips is free of the index.
+            const SizeTree here = entry.start;
+            const SizeTree next = replaced(here, SizeTree::symbol(index_) + SizeTree::integer(step_of(loop_)));
+            const std::optional<SizeTree> step = try_parse_size(normal_form(next - here));
+            std::set<std::string> left;
+            if (step) step->collect_symbols(left);
+            if (!step || left.count(index_) != 0) refuse(operation, "reads places that do not move evenly");
+            text += replaced(here, first).text() + ":" + step->text();
+            ++moving;
+        }
+        if (moving != 1) refuse(operation, "reads along a diagonal");
+        return add({operation.type.dtype, {trips_}}, "index", operation.operands, {{"index", "[" + text + "]"}});
+    }
+
+    SizeTree replaced(const SizeTree& size, const SizeTree& by) const {
+        const SizeTree::Node& node = size.node();
+        if (node.kind == SizeTree::Kind::integer) return size;
+        if (node.kind == SizeTree::Kind::symbol) return node.name == index_ ? by : size;
+        std::vector<SizeTree> operands;
+        for (const SizeTree& operand : node.operands)
+            operands.push_back(replaced(operand, by));
+        return node.kind == SizeTree::Kind::call ? SizeTree::call(node.name, operands)
+                                                 : SizeTree::binary(node.name, operands[0], operands[1]);
+    }
+
+    // -- operations ----------------------------------------------------------------------------------------------------
+
+    /// Elementwise on numbers and arrays over the trips.
+    std::string elementwise(const std::string& op, const std::vector<std::string>& operands, const std::string& dtype,
+                            const std::map<std::string, std::string>& attributes) {
+        const bool along = std::any_of(operands.begin(), operands.end(),
+                                       [&](const std::string& name) { return !types_.at(name).shape.empty(); });
+        return add({dtype, along ? std::vector<Size>{trips_} : std::vector<Size>{}}, op, operands, attributes);
+    }
+
+    std::string add(const Type& type, const std::string& op, const std::vector<std::string>& operands,
+                    const std::map<std::string, std::string>& attributes) {
+        const std::string name = names_.fresh();
+        emit(name, type, op, operands, attributes);
+        return name;
+    }
+
+    void emit(const std::string& name, const Type& type, const std::string& op, const std::vector<std::string>& operands,
+              const std::map<std::string, std::string>& attributes) {
+        Operation made;
+        made.result = name;
+        made.type = type;
+        made.op = op;
+        made.operands = operands;
+        made.attributes = attributes;
+        made.line = line_;
+        types_[name] = type;
+        out_.push_back(std::move(made));
+    }
+
+    std::map<std::string, Type>& types_;
+    Names& names_;
+    const Operation& loop_;
+    std::string index_;
+    int line_ = 0;
+    bool runs_ = false; ///< at least one trip, in every call
+    Size trips_;
+    std::set<std::string> past_; ///< what follows from carried values
+    std::map<std::string, std::string> lifted_;
+    std::map<std::string, const Operation*> made_by_;
+    std::string combine_;
+    std::vector<Operation> out_;
+};
+
+std::optional<std::vector<Operation>> reduced(const Program& program, const Operation& loop,
+                                              std::map<std::string, Type>& types, Names& names, std::string* why) {
+    try {
+        const std::optional<Operation> flat = without_branches(loop);
+        if (!flat) throw Refusal{"it has a branch that cannot be computed always"};
+        // The names that branches gave stay those of the loop.
+        for (const Operation& operation : flat->regions[0].operations)
+            types[operation.result] = operation.type;
+        return Lift(program, types, names, *flat).run();
+    } catch (const Refusal& refusal) {
+        if (why != nullptr) *why = refusal.why;
+        return std::nullopt;
+    }
+}
+
+} // namespace
+
+Program trips_as_sums(const Program& program) {
+    std::map<std::string, Type> types = types_of(program);
+    Names names(types);
+    Program out = program;
+    out.body.operations.clear();
+    bool changed = false;
+    for (const Operation& operation : program.body.operations) {
+        std::optional<std::vector<Operation>> made;
+        if (operation.op == "for") made = reduced(program, operation, types, names, nullptr);
+        if (made) out.body.operations.insert(out.body.operations.end(), made->begin(), made->end());
+        if (!made) out.body.operations.push_back(operation);
+        changed = changed || made.has_value();
+    }
+    return changed ? without_unused(out) : program;
+}
+
+std::string why_no_sum(const Program& program, const Operation& loop) {
+    std::map<std::string, Type> types = types_of(program);
+    Names names(types);
+    std::string why;
+    return reduced(program, loop, types, names, &why) ? "" : why;
+}
+
+} // namespace tilewright::translator
