@@ -115,8 +115,8 @@ class Reference:
         return Reference(changed, self._traced, self._program)
 
     def fresh(self, call: Call) -> Call:
-        """The call on arrays of its own, where the function writes into them."""
-        if not self._traced.writes:
+        """The call on arrays and random generators of its own, where the function writes into them."""
+        if not self._traced.writes and not self._traced.generators:
             return call
         args, kwargs = copy_arguments(call.args, call.kwargs)
         fresh = Call(call.kind, args, kwargs)

@@ -155,6 +155,11 @@ def tune_call(
     is_warm: NumPy has run this call in this process before.
     """
     traced, program = specialization.traced, specialization.program
+    if any(argument.path[0] == ("default_rng", None) for argument in traced.arguments):
+        raise Error(
+            f"{program.function}: default_rng() takes another seed at each call, so no answer can be compared with NumPy's.",
+            "Tune it with a seed (default_rng(0)), or pass the generator in.",
+        )
     bound = bind(traced, program, args, kwargs)
     workload = workload_of(specialization, bound, options.db)
     notify = observer or (lambda event: None)

@@ -237,7 +237,8 @@ def _copy_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _has_array(values: Any) -> bool:
-    return any(isinstance(value, np.ndarray) for value in values)
+    """Arrays, or a random generator, which stands for as many as the function draws."""
+    return any(isinstance(value, (np.ndarray, np.random.Generator)) for value in values)
 
 
 def _signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
