@@ -24,6 +24,7 @@ from ..program import Program
 from ..specialization import Specialization
 from .handed import check_lines, handed_functions, made_for
 from .static_library import write_static_library
+from .streams import STREAM_LINES, Stream, check_stream, inner_parameters, stream_lines, streams_of
 from .stub import shapes, signature, stub_text
 from .versions import isa_levels, versions_of
 
@@ -47,6 +48,7 @@ class _Group:
     fixed: dict[str, Any]  # parameters with the value that was compiled in
     saved: dict[str, str]  # arrays from outside -> file
     handed: dict[str, types.FunctionType]  # parameters with the function that was compiled in
+    streams: list[Stream]  # random generators
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,9 @@ def check_exportable(function: JitFunction, specializations: list[Specialization
     name = function.__name__
     for specialization in specializations:
         for argument in _arguments_of(specialization):
-            if argument.path[0][0] == "parameter" and len(argument.path) > 1:
+            if argument.path[-1][0] == "pcg64":
+                check_stream(name, argument)
+            elif argument.path[0][0] == "parameter" and len(argument.path) > 1:
                 raise ExportError(
                     f"{name}: {argument.name} comes out of an object that is passed in; a module takes arrays and numbers.",
                     "Pass it as an argument of its own.",
@@ -216,7 +220,7 @@ def _groups(function: JitFunction, specializations: list[Specialization], folder
         program, traced = specialization.program, specialization.traced
         saved: dict[str, str] = {}
         for argument in _arguments_of(specialization):
-            if argument.path[0][0] == "parameter":
+            if argument.path[0][0] == "parameter" or argument.path[-1][0] == "pcg64":
                 continue
             array = _outside_value(specialization, argument)
             total += array.nbytes
@@ -231,11 +235,13 @@ def _groups(function: JitFunction, specializations: list[Specialization], folder
         fixed = {g.path[0][1]: g.value for g in traced.guards if g.path[0][0] == "parameter" and len(g.path) == 1}
         fixed = {name: value for name, value in fixed.items() if isinstance(value, _PLAIN)}
         parameters = _parameters(function, program)
-        handed = handed_functions(traced, function.__name__)
-        alike = (fixed, saved, parameters, handed)
-        found = next((g for g in groups if (g.fixed, g.saved, g.parameters, g.handed) == alike and not saved), None)
+        handed, streams = handed_functions(traced, function.__name__), streams_of(traced)
+        alike = (fixed, saved, parameters, handed, streams)
+        found = next(
+            (g for g in groups if (g.fixed, g.saved, g.parameters, g.handed, g.streams) == alike and not saved), None
+        )
         if found is None:
-            groups.append(_Group([number], [program], parameters, fixed, saved, handed))
+            groups.append(_Group([number], [program], parameters, fixed, saved, handed, streams))
         else:
             found.numbers.append(number)
             found.programs.append(program)
@@ -297,6 +303,8 @@ def _init_text(function: JitFunction, groups: list[_Group], objects: list[str], 
     ]
     if any(group.handed for group in groups):
         lines += check_lines()
+    if any(group.streams for group in groups):
+        lines += STREAM_LINES
     names = [name] if len(groups) == 1 else [f"_entry{number}" for number in range(len(groups))]
     for entry, group in zip(names, groups, strict=True):
         lines += _load_lines(entry, group, function)
@@ -320,6 +328,13 @@ def _init_text(function: JitFunction, groups: list[_Group], objects: list[str], 
 
 
 def _load_lines(entry: str, group: _Group, function: JitFunction) -> list[str]:
+    if group.streams:
+        shown = _signature_text(group.parameters)
+        inner = _Group(group.numbers, group.programs, inner_parameters(group.parameters, group.streams), group.fixed,
+                       group.saved, group.handed, [])  # fmt: skip
+        doc = function.__doc__ or shapes(group.programs[0])
+        return [*_load_lines(f"_{entry}_kernel", inner, function),
+                *stream_lines(entry, f"_{entry}_kernel", shown, doc, inner.parameters, group.streams)]  # fmt: skip
     parameters = ", ".join(
         f"({p.name!r}, {p.kind.name.lower()!r}, {_default_text(p.default)})" for p in group.parameters
     )

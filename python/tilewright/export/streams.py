@@ -1,0 +1,97 @@
+"""Random generators in a module: Python around the compiled entry takes their states in and moves them on.
+
+C takes the state as an argument, four uint64: state and increment, high halves first. It is read only; whoever goes on
+drawing moves it on by as many draws.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ExportError
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One state that the program reads."""
+
+    argument: str  # of the program
+    made_of: str  # Python: a parameter that is a generator, or default_rng(seed)
+    draws: str  # Python: how far the caller's generator moves on; "" for one that is gone after the call
+
+
+def check_stream(name: str, argument: Any) -> None:
+    """ExportError for a generator that a module cannot have."""
+    kind = argument.path[0][0]
+    if kind != "default_rng" and (kind != "parameter" or len(argument.path) > 2):
+        raise ExportError(
+            f"{name}: it draws from a random generator that is no argument; a module has no such object.",
+            "Pass the generator as an argument of its own.",
+        )
+
+
+def streams_of(traced: Any) -> list[Stream]:
+    drawn = {name: size for name, _, size in traced.generators}
+    found = []
+    for argument in traced.arguments:
+        if argument.path[-1][0] != "pcg64":
+            continue
+        kind, held = argument.path[0]
+        if kind == "default_rng":
+            seed = held[0][1] if isinstance(held, tuple) else repr(held)
+            found.append(Stream(argument.name, f"_numpy.random.default_rng({seed})", ""))
+        else:
+            draws = re.sub(r"([A-Za-z_]\w*)\.(\d+)", r"_numpy.shape(\1)[\2]", str(drawn[argument.name]))
+            found.append(Stream(argument.name, held, draws))
+    return found
+
+
+def inner_parameters(parameters: list[inspect.Parameter], streams: list[Stream]) -> list[inspect.Parameter]:
+    """The compiled entry's: states in the place of generators."""
+    generators = {stream.made_of for stream in streams}
+    kept = [p.replace(kind=p.KEYWORD_ONLY) for p in parameters if p.name not in generators]
+    return kept + [inspect.Parameter(stream.argument, inspect.Parameter.KEYWORD_ONLY) for stream in streams]
+
+
+STREAM_LINES = '''
+
+import numpy as _numpy
+
+
+def _words(generator):
+    """State and increment of a PCG64, high halves first."""
+    if type(getattr(generator, 'bit_generator', None)) is not _numpy.random.PCG64:
+        raise TypeError(f'{generator!r} is no numpy.random.Generator on PCG64. Pass numpy.random.default_rng(seed).')
+    state = generator.bit_generator.state['state']
+    mask = (1 << 64) - 1
+    halves = [state['state'] >> 64, state['state'] & mask, state['inc'] >> 64, state['inc'] & mask]
+    return _numpy.array(halves, _numpy.uint64)
+
+
+def _move_on(stream, draws):
+    before = stream.state
+    stream.advance(draws)
+    stream.state = stream.state | {key: before[key] for key in ('has_uint32', 'uinteger')}'''.splitlines()
+
+
+def stream_lines(  # noqa: PLR0917
+    entry: str, kernel: str, signature: str, doc: str, inner: list[inspect.Parameter], streams: list[Stream]
+) -> list[str]:
+    """The function that a user calls."""
+    states = {stream.argument: stream.made_of for stream in streams}
+    arguments = [f"{p.name}=_words({states[p.name]})" if p.name in states else f"{p.name}={p.name}" for p in inner]
+    living = [stream for stream in streams if stream.draws]
+    lines = ["", "", f"def {entry}{signature}:", f"    {doc!r}"]
+    lines += [f"    _words({stream.made_of})" for stream in living]  # whether it is one
+    indent = "    "
+    for stream in living:
+        lines.append(f"{indent}with {stream.made_of}.bit_generator.lock:")
+        indent += "    "
+    call = f"{kernel}({', '.join(arguments)}, **({{}} if out is None else {{'out': out}}))"
+    lines.append(f"{indent}result = {call}")
+    lines += [f"{indent}_move_on({stream.made_of}.bit_generator, {stream.draws})" for stream in living]
+    lines.append("    return result")
+    return lines
