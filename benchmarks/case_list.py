@@ -113,6 +113,8 @@ CASES = [
     Case("sum_of_squares", "sum of squares 1M x 4 float64", "sum_of_squares", "sum_of_squares", must=1, goal=1.3),
     Case("squared_difference", "squared difference 10M float32", "squared_difference", "squared_difference", must=1.5, goal=2, rtol=1e-5),
     Case("pi", "Monte Carlo pi 10M float64", "pi", "estimate_pi", must=1, goal=1.3, rtol=1e-7),
+    Case("monte_carlo_pi", "Monte Carlo pi as a loop, 10M points drawn in it", "monte_carlo_pi", "monte_carlo_pi", must=1, goal=2,
+         rtol=0, peers=("numpy", "numba")),
     Case("matmul_softmax", "matmul + softmax 100 x 100 float32", "matmul_softmax", "matmul_softmax", must=1.3, goal=2, rtol=1e-3,
          calls_per_turn=100),
     Case("gemm", "gemm 1024 float32", "gemm", "gemm", must=0.95, goal=1, rtol=1e-2, peers=("numpy",)),

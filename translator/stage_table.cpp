@@ -5,6 +5,7 @@
 
 #include "dsl/base/error.h"
 #include "translator/attributes.h"
+#include "translator/ops/rules.h"
 
 namespace tilewright::translator {
 
@@ -56,6 +57,13 @@ std::string moving_along(const Expr& index, const std::set<std::string>& candida
         if (Halide::Internal::is_const_one(Halide::Internal::simplify(next - index))) return name;
     }
     return "";
+}
+
+/// Jumps of random generators: in the loops of a reader each of its elements would compile and compute one again.
+bool is_too_long_to_repeat(const Operation* operation) {
+    constexpr int kMostRepeated = 200;
+    const Rule* rule = operation != nullptr ? find_rule(operation->op) : nullptr;
+    return rule != nullptr && rule->operations > kMostRepeated;
 }
 
 } // namespace
@@ -176,7 +184,7 @@ void StageTable::finish(StageDraft draft) {
         info.updates.back().loops = loop_infos(loops);
     }
     info.output = draft.output;
-    info.inlinable = draft.update_loops_.empty() && !draft.output;
+    info.inlinable = draft.update_loops_.empty() && !draft.output && !is_too_long_to_repeat(draft.operation);
     info.operations = draft.operations_;
     info.kernel = draft.kernel;
     info.part = draft.part;

@@ -250,6 +250,21 @@ def seidel_2d(steps, n, a):
                 a[i, j] = (above + below + a[i, j] + a[i, j + 1] + a[i, j - 1]) / 9.0
 
 
+@njit(fastmath=True)
+def _count_inside(num_samples, rng):
+    count_inside = 0
+    for _ in range(num_samples):
+        x, y = rng.random(), rng.random()
+        if x**2 + y**2 <= 1.0:
+            count_inside += 1
+    return count_inside
+
+
+def monte_carlo_pi(num_samples, seed):
+    """Numba draws from a generator that is passed in, with NumPy's bits, on one thread."""
+    return 4.0 * _count_inside(num_samples, np.random.default_rng(seed)) / num_samples
+
+
 def _text(case: Any, parallel: bool) -> Callable[..., Any]:
     """The case's own function under njit, and the functions that it calls."""
     module = case.module()
@@ -262,7 +277,7 @@ def _text(case: Any, parallel: bool) -> Callable[..., Any]:
 def variants(case: Any) -> dict[str, Callable[..., Any]]:
     """The ways to write a case. What Numba does not compile fails at its first call."""
     found = {"text": _text(case, False), "text, parallel": _text(case, True)}
-    by_hand = (jacobi_2d, cavity_flow, channel_flow, deriche, adi, conv2d_bias, syrk, spmv, seidel_2d)
+    by_hand = (jacobi_2d, cavity_flow, channel_flow, deriche, adi, conv2d_bias, syrk, spmv, seidel_2d, monte_carlo_pi)
     for function in by_hand:
         if function.__name__ == case.script:
             found["loops"] = function

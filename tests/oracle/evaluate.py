@@ -299,6 +299,29 @@ class _Run:
         self.values.update(self._checked(typed, state, line))
 
 
+_PCG64_MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
+
+
+def _pcg64_state(state: int, increment: int, steps: int) -> int:
+    """One step after the other: `steps` of a test are few."""
+    for _ in range(steps):
+        state = (state * _PCG64_MULTIPLIER + increment) % 2**128
+    return state
+
+
+def _pcg64(operation: str, operands: tuple[int, ...]) -> int:
+    """pcg64_high(s, t, a, b, n), pcg64_low(t, b, n), pcg64_word(s, t, a, b, g, h)"""
+    if operation == "pcg64_low":
+        return _pcg64_state(operands[0], operands[1], operands[2]) % 2**64
+    state, increment = (operands[0] << 64) + operands[1], (operands[2] << 64) + operands[3]
+    if operation == "pcg64_high":
+        return _pcg64_state(state, increment, operands[4]) >> 64
+    step = (_PCG64_MULTIPLIER - 1) * state + increment
+    state = (state + step * ((operands[4] << 64) + operands[5])) % 2**128
+    mixed, turn = (state >> 64) ^ (state % 2**64), state >> 122
+    return (mixed >> turn | mixed << (-turn % 64)) % 2**64
+
+
 def _check(holds: bool, line: str) -> None:
     if not holds:
         raise ProgramError(line)
@@ -354,6 +377,10 @@ def _run(
                 result = operands[0].astype(dtype)
         elif operation == "scalar_size":
             result = np.int64(size_of(attributes["size"], sizes))
+        elif operation.startswith("pcg64_"):
+            _check(all(operand.dtype == np.uint64 for operand in operands), line)
+            words = np.frompyfunc(lambda *own: _pcg64(operation, tuple(map(int, own))), len(operands), 1)(*operands)
+            result = np.asarray(words, dtype=object).astype(np.uint64)[()]
         elif operation in _UFUNCS:
             for operand, axis_count in zip(operands, [len(o.shape) for o in operands], strict=True):
                 for extent, whole in zip(operand.shape, shape[len(shape) - axis_count :], strict=True):

@@ -187,16 +187,15 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "draws": (
         "trace_refused.py",
         "draws",
-        "a random draw in np.random.rand(5); it is a fallback statement: it has to happen at every call, and "
-        "a compiled function would do it never. Move it to the caller, or leave it out of the compiled "
-        "function.",
+        "a random draw in np.random.rand(5); it draws from NumPy's global generator, MT19937; those of "
+        "numpy.random.Generator on PCG64 are compiled alone. Draw from rng = np.random.default_rng(seed), or leave "
+        "the draw out of the compiled function.",
     ),
     "draws_with_generator": (
         "trace_refused.py",
         "draws_with_generator",
-        "a random draw in rng.standard_normal(5); it is a fallback statement: it has to happen at every "
-        "call, and a compiled function would do it never. Move it to the caller, or leave it out of the "
-        "compiled function.",
+        "the random draw standard_normal(); random() and uniform() of float64 are compiled, which take one word of the "
+        "generator for each value. Draw it at the caller and pass the array in, or leave it to NumPy.",
     ),
     "draws_in_python": (
         "trace_refused.py",

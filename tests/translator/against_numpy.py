@@ -211,6 +211,39 @@ def test_integer_powers_wrap(evaluator: Evaluator, dtype: str) -> None:
             evaluator.run(variable, {"x": pairs[:, 0].copy(), "y": pairs[:, 1].copy()})
 
 
+def test_states_and_words_of_pcg64(evaluator: Evaluator) -> None:
+    """From any state and increment, for small and large numbers of steps."""
+    rng = np.random.default_rng(3)
+    names = "stabn"
+    words = {name: rng.integers(0, 2**64, 64, np.uint64) for name in names}
+    words["s"][:4], words["t"][:4] = 0, [0, 1, 2**64 - 1, 2**63]
+    lines = ["uint64[s.0] = pcg64_high(s, t, a, b, n)", "uint64[s.0] = pcg64_low(t, b, n)",
+             "uint64[s.0] = pcg64_word(s, t, a, b, %0, %1)"]  # fmt: skip
+    arguments = "".join(f"arg {name}: uint64[s.0]\n" for name in names)
+    body = "%z: uint64[] = const() {value=0}\n%one: uint64[] = const() {value=1}\n".replace("%z", "%2").replace("%one", "%3")
+    body += "%0: uint64[s.0] = pcg64_high(%2, %2, %2, %3, n)\n%1: uint64[s.0] = pcg64_low(%2, %3, n)\n"
+    body += "".join(f"v{k}: {line}\n" for k, line in enumerate(lines))
+    text = f"tilewright-program 1\nfunction f\n{arguments}{body}return (v0, v1, v2)\n"
+    words["n"] = np.arange(64, dtype=np.uint64) * 7
+    check(evaluator, text, words)
+    # Far away the oracle, which takes one step after the other, is NumPy's own generator.
+    steps = np.array([0, 1, 2**31, 2**32 + 5, 2**39, 2**40 - 1], np.uint64)
+    generators = [np.random.PCG64(int(k)) for k in range(len(steps))]
+    states = [generator.state["state"] for generator in generators]
+    inputs = {
+        "s": [one["state"] >> 64 for one in states], "t": [one["state"] % 2**64 for one in states],
+        "a": [one["inc"] >> 64 for one in states], "b": [one["inc"] % 2**64 for one in states], "n": steps,
+    }  # fmt: skip
+    far = {name: np.array(held, np.uint64) for name, held in inputs.items()}
+    high, low, word = evaluator.run(text, far)
+    for k, generator in enumerate(generators):
+        generator.advance(int(steps[k]))
+        state = generator.state["state"]["state"]
+        assert (int(high[k]) << 64) + int(low[k]) == state
+        mixed, turn = (state >> 64) ^ (state % 2**64), state >> 122
+        assert int(word[k]) == (mixed >> turn | mixed << (-turn % 64)) % 2**64
+
+
 def test_simplification_keeps_nan_and_signed_zero(evaluator: Evaluator) -> None:
     """What a simplifier over the reals would fold."""
     lines = ["DTYPE[x.0] = " + line for line in (

@@ -210,7 +210,7 @@ class Calls:
                 return reduce_ufunc(self.tracer, bound_to, args, kwargs)
             return function(*args, **kwargs)
         if isinstance(bound_to, (np.random.Generator, np.random.RandomState, np.random.BitGenerator)):
-            raise self._refuse_effect(node, "a random draw")
+            raise self._refuse_draw(node, bound_to)
         handler = self._rule_for(function)
         if handler is not None:
             return call_numpy(self.tracer, function, args, kwargs)
@@ -273,6 +273,18 @@ class Calls:
             "Move it to the caller, or leave it out of the compiled function.",
         )
 
+    def _refuse_draw(self, node: ast.Call, source: Any) -> TraceError:
+        bits = source if isinstance(source, np.random.BitGenerator) else getattr(source, "bit_generator", None)
+        if bits is None:
+            bits = getattr(source, "_bit_generator", source)
+        whose = "NumPy's global generator, " if source is np.random.mtrand._rand else ""
+        return self.error(
+            node,
+            f"a random draw in {ast.unparse(node)[:80]}",
+            f"it draws from {whose}{type(bits).__name__}; those of numpy.random.Generator on PCG64 are compiled alone",
+            "Draw from rng = np.random.default_rng(seed), or leave the draw out of the compiled function.",
+        )
+
     def _rule_for(self, function: Any) -> Any:
         try:
             return FUNCTIONS.get(function)
@@ -282,7 +294,7 @@ class Calls:
     def _call_numpy_function(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         module = function.__module__ or ""
         if module.startswith("numpy.random"):
-            raise self._refuse_effect(node, "a random draw")
+            raise self._refuse_draw(node, np.random.mtrand._rand)
         if is_symbolic(args) or is_symbolic(kwargs):
             if isinstance(function, types.FunctionType) and self._inside_numpy():
                 return self.call_function(function, args, kwargs)
@@ -332,6 +344,11 @@ class Calls:
             if is_symbolic(args):
                 return scalar_constructor(self.tracer, cls, *args)
             return cls(*args, **kwargs)
+        if cls.__module__.startswith("numpy.random"):
+            raise self.error(
+                node, ast.unparse(node)[:80], "of random generators only np.random.default_rng() is made in a compiled function",
+                "Use np.random.default_rng(seed), or make it at the caller and pass it in.",
+            )  # fmt: skip
         if issubclass(cls, BaseException) or cls.__module__.split(".")[0] in (
             "numpy",
             "builtins",
