@@ -6,8 +6,8 @@
 #include "translator/complex.h"
 #include "translator/dtypes.h"
 #include "translator/loops/branches.h"
-#include "translator/loops/sums_of_trips.h"
 #include "translator/loops/build_stepped.h"
+#include "translator/loops/sums_of_trips.h"
 #include "translator/loops/turned.h"
 
 namespace tilewright::translator {

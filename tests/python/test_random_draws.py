@@ -243,7 +243,9 @@ def test_threads_share_a_generator() -> None:
     compiled = COMPILED[arrays]
     compiled(np.random.default_rng(8), 30, 4)
     drawn: list[Any] = []
-    workers = [threading.Thread(target=lambda: drawn.extend(compiled(rng, 30, 4)[0] for _ in range(20))) for _ in range(4)]
+    workers = [
+        threading.Thread(target=lambda: drawn.extend(compiled(rng, 30, 4)[0] for _ in range(20))) for _ in range(4)
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:

@@ -220,7 +220,7 @@ def test_states_and_words_of_pcg64(evaluator: Evaluator) -> None:
     lines = ["uint64[s.0] = pcg64_high(s, t, a, b, n)", "uint64[s.0] = pcg64_low(t, b, n)",
              "uint64[s.0] = pcg64_word(s, t, a, b, %0, %1)"]  # fmt: skip
     arguments = "".join(f"arg {name}: uint64[s.0]\n" for name in names)
-    body = "%z: uint64[] = const() {value=0}\n%one: uint64[] = const() {value=1}\n".replace("%z", "%2").replace("%one", "%3")
+    body = "%2: uint64[] = const() {value=0}\n%3: uint64[] = const() {value=1}\n"
     body += "%0: uint64[s.0] = pcg64_high(%2, %2, %2, %3, n)\n%1: uint64[s.0] = pcg64_low(%2, %3, n)\n"
     body += "".join(f"v{k}: {line}\n" for k, line in enumerate(lines))
     text = f"tilewright-program 1\nfunction f\n{arguments}{body}return (v0, v1, v2)\n"

@@ -10,11 +10,12 @@ using namespace tilewright::translator;
 
 /// A loop over v that carries the int64 c and the truth t, and yields `yields`.
 Program program_of(const std::string& body, const std::string& yields, const std::string& range = "0, v.0, 1") {
-    return read_program("tilewright-program 1\nfunction f\narg v: float64[v.0]\narg w: int64[w.0, v.0]\nscalar k: int64\n"
-                        "guard v.0 >= 1 \"\"\n%90: int64[] = const() {value=5} @1\n%91: bool[] = const() {value=true} @1\n"
-                        "c_2: int64[], t_2: bool[] = for i in range(" +
-                        range + ") carry (c: int64[] = %90, t: bool[] = %91) {\n" + body + "  yield " + yields +
-                        "\n} @3\nreturn (c_2, t_2)\n");
+    return read_program(
+        "tilewright-program 1\nfunction f\narg v: float64[v.0]\narg w: int64[w.0, v.0]\nscalar k: int64\n"
+        "guard v.0 >= 1 \"\"\n%90: int64[] = const() {value=5} @1\n%91: bool[] = const() {value=true} @1\n"
+        "c_2: int64[], t_2: bool[] = for i in range(" +
+        range + ") carry (c: int64[] = %90, t: bool[] = %91) {\n" + body + "  yield " + yields +
+        "\n} @3\nreturn (c_2, t_2)\n");
 }
 
 std::string why(const std::string& body, const std::string& yields, const std::string& range = "0, v.0, 1") {
@@ -30,10 +31,10 @@ constexpr const char* kCount = "  %1: float64[] = index(v) {index=[i]} @4\n"
                                "  %3: bool[] = less(%1, %2) @4\n";
 
 TEST(SumsOfTrips, ACountBecomesASumOfAnArray) {
-    const Program program = program_of(std::string(kCount) +
-                                           "  c_3: int64[] = if %3 {\n    %4: int64[] = scalar_size() {size=i} @5\n"
-                                           "    %5: int64[] = add(c, %4) @5\n    yield %5\n  } else {\n    yield c\n  } @4\n",
-                                       "c_3, t");
+    const Program program = program_of(
+        std::string(kCount) + "  c_3: int64[] = if %3 {\n    %4: int64[] = scalar_size() {size=i} @5\n"
+                              "    %5: int64[] = add(c, %4) @5\n    yield %5\n  } else {\n    yield c\n  } @4\n",
+        "c_3, t");
     const Program made = trips_as_sums(program);
     verify_program(made);
     const std::string text = print_program(made);
@@ -47,11 +48,11 @@ TEST(SumsOfTrips, ACountBecomesASumOfAnArray) {
 }
 
 TEST(SumsOfTrips, TruthsAreAllOrAny) {
-    const std::string all = print_program(trips_as_sums(
-        program_of(std::string(kCount) + "  t_3: bool[] = logical_and(t, %3) @5\n", "c, t_3")));
+    const std::string all = print_program(
+        trips_as_sums(program_of(std::string(kCount) + "  t_3: bool[] = logical_and(t, %3) @5\n", "c, t_3")));
     EXPECT_NE(all.find("all("), std::string::npos) << all;
-    const std::string any = print_program(trips_as_sums(
-        program_of(std::string(kCount) + "  t_3: bool[] = logical_or(%3, t) @5\n", "c, t_3")));
+    const std::string any = print_program(
+        trips_as_sums(program_of(std::string(kCount) + "  t_3: bool[] = logical_or(%3, t) @5\n", "c, t_3")));
     EXPECT_NE(any.find("any("), std::string::npos) << any;
 }
 
@@ -72,15 +73,17 @@ TEST(SumsOfTrips, SaysWhatForbidsIt) {
     // What one sum is, another one does not read.
     EXPECT_EQ(why("  %1: bool[] = less(c, %90) @4\n  %2: bool[] = logical_and(t, %1) @4\n", "c, %2"),
               "line 4 makes t of its past by logical_and");
-    EXPECT_EQ(why(std::string(kCount) + "  %4: bool[] = logical_and(t, %3) @5\n  %5: bool[] = logical_or(%4, %3) @6\n", "c, %5"),
+    EXPECT_EQ(why(std::string(kCount) + "  %4: bool[] = logical_and(t, %3) @5\n  %5: bool[] = logical_or(%4, %3) @6\n",
+                  "c, %5"),
               "line 5 mixes all and any");
 }
 
 TEST(SumsOfTrips, FloatsKeepTheirOrder) {
-    const Program program = read_program(
-        "tilewright-program 1\nfunction f\narg v: float64[v.0]\n%9: float64[] = const() {value=0.0} @1\n"
-        "s_2: float64[] = for i in range(0, v.0, 1) carry (s: float64[] = %9) {\n  %1: float64[] = index(v) {index=[i]} @3\n"
-        "  %2: float64[] = add(s, %1) @3\n  yield %2\n} @2\nreturn s_2\n");
+    const Program program =
+        read_program("tilewright-program 1\nfunction f\narg v: float64[v.0]\n%9: float64[] = const() {value=0.0} @1\n"
+                     "s_2: float64[] = for i in range(0, v.0, 1) carry (s: float64[] = %9) {\n  %1: float64[] = "
+                     "index(v) {index=[i]} @3\n"
+                     "  %2: float64[] = add(s, %1) @3\n  yield %2\n} @2\nreturn s_2\n");
     EXPECT_EQ(print_program(trips_as_sums(program)), print_program(program));
     EXPECT_EQ(loop_reports(program)[0].kind, "pixelwise");
 }

@@ -1,4 +1,5 @@
-// translator/loops/sums_of_trips.cpp: the body of a loop, once for all trips: each value gets an axis of trips in front.
+// translator/loops/sums_of_trips.cpp: the body of a loop, once for all trips: each value gets an axis of trips in
+// front.
 #include "translator/loops/sums_of_trips.h"
 
 #include <algorithm>
@@ -120,8 +121,8 @@ class Lift {
         }
         if (!truth) combine_ = "add";
         const std::string all = spread(term);
-        const std::string reduced = add(type, truth ? (combine_ == "logical_and" ? "all" : "any") : "sum", {all},
-                                        {{"axes", "[0]"}});
+        const std::string reduced =
+            add(type, truth ? (combine_ == "logical_and" ? "all" : "any") : "sum", {all}, {{"axes", "[0]"}});
         emit(result, type, combine_, {initial, reduced}, {});
     }
 
@@ -140,7 +141,8 @@ class Lift {
             const std::string a = term_of(operands[1], parameter, dtype);
             const std::string b = term_of(operands[2], parameter, dtype);
             if (a.empty() && b.empty()) return "";
-            return choice(operation, operands[0], a.empty() ? neutral(dtype) : a, b.empty() ? neutral(dtype) : b, dtype);
+            return choice(operation, operands[0], a.empty() ? neutral(dtype) : a, b.empty() ? neutral(dtype) : b,
+                          dtype);
         }
         const bool sums = truth ? op == "logical_and" || op == "logical_or" : op == "add" || op == "subtract";
         if (!sums || operation.type.dtype != dtype || is_past(0) == is_past(1) || (op == "subtract" && is_past(1)))
@@ -229,9 +231,9 @@ class Lift {
             const std::string step = number(SizeTree::integer(step_of(loop_)));
             return add(each, "add", {add(each, "multiply", {along, step}, {}), number(start_of(loop_))}, {});
         }
-        static const std::map<std::string, std::string> names{{"+", "add"},      {"-", "subtract"},  {"*", "multiply"},
-                                                              {"//", "floor_divide"}, {"%", "remainder"}, {"min", "minimum"},
-                                                              {"max", "maximum"}};
+        static const std::map<std::string, std::string> names{
+            {"+", "add"},       {"-", "subtract"},  {"*", "multiply"}, {"//", "floor_divide"},
+            {"%", "remainder"}, {"min", "minimum"}, {"max", "maximum"}};
         return add(each, names.at(node.name), {number(node.operands[0]), number(node.operands[1])}, {});
     }
 
@@ -274,7 +276,8 @@ class Lift {
                                                  : SizeTree::binary(node.name, operands[0], operands[1]);
     }
 
-    // -- operations ----------------------------------------------------------------------------------------------------
+    // -- operations
+    // ----------------------------------------------------------------------------------------------------
 
     /// Elementwise on numbers and arrays over the trips.
     std::string elementwise(const std::string& op, const std::vector<std::string>& operands, const std::string& dtype,
@@ -291,8 +294,8 @@ class Lift {
         return name;
     }
 
-    void emit(const std::string& name, const Type& type, const std::string& op, const std::vector<std::string>& operands,
-              const std::map<std::string, std::string>& attributes) {
+    void emit(const std::string& name, const Type& type, const std::string& op,
+              const std::vector<std::string>& operands, const std::map<std::string, std::string>& attributes) {
         Operation made;
         made.result = name;
         made.type = type;

@@ -1,8 +1,9 @@
 // translator/ops/pcg64.cpp: NumPy's default bit generator, PCG64 (XSL-RR 128/64), at any place of its sequence.
 //
-// The state moves by s -> a s + c modulo 2^128. With d = (a - 1) s + c, the step that comes next, the state n steps on is
-// s + d G(n), G(n) = 1 + a + ... + a^(n-1). So a state and a table of G give any draw with one product, and draws are
-// independent of each other. 128 bits are pairs of 64, products of them are made of 32-bit halves: that is what vectorises.
+// The state moves by s -> a s + c modulo 2^128. With d = (a - 1) s + c, the step that comes next, the state n steps on
+// is s + d G(n), G(n) = 1 + a + ... + a^(n-1). So a state and a table of G give any draw with one product, and draws
+// are independent of each other. 128 bits are pairs of 64, products of them are made of 32-bit halves: that is what
+// vectorises.
 #include <array>
 
 #include "dsl/passes/opaque.h"
@@ -93,7 +94,8 @@ State step_from(const State& state, const State& increment) {
 }
 
 State chosen(const Expr& condition, const State& a, const State& b) {
-    return {dsl::opaque(Halide::select(condition, a.high, b.high)), dsl::opaque(Halide::select(condition, a.low, b.low))};
+    return {dsl::opaque(Halide::select(condition, a.high, b.high)),
+            dsl::opaque(Halide::select(condition, a.low, b.low))};
 }
 
 Expr is_set(const Expr& steps, int bit) {

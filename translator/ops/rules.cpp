@@ -61,8 +61,10 @@ const std::vector<Rule>& rules() {
         {"fmax", 2, same, 2, ops::fmax},
         {"fmin", 2, same, 2, ops::fmin},
         {"where", 3, choose, 1, ops::where},
-        // PCG64: the halves of the state (a, b) with increment (c, d) after n steps; the word that the state drew which is
-        // (a, b) + step (e, f), where (e, f) = 1 + m + ... + m^(n-1) for n steps: pcg64_high(0, 0, 0, 1, n), pcg64_low(0, 1, n)
+        // PCG64: the halves of the state (a, b) with increment (c, d) after n steps; the word that the state drew which
+        // is
+        // (a, b) + step (e, f), where (e, f) = 1 + m + ... + m^(n-1) for n steps: pcg64_high(0, 0, 0, 1, n),
+        // pcg64_low(0, 1, n)
         {"pcg64_high", 5, words, 1500, ops::pcg64_high},
         {"pcg64_low", 3, words, 250, ops::pcg64_low},
         {"pcg64_word", 6, words, 40, ops::pcg64_word},

@@ -173,7 +173,11 @@ class Inputs:
         tracer = self.tracer
         refuse_array(tracer, value, name or path_text(path))
         argument = Argument(
-            name or _program_name(tracer, path), "array" if is_parameter else "hidden", path, str(value.dtype), value.ndim
+            name or _program_name(tracer, path),
+            "array" if is_parameter else "hidden",
+            path,
+            str(value.dtype),
+            value.ndim,
         )
         if path[0][0] == "constant":
             argument.value = value.copy()
@@ -220,7 +224,9 @@ class Inputs:
         name = _program_name(self.tracer, path) if lives_on is not None else "generator"
         words_path = (*path, ("pcg64", ""))
         taken = sum(argument.path[-1][0] == "pcg64" for argument in self.tracer.arguments)
-        words = self._array(pcg64_words(value), words_path, is_parameter=False, name=f"{name}_state{taken + 1 if taken else ''}")
+        words = self._array(
+            pcg64_words(value), words_path, is_parameter=False, name=f"{name}_state{taken + 1 if taken else ''}"
+        )
         return SymGenerator(self.tracer, words, lives_on)
 
     def _numpy_scalar(self, value: np.generic, path: Path, is_parameter: bool) -> Any:

@@ -152,7 +152,9 @@ class SymGenerator:
             return _one_draw(tracer, self.words, before)
         trip = self.trips[-1]
         with tracer.outside_of(trip.block):
-            array = _draws(tracer, self.words, self._before(len(self.trips) - 1), tracer.resolve(trip.draws * trip.trips))
+            array = _draws(
+                tracer, self.words, self._before(len(self.trips) - 1), tracer.resolve(trip.draws * trip.trips)
+            )
         position = tracer.resolve(trip.draws * trip.number + drawn_in_trip)
         return tracer.add("index", (array,), {"index": [position]}, _FLOAT64, (), "random")
 

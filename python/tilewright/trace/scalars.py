@@ -801,7 +801,7 @@ class RunScalar(SymScalar):
             return self._float("divide", left, right, 1.0)
         elif name == "pow" and type(other) is int and other == 2 and not swapped:
             square = self._float("multiply", self, self, 1.0)
-            if -1 <= self.low and self.high <= 1:
+            if self.low >= -1 and self.high <= 1:
                 return square
             finite = self.tracer.add("isfinite", (square.value,), {}, np.dtype(np.bool_), ())
             self.tracer.check(finite, "a float power beyond the largest float")

@@ -415,7 +415,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         contract=contract,
         writes=tuple(writes),
         generators=tuple(
-            (g.words.storage.argument.name, g.path, tracer.resolve(g.drawn)) for g in tracer.generators if g.path is not None
+            (g.words.storage.argument.name, g.path, tracer.resolve(g.drawn))
+            for g in tracer.generators
+            if g.path is not None
         ),
         function=function,
         traced_by=traced_by,
