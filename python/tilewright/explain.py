@@ -44,11 +44,15 @@ def explain_specialization(specialization: Specialization, *, code: bool = False
 
 
 def _guards(specialization: Specialization) -> list[str]:
+    from .trace.arguments import path_text
+
     lines = []
     for argument in getattr(specialization.traced, "arguments", ()):
         if argument.kind == "constant":
             reason = f" ({argument.reason})" if getattr(argument, "reason", "") else ""
             lines.append(f"  {argument.name} == {argument.value!r}{reason}")
+        elif argument.kind == "hidden" and argument.path[-1][0] == "pcg64":
+            lines.append(f"  {argument.name}: the state of {path_text(argument.path)}, read at each call")
         elif argument.kind == "hidden":
             lines.append(f"  {argument.name}: an array from outside the call, read at each call")
     for guard in specialization.traced.guards:

@@ -333,6 +333,39 @@ def test_what_is_refused_says_what_to_do() -> None:
             tilewright.jit(strict=True)(function)(*call)
 
 
+def test_more_draws_than_kernels_count_are_numpys() -> None:
+    with pytest.raises(TraceError, match="more than 2147483391 random draws in one loop or array"):
+        trace(compute_pi, (2**30, np.random.default_rng(1)))
+    assert "guard 2*num_samples <= 2147483391" in trace(compute_pi, (100, np.random.default_rng(1))).program_text
+
+
+def test_a_name_that_a_state_would_take() -> None:
+    def named(rng: Any, rng_state: Any) -> Any:
+        return rng.random(3) + rng_state
+
+    rng, other = np.random.default_rng(1), np.random.default_rng(1)
+    got = tilewright.jit(strict=True)(named)(rng, np.ones(3))
+    same_bits(got, named(other, np.ones(3)))
+    assert rng.bit_generator.state == other.bit_generator.state
+
+
+class Simulation:
+    """Draws from an attribute."""
+
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(11)
+
+    def step(self, x: Any) -> Any:
+        return x + self.rng.uniform(-1, 1, x.shape)
+
+
+def test_a_generator_of_an_object() -> None:
+    ours, theirs, step = Simulation(), Simulation(), tilewright.jit(strict=True)(Simulation.step)
+    for _ in range(3):
+        same_bits(step(ours, np.ones((4, 5))), theirs.step(np.ones((4, 5))))
+    assert ours.rng.bit_generator.state == theirs.rng.bit_generator.state
+
+
 def test_a_module_draws_too(tmp_path: Path) -> None:
     for function, call in ((compute_pi, (500,)), (rows, (30, 4))):
         compiled = tilewright.jit(strict=True)(function)

@@ -221,12 +221,13 @@ class Inputs:
 
     def drawing(self, value: np.random.Generator, path: Path, lives_on: Path | None) -> SymGenerator:
         """A generator on PCG64, as its state at the start of the call; `lives_on`: where the caller has it."""
-        name = _program_name(self.tracer, path) if lives_on is not None else "generator"
-        words_path = (*path, ("pcg64", ""))
-        taken = sum(argument.path[-1][0] == "pcg64" for argument in self.tracer.arguments)
-        words = self._array(
-            pcg64_words(value), words_path, is_parameter=False, name=f"{name}_state{taken + 1 if taken else ''}"
-        )
+        base = _program_name(self.tracer, path) if lives_on is not None else "generator"
+        taken = {argument.name for argument in self.tracer.arguments}
+        taken.update(self.tracer.cache["function"].__code__.co_varnames)
+        name, count = f"{base}_state", 2
+        while name in taken:
+            name, count = f"{base}_state_{count}", count + 1
+        words = self._array(pcg64_words(value), (*path, ("pcg64", "")), is_parameter=False, name=name)
         return SymGenerator(self.tracer, words, lives_on)
 
     def _numpy_scalar(self, value: np.generic, path: Path, is_parameter: bool) -> Any:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 OFFSET_BITS = 40
 # Draws whose states come from one jump: the others are one product with a table of that many jumps.
 _ROW = 256
+# Positions in a kernel are int32, rows are whole.
+_MOST_AT_ONCE = 2**31 - 1 - _ROW
 _UINT64, _INT64, _FLOAT64 = np.dtype(np.uint64), np.dtype(np.int64), np.dtype(np.float64)
 _ZERO, _ONE = Size.constant(0), Size.constant(1)
 
@@ -213,6 +215,15 @@ class Drawing:
             generator.skip(self.tracer.resolve(draws * self.trips))
 
 
+def at_most(tracer: Tracer, count: Size, most: int, where: str) -> None:
+    """Refuses more draws than the program can count; a guard for other calls."""
+    if not tracer.decide("<=", count, most, f"more than {most} random draws {where}"):
+        raise tracer.error(
+            f"more than {most} random draws {where}", "the compiled function counts no further",
+            "Draw in several calls, or leave the function to NumPy.", "random draw",
+        )  # fmt: skip
+
+
 def _word(tracer: Tracer, words: SymArray, position: int) -> Value:
     return tracer.add("index", (words.storage.value,), {"index": [Size.constant(position)]}, _UINT64, ())
 
@@ -264,6 +275,7 @@ def _one_draw(tracer: Tracer, words: SymArray, before: Size) -> Value:
 
 def _draws(tracer: Tracer, words: SymArray, before: Size, count: Size) -> Value:
     """The next `count` draws after the first ones, in rows of equal length."""
+    at_most(tracer, count, _MOST_AT_ONCE, "in one loop or array")
     length = min(_ROW, max(count.constant_part, 1)) if count.is_constant else _ROW
     row = Size.constant(length)
     rows = tracer.resolve((count + (length - 1)).floor_divide(length))

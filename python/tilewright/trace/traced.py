@@ -16,7 +16,7 @@ from .arguments import Inputs, Missing, follow
 from .arrays import SymArray
 from .compressed import Compressed
 from .emit import Emitter
-from .generators import OFFSET_BITS
+from .generators import OFFSET_BITS, at_most
 from .graph import VIEW_OPERATIONS, Value
 from .interpreter import Interpreter, KeepInstead, UnrollInstead
 from .scalars import SymInt, SymScalar
@@ -301,7 +301,7 @@ def _call_with(root: types.FunctionType, symbolic: dict[str, Any]) -> Any:
 
 def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by: str) -> Traced:
     for generator in tracer.generators:
-        tracer.require("<=", generator.drawn, 2**OFFSET_BITS - 1, "more random draws than are counted", OverflowError)
+        at_most(tracer, generator.drawn, 2**OFFSET_BITS - 1, "in one call")
     leaves: list[tuple[str, Value, str]] = []
     memory: list[int | None] = []  # of each leaf: what tells its array from others
     arrays: dict[int, SymArray] = {}  # the arrays that are returned, by their memory
