@@ -264,6 +264,9 @@ def test_loops_that_count_are_reductions() -> None:
     assert "reduction: sums of integers over the trips, in any order" in explained(compute_pi)
     as_numpy(walk, np.random.default_rng(0), 100)
     assert "pixelwise" in explained(walk)
+    as_numpy(nested, np.random.default_rng(0), 3, 100)
+    outer, inner = explained(nested).splitlines()[1:3]
+    assert "reduction" not in outer and "reduction" in inner
 
 
 def draws_on_data(rng: Any, n: Any) -> Any:

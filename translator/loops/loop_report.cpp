@@ -44,7 +44,7 @@ void collect(const Program& program, const Block& block, int depth, const Kinds&
             report.depth = depth;
             report.source = call_text(operation);
             const std::string why = why_not_pixelwise(operation);
-            const bool sum = depth == 0 && operation.op == "for" && why_no_sum(program, operation).empty();
+            const bool sum = operation.op == "for" && why_no_sum(program, operation, depth > 0).empty();
             if (sum) {
                 report.kind = "reduction: sums of integers over the trips, in any order";
                 out->push_back(std::move(report));

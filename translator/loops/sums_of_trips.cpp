@@ -19,6 +19,8 @@
 namespace tilewright::translator {
 namespace {
 
+constexpr std::int64_t kShortTrips = 64;
+
 /// Why a loop stays one; caught in this file.
 struct Refusal {
     std::string why;
@@ -338,23 +340,50 @@ std::optional<std::vector<Operation>> reduced(const Program& program, const Oper
 
 } // namespace
 
+namespace {
+
+/// A reduction of a few trips in each trip of a loop around is no faster than they are.
+bool is_short(const Operation& operation) {
+    if (operation.op != "for" || !parse_size(operation.attributes.at("step")).is_constant()) return false;
+    const SizeTree trips = trips_of(operation);
+    return trips.is_constant() && trips.constant() <= kShortTrips;
+}
+
+/// The block with its loops, and those inside of loops that stay.
+Block with_sums(const Program& program, const Block& block, bool inner, std::map<std::string, Type>& types,
+                Names& names, bool* changed) {
+    Block out = block;
+    out.operations.clear();
+    for (const Operation& operation : block.operations) {
+        std::optional<std::vector<Operation>> made;
+        const bool stays = inner && is_short(operation);
+        if (operation.op == "for" && !stays) made = reduced(program, operation, types, names, nullptr);
+        if (made) {
+            out.operations.insert(out.operations.end(), made->begin(), made->end());
+            *changed = true;
+            continue;
+        }
+        out.operations.push_back(operation);
+        if (operation.op != "for") continue;
+        for (Block& region : out.operations.back().regions)
+            region = with_sums(program, region, true, types, names, changed);
+    }
+    return out;
+}
+
+} // namespace
+
 Program trips_as_sums(const Program& program) {
     std::map<std::string, Type> types = types_of(program);
     Names names(types);
     Program out = program;
-    out.body.operations.clear();
     bool changed = false;
-    for (const Operation& operation : program.body.operations) {
-        std::optional<std::vector<Operation>> made;
-        if (operation.op == "for") made = reduced(program, operation, types, names, nullptr);
-        if (made) out.body.operations.insert(out.body.operations.end(), made->begin(), made->end());
-        if (!made) out.body.operations.push_back(operation);
-        changed = changed || made.has_value();
-    }
+    out.body = with_sums(program, program.body, false, types, names, &changed);
     return changed ? without_unused(out) : program;
 }
 
-std::string why_no_sum(const Program& program, const Operation& loop) {
+std::string why_no_sum(const Program& program, const Operation& loop, bool inner) {
+    if (inner && is_short(loop)) return "it has few trips";
     std::map<std::string, Type> types = types_of(program);
     Names names(types);
     std::string why;

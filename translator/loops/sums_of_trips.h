@@ -8,13 +8,14 @@
 
 namespace tilewright::translator {
 
-/// The program with each `for` of its own block whose carried values are sums of integers (or truths that are all, or
-/// any, true) as reductions over the trips, which run in any order: each trip's term becomes an element of an array.
+/// The program with each `for`, those inside of loops that stay too, whose carried values are sums of integers (or
+/// truths that are all, or any, true) as reductions over the trips, which run in any order: each trip's term becomes an
+/// element of an array.
 ///   c = for i in range(0, n, 1) carry (p = c0) { ... yield add(p, f(i)) }   ->   c = add(c0, sum(f(iota)))
 /// Sums of floats keep their order, and stay loops.
 Program trips_as_sums(const Program& program);
 
-/// "" where trips_as_sums takes the loop; else the reason, for people.
-std::string why_no_sum(const Program& program, const Operation& loop);
+/// "" where trips_as_sums takes the loop, which may be inside of another one; else the reason, for people.
+std::string why_no_sum(const Program& program, const Operation& loop, bool inner = false);
 
 } // namespace tilewright::translator
