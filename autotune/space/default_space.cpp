@@ -253,10 +253,11 @@ class SpaceBuilder {
         plan.root = &stage;
         plans_[stage.name] = plan;
         const dsl::StageInfo* loop = hosted_loop(stage, graph_, info_);
-        RootLoops loops = loop != nullptr ? loop_host_rule(stage, *loop, graph_, machine_)
-                                          : root_rule(stage, graph_, machine_, work_per_element(stage),
-                                                      chain_operations(stage), widths_, grouped_axis(stage, graph_, info_),
-                                                      least_task(stage, info_, machine_, work_per_element(stage)));
+        RootLoops loops = loop != nullptr
+                              ? loop_host_rule(stage, *loop, graph_, machine_)
+                              : root_rule(stage, graph_, machine_, work_per_element(stage), chain_operations(stage),
+                                          widths_, grouped_axis(stage, graph_, info_),
+                                          least_task(stage, info_, machine_, work_per_element(stage)));
         if (internal) lines_.push_back(stage.name + ".compute_root()");
         for (const std::string& line : loops.lines)
             lines_.push_back(line);

@@ -305,7 +305,9 @@ class Composer {
             const std::string name = let->name;
             const Stmt body = let->body;
             if (is_buffer_field(value)) {
-                if (own_.count(name) == 0) piece.outside.emplace_back(name, value);
+                const bool known = std::any_of(piece.outside.begin(), piece.outside.end(),
+                                               [&, key = name](const auto& each) { return each.first == key; });
+                if (!known && own_.count(name) == 0) piece.outside.emplace_back(name, value);
             } else if (reads_memory(value) || reads_any(value, stays)) {
                 stays.insert(name);
                 renamed.erase(name);
