@@ -191,7 +191,7 @@ TEST(PixelwiseStages, ReportsNameTheKindAndTheReason) {
     const auto refused = loop_reports(
         read_program(program_of("  B: float64[x.0, x.1] = index(A) {index=[x.0 - 1:-1, 0:1]} @4\n", "B, s")));
     EXPECT_EQ(refused[0].kind,
-              "serial: each trip needs all of A_next of the one before (not pixelwise: line 4 reads A at "
+              "serial: line 4 writes B, of which trips have no part of their own (not pixelwise: line 4 reads A at "
               "another element)");
 }
 
