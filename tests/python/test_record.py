@@ -82,6 +82,33 @@ MAKER = """
 """
 
 
+def test_a_function_from_numbers_to_numbers_is_found_where_it_takes_a_while(tmp_path):
+    text = """
+        import numpy as np
+
+        def size():
+            return 7
+
+        def half(n):
+            return n / 2
+
+        def estimate(n, seed):
+            rng = np.random.default_rng(seed)
+            inside = 0
+            for _ in range(n):
+                x, y = rng.random(), rng.random()
+                if x * x + y * y <= 1.0:
+                    inside += 1
+            return 4.0 * inside / n
+
+        print(half(size()), estimate(100_000, 3))
+    """
+    recorder, _ = record(tmp_path, text)
+    assert not recorder.candidates
+    choices, _ = choose(recorder, "script.py", None, "time", accept)
+    assert [(c.candidate.name, c.call.args) for c in choices] == [("estimate", (100_000, 3))]
+
+
 def test_a_function_of_numbers_that_gives_back_arrays_is_found_where_no_other_is(tmp_path):
     recorder, _ = record(tmp_path, MAKER + "    for _ in range(2):\n        grid(size(3), 4, maxiter=5)\n")
     choices, refusals = choose(recorder, "script.py", None, "time", accept)

@@ -1,7 +1,7 @@
 """Recording calls: time per function, signatures and sizes, and copies of the arguments made before the call.
 
 A function is a candidate when it is called with NumPy arrays; one that takes plain numbers and functions and gives back arrays (loops often make their
-own) counts where its name is asked for or nothing else is there. Functions of the script (and of modules beside it) are
+own), or numbers after a while, counts where its name is asked for or nothing else is there. Functions of the script (and of modules beside it) are
 wrapped when their names are bound; functions marked @tilewright.jit report through their own dispatch. Not done here:
 choosing what to tune (choose.py).
 """
@@ -24,6 +24,8 @@ from ..machine import available_memory_bytes
 _STOP_AFTER_S = 20.0  # of recording since the first call of a candidate
 _SETTLED_AFTER_S = 2.0  # of time in candidates, when each signature has been seen often
 _SEEN_OFTEN = 3
+_LONG_NS = 1_000_000  # of a call from numbers to numbers: shorter ones are the script's bookkeeping
+_NUMBERS = (bool, int, float, complex, np.generic)
 _PLAIN = (bool, int, float, complex, np.generic, str, type(None), types.FunctionType)
 
 
@@ -79,7 +81,7 @@ class Recorder:
 
     def __init__(self, only: str | None = None, first_only: bool = False, run_all: bool = False) -> None:
         self.candidates: dict[int, Candidate] = {}
-        self.makers: dict[int, Candidate] = {}  # called without arrays, gave back some
+        self.makers: dict[int, Candidate] = {}  # called without arrays, gave back some, or numbers after a while
         self.done = False
         self.left_out: list[str] = []  # calls whose arguments do not fit into memory a second time
         self._only = only
@@ -143,7 +145,9 @@ class Recorder:
         result = function(*args, **kwargs)
         spent = time.perf_counter_ns() - start
         is_plain = all(isinstance(value, _PLAIN) for value in (*args, *kwargs.values()))
-        if not is_plain or not _has_array(result if isinstance(result, (tuple, list)) else (result,)):
+        results = result if isinstance(result, (tuple, list)) else (result,)
+        computes = spent >= _LONG_NS and bool(args or kwargs) and all(isinstance(value, _NUMBERS) for value in results)
+        if not is_plain or not (_has_array(results) or computes):
             return result
         candidate = self._candidate(function, name, jitted, self.makers)
         signature = _signature(args, kwargs)
