@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <mutex>
 #include <set>
 #include <utility>
 
@@ -281,9 +283,17 @@ EmittedKernel emit_group(const KernelGroup& group, const std::vector<KernelImpl>
     return compile(std::move(module), group.name, hints, options);
 }
 
+/// LLVM makes branches of selects on a chain of dependent steps, where the condition is known late. What data decide is
+/// not predicted: a checksum of random bytes takes 2.5 times as long. Halide reads this once, before its first code.
+void keep_selects() {
+    static std::once_flag once;
+    std::call_once(once, [] { setenv("HL_LLVM_ARGS", "-x86-cmov-converter=false", /*replace=*/0); });
+}
+
 } // namespace
 
 Emitted emit(Algorithm algorithm, const Schedule& schedule, const EmitOptions& options) {
+    keep_selects();
     // The schedule was applied already; its conditions follow from the text, so the model alone gives them.
     const auto conditions =
         options.guard_tails ? std::map<int, Preconditions>() : preconditions(algorithm.info(), schedule);
