@@ -59,7 +59,7 @@ struct KernelStep {
     std::string from, to;   ///< names in the plan
     Halide::Type type;      ///< of `from`
     Halide::Expr elements;  ///< of a copy
-    Halide::Expr condition; ///< of a branch, over sizes
+    Halide::Expr condition; ///< of a branch, over sizes: the first way is the short one
     std::vector<KernelStep> body, other;
 };
 

@@ -373,10 +373,18 @@ class Composer {
         Piece other = sequence(step.other, 0);
         Piece piece;
         const Stmt then = with_arithmetic(body, piece);
-        const Stmt otherwise = with_arithmetic(other, piece);
+        Stmt otherwise = with_arithmetic(other, piece);
+        if (step.condition.defined()) otherwise = outlined(otherwise, step.other);
         const Expr truth = step.condition.defined() ? step.condition : element(step, piece) != make_zero(step.type);
         piece.code = IfThenElse::make(truth, then, step.other.empty() ? Stmt() : otherwise);
         return piece;
+    }
+
+    /// As a function of its own, which is what Halide makes of the bodies of parallel loops: the registers belong to
+    /// the other way, which is the short one.
+    static Stmt outlined(const Stmt& code, const std::vector<KernelStep>& steps) {
+        return For::make("long.k" + std::to_string(kernels_of(steps).front()), 0, 1, ForType::Parallel,
+                         Halide::Partition::Never, Halide::DeviceAPI::None, code);
     }
 
     /// Outside of a branch only what holds whichever way it goes: fields of buffers.

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "translator/analysis.h"
 #include "translator/attributes.h"
 #include "translator/dtypes.h"
 #include "translator/loops/independence.h"
@@ -320,6 +321,8 @@ dsl::KernelStep PlanText::loop_step(const PlanNode& node) {
 }
 
 double PlanText::operations(const PlanNode& node) const {
+    // Of lengths that only the data know, short ones are the usual ones: a guess at the middle would be far too long.
+    if (node.step->kind == Step::Kind::at_most) return static_cast<double>(longest_serial_sum());
     double sum = 0;
     for (const dsl::StageInfo& stage : context_.stages) {
         if (std::find(node.kernels.begin(), node.kernels.end(), stage.kernel) == node.kernels.end()) continue;
