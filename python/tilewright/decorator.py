@@ -36,6 +36,12 @@ _WORTH_NS = 300  # a version must not lose more than this against NumPy
 _MAX_STAYS = 1024
 
 _active = threading.local()
+
+
+class _Idle(TraceError):
+    """A call that computes nothing at its sizes: NumPy answers it, and other sizes are looked at anew."""
+
+
 _warned_lines: set[tuple[str, int]] = set()
 
 
@@ -199,6 +205,9 @@ class JitFunction(_face.Dispatcher):
             if is_new and self._loses(specialization, bound, args, kwargs):
                 self._stay(args)
                 return self._in_numpy(args, kwargs, out)
+        except _Idle:
+            self._stay(args)
+            return self._in_numpy(args, kwargs, out)
         except (TraceError, TranslateError) as error:
             if self._strict:
                 raise
@@ -267,6 +276,8 @@ class JitFunction(_face.Dispatcher):
                     return specialization, bind(specialization.traced, specialization.program, args, kwargs)
             try:
                 return self._new_specialization(args, kwargs)
+            except _Idle:
+                raise
             except Error as error:
                 self._refused[key] = error
                 raise
@@ -278,7 +289,7 @@ class JitFunction(_face.Dispatcher):
         traced = trace(self.__wrapped__, args, kwargs, contract=self._contract)
         if traced.fallback_reason is not None:
             code = self.__wrapped__.__code__
-            raise TraceError(
+            raise (_Idle if traced.idle else TraceError)(
                 f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}: {traced.fallback_reason}; NumPy does that itself.",
                 file=code.co_filename,
                 line=code.co_firstlineno,

@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -169,3 +170,69 @@ def test_answers_as_numpy(function, calls):
         for a, b in zip(mine, theirs, strict=True):
             if isinstance(b, np.ndarray):
                 assert np.array_equal(a, b, equal_nan=True)
+
+
+# ---- the third attack ---------------------------------------------------------------------------------------------------
+def stores_a_sum(d, z):
+    z[0] = d.sum()
+
+
+def stores_sums(d, z):
+    for i in range(d.shape[0]):
+        z[i] = d[i].sum()
+
+
+def stores_floats(x, z):
+    for i in range(x.shape[0]):
+        z[i] = x[i] * 2
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8"])
+def test_numbers_that_do_not_fit_where_they_are_stored(dtype: str) -> None:
+    """NumPy's numbers go through Python's on their way into an element of a signed type, which raises."""
+    top = float(np.iinfo(dtype).max)
+    for function, good, bad in (
+        (stores_a_sum, np.ones((4, 5), np.int8), np.full((4, 500), 127, np.int8)),
+        (stores_sums, np.ones((4, 5), np.int8), np.full((4, 500), 127, np.int8)),
+        (stores_floats, np.array([1.25, 3.5, 0.0]), np.array([1.0, top, 0.0])),
+        (stores_floats, np.array([1.25, 3.5, 0.0]), np.array([1.0, np.nan, 0.0])),
+    ):
+        compiled = tilewright.jit(strict=True)(function)
+        for data in (good, bad, good, bad):
+            mine, theirs = np.zeros(4, dtype), np.zeros(4, dtype)
+            with np.errstate(all="ignore"):
+                assert ended(compiled, data, mine) == ended(function, data, theirs)
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def ended(function: Any, *call: Any) -> str:
+    try:
+        function(*call)
+    except (OverflowError, ValueError) as error:
+        return repr(error)
+    return "done"
+
+
+def test_a_first_call_without_trips_does_not_end_the_matter() -> None:
+    def f(a):
+        for i in range(1, a.shape[0]):
+            a[i] += a[i - 1]
+
+    def count(x):
+        positive = 0
+        for i in range(x.size):
+            positive += x[i] > 0
+        return positive
+
+    compiled = tilewright.jit(strict=True)(f)
+    for shape in ((1, 2), (0, 3), (500, 20), (5, 2), (1, 2)):
+        mine = np.random.default_rng(3).standard_normal(shape)
+        theirs = mine.copy()
+        compiled(mine)
+        f(theirs)
+        np.testing.assert_array_equal(mine, theirs)
+    assert len(compiled.specializations) == 1
+    counted = tilewright.jit(strict=True)(count)
+    for size in (0, 1000, 0, 7):
+        x = np.random.default_rng(size).standard_normal(size)
+        assert counted(x) == count(x)

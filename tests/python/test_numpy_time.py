@@ -46,7 +46,7 @@ class Slow:
 
 
 def reference(function):
-    return datasets.Reference(function, types.SimpleNamespace(writes=()), Program("return %1"))
+    return datasets.Reference(function, types.SimpleNamespace(writes=(), generators=()), Program("return %1"))
 
 
 def measured(function, is_warm):

@@ -17,7 +17,7 @@ from ..trace.sizes import Size
 from ..trace.tracer import Tracer
 from . import selections
 from .elementwise import apply_ufunc
-from .operands import BOOL, broadcast, broadcast_shapes, operand_of, shape_of, to_value
+from .operands import BOOL, broadcast, broadcast_shapes, check_stored, operand_of, shape_of, to_value
 
 
 def _is_mask(key: Any) -> bool:
@@ -298,6 +298,7 @@ def set_item(array: SymArray, key: Any, value: Any) -> None:
     operand = operand_of(tracer, value)
     items, target_shape, _ = _parse(array, key)
     target = array.view(View("index", {"index": items}, tuple(target_shape)))
+    check_stored(tracer, operand, array.dtype)
     new = to_value(tracer, operand, array.dtype)
     mine = shape_of(operand)
     # Leading axes of extent 1 may be dropped in an assignment.

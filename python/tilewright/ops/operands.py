@@ -163,6 +163,42 @@ def _check_run_int(tracer: Tracer, operand: RunScalar, dtype: np.dtype[Any]) -> 
             tracer.check(truth, f"a Python int out of bounds for {dtype}")
 
 
+def check_stored(tracer: Tracer, operand: Operand, dtype: np.dtype[Any]) -> None:
+    """A number that is stored into elements of another type goes through Python's: it raises where it does not fit.
+
+    Arrays, also those of no dimensions, are cast instead, and so are NumPy's numbers on their way to unsigned elements."""
+    if isinstance(operand, SymArray) and operand.is_scalar:
+        source, signed_only = operand.dtype, True
+    elif isinstance(operand, SymScalar) and isinstance(operand.hint, float):
+        source, signed_only = np.dtype(np.float64), False
+    elif isinstance(operand, np.generic):
+        np.zeros(1, dtype)[0] = operand
+        return
+    else:
+        return
+    kinds = "i" if signed_only else "iu"
+    if dtype.kind not in kinds or source.kind not in "iuf" or np.can_cast(source, dtype, "safe"):
+        return
+    limits = np.iinfo(dtype)
+    value = to_value(tracer, operand)
+    message = f"a number out of bounds for {dtype}"
+    if source.kind == "f":
+        # What lies between is cut off; the ends are exact as floats of 64 bits, and a NaN is in no range.
+        exact = cast(tracer, value, np.dtype(np.float64))
+        below = ("greater_equal", float(limits.min)) if dtype.itemsize == 8 else ("greater", float(limits.min) - 1)
+        ends: list[tuple[str, Any]] = [below, ("less", float(limits.max) + 1)]
+        numbers = [(name, constant(tracer, np.float64(end), np.dtype(np.float64)), exact) for name, end in ends]
+    else:
+        own = np.iinfo(source)
+        numbers = []
+        if own.min < limits.min:
+            numbers.append(("greater_equal", constant(tracer, source.type(limits.min), source), value))
+        if own.max > limits.max:
+            numbers.append(("less_equal", constant(tracer, source.type(limits.max), source), value))
+    for name, end, number in numbers:
+        tracer.check(tracer.add(name, (number, end), {}, BOOL, ()), message)
+
+
 def check_fits(tracer: Tracer, operand: SymInt, dtype: np.dtype[Any]) -> None:
     limits = np.iinfo(dtype)
     message = f"Python integer out of bounds for {dtype}"

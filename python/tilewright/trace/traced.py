@@ -57,6 +57,8 @@ class Traced:
     results: Any
     # Why NumPy has to run the call although it was traced; None when the program serves it.
     fallback_reason: str | None
+    # At these sizes the call computes nothing (its loops have no trips); at others it may.
+    idle: bool
     contract: str
     # Arguments that the program writes into; they must not share memory with any other one.
     writes: tuple[str, ...]
@@ -388,6 +390,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             reasons.append("it returns its arguments and computes nothing")
     else:
         names, text, digest, lines = [], "", "", {}
+        computed = False
 
     def restore(item: Any) -> Any:
         if isinstance(item, tuple):
@@ -403,15 +406,17 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             return cls(made)
         return cls(*made) if hasattr(cls, "_fields") else tuple(made)
 
+    size_guards = tuple(_all_size_guards(tracer))
     return Traced(
         program_text=text,
         digest=digest,
         arguments=tuple(tracer.arguments),
         guards=tuple(tracer.python_guards.values()),
-        size_guards=tuple(_all_size_guards(tracer)),
+        size_guards=size_guards,
         source_lines=lines,
         results=restore(shape),
         fallback_reason="; ".join(dict.fromkeys(reasons)) or None,
+        idle=not computed and bool(size_guards),
         contract=contract,
         writes=tuple(writes),
         generators=tuple(
