@@ -236,3 +236,34 @@ def test_a_first_call_without_trips_does_not_end_the_matter() -> None:
     for size in (0, 1000, 0, 7):
         x = np.random.default_rng(size).standard_normal(size)
         assert counted(x) == count(x)
+
+
+def test_a_bare_return_leaves_a_loop() -> None:
+    def f(x):
+        for i in range(x.size):
+            if x[i] > 5:
+                x[i] = 0
+                return
+            x[i] += 1
+
+    def nested(x, limit):
+        for i in range(x.shape[0]):
+            for j in range(x.shape[1]):
+                if x[i, j] > limit:
+                    return None
+                x[i, j] *= 2
+        x[0, 0] = -1
+
+    compiled, compiled_nested = tilewright.jit(strict=True)(f), tilewright.jit(strict=True)(nested)
+    for size in (1, 5, 40):
+        for top in (1.0, 20.0):
+            mine = np.linspace(0, top, size)
+            theirs = mine.copy()
+            assert compiled(mine) is None
+            f(theirs)
+            np.testing.assert_array_equal(mine, theirs)
+            mine = np.linspace(0, top, 3 * size).reshape(3, size)
+            theirs = mine.copy()
+            assert compiled_nested(mine, 7.0) is None
+            nested(theirs, 7.0)
+            np.testing.assert_array_equal(mine, theirs)

@@ -25,8 +25,15 @@ def behind_the_loop(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]
     lengths = {len(r.value.elts) if isinstance(r.value, ast.Tuple) else None for r in _returns(loop)}
     (length,) = lengths if len(lengths) == 1 else (None,)
     values = [VALUE] if length is None else [f"{VALUE} {k}" for k in range(length)]
+    nothing = all(
+        r.value is None or (isinstance(r.value, ast.Constant) and r.value.value is None) for r in _returns(loop)
+    )
+    if nothing:
+        values = []
 
     def target(context: ast.expr_context) -> ast.expr:
+        if nothing:
+            return ast.Constant(None)
         names: list[ast.expr] = [ast.Name(name, context) for name in values]
         return names[0] if length is None else ast.Tuple(names, context)
 
@@ -36,7 +43,7 @@ def behind_the_loop(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]
             if isinstance(statement, ast.Return):
                 value = statement.value or ast.Constant(None)
                 new: list[ast.stmt] = [
-                    ast.Assign([target(ast.Store())], value),
+                    *([] if nothing else [ast.Assign([target(ast.Store())], value)]),
                     ast.Assign([ast.Name(RETURNED, ast.Store())], ast.Constant(True)),
                     ast.Break(),
                 ]

@@ -221,7 +221,8 @@ class Interpreter(Expressions, Calls, Regions):
         try:
             if isinstance(node, ast.Lambda):
                 return self.evaluate(node.body)
-            self.block(node.body)
+            # The end of a function returns, as any way out of its branches may.
+            self.block([*node.body, ast.copy_location(ast.Return(None), node.body[-1])])
             return None
         except _Return as returned:
             return returned.value
