@@ -163,7 +163,7 @@ def _check_run_int(tracer: Tracer, operand: RunScalar, dtype: np.dtype[Any]) -> 
             tracer.check(truth, f"a Python int out of bounds for {dtype}")
 
 
-def check_stored(tracer: Tracer, operand: Operand, dtype: np.dtype[Any]) -> None:
+def check_stored(tracer: Tracer, operand: Any, dtype: np.dtype[Any]) -> None:
     """A number that is stored into elements of another type goes through Python's: it raises where it does not fit.
 
     Arrays, also those of no dimensions, are cast instead, and so are NumPy's numbers on their way to unsigned elements."""
