@@ -4,24 +4,10 @@
 import math
 
 import numpy as np
+from cases.mandelbrot import mandelbrot_numpy
 
 
 # fmt: off
-# from Chap 4.3, https://www.labri.fr/perso/nrougier/from-python-to-numpy/#temporal-vectorization
-
-def mandelbrot_numpy(xmin, xmax, ymin, ymax, nx, ny, maxiter, horizon=2.0):   
-    X = np.linspace(xmin, xmax, nx, dtype=np.float32)
-    Y = np.linspace(ymin, ymax, ny, dtype=np.float32)
-    C = X + Y[:, None]*1j
-    N = np.zeros(C.shape, dtype=int)
-    Z = np.zeros(C.shape, dtype=np.complex64)
-    for n in range(maxiter):
-        I = np.abs(Z) < horizon
-        N[I] = n
-        Z[I] = Z[I]**2 + C[I]
-    N[N == maxiter-1] = 0
-    return Z, N
-
 def step(n, C, Z, N, horizon):
     I = np.abs(Z) < horizon
     N[I] = n

@@ -87,27 +87,28 @@ std::string plan_body(const Program& program, const TranslateOptions& options, c
                 out += "temp " + typed_name(buffer.name, analysis.value(buffer.value).type);
         }
     }
-    return out + plan_calls(analysis, kernels, "");
+    for (const std::string& line : plan_calls(analysis, kernels))
+        out += line;
+    return out;
 }
 
-std::string plan_call(const dsl::KernelImpl& kernel, const std::string& indent) {
-    std::vector<std::string> names = kernel.argument_names;
-    names.insert(names.end(), kernel.output_names.begin(), kernel.output_names.end());
-    return indent + "call " + kernel.name + " in \"" + kernel.name + "\" (" + joined(names) + ")\n";
+std::string plan_call(const std::string& symbol, const std::vector<std::string>& arguments) {
+    return "call " + symbol + " in \"" + symbol + "\" (" + joined(arguments) + ")\n";
 }
 
-std::string plan_calls(const Analysis& analysis, const std::vector<dsl::KernelImpl>& kernels,
-                       const std::string& indent) {
-    std::string out;
+std::vector<std::string> plan_calls(const Analysis& analysis, const std::vector<dsl::KernelImpl>& kernels) {
+    std::vector<std::string> out;
     auto libraries_before = [&](int kernel) {
         for (const StagePlan& stage : analysis.stages()) {
             if (stage.library && stage.kernel == kernel)
-                out += indent + "library matmul (" + joined(stage.library_operands) + ", " + stage.name + ")\n";
+                out.push_back("library matmul (" + joined(stage.library_operands) + ", " + stage.name + ")\n");
         }
     };
     for (std::size_t k = 0; k < kernels.size(); ++k) {
         libraries_before(static_cast<int>(k));
-        out += plan_call(kernels[k], indent);
+        std::vector<std::string> arguments = kernels[k].argument_names;
+        arguments.insert(arguments.end(), kernels[k].output_names.begin(), kernels[k].output_names.end());
+        out.push_back(plan_call(kernels[k].name, arguments));
     }
     libraries_before(static_cast<int>(kernels.size()));
     return out;

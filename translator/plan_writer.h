@@ -15,10 +15,10 @@ std::string plan_header(const Program& program, const Analysis& analysis);
 std::string plan_body(const Program& program, const TranslateOptions& options, const Analysis& analysis,
                       const std::vector<dsl::KernelImpl>& kernels);
 
-/// The library calls and kernels of one analysis alone.
-std::string plan_calls(const Analysis& analysis, const std::vector<dsl::KernelImpl>& kernels,
-                       const std::string& indent);
-std::string plan_call(const dsl::KernelImpl& kernel, const std::string& indent);
+/// The lines of the library calls and kernels of one analysis alone.
+std::vector<std::string> plan_calls(const Analysis& analysis, const std::vector<dsl::KernelImpl>& kernels);
+/// The line that calls a kernel, or a group of them, by its C symbol.
+std::string plan_call(const std::string& symbol, const std::vector<std::string>& arguments);
 /// "t0 float64 [X.0]" and the end of the line.
 std::string typed_name(const std::string& name, const Type& type);
 /// The first lines of a plan: arguments and guards.

@@ -107,8 +107,7 @@ class Builder {
         for (Target& target : brief.segment.targets) {
             if (!target.fresh) continue;
             target.fresh = false;
-            target.region.assign(target.type.shape.size(),
-                                 IndexEntry{IndexEntry::Kind::slice, SizeTree::integer(0), SizeTree::integer(1)});
+            target.region = whole_region(target.type.shape.size());
         }
         PlanNode one_by_one;
         one_by_one.step = &brief;
@@ -202,13 +201,9 @@ class Builder {
             for (const StageBuffer& buffer : stage.buffers())
                 if (stage.materialised && !buffer.result) add_temporary(buffer, analysis, segment.moving, node);
         }
-        const std::string calls =
-            plan_calls(analysis, {impl_.kernels.begin() + static_cast<std::ptrdiff_t>(first), impl_.kernels.end()}, "");
-        for (std::size_t at = 0; at < calls.size();) {
-            const std::size_t end = calls.find('\n', at) + 1;
-            node.lines.push_back(calls.substr(at, end - at));
-            at = end;
-        }
+        for (std::string& line :
+             plan_calls(analysis, {impl_.kernels.begin() + static_cast<std::ptrdiff_t>(first), impl_.kernels.end()}))
+            node.lines.push_back(std::move(line));
         return analysis.moving_lengths();
     }
 

@@ -324,17 +324,12 @@ void Cutter::store(const std::string& part, const std::string& name, const Type&
     // Outside of the loop where it has room for every trip.
     const Type most = bounded(types_.at(part)).value_or(types_.at(part));
     const std::string between = add_temporary(fresh_name("%", base_name(name) + "_part"), most, steps);
-    steps.push_back(segment({{part, Target{between, most, false, all_of(shape.size()), operation.line}}}));
+    steps.push_back(segment({{part, Target{between, most, false, whole_region(shape.size()), operation.line}}}));
     steps.push_back(copy_part(between, most, types_.at(part), Target{name, whole, false, region, operation.line}));
 }
 
-std::vector<IndexEntry> Cutter::all_of(std::size_t rank) {
-    return std::vector<IndexEntry>(rank,
-                                   IndexEntry{IndexEntry::Kind::slice, SizeTree::integer(0), SizeTree::integer(1)});
-}
-
 Target Cutter::whole(const std::string& name, const Type& type, int line) {
-    return {name, type, false, all_of(type.shape.size()), line};
+    return {name, type, false, whole_region(type.shape.size()), line};
 }
 
 std::string Cutter::base_name(const std::string& name) {

@@ -141,7 +141,6 @@ class Cutter {
     void store(const std::string& part, const std::string& name, const Type& whole,
                const std::vector<IndexEntry>& region, const Operation& operation, std::vector<Step>& steps);
 
-    static std::vector<IndexEntry> all_of(std::size_t rank);
     /// All of a buffer that has another name than the value.
     static Target whole(const std::string& name, const Type& type, int line);
 

@@ -218,10 +218,7 @@ std::string PlanText::call_group(const PlanNode& node, const std::string& indent
     for (const std::string& name : sizes)
         arguments.add(name, Halide::Argument(context_.symbol(name), Halide::Argument::InputScalar, Halide::Int(32), 0,
                                              Halide::ArgumentEstimates()));
-    std::string names;
-    for (const std::string& name : group.argument_names)
-        names += (names.empty() ? "" : ", ") + name;
-    const std::string call = "call " + group.name + " in \"" + group.name + "\" (" + names + ")\n";
+    const std::string call = plan_call(group.name, group.argument_names);
     context_.groups.push_back(std::move(group));
     if (block.empty()) return indent + call;
     const Step& step = *node.step;

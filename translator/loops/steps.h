@@ -32,6 +32,11 @@ struct Target {
     int line = 0;
 };
 
+/// Every element of an array.
+inline std::vector<IndexEntry> whole_region(std::size_t rank) {
+    return {rank, IndexEntry{IndexEntry::Kind::slice, SizeTree::integer(0), SizeTree::integer(1)}};
+}
+
 /// Straight-line code. Its arguments are those of the whole program and the buffers that it reads; loop symbols are
 /// integer scalars.
 struct Segment {

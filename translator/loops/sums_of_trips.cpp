@@ -11,6 +11,7 @@
 #include "translator/analysis.h"
 #include "translator/attributes.h"
 #include "translator/dtypes.h"
+#include "translator/loops/access.h"
 #include "translator/loops/branches.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/ops/rules.h"
@@ -255,31 +256,20 @@ class Lift {
             }
             // Evenly: the difference of neighbouring trips is free of the index.
             const SizeTree here = entry.start;
-            const SizeTree next = replaced(here, SizeTree::symbol(index_) + SizeTree::integer(step_of(loop_)));
+            const SizeTree next =
+                substitute(here, index_, SizeTree::symbol(index_) + SizeTree::integer(step_of(loop_)));
             const std::optional<SizeTree> step = try_parse_size(normal_form(next - here));
             std::set<std::string> left;
             if (step) step->collect_symbols(left);
             if (!step || left.count(index_) != 0) refuse(operation, "reads places that do not move evenly");
-            text += replaced(here, first).text() + ":" + step->text();
+            text += substitute(here, index_, first).text() + ":" + step->text();
             ++moving;
         }
         if (moving != 1) refuse(operation, "reads along a diagonal");
         return add({operation.type.dtype, {trips_}}, "index", operation.operands, {{"index", "[" + text + "]"}});
     }
 
-    SizeTree replaced(const SizeTree& size, const SizeTree& by) const {
-        const SizeTree::Node& node = size.node();
-        if (node.kind == SizeTree::Kind::integer) return size;
-        if (node.kind == SizeTree::Kind::symbol) return node.name == index_ ? by : size;
-        std::vector<SizeTree> operands;
-        for (const SizeTree& operand : node.operands)
-            operands.push_back(replaced(operand, by));
-        return node.kind == SizeTree::Kind::call ? SizeTree::call(node.name, operands)
-                                                 : SizeTree::binary(node.name, operands[0], operands[1]);
-    }
-
-    // -- operations
-    // ----------------------------------------------------------------------------------------------------
+    // -- operations --------------------------------------------------------------------------------------------------
 
     /// Elementwise on numbers and arrays over the trips.
     std::string elementwise(const std::string& op, const std::vector<std::string>& operands, const std::string& dtype,
@@ -337,10 +327,6 @@ std::optional<std::vector<Operation>> reduced(const Program& program, const Oper
         return std::nullopt;
     }
 }
-
-} // namespace
-
-namespace {
 
 /// A reduction of a few trips in each trip of a loop around is no faster than they are.
 bool is_short(const Operation& operation) {
