@@ -8,6 +8,7 @@
 #include "translator/attributes.h"
 #include "translator/literal.h"
 #include "translator/loops/branches.h"
+#include "translator/loops/checked_takes.h"
 #include "translator/ops/math.h"
 
 namespace tilewright::translator {
@@ -452,10 +453,16 @@ Expr Evaluator::taken(const Operation& operation, const Exprs& index) {
     const Expr extent = shared_.size(shared_.analysis.value(operation.operands[0]).type.shape[axis]);
     const Expr wide = Halide::cast<int64_t>(extent);
     const Expr position = at(operation.operands[1], Exprs(first, behind));
-    const Expr near = Halide::cast<int32_t>(Halide::clamp(position, -wide, wide - 1));
+    const auto* cast = position.as<Halide::Internal::Cast>();
+    const bool from_start = cast != nullptr && cast->value.type().is_uint() && cast->value.type().bits() < 64;
+    Expr near = position;
+    if (check_of(operation) < 0)
+        near = from_start ? Halide::min(position, wide - 1) : Halide::clamp(position, -wide, wide - 1);
+    near = Halide::cast<int32_t>(near);
     Exprs inner(index.begin(), first);
+    if (!from_start) near = Halide::select(near < 0, near + extent, near);
     // What bounds inference sees: it knows nothing of the selection.
-    inner.push_back(Halide::unsafe_promise_clamped(Halide::select(near < 0, near + extent, near), 0, extent - 1));
+    inner.push_back(Halide::unsafe_promise_clamped(near, 0, extent - 1));
     inner.insert(inner.end(), behind, index.end());
     operations_ += 2;
     return at(operation.operands[0], inner);

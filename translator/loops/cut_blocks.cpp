@@ -5,6 +5,7 @@
 #include "dsl/base/error.h"
 #include "translator/analysis.h"
 #include "translator/complex.h"
+#include "translator/loops/checked_takes.h"
 #include "translator/loops/cutter.h"
 #include "translator/loops/pixelwise.h"
 
@@ -14,6 +15,15 @@ namespace {
 
 bool is_heavy(const Operation& operation) {
     return is_reduction(operation.op) || operation.op == "matmul" || !operation.regions.empty();
+}
+
+/// Checks without which some position of a take is none.
+void collect_checks(const Block& block, std::set<int>& checks) {
+    for (const Operation& operation : block.operations) {
+        if (check_of(operation) >= 0) checks.insert(check_of(operation));
+        for (const Block& inner : operation.regions)
+            collect_checks(inner, checks);
+    }
 }
 
 } // namespace
@@ -148,6 +158,7 @@ void Cutter::connect(Work& work) {
                 closure(name, made, item.reads, seen);
         }
         note_makers(work, item);
+        if (work.block == &program_.body) wait_for_checks(work, item);
     }
 }
 
@@ -155,6 +166,17 @@ void Cutter::note_makers(const Work& work, Item& item) {
     for (const std::string& name : item.reads) {
         const auto maker = work.maker.find(name);
         if (maker != work.maker.end()) item.before.insert(maker->second);
+    }
+}
+
+void Cutter::wait_for_checks(const Work& work, Item& item) const {
+    std::set<int> checks;
+    for (const Block& region : item.operation->regions)
+        collect_checks(region, checks);
+    for (std::size_t k = 0; k < work.items.size(); ++k) {
+        const Check* check = work.items[k].check;
+        if (check != nullptr && checks.count(static_cast<int>(check - program_.checks.data())) != 0)
+            item.before.insert(k);
     }
 }
 

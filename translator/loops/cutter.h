@@ -117,6 +117,10 @@ class Cutter {
 
     static void note_makers(const Work& work, Item& item);
 
+    /// Takes without clamps run behind the check that has seen their positions. It reads arguments alone, so nothing
+    /// that it waits for can wait for the takes.
+    void wait_for_checks(const Work& work, Item& item) const;
+
     /// Ends the call for NumPy, which must find the arguments as they were.
     static bool may_end_the_call(const Item& item);
 
@@ -168,6 +172,10 @@ class Cutter {
 
     /// Memory for what a loop carries; its first content is there after the steps.
     std::string home(const Item& item, std::size_t k, std::vector<Step>& steps);
+
+    /// Whether the trips of a loop write every element of what it carries, and read none of it before: then what it
+    /// starts from is never seen (np.empty, which the trace takes for zeros).
+    bool is_overwritten(const Operation& loop, std::size_t k) const;
 
     struct Move {
         std::string from, to;

@@ -23,6 +23,24 @@ template <class F> Expr compare(const Exprs& x, bool if_left_negative, bool if_r
     return if_right_negative ? negative || rest : !negative && rest;
 }
 
+/// a < b as 32-bit integers, where both are such that were widened, a position and the extent of an axis perhaps:
+/// vectors hold twice as many.
+Expr try_narrow_less(const Expr& a, const Expr& b) {
+    using Halide::Internal::Cast;
+    const auto narrow = [](const Expr& x) {
+        const Cast* cast = x.type() == Halide::Int(64) ? x.as<Cast>() : nullptr;
+        const bool fits = cast != nullptr && (cast->value.type().is_int() || cast->value.type().is_uint()) &&
+                          !cast->value.type().is_bool() && cast->value.type().bits() <= 32;
+        return fits ? cast->value : Expr();
+    };
+    const Expr left = narrow(a), right = narrow(b);
+    if (!left.defined() || !right.defined() || !right.type().is_int()) return {};
+    const Expr bound = Halide::cast<int32_t>(right);
+    if (left.type().is_int()) return Halide::cast<int32_t>(left) < bound;
+    // Of no unsigned number is a negative one larger, and none is below 0.
+    return Halide::cast<uint32_t>(left) < Halide::cast<uint32_t>(Halide::max(bound, 0));
+}
+
 /// a == b. Where Halide looks for the bounds of a condition it takes x == x for true, under strict_float too.
 Expr same_value(const Expr& a, const Expr& b) {
     return a.type().is_float() && Halide::Internal::equal(a, b) ? !Halide::is_nan(a) : a == b;
@@ -48,6 +66,7 @@ Expr not_equal(const Exprs& x, const RuleContext&) {
 }
 Expr less(const Exprs& x, const RuleContext&) {
     if (x[0].type().is_bool()) return !x[0] && x[1];
+    if (const Expr narrow = try_narrow_less(x[0], x[1]); narrow.defined()) return narrow;
     return compare(x, true, false, [](const Expr& a, const Expr& b) { return a < b; });
 }
 Expr less_equal(const Exprs& x, const RuleContext&) {

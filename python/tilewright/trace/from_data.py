@@ -79,8 +79,9 @@ def data_slice(tracer: Tracer, part: slice, extent: Size, step: int) -> tuple[Si
     def limit(bound: Any, default: Value) -> Value:
         if bound is None:
             return default
-        wrapped = _wrap(tracer, value_of_int(tracer, bound), length)
-        return _binary(tracer, "maximum", _binary(tracer, "minimum", wrapped, length), 0)
+        value = value_of_int(tracer, bound)
+        below = _binary(tracer, "minimum", _wrap(tracer, value, length), length)
+        return below if _is_unsigned(value) else _binary(tracer, "maximum", below, 0)
 
     first, last = limit(part.start, int_const(tracer, 0)), limit(part.stop, length)
     long = _binary(tracer, "maximum", _binary(tracer, "subtract", last, first), 0)

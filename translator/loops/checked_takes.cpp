@@ -1,0 +1,151 @@
+// translator/loops/checked_takes.cpp: `check all(-n <= P and P < n)`, and takes at elements of P along n elements.
+#include "translator/loops/checked_takes.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "translator/attributes.h"
+#include "translator/dtypes.h"
+#include "translator/loops/access.h"
+
+namespace tilewright::translator {
+namespace {
+
+class Marker {
+  public:
+    explicit Marker(Program program) : program_(std::move(program)) {}
+
+    Program run() {
+        for (const ArrayArgument& argument : program_.arrays)
+            types_[argument.name] = argument.type;
+        collect(program_.body);
+        for (std::size_t k = 0; k < program_.checks.size(); ++k)
+            if (auto seen = seen_by(program_.checks[k].value)) seen_.emplace_back(k, std::move(*seen));
+        if (!seen_.empty())
+            for (Operation& operation : program_.body.operations)
+                for (Block& inner : operation.regions)
+                    mark(inner);
+        return std::move(program_);
+    }
+
+  private:
+    /// Elements of an argument that lie in an axis of this extent, some of them perhaps counted from its end.
+    struct Seen {
+        std::string argument;
+        SizeTree extent;
+    };
+
+    Program program_;
+    std::map<std::string, const Operation*> operations_; ///< by result
+    std::map<std::string, Type> types_;                  ///< of all values but scalar arguments
+    std::vector<std::pair<std::size_t, Seen>> seen_;
+
+    void collect(const Block& block) {
+        types_.insert(block.parameters.begin(), block.parameters.end());
+        for (const Operation& operation : block.operations) {
+            types_[operation.result] = operation.type;
+            types_.insert(operation.more_results.begin(), operation.more_results.end());
+            if (operation.regions.empty()) operations_[operation.result] = &operation;
+            for (const Block& inner : operation.regions)
+                collect(inner);
+        }
+    }
+
+    const Operation* operation(const std::string& value, const char* op) const {
+        const auto found = operations_.find(value);
+        return found != operations_.end() && found->second->op == op ? found->second : nullptr;
+    }
+
+    /// The argument of whose elements a value consists. A cast to another integer keeps each that is in bounds, since
+    /// what is compared and what is taken went through the same casts.
+    std::optional<std::string> argument_of(std::string value, bool whole) const {
+        for (;;) {
+            const auto found = operations_.find(value);
+            if (found == operations_.end()) break;
+            const std::string& op = found->second->op;
+            const bool view = op == "index" || op == "transpose";
+            const bool widens = op == "cast" && found->second->type.dtype == "int64";
+            if (!widens && (whole || !view)) return std::nullopt;
+            value = found->second->operands[0];
+        }
+        const auto argument = std::find_if(program_.arrays.begin(), program_.arrays.end(),
+                                           [&](const ArrayArgument& each) { return each.name == value; });
+        if (argument == program_.arrays.end()) return std::nullopt;
+        const Kind kind = find_dtype(argument->type.dtype)->kind;
+        if (kind != Kind::signed_integer && kind != Kind::unsigned_integer) return std::nullopt;
+        return argument->type.dtype == "uint64" ? std::nullopt : std::optional(value);
+    }
+
+    std::optional<SizeTree> size(const std::string& value) const {
+        const Operation* found = operation(value, "scalar_size");
+        return found != nullptr ? try_parse_size(found->attributes.at("size")) : std::nullopt;
+    }
+
+    /// P < n, of whole arguments.
+    std::optional<Seen> below_end(const std::string& value) const {
+        const Operation* less = operation(value, "less");
+        if (less == nullptr) return std::nullopt;
+        const auto argument = argument_of(less->operands[0], true);
+        const auto extent = size(less->operands[1]);
+        if (!argument || !extent) return std::nullopt;
+        return Seen{*argument, *extent};
+    }
+
+    /// P >= -n.
+    bool from_start(const std::string& value, const Seen& seen) const {
+        const Operation* least = operation(value, "greater_equal");
+        if (least == nullptr || argument_of(least->operands[0], true) != seen.argument) return false;
+        const Operation* start = operation(least->operands[1], "negative");
+        const auto extent = start != nullptr ? size(start->operands[0]) : std::nullopt;
+        return extent && constant_difference(*extent, seen.extent) == 0;
+    }
+
+    std::optional<Seen> seen_by(const std::string& check) const {
+        const Operation* all = operation(check, "all");
+        if (all == nullptr) return std::nullopt;
+        const std::string& truths = all->operands[0];
+        if (const Operation* both = operation(truths, "logical_and")) {
+            auto seen = below_end(both->operands[1]);
+            if (seen && from_start(both->operands[0], *seen)) return seen;
+            return std::nullopt;
+        }
+        auto seen = below_end(truths);
+        if (!seen || find_dtype(types_.at(seen->argument).dtype)->kind != Kind::unsigned_integer) return std::nullopt;
+        return seen;
+    }
+
+    void mark(Block& block) {
+        for (Operation& operation : block.operations) {
+            for (Block& inner : operation.regions)
+                mark(inner);
+            if (operation.op != "take") continue;
+            const auto argument = argument_of(operation.operands[1], false);
+            const auto array = types_.find(operation.operands[0]);
+            if (!argument || array == types_.end()) continue;
+            const auto axis = static_cast<std::size_t>(parse_size(operation.attributes.at("axis")).constant());
+            for (const auto& [check, seen] : seen_) {
+                if (seen.argument != *argument) continue;
+                if (constant_difference(tree_of(array->second.shape[axis]), seen.extent) != 0) continue;
+                operation.attributes["checked"] = std::to_string(check);
+                break;
+            }
+        }
+    }
+};
+
+} // namespace
+
+Program with_checked_takes(Program program) {
+    return Marker(std::move(program)).run();
+}
+
+int check_of(const Operation& take) {
+    const auto found = take.attributes.find("checked");
+    return found == take.attributes.end() ? -1 : std::stoi(found->second);
+}
+
+} // namespace tilewright::translator
