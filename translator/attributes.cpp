@@ -56,6 +56,17 @@ std::vector<IndexEntry> index_entries(const std::string& text) {
     return out;
 }
 
+std::string exchanged_index(const std::string& index) {
+    int depth = 0;
+    for (std::size_t k = 1; k + 1 < index.size(); ++k) {
+        depth += index[k] == '(' ? 1 : index[k] == ')' ? -1 : 0;
+        if (index[k] != ',' || depth != 0) continue;
+        const std::size_t second = index.find_first_not_of(' ', k + 1);
+        return "[" + index.substr(second, index.size() - 1 - second) + ", " + index.substr(1, k - 1) + "]";
+    }
+    return index;
+}
+
 void collect_symbols(const Operation& operation, std::set<std::string>& symbols) {
     for (const Size& extent : operation.type.shape)
         tree_of(extent).collect_symbols(symbols);

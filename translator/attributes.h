@@ -22,6 +22,8 @@ struct IndexEntry {
 /// "[1, 0]" -> {1, 0}; nullopt where an entry is no constant.
 std::optional<std::vector<int>> try_axes(const std::string& text);
 std::vector<IndexEntry> index_entries(const std::string& text);
+/// Of two axes: "[1:1, j - 1]" -> "[j - 1, 1:1]".
+std::string exchanged_index(const std::string& index);
 /// The symbols in an operation's extents, positions and size, as far as it has these. Limits of loops are not among
 /// them.
 void collect_symbols(const Operation& operation, std::set<std::string>& symbols);

@@ -172,6 +172,36 @@ Stmt parallel_loop(const KernelLoop& loop, const Stmt& statement) {
     return within({{trips, max(simplify(loop.trips), 0)}, {tile, max(even, least)}}, tasks);
 }
 
+/// Reads of the very elements that a statement stores become `by`.
+class HoldElements : public IRMutator {
+  public:
+    /// `known`: definitions around the statement, each in terms of nothing that is defined further in.
+    HoldElements(const Store& store, Expr by, const std::map<std::string, Expr>& known)
+        : store_(store), by_(std::move(by)), known_(known), index_(plain(store.index)),
+          predicate_(plain(store.predicate)) {}
+    int count = 0;
+    bool others = false; ///< it also reads other elements of that memory
+
+  private:
+    using IRMutator::visit;
+    const Store& store_;
+    Expr by_;
+    const std::map<std::string, Expr>& known_;
+    Expr index_, predicate_;
+
+    /// Lowering spells one index in several ways.
+    Expr plain(const Expr& value) const { return simplify(substitute(known_, value)); }
+
+    Expr visit(const Load* op) override {
+        if (op->name != store_.name) return IRMutator::visit(op);
+        const bool same = op->type == by_.type() && is_const_zero(simplify(plain(op->index) - index_)) &&
+                          equal(plain(op->predicate), predicate_);
+        others = others || !same;
+        ++count;
+        return same ? by_ : Expr(op);
+    }
+};
+
 /// Puts a loop into the outermost loops of a kernel: memory is then walked through in their order, and they may run
 /// in parallel. What follows the loop moves along.
 class PutInside : public IRMutator {
@@ -185,9 +215,12 @@ class PutInside : public IRMutator {
     const KernelLoop& loop_;
     std::set<std::string> moving_;
     Lets pending_;
+    int held_ = 0;
+    std::map<std::string, Expr> known_; ///< what no trip changes, in terms of what is not defined here
 
     Stmt visit(const LetStmt* op) override {
         if (!reads_any(op->value, moving_)) {
+            known_[op->name] = substitute(known_, op->value);
             const Stmt body = mutate(op->body);
             return LetStmt::make(op->name, op->value, body);
         }
@@ -202,8 +235,65 @@ class PutInside : public IRMutator {
         leaks = leaks || !plain || reads_any(op->min, moving_) || reads_any(op->extent, moving_);
         ++found;
         return For::make(op->name, op->min, op->extent, op->for_type, op->partition_policy, op->device_api,
-                         serial_loop(loop_, pending_, op->body));
+                         trips_around(op->body, moving_, pending_));
     }
+
+    /// The loop around a statement; what it does not move is decided and looked up once, outside of it.
+    Stmt trips_around(const Stmt& statement, std::set<std::string> moving, Lets inside) {
+        if (const auto* let = statement.as<LetStmt>()) {
+            if (!reads_any(let->value, moving) && !reads_memory(let->value)) {
+                known_[let->name] = substitute(known_, let->value);
+                return LetStmt::make(let->name, let->value, trips_around(let->body, moving, inside));
+            }
+            moving.insert(let->name);
+            inside.emplace_back(let->name, let->value);
+            return trips_around(let->body, std::move(moving), std::move(inside));
+        }
+        const auto* choice = statement.as<IfThenElse>();
+        if (choice != nullptr && !reads_any(choice->condition, moving) && !reads_memory(choice->condition)) {
+            const Stmt otherwise =
+                choice->else_case.defined() ? trips_around(choice->else_case, moving, inside) : Stmt();
+            return IfThenElse::make(choice->condition, trips_around(choice->then_case, moving, inside), otherwise);
+        }
+        if (const auto* store = statement.as<Store>()) {
+            const Stmt kept = in_a_register(*store, moving, inside);
+            if (kept.defined()) return kept;
+        }
+        return serial_loop(loop_, inside, statement);
+    }
+
+    /// x[i] = f(x[i]) in every trip: loaded before the first, stored behind the last. The compiler does not do that by
+    /// itself where a mask says which lanes are stored.
+    Stmt in_a_register(const Store& store, const std::set<std::string>& moving, const Lets& inside) {
+        if (reads_any(store.index, moving) || reads_any(store.predicate, moving)) return {};
+        if (reads_memory(store.index) || reads_memory(store.predicate) || store.value.type().is_bool()) return {};
+        Lets held = inside;
+        const Halide::Type type = store.value.type();
+        const std::string name = loop_.variable + ".held" + std::to_string(held_++);
+        const Expr lanes = type.is_vector() ? Ramp::make(0, 1, type.lanes()) : Expr(0);
+        const auto load = [&](const std::string& from, const Expr& index, const Expr& predicate) {
+            return Load::make(type, from, index, Halide::Buffer<>(), Halide::Parameter(), predicate,
+                              ModulusRemainder());
+        };
+        const Expr all = const_true(type.lanes());
+        const Expr before = load(store.name, store.index, store.predicate);
+        HoldElements hold(store, load(name, lanes, all), known_);
+        const Expr value = hold.mutate(store.value);
+        for (auto& let : held)
+            let.second = hold.mutate(let.second);
+        if (hold.others || hold.count == 0) return {};
+        const auto keep = [&](const Expr& what) {
+            return Store::make(name, what, lanes, Halide::Parameter(), all, {});
+        };
+        const Stmt after = Store::make(store.name, load(name, lanes, all), store.index, Halide::Parameter(),
+                                       store.predicate, ModulusRemainder());
+        const Stmt once =
+            Allocate::make(name, type.element_of(), Halide::MemoryType::Stack, {type.lanes()}, const_true(),
+                           Block::make({keep(before), serial_loop(loop_, held, keep(value)), after}));
+        // What no trip asks for may not be there.
+        return IfThenElse::make(simplify(loop_.trips > 0), once);
+    }
+
     Stmt visit(const IfThenElse* op) override {
         leaks = leaks || reads_any(op->condition, moving_);
         return IRMutator::visit(op);

@@ -11,6 +11,7 @@
 #include "translator/kernels.h"
 #include "translator/loops/access.h"
 #include "translator/loops/checked_takes.h"
+#include "translator/loops/column_copies.h"
 #include "translator/loops/forward.h"
 #include "translator/loops/plan_nodes.h"
 #include "translator/loops/steps.h"
@@ -22,7 +23,11 @@ namespace {
 class Builder {
   public:
     Builder(const Program& program, const TranslateOptions& options)
-        : program_(with_checked_takes(forward_stores(program))), options_(options), stepped_(cut_into_steps(program_)) {
+        : columns_(copy_columns(with_checked_takes(forward_stores(program)), options)), program_(columns_.program),
+          options_(options), stepped_(cut_into_steps(program_)) {
+        variants = columns_.variants;
+        info_.variant.insert(columns_.chosen.begin(), columns_.chosen.end());
+        requirements_.insert(columns_.requirements.begin(), columns_.requirements.end());
         for (const std::string& name : program.argument_order)
             names_.insert(name);
         for (const BufferPlan& buffer : stepped_.buffers)
@@ -57,7 +62,8 @@ class Builder {
     }
 
   private:
-    const Program program_;
+    const ColumnCopies columns_;
+    const Program& program_;
     TranslateOptions options_; ///< with a guess for the symbols of loops
     Stepped stepped_;
     std::deque<Step> extra_;      ///< steps that are no steps of the program

@@ -12,18 +12,6 @@
 namespace tilewright::translator {
 namespace {
 
-/// "[1:1, j - 1]" -> "[j - 1, 1:1]".
-std::string exchanged(const std::string& index) {
-    int depth = 0;
-    for (std::size_t k = 1; k + 1 < index.size(); ++k) {
-        depth += index[k] == '(' ? 1 : index[k] == ')' ? -1 : 0;
-        if (index[k] != ',' || depth != 0) continue;
-        const std::size_t second = index.find_first_not_of(' ', k + 1);
-        return "[" + index.substr(second, index.size() - 1 - second) + ", " + index.substr(1, k - 1) + "]";
-    }
-    return index;
-}
-
 class Turner {
   public:
     explicit Turner(Program program) : program_(std::move(program)) {}
@@ -147,7 +135,7 @@ class Turner {
             const bool writes = operation.op == "update" && is_turned(operation.result);
             if (reads || writes) {
                 std::string& index = operation.attributes.at("index");
-                index = exchanged(index);
+                index = exchanged_index(index);
             }
             if (writes) begin(operation.operands[0], out);
             if (!operation.regions.empty() && operation.op != "if") {

@@ -1,0 +1,198 @@
+// translator/loops/column_copies.cpp: which arguments are worth a copy with their axes exchanged, and who reads it.
+#include "translator/loops/column_copies.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "dsl/base/error.h"
+#include "translator/attributes.h"
+#include "translator/dtypes.h"
+#include "translator/loops/pixelwise.h"
+#include "translator/size.h"
+
+namespace tilewright::translator {
+namespace {
+
+constexpr std::int64_t kMostBytes = 1 << 20;
+/// Reading each column this often costs more than a copy and reading its rows.
+constexpr std::int64_t kFewestReads = 4;
+
+constexpr const char* kCopied = "copied";
+constexpr const char* kInPlace = "in_place";
+
+class Copier {
+  public:
+    Copier(Program program, const TranslateOptions& options) : program_(std::move(program)), options_(options) {
+        for (const ArrayArgument& argument : program_.arrays)
+            names_.insert(argument.name);
+        for (const ScalarArgument& argument : program_.scalars)
+            names_.insert(argument.name);
+        collect_names(program_.body);
+    }
+
+    ColumnCopies run() {
+        ColumnCopies out;
+        for (const ArrayArgument& argument : program_.arrays) {
+            if (!may_be_copied(argument)) continue;
+            array_ = argument.name;
+            reads_ = 0;
+            find(program_.body);
+            if (reads_ < 2) continue;
+            const std::int64_t most = kMostBytes / (find_dtype(argument.type.dtype)->bits / 8);
+            const SizeTree elements = product(argument.type.shape);
+            const auto here = elements.evaluate(options_.sizes_here);
+            const bool pays = reads_ >= kFewestReads && (!here || *here <= most);
+            VariantInfo variant{unique(argument.name + "_columns"),
+                                {pays ? kCopied : kInPlace, pays ? kInPlace : kCopied},
+                                "columns of an argument from a copy with its axes exchanged, or from where they lie"};
+            const std::string choice = chosen(variant);
+            out.chosen[variant.name] = choice;
+            if (choice == kCopied) {
+                copy(argument, variant.name);
+                if (!elements.is_constant() || elements.constant() > most)
+                    out.requirements.push_back(elements.text() + " <= " + std::to_string(most));
+            }
+            if (here && *here > most) variant.options = {kInPlace};
+            out.variants.push_back(std::move(variant));
+        }
+        out.program = std::move(program_);
+        return out;
+    }
+
+  private:
+    Program program_;
+    const TranslateOptions& options_;
+    std::set<std::string> names_;
+    std::string array_;                   ///< whose reads are looked for
+    std::int64_t reads_ = 0;              ///< of each column, at most
+    std::vector<const Operation*> loops_; ///< around the block
+
+    void collect_names(const Block& block) {
+        for (const auto& [name, type] : block.parameters)
+            names_.insert(name);
+        for (const Operation& operation : block.operations) {
+            names_.insert(operation.result);
+            for (const auto& [name, type] : operation.more_results)
+                names_.insert(name);
+            for (const Block& inner : operation.regions)
+                collect_names(inner);
+        }
+    }
+
+    std::string unique(const std::string& wish) {
+        std::string name = wish;
+        for (int k = 2; !names_.insert(name).second; ++k)
+            name = wish + "_" + std::to_string(k);
+        return name;
+    }
+
+    bool may_be_copied(const ArrayArgument& argument) const {
+        if (argument.type.shape.size() != 2 || find_dtype(argument.type.dtype)->kind == Kind::complex_number)
+            return false;
+        const auto layout = options_.layouts.find(argument.name);
+        if (layout != options_.layouts.end() && layout->second != Layout::c) return false;
+        return std::none_of(program_.writes.begin(), program_.writes.end(),
+                            [&](const Write& write) { return write.argument == argument.name; });
+    }
+
+    std::string chosen(const VariantInfo& variant) const {
+        const auto given = options_.variant.find(variant.name);
+        if (given == options_.variant.end()) return variant.options.front();
+        if (given->second != kCopied && given->second != kInPlace)
+            throw TranslateError(program_.function + ": variant " + variant.name + " = " + given->second +
+                                     ": no such option here.",
+                                 std::string("Take one of: ") + kCopied + ", " + kInPlace + ".");
+        return given->second;
+    }
+
+    /// How often a read of a column is repeated, by loops around it that the column does not follow. 0 where it is no
+    /// such read, or always of one column.
+    std::int64_t repeats(const Operation& operation) const {
+        if (operation.op != "index" || operation.operands[0] != array_) return 0;
+        const std::vector<IndexEntry> entries = index_entries(operation.attributes.at("index"));
+        if (entries.size() != 2 || entries[0].kind != IndexEntry::Kind::slice ||
+            entries[1].kind != IndexEntry::Kind::position)
+            return 0;
+        std::set<std::string> symbols;
+        entries[1].start.collect_symbols(symbols);
+        bool moves = false;
+        std::int64_t times = 1;
+        for (const Operation* loop : loops_) {
+            if (loop->op == "for" && symbols.count(loop->attributes.at("variable")) != 0) {
+                moves = true;
+                continue;
+            }
+            const auto trips = loop->op == "for" ? trips_of(*loop).evaluate(options_.sizes_here) : std::nullopt;
+            times = std::min<std::int64_t>(times * std::clamp<std::int64_t>(trips.value_or(kFewestReads), 0, 1 << 20),
+                                           1 << 20);
+        }
+        return moves ? times : 0;
+    }
+
+    void find(const Block& block) {
+        for (const Operation& operation : block.operations) {
+            reads_ = std::max(reads_, repeats(operation));
+            const bool loop = operation.op == "for" || operation.op == "while";
+            if (loop) loops_.push_back(&operation);
+            for (const Block& inner : operation.regions)
+                find(inner);
+            if (loop) loops_.pop_back();
+        }
+    }
+
+    /// Reads in the block become reads of the copy; whether there are any.
+    bool redirect(Block& block, const std::string& name) {
+        bool any = false;
+        for (Operation& operation : block.operations) {
+            if (repeats(operation) > 0) {
+                operation.operands[0] = name;
+                operation.attributes.at("index") = exchanged_index(operation.attributes.at("index"));
+                any = true;
+            }
+            const bool loop = operation.op == "for" || operation.op == "while";
+            if (loop) loops_.push_back(&operation);
+            for (Block& inner : operation.regions)
+                any = redirect(inner, name) || any;
+            if (loop) loops_.pop_back();
+        }
+        return any;
+    }
+
+    /// In front of the first loop that reads it.
+    void copy(const ArrayArgument& argument, const std::string& name) {
+        Operation turned;
+        turned.result = unique("%" + name);
+        turned.type = argument.type;
+        std::swap(turned.type.shape[0], turned.type.shape[1]);
+        turned.op = "transpose";
+        turned.operands = {argument.name};
+        turned.attributes["axes"] = "[1, 0]";
+        Operation copy = turned;
+        copy.result = name;
+        copy.op = "cast";
+        copy.operands = {turned.result};
+        copy.attributes.clear();
+        std::vector<Operation> out;
+        bool made = false;
+        for (Operation& operation : program_.body.operations) {
+            Block alone;
+            alone.operations.push_back(std::move(operation));
+            if (redirect(alone, name) && !std::exchange(made, true)) {
+                copy.line = turned.line = alone.operations.front().line;
+                out.push_back(turned);
+                out.push_back(copy);
+            }
+            out.push_back(std::move(alone.operations.front()));
+        }
+        program_.body.operations = std::move(out);
+    }
+};
+
+} // namespace
+
+ColumnCopies copy_columns(Program program, const TranslateOptions& options) {
+    return Copier(std::move(program), options).run();
+}
+
+} // namespace tilewright::translator
