@@ -1,5 +1,6 @@
 // translator/loops/cut_blocks.cpp: what a block does, the order of it, and who takes over whose memory.
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "dsl/base/error.h"
@@ -217,6 +218,7 @@ void Cutter::take_memory(Work& work) {
     for (std::size_t k = 0; k < work.items.size(); ++k) {
         if (work.items[k].kind == Item::Kind::check) continue;
         const Operation& operation = *work.items[k].operation;
+        if (work.items[k].kind == Item::Kind::fresh) try_replace(work, k);
         if (work.items[k].kind == Item::Kind::store) try_take(work, k, operation.operands[0]);
         if (work.items[k].kind != Item::Kind::region || operation.op == "if") continue;
         const Names inside = free_names(operation);
@@ -230,6 +232,28 @@ void Cutter::take_memory(Work& work) {
             if (!twice && read.count(operand) == 0) try_take(work, k, operand);
         }
     }
+}
+
+void Cutter::try_replace(Work& work, std::size_t k) {
+    const Operation& operation = *work.items[k].operation;
+    const auto shares = [&](std::size_t other) {
+        return other < work.items.size() && work.items[other].kind == Item::Kind::fresh &&
+               same_shape(work.items[other].operation->type.shape, operation.type.shape);
+    };
+    if (is_heavy(operation) || operation.type.shape.empty() || shares(k - 1) || shares(k + 1)) return;
+    const auto& [yields, parameters] = std::tie(work.block->yields, work.block->parameters);
+    const auto yielded = std::find(yields.begin(), yields.end(), operation.result);
+    const auto at = static_cast<std::size_t>(yielded - yields.begin());
+    if (at >= parameters.size() || std::count(yields.begin(), yields.end(), operation.result) != 1) return;
+    const auto& [parameter, type] = parameters[at];
+    if (!same_shape(type.shape, operation.type.shape) || moves(type)) return;
+    const std::vector<IndexEntry> all = whole_region(type.shape.size());
+    for (const Access& access : accesses(operation.result, access_context())) {
+        const auto place = place_.find(access.memory);
+        if (place == place_.end() || place->second != place_.at(parameter)) continue;
+        if (overlap(access, all, type.shape) != Overlap::same) return;
+    }
+    try_take(work, k, parameter);
 }
 
 std::vector<Step> Cutter::emit(Work& work) {
@@ -267,6 +291,11 @@ std::vector<Step> Cutter::emit(Work& work) {
         if (next == work.items.size()) throw InternalError("the order of a block has a cycle.");
         done[next] = true;
         Item& item = work.items[next];
+        if (item.kind == Item::Kind::fresh && !item.consumed.empty()) {
+            flush();
+            emit_replacement(item, steps);
+            continue;
+        }
         if (item.kind == Item::Kind::fresh) {
             for (const auto& [name, exact] : results_of(*item.operation))
                 waiting.push_back(name);
@@ -309,6 +338,13 @@ void Cutter::emit_store(Item& item, std::vector<Step>& steps) {
     }
     store(part, name, whole, region, update, steps);
     place_[update.result] = name;
+}
+
+void Cutter::emit_replacement(const Item& item, std::vector<Step>& steps) {
+    const Operation& operation = *item.operation;
+    const std::string& name = place_.at(*item.consumed.begin());
+    store(operation.result, name, operation.type, whole_region(operation.type.shape.size()), operation, steps);
+    place_[operation.result] = name;
 }
 
 std::string Cutter::fresh_buffer(const std::string& value, const std::string& from, std::vector<Step>& steps,

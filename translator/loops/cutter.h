@@ -131,11 +131,17 @@ class Cutter {
 
     void take_memory(Work& work);
 
+    /// What a trip hands on may lie where it came from, if it reads of that the element alone that it replaces: no
+    /// second array to change places with. Neighbours of its shape share a kernel with it, which is worth more.
+    void try_replace(Work& work, std::size_t k);
+
     std::vector<Step> emit(Work& work);
 
     AccessContext access_context() const;
 
     void emit_store(Item& item, std::vector<Step>& steps);
+    /// A fresh value into the memory that it takes over.
+    void emit_replacement(const Item& item, std::vector<Step>& steps);
 
     /// A new buffer for `value` that holds what `from` holds.
     std::string fresh_buffer(const std::string& value, const std::string& from, std::vector<Step>& steps,

@@ -1,0 +1,90 @@
+"""What a trip hands on lies where it came from, unless somebody still needs what lay there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright
+from tilewright.decorator import JitFunction
+
+
+def in_place(z, n, trips):
+    for k in range(trips):
+        low = z[:, 0] < 3
+        n = np.where(low, k, n)
+        z = np.where(low[:, None], z + z[:, ::-1], z)
+    return z, n
+
+
+def reversed_reads(z, n, trips):
+    for k in range(trips):
+        low = z[:, 0] < 3
+        n = np.where(low, k, n[::-1])
+        z = np.where(low[:, None], z + z[:, ::-1], z)
+    return z, n
+
+
+def crossed(z, n, trips):
+    m = n * 2
+    for _ in range(trips):
+        low = z[:, 0] < 3
+        z = np.where(low[:, None], z + z[:, ::-1], z)
+        n, m = n + m, n - m
+    return z, n, m
+
+
+def read_by_a_sum(z, n, trips):
+    for _ in range(trips):
+        total = n.sum()
+        z = np.where(z[:, ::-1] < 3, z + 1, z - total)
+        n = n + z[:, 0].astype(np.int64) % 5
+    return z, n
+
+
+def handed_on_and_kept(z, n, trips):
+    before = n
+    for _ in range(trips):
+        z = z + z[:, ::-1]
+        before = n
+        n = n + (z[:, 0] > 2)
+    return z, n, before
+
+
+def while_it_lasts(z, n, trips):
+    k = 0
+    while n.sum() < 1000 and k < trips:
+        z = z[:, ::-1] * 0.5 + z
+        n = n + 1 + (z[:, 1] > 3)
+        k += 1
+    return z, n, k
+
+
+ALL: list[Callable[..., Any]] = [in_place, reversed_reads, crossed, read_by_a_sum, handed_on_and_kept, while_it_lasts]
+
+
+@pytest.mark.parametrize("function", ALL)
+def test_trips_see_what_the_last_one_left(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
+    compiled = tilewright.jit(function, strict=True)
+    rng = np.random.default_rng(5)
+    for rows, columns, trips in ((7, 2, 5), (1, 3, 4), (300, 2, 9), (64, 5, 1), (33, 2, 0)):
+        z, n = rng.normal(size=(rows, columns)), rng.integers(0, 9, rows)
+        expected = function(z.copy(), n.copy(), trips)
+        kept = z.copy(), n.copy()
+        got = compiled(z, n, trips)
+        for one, other in zip(got, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(z, kept[0])
+        np.testing.assert_array_equal(n, kept[1])
+
+
+def test_no_second_array_for_what_is_replaced_element_by_element() -> None:
+    def temporaries(function: Callable[..., Any]) -> list[str]:
+        plan = tilewright.jit(function, strict=True).for_args(np.ones((50, 2)), np.ones(50, np.int64), 3).plan_text()
+        return [line.split()[1] for line in plan.splitlines() if line.startswith("temp ")]
+
+    assert not [name for name in temporaries(in_place) if name.startswith("n")]
+    assert [name for name in temporaries(reversed_reads) if name.startswith("n")]
