@@ -40,6 +40,11 @@ struct KernelLoop {
     bool may_go_inside = false;
     /// Buffers of no dimensions that each trip has for itself, by their names in the plan.
     std::vector<std::pair<std::string, Halide::Type>> own;
+    /// More than 1: a loop over rows around loops over columns, of which so many rows are under way together, each at
+    /// least `skew` columns behind the one before it (passes/wavefront).
+    int rows_together = 1;
+    int skew = 0;
+    int first_column = 0; ///< of a loop over columns: that of its first trip
 };
 
 /// What a kernel of several pipelines does, in order.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dsl/base/error.h"
+#include "dsl/passes/wavefront.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -268,14 +269,18 @@ class Composer {
         if (step.kind == KernelStep::Kind::read) return read(step, std::move(rest));
         Piece piece = one(step);
         if (first + 1 == steps.size()) return piece;
-        // Definitions with one name have one value.
-        for (auto& let : rest.outside) {
+        add_missing(rest.outside, piece);
+        piece.code = Block::make(piece.code, rest.code);
+        return piece;
+    }
+
+    /// Definitions with one name have one value.
+    static void add_missing(Lets& more, Piece& piece) {
+        for (auto& let : more) {
             const bool known = std::any_of(piece.outside.begin(), piece.outside.end(),
                                            [&](const auto& each) { return each.first == let.first; });
             if (!known) piece.outside.push_back(std::move(let));
         }
-        piece.code = Block::make(piece.code, rest.code);
-        return piece;
     }
 
     Piece one(const KernelStep& step) {
@@ -326,19 +331,42 @@ class Composer {
         return split(RenameMemory(symbols_).mutate(statements_.at(number)), ".k" + std::to_string(number));
     }
 
-    Piece loop(const KernelStep& step) {
-        const std::string value = step.loop.variable + ".value";
+    /// The code of one trip, which reads the trip's value as a variable.
+    Piece trip(const KernelStep& step) {
         Piece body = sequence(step.body, 0);
-        replace(body, step.loop.variable, value);
+        replace(body, step.loop.variable, step.loop.variable + ".value");
+        for (const auto& [name, type] : step.loop.own)
+            body.code =
+                Allocate::make(symbol_of_.at(name), type, Halide::MemoryType::Stack, {1}, const_true(), body.code);
+        return body;
+    }
+
+    Piece rows_together(const KernelStep& step) {
+        const std::string row = step.loop.variable + ".value";
+        Piece all;
+        std::vector<ColumnLoop> columns;
+        for (const KernelStep& inner : step.body) {
+            Piece body = trip(inner);
+            replace(body, step.loop.variable, row);
+            keep_inside(body, inner.loop.variable + ".value");
+            keep_inside(body, row);
+            add_missing(body.outside, all);
+            columns.push_back({inner.loop, body.code});
+        }
+        all.code = wavefront(step.loop, columns);
+        return all;
+    }
+
+    Piece loop(const KernelStep& step) {
+        if (step.loop.rows_together > 1) return rows_together(step);
+        const std::string value = step.loop.variable + ".value";
+        Piece body = trip(step);
         const bool one_kernel = step.body.size() == 1 && step.body[0].kind == KernelStep::Kind::kernel;
         if (step.loop.may_go_inside && !step.loop.parallel && one_kernel) {
             PutInside inside(step.loop, value);
             const Stmt mutated = inside.mutate(within(body.outside, body.code));
             if (inside.found > 0 && !inside.leaks) return split(mutated, "");
         }
-        for (const auto& [name, type] : step.loop.own)
-            body.code =
-                Allocate::make(symbol_of_.at(name), type, Halide::MemoryType::Stack, {1}, const_true(), body.code);
         keep_inside(body, value);
         body.code = step.loop.parallel ? parallel_loop(step.loop, body.code) : serial_loop(step.loop, {}, body.code);
         return body;

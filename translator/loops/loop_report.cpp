@@ -19,9 +19,27 @@ namespace {
 /// What became of the loops that are not pixelwise.
 using Kinds = std::map<const Operation*, std::string>;
 
+void report_wavefront(const Stepped& stepped, const Step& rows, Kinds& kinds) {
+    const std::int64_t skew = rows.wavefront->skew;
+    const std::string behind = skew == 0 ? ""
+                                         : ", each " + std::to_string(skew) + (skew == 1 ? " column" : " columns") +
+                                               " behind the one before it";
+    kinds[rows.operation] =
+        "wavefront: several trips are under way together" + behind + "; no map: " + rows.wavefront->why;
+    for (const Step& columns : rows.body) {
+        if (columns.operation == nullptr) continue;
+        const std::string why = why_not_independent(stepped, columns);
+        kinds[columns.operation] = "columns of a wavefront, one after the other" + (why.empty() ? "" : ": " + why);
+    }
+}
+
 void collect_kinds(const Stepped& stepped, const std::vector<Step>& steps, Kinds& kinds) {
     for (const Step& step : steps) {
         if (step.kind == Step::Kind::range) {
+            if (step.wavefront) {
+                report_wavefront(stepped, step, kinds);
+                continue;
+            }
             const std::string why = why_not_independent(stepped, step);
             const bool scans = step.body.size() == 1 && step.body[0].segment.lanes_apart;
             kinds[step.operation] = why.empty() ? "map: trips keep to elements of their own"
