@@ -17,15 +17,20 @@ class Builder {
         : rows_(rows), columns_(columns), prefix_(rows.variable + ".") {}
 
     Stmt build() {
-        // Columns that a row has, and those that all its loops have.
+        // Columns that a row has, and those that all its loops have but for what is done in one column.
         Expr stop = 0, shared_stop;
         int shared_first = 0;
         for (const ColumnLoop& each : columns_) {
             const Expr end = each.loop.first_column + max(each.loop.trips, 0);
             stop = max(stop, end);
+            if (is_single(each)) {
+                shared_first = std::max(shared_first, each.loop.first_column + 1);
+                continue;
+            }
             shared_stop = shared_stop.defined() ? min(shared_stop, end) : end;
             shared_first = std::max(shared_first, each.loop.first_column);
         }
+        if (!shared_stop.defined()) shared_stop = 0;
         const int together = rows_.rows_together;
         const int skew = rows_.skew;
         // A row must not come round again before the one in front of it is `skew` columns further.
@@ -69,10 +74,14 @@ class Builder {
                          Halide::DeviceAPI::None, body);
     }
 
+    /// What a row does in one column only: that is none of those that all its loops have.
+    bool is_single(const ColumnLoop& each) const { return columns_.size() > 1 && is_const_one(each.loop.trips); }
+
     /// All that a row does in one column.
     Stmt element(const Expr& row, const Expr& column, bool everywhere) const {
         Stmt all;
         for (const ColumnLoop& each : columns_) {
+            if (everywhere && is_single(each)) continue;
             const std::string trip = each.loop.variable + ".trip";
             const Expr index = Variable::make(Halide::Int(32), trip);
             Stmt code = LetStmt::make(each.loop.variable + ".value", simplify(each.loop.first + index * each.loop.step),

@@ -10,6 +10,7 @@
 #include "dsl/base/halide_guard.h"
 #include "translator/kernels.h"
 #include "translator/loops/access.h"
+#include "translator/loops/choices.h"
 #include "translator/loops/forward.h"
 #include "translator/loops/plan_nodes.h"
 #include "translator/loops/steps.h"
@@ -21,7 +22,7 @@ namespace {
 class Builder {
   public:
     Builder(const Program& program, const TranslateOptions& options)
-        : program_(forward_stores(program)), options_(options), stepped_(cut_into_steps(program_)) {
+        : program_(forward_stores(choices_as_values(program))), options_(options), stepped_(cut_into_steps(program_)) {
         for (const std::string& name : program.argument_order)
             names_.insert(name);
         for (const BufferPlan& buffer : stepped_.buffers)

@@ -82,15 +82,14 @@ Segment element_of(Segment segment, const SizeTree& at, const MovingSize& column
     for (Operation& operation : program.body.operations) {
         for (std::string& operand : operation.operands)
             if (names.count(operand) != 0) operand = names.at(operand);
-        const std::string name = "%e" + std::to_string(names.size());
-        names[operation.result] = name;
-        operation.result = name;
+        if (operation.result[0] == '%') continue;
+        operation.result = names[operation.result] = "%of_" + operation.result;
     }
     std::string& value = program.body.yields[0];
     if (names.count(value) != 0) value = names.at(value);
     Target& target = segment.targets[0];
     Operation element;
-    element.result = "%e" + std::to_string(names.size());
+    element.result = "%element";
     element.type = {target.type.dtype, {}};
     element.op = "index";
     element.operands = {value};
@@ -122,8 +121,7 @@ class Nest {
     /// The range as a wavefront; nothing where it is none.
     std::optional<Step> find() {
         if (!rows_.step.is_constant()) return std::nullopt;
-        const std::string why = why_not_independent(stepped_, rows_);
-        if (why.empty() || !split() || !align()) return std::nullopt;
+        if (why_not_independent(stepped_, rows_).empty() || !split() || !align()) return std::nullopt;
         collect();
         if (std::none_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.chain; }))
             return std::nullopt;
@@ -131,7 +129,7 @@ class Nest {
         if (!skew || *skew > kMostSkew) return std::nullopt;
         Step out = rows_;
         out.body.clear();
-        out.wavefront = Wavefront{*skew, {}, why};
+        out.wavefront = Wavefront{*skew, {}, {}};
         for (Part& part : parts_) {
             out.wavefront->first.push_back(part.first);
             for (Step& inner : part.range.body)
@@ -434,6 +432,7 @@ bool mark(Stepped& stepped, std::vector<Step>& steps) {
         if (step.kind == Step::Kind::range) {
             if (std::optional<Step> wavefront = Nest(stepped, step).find()) {
                 step = std::move(*wavefront);
+                step.wavefront->why = why_not_independent(stepped, step);
                 found = true;
                 continue;
             }
