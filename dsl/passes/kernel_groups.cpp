@@ -222,7 +222,7 @@ class PutInside : public IRMutator {
 class Composer {
   public:
     Composer(const KernelGroup& group, const std::vector<KernelImpl>& kernels, const std::map<int, Stmt>& statements)
-        : statements_(statements) {
+        : kernels_(kernels), statements_(statements) {
         for (std::size_t k = 0; k < group.arguments.size(); ++k)
             if (group.arguments[k].is_buffer()) note(group.argument_names[k], group.arguments[k].name);
         for (const int number : kernels_of(group.steps)) {
@@ -243,6 +243,7 @@ class Composer {
     }
 
   private:
+    const std::vector<KernelImpl>& kernels_;
     const std::map<int, Stmt>& statements_;
     std::map<std::string, std::string> symbol_of_; ///< plan name -> the one name of that memory
     std::map<std::string, std::string> symbols_;   ///< every name of it -> that name
@@ -353,12 +354,16 @@ class Composer {
             add_missing(body.outside, all);
             columns.push_back({inner.loop, body.code});
         }
-        all.code = wavefront(step.loop, columns);
+        KernelLoop rows = step.loop;
+        for (const int number : kernels_of(step.body))
+            if (const int wanted = kernels_[static_cast<std::size_t>(number)].rows_together)
+                rows.rows_together = wanted;
+        all.code = wavefront(rows, columns);
         return all;
     }
 
     Piece loop(const KernelStep& step) {
-        if (step.loop.rows_together > 1) return rows_together(step);
+        if (step.loop.rows_together != 0) return rows_together(step);
         const std::string value = step.loop.variable + ".value";
         Piece body = trip(step);
         const bool one_kernel = step.body.size() == 1 && step.body[0].kind == KernelStep::Kind::kernel;

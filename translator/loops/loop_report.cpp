@@ -23,15 +23,14 @@ using Kinds = std::map<std::string, std::string>; ///< by the loop's first resul
 void report_wavefront(const Stepped& stepped, const Step& rows, Kinds& kinds) {
     const std::int64_t skew = rows.wavefront->skew;
     const std::string behind = skew == 0 ? ""
-                                         : ", each " + std::to_string(skew) + (skew == 1 ? " column" : " columns") +
-                                               " behind the one before it";
+                                         : ", each " + std::to_string(skew) + (skew == 1 ? " trip" : " trips") +
+                                               " of the inner loop behind the one before it";
     kinds[rows.operation->result] =
         "wavefront: several trips are under way together" + behind + "; no map: " + rows.wavefront->why;
     for (const Step& columns : rows.body) {
         if (columns.operation == nullptr) continue;
         const std::string why = why_not_independent(stepped, columns);
-        kinds[columns.operation->result] =
-            "columns of a wavefront, one after the other" + (why.empty() ? "" : ": " + why);
+        kinds[columns.operation->result] = "inner loop of a wavefront" + (why.empty() ? "" : ": " + why);
     }
 }
 

@@ -336,6 +336,11 @@ void PlanText::order_as_wavefront(const PlanNode& node, dsl::KernelStep& rows) {
         rows.body[k].loop.parallel = false;
         rows.body[k].loop.may_go_inside = false;
     }
+    // Where a schedule says how many.
+    std::set<int> kernels;
+    collect_kernels(node, kernels);
+    for (dsl::StageInfo& info : context_.stages)
+        if (info.output && info.kernel == *kernels.rbegin()) info.rows_together = kRowsTogether;
 }
 
 double PlanText::operations(const PlanNode& node) const {
