@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tilewright.decorator import JitFunction
 
-NESTS = int(os.environ.get("TILEWRIGHT_RANDOM_NESTS", "25"))
+NESTS = int(os.environ.get("TILEWRIGHT_RANDOM_NESTS", "60"))
 RNG = np.random.default_rng(5)
 # Around the number of rows under way and that many skews; none, one and two of each.
 SHAPES = [(40, 60), (13, 21), (8, 40), (20, 3), (5, 4), (6, 5), (4, 30), (4, 4), (5, 33), (23, 9), (12, 36)]
@@ -245,6 +245,22 @@ def test_a_scan_of_fewer_columns_than_the_row() -> None:
         assert len(rows_of(compiled)) == found
 
 
+def test_how_many_rows_is_a_knob() -> None:
+    compiled = tilewright.jit(strict=True)(seidel)
+    call = arguments((40, 61), np.float64)
+    same(seidel, compiled, call)
+    text = str(compiled.schedule)
+    assert ".rows_together(8)" in text
+    for rows in (1, 2, 3, 16):
+        compiled.schedule = text.replace("rows_together(8)", f"rows_together({rows})")
+        for shape in ((40, 61), (19, 23), (4, 9)):
+            same(seidel, compiled, arguments(shape, np.float64))
+    with pytest.raises(
+        tilewright.ScheduleError, match=r"rows_together\(17\): more than 16 rows. Write a number such as 8."
+    ):
+        compiled.schedule = text.replace("rows_together(8)", "rows_together(17)")
+
+
 # ---- random nests ----------------------------------------------------------------------------------------------------
 
 
@@ -337,7 +353,7 @@ def function_of(source: str) -> Any:
 
 @settings(
     max_examples=NESTS, deadline=None, phases=[Phase.explicit, Phase.generate, Phase.shrink],
-    suppress_health_check=list(HealthCheck), derandomize=NESTS == 25, database=None,
+    suppress_health_check=list(HealthCheck), derandomize=NESTS == 60, database=None,
 )  # fmt: skip
 @given(nests(), st.lists(st.tuples(st.integers(4, 45), st.integers(6, 50)), min_size=2, max_size=3))
 def test_random_nests_answer_as_numpy(nest: tuple[str, str], shapes: list[tuple[int, int]]) -> None:

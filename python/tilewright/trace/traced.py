@@ -382,7 +382,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         names = [emitted.names[value.number] for value in emitter.results]
         writes = emitter.writes
         text, digest, lines = emitted.text, emitted.digest, emitted.source_lines
-        deepest = max(len(value.shape) for value in emitter.values)
+        deepest = max((len(value.shape) for value in emitter.values), default=0)
         if deepest > MAX_RANK:
             reasons.append(f"it works on arrays of {deepest} dimensions, where at most {MAX_RANK} are compiled")
         computed = bool(writes) or any(not value.is_argument for value in emitter.results)
