@@ -223,6 +223,18 @@ def test_other_types(dtype: str) -> None:
     assert len(rows_of(compiled)) == 1
 
 
+def test_arrays_of_any_layout() -> None:
+    for function in (seidel, relaxation):
+        compiled = tilewright.jit(strict=True)(function)
+        for shape in SHAPES[:4]:
+            d, *others = arguments((2 * shape[0], 2 * shape[1]), np.float64)
+            for view in (np.asfortranarray, lambda a: a[::2, ::2], lambda a: a[::-1, 1:], lambda a: a.T):
+                mine, theirs = view(d.copy()), view(d.copy())
+                compiled(mine, *others)
+                function(theirs, *others)
+                np.testing.assert_array_equal(mine, theirs)
+
+
 def test_a_scan_of_fewer_columns_than_the_row() -> None:
     """Numbers of columns that do not depend on each other: NumPy's row is longer than the loop, or shorter."""
 
