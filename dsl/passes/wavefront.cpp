@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "dsl/passes/forward_elements.h"
+
 namespace tilewright::dsl {
 namespace {
 
@@ -79,7 +81,7 @@ class Builder {
 
     /// All that a row does in one column.
     Stmt element(const Expr& row, const Expr& column, bool everywhere) const {
-        Stmt all;
+        std::vector<Stmt> parts;
         for (const ColumnLoop& each : columns_) {
             if (everywhere && is_single(each)) continue;
             const std::string trip = each.loop.variable + ".trip";
@@ -88,9 +90,9 @@ class Builder {
                                       each.code);
             if (!everywhere && columns_.size() > 1)
                 code = IfThenElse::make(index >= 0 && index < each.loop.trips, code);
-            code = LetStmt::make(trip, simplify(column - each.loop.first_column), code);
-            all = all.defined() ? Block::make(all, code) : code;
+            parts.push_back(LetStmt::make(trip, simplify(column - each.loop.first_column), code));
         }
+        Stmt all = everywhere && parts.size() > 1 ? forward_elements(parts, prefix_ + "stored.") : Block::make(parts);
         return LetStmt::make(rows_.variable + ".value", simplify(rows_.first + row * rows_.step), all);
     }
 
