@@ -65,6 +65,9 @@ struct StageInfo {
     double repeats = 1;
     bool scans = false;
     bool in_parallel = false;
+    /// The last stage of a nest of which so many rows are under way together unless a schedule says otherwise; 0: of
+    /// none.
+    int rows_together = 0;
     int operations = 0; ///< arithmetic operations per element, transcendental ones counted as 20
     int line = 0;       ///< of the user's source, 0 where unknown
     std::string source; ///< the NumPy call it comes from, for people

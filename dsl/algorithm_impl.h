@@ -40,6 +40,11 @@ struct KernelLoop {
     bool may_go_inside = false;
     /// Buffers of no dimensions that each trip has for itself, by their names in the plan.
     std::vector<std::pair<std::string, Halide::Type>> own;
+    /// Not 0: a loop over rows around loops over columns, of which so many rows are under way together, each at least
+    /// `skew` columns behind the one before it (passes/wavefront). A schedule may name another number.
+    int rows_together = 0;
+    int skew = 0;
+    int first_column = 0; ///< of a loop over columns: that of its first trip
 };
 
 /// What a kernel of several pipelines does, in order.
@@ -80,6 +85,7 @@ struct KernelImpl {
     std::vector<std::string> argument_names; ///< plan names: "X.0", "a", "X", "t0"
     std::vector<PlacedOutput> placed;        ///< of `outputs`
     Traffic traffic;                         ///< what the schedule says of it; filled by apply()
+    int rows_together = 0;                   ///< likewise, of the nest that it ends; 0: nothing
 };
 
 struct AlgorithmImpl {

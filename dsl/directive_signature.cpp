@@ -26,6 +26,7 @@ const std::vector<DirectiveSignature>& directive_signatures() {
         {"never_partition", "never_partition(loop, ...)", "l+"},
         {"always_partition_all", "always_partition_all()", ""},
         {"never_partition_all", "never_partition_all()", ""},
+        {"rows_together", "rows_together(rows)", "e"},
         // Placement: where a stage is computed and kept.
         {"inline", "inline()", ""},
         {"compute_root", "compute_root()", ""},

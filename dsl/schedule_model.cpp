@@ -42,6 +42,7 @@ ScheduleModel::ScheduleModel(const AlgorithmInfo& algorithm, std::string wanted_
         }
         stage.output = info.output;
         stage.guarded = info.guarded;
+        stage.rows_together = info.rows_together;
         stage.kernel = info.kernel;
         stage.element_bytes = 1;
         for (const std::string& dtype : info.dtypes) {

@@ -60,7 +60,8 @@ struct StageModel {
     std::vector<std::string> axes;            ///< its pure loops in NumPy's axis order
     std::vector<DefinitionModel> definitions; ///< [0] pure, [k + 1] update k
     bool output = false;
-    bool guarded = false; ///< StageInfo::guarded
+    bool guarded = false;  ///< StageInfo::guarded
+    int rows_together = 0; ///< StageInfo::rows_together
     int kernel = 0;
     int element_bytes = 8;
     std::set<std::string> arguments; ///< program arguments that it reads

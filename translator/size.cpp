@@ -333,6 +333,13 @@ SizeTree ceil_div(const SizeTree& a, std::int64_t b) {
     return floor_div(a + SizeTree::integer(b - 1), SizeTree::integer(b));
 }
 
+SizeTree trips(const SizeTree& first, const SizeTree& stop, std::int64_t step) {
+    const SizeTree distance = step > 0 ? stop - first : first - stop;
+    const SizeTree trips = ceil_div(distance, step > 0 ? step : -step);
+    if (trips.is_constant()) return SizeTree::integer(std::max<std::int64_t>(0, trips.constant()));
+    return SizeTree::call("max", {trips, SizeTree::integer(0)});
+}
+
 SizeTree product(const std::vector<Size>& shape) {
     SizeTree out = SizeTree::integer(1);
     for (const Size& extent : shape)

@@ -62,6 +62,8 @@ SizeTree floor_div(const SizeTree& a, const SizeTree& b);
 SizeTree floor_mod(const SizeTree& a, const SizeTree& b);
 /// (a + b - 1) // b
 SizeTree ceil_div(const SizeTree& a, std::int64_t b);
+/// How many numbers range(first, stop, step) has: max(0, ceil((stop - first) / step)).
+SizeTree trips(const SizeTree& first, const SizeTree& stop, std::int64_t step);
 SizeTree product(const std::vector<Size>& shape);
 
 /// A normal form: equal texts mean equal values (a polynomial over symbols and opaque //, %, min, max).

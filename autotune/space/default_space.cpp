@@ -37,6 +37,7 @@ class SpaceBuilder {
         for (auto stage = info_.stages.rbegin(); stage != info_.stages.rend(); ++stage) {
             const auto root = roots_.find(stage->name);
             if (root != roots_.end()) offer_memory_hints(*stage, root->second);
+            offer_rows(*stage);
         }
         std::string text = "tilewright-space 1\nspace " + info_.function + " for " + machine_.isa + "\n";
         for (const auto& [name, option] : info_.variant)
@@ -264,6 +265,13 @@ class SpaceBuilder {
         roots_[stage.name] = loops;
         for (std::size_t update = 0; update < stage.updates.size(); ++update)
             emit_root_update(stage, loops, update);
+    }
+
+    /// Rows of a wavefront: more hide more of the latency of a chain, fewer are all under way in a short row too.
+    void offer_rows(const dsl::StageInfo& stage) {
+        if (stage.rows_together == 0) return;
+        lines_.push_back(stage.name + ".rows_together(" +
+                         hole(stage.name + "_rows", stage.rows_together, {1, 2, 4, 6, 8, 12, 16}, 1, 16) + ")");
     }
 
     /// Data that no cache holds until its next use: fetched ahead, and written past the caches.

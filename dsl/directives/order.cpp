@@ -231,6 +231,34 @@ void apply_never_partition_all(ApplyContext& context) {
     context.definition.stage.never_partition_all();
 }
 
+// ---- rows_together --------------------------------------------------------------------------------------------------
+
+/// Each row of a wavefront is code of its own.
+constexpr std::int64_t kMostRowsTogether = 16;
+
+void check_rows_together(CheckContext& context) {
+    if (!context.whole_stage()) return;
+    if (context.stage.rows_together == 0) {
+        const auto& stages = context.model.stages;
+        const auto other =
+            std::find_if(stages.begin(), stages.end(), [](const auto& each) { return each.second.rows_together != 0; });
+        return context.refuse(context.where() + ": rows_together on a stage that ends no wavefront.",
+                              other == stages.end() ? "Take it away: no loop of this program is a wavefront."
+                                                    : "Use it on " + other->first + ".");
+    }
+    const auto rows = context.factor(0, "the number of rows");
+    if (rows && *rows > kMostRowsTogether) {
+        context.refuse_at(0,
+                          context.where() + ": rows_together(" + std::to_string(*rows) + "): more than " +
+                              std::to_string(kMostRowsTogether) + " rows.",
+                          "Write a number such as 8.");
+    }
+}
+void apply_rows_together(ApplyContext& context) {
+    const auto kernel = static_cast<std::size_t>(context.check.stage.kernel);
+    context.algorithm.kernels.at(kernel).rows_together = static_cast<int>(context.check.numbers.at(0));
+}
+
 } // namespace
 
 std::vector<DirectiveRow> order_rows() {
@@ -267,6 +295,11 @@ std::vector<DirectiveRow> order_rows() {
          check_allow_race_conditions, apply_always_partition_all},
         {"never_partition_all", "order", "partition(i, never) for every loop of the definition",
          check_allow_race_conditions, apply_never_partition_all},
+        {"rows_together", "order",
+         "for i: for j: s(i, j)   ->   for i in 0..n/8: for j: s(8*i, j); s(8*i + 1, j - skew); …     "
+         "(rows_together(8), "
+         "on a wavefront's last stage)",
+         check_rows_together, apply_rows_together},
     };
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dsl/base/error.h"
+#include "dsl/passes/wavefront.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -311,7 +312,7 @@ class PutInside : public IRMutator {
 class Composer {
   public:
     Composer(const KernelGroup& group, const std::vector<KernelImpl>& kernels, const std::map<int, Stmt>& statements)
-        : statements_(statements) {
+        : kernels_(kernels), statements_(statements) {
         for (std::size_t k = 0; k < group.arguments.size(); ++k)
             if (group.arguments[k].is_buffer()) note(group.argument_names[k], group.arguments[k].name);
         for (const int number : kernels_of(group.steps)) {
@@ -332,6 +333,7 @@ class Composer {
     }
 
   private:
+    const std::vector<KernelImpl>& kernels_;
     const std::map<int, Stmt>& statements_;
     std::map<std::string, std::string> symbol_of_; ///< plan name -> the one name of that memory
     std::map<std::string, std::string> symbols_;   ///< every name of it -> that name
@@ -358,14 +360,18 @@ class Composer {
         if (step.kind == KernelStep::Kind::read) return read(step, std::move(rest));
         Piece piece = one(step);
         if (first + 1 == steps.size()) return piece;
-        // Definitions with one name have one value.
-        for (auto& let : rest.outside) {
+        add_missing(rest.outside, piece);
+        piece.code = Block::make(piece.code, rest.code);
+        return piece;
+    }
+
+    /// Definitions with one name have one value.
+    static void add_missing(Lets& more, Piece& piece) {
+        for (auto& let : more) {
             const bool known = std::any_of(piece.outside.begin(), piece.outside.end(),
                                            [&](const auto& each) { return each.first == let.first; });
             if (!known) piece.outside.push_back(std::move(let));
         }
-        piece.code = Block::make(piece.code, rest.code);
-        return piece;
     }
 
     Piece one(const KernelStep& step) {
@@ -416,19 +422,46 @@ class Composer {
         return split(RenameMemory(symbols_).mutate(statements_.at(number)), ".k" + std::to_string(number));
     }
 
-    Piece loop(const KernelStep& step) {
-        const std::string value = step.loop.variable + ".value";
+    /// The code of one trip, which reads the trip's value as a variable.
+    Piece trip(const KernelStep& step) {
         Piece body = sequence(step.body, 0);
-        replace(body, step.loop.variable, value);
+        replace(body, step.loop.variable, step.loop.variable + ".value");
+        for (const auto& [name, type] : step.loop.own)
+            body.code =
+                Allocate::make(symbol_of_.at(name), type, Halide::MemoryType::Stack, {1}, const_true(), body.code);
+        return body;
+    }
+
+    Piece rows_together(const KernelStep& step) {
+        const std::string row = step.loop.variable + ".value";
+        Piece all;
+        std::vector<ColumnLoop> columns;
+        for (const KernelStep& inner : step.body) {
+            Piece body = trip(inner);
+            replace(body, step.loop.variable, row);
+            keep_inside(body, inner.loop.variable + ".value");
+            keep_inside(body, row);
+            add_missing(body.outside, all);
+            columns.push_back({inner.loop, body.code});
+        }
+        KernelLoop rows = step.loop;
+        for (const int number : kernels_of(step.body))
+            if (const int wanted = kernels_[static_cast<std::size_t>(number)].rows_together)
+                rows.rows_together = wanted;
+        all.code = wavefront(rows, columns);
+        return all;
+    }
+
+    Piece loop(const KernelStep& step) {
+        if (step.loop.rows_together != 0) return rows_together(step);
+        const std::string value = step.loop.variable + ".value";
+        Piece body = trip(step);
         const bool one_kernel = step.body.size() == 1 && step.body[0].kind == KernelStep::Kind::kernel;
         if (step.loop.may_go_inside && !step.loop.parallel && one_kernel) {
             PutInside inside(step.loop, value);
             const Stmt mutated = inside.mutate(within(body.outside, body.code));
             if (inside.found > 0 && !inside.leaks) return split(mutated, "");
         }
-        for (const auto& [name, type] : step.loop.own)
-            body.code =
-                Allocate::make(symbol_of_.at(name), type, Halide::MemoryType::Stack, {1}, const_true(), body.code);
         keep_inside(body, value);
         body.code = step.loop.parallel ? parallel_loop(step.loop, body.code) : serial_loop(step.loop, {}, body.code);
         return body;

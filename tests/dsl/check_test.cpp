@@ -149,6 +149,8 @@ TEST(Check, RefusesWithTheReasonAndSomethingThatWorks) {
         {pointwise, "out.specialize(X.0 == 4) { store_nontemporal(64) }",
          "out: store_nontemporal concerns the whole stage and cannot stand inside specialize. Write "
          "out.store_nontemporal(64) as a line of its own."},
+        {pointwise, "out.rows_together(4)",
+         "out: rows_together on a stage that ends no wavefront. Take it away: no loop of this program is a wavefront."},
         {output_update, "out.update(0).store_nontemporal(64)",
          "out.update(0): store_nontemporal concerns the whole stage, not one update. Write out.store_nontemporal(64)."},
         {output_update, "out.store_nontemporal(64)",

@@ -133,6 +133,21 @@ def test_gathers_at_any_position(n: int, m: int, seed: int, reach: int) -> None:
 GATHERS = tilewright.jit(loops.gathers, strict=True)
 
 
+def test_loops_without_trips_that_write_nothing() -> None:
+    def f(x):
+        for i in range(2, x.shape[0] - 2):
+            for j in range(3, x.shape[1] - 3):
+                x[i, j] = x[i, j] + 1.0
+
+    compiled = tilewright.jit(strict=True)(f)
+    for shape in ((8, 9), (4, 6), (5, 6), (2, 2)):
+        x = np.ones(shape)
+        expected = x.copy()
+        compiled(x)
+        f(expected)
+        np.testing.assert_array_equal(x, expected)
+
+
 def test_python_numbers_are_python_numbers() -> None:
     jitted = tilewright.jit(loops.mixes_numbers, strict=True)
     call = (RNG.random(100), 70, 0.5)

@@ -12,6 +12,7 @@
 #include "translator/loops/access.h"
 #include "translator/loops/checked_takes.h"
 #include "translator/loops/column_copies.h"
+#include "translator/loops/choices.h"
 #include "translator/loops/forward.h"
 #include "translator/loops/plan_nodes.h"
 #include "translator/loops/steps.h"
@@ -23,7 +24,7 @@ namespace {
 class Builder {
   public:
     Builder(const Program& program, const TranslateOptions& options)
-        : columns_(copy_columns(with_checked_takes(forward_stores(program)), options)), program_(columns_.program),
+        : columns_(copy_columns(with_checked_takes(forward_stores(choices_as_values(program))), options)), program_(columns_.program),
           options_(options), stepped_(cut_into_steps(program_)) {
         variants = columns_.variants;
         info_.variant.insert(columns_.chosen.begin(), columns_.chosen.end());

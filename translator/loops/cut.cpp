@@ -7,6 +7,7 @@
 #include "translator/complex.h"
 #include "translator/loops/cutter.h"
 #include "translator/loops/pixelwise.h"
+#include "translator/loops/wavefront.h"
 
 namespace tilewright::translator {
 
@@ -294,7 +295,9 @@ bool needs_steps(const Program& program) {
 }
 
 Stepped cut_into_steps(const Program& program) {
-    return Cutter(program).run();
+    Stepped stepped = Cutter(program).run();
+    find_wavefronts(stepped);
+    return stepped;
 }
 
 } // namespace tilewright::translator

@@ -115,6 +115,7 @@ Step Cutter::copy_part(const std::string& from, const Type& whole, const Type& p
     step.kind = Step::Kind::segment;
     step.segment.moving = symbols_;
     step.segment.reads.push_back({from, std::nullopt});
+    step.segment.copied = from;
     Program& program = step.segment.program;
     program = shell();
     add_array(program, from, whole);

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
+#include "translator/analysis.h"
 #include "translator/attributes.h"
 #include "translator/loops/access.h"
 
@@ -21,6 +23,7 @@ class Forwarder {
         for (const ScalarArgument& argument : program_.scalars)
             types_[argument.name] = Type{argument.dtype, {}};
         types(program_.body);
+        note(program_.body);
         rewrite(program_.body);
         for (Check& check : program_.checks)
             check.value = now(check.value);
@@ -45,6 +48,65 @@ class Forwarder {
     std::map<std::string, std::string> replaced_;
     std::map<std::string, Type> types_;
     std::map<std::string, int> uses_;
+    std::map<std::string, Operation> operations_;          ///< of the program as it came, without their regions
+    std::map<std::string, std::set<std::string>> readers_; ///< value -> results that need it directly
+
+    void note(const Block& block) {
+        for (const Operation& operation : block.operations) {
+            for (const std::string& operand : operation.operands)
+                readers_[operand].insert(operation.result);
+            for (const Block& inner : operation.regions)
+                note(inner);
+            Operation& known = operations_[operation.result] = operation;
+            known.regions.clear();
+        }
+    }
+
+    /// The value that an array was before its updates.
+    std::string array_of(const std::string& value) const {
+        const auto found = operations_.find(value);
+        const bool same = found != operations_.end() && (found->second.op == "update" || is_view(found->second.op));
+        return same ? array_of(found->second.operands[0]) : value;
+    }
+
+    /// The arrays that an expression reads.
+    void arrays_read(const std::string& value, std::set<std::string>& found, std::set<std::string>& seen) const {
+        if (!seen.insert(value).second) return;
+        const auto operation = operations_.find(value);
+        const bool memory = !types_.at(value).shape.empty() || operation == operations_.end();
+        if (memory) {
+            found.insert(array_of(value));
+            return;
+        }
+        for (const std::string& operand : operation->second.operands)
+            arrays_read(operand, found, seen);
+    }
+
+    /// The arrays whose elements are computed from `value`.
+    void arrays_written(const std::string& value, std::set<std::string>& found, std::set<std::string>& seen) const {
+        const auto readers = readers_.find(value);
+        if (readers == readers_.end()) return;
+        for (const std::string& reader : readers->second) {
+            if (!seen.insert(reader).second) continue;
+            if (operations_.at(reader).op == "update")
+                found.insert(array_of(reader));
+            else
+                arrays_written(reader, found, seen);
+        }
+    }
+
+    /// Two arrays that read each other: what would write the second one would need the first one as it was, and the
+    /// other way round, so that one of them would be a copy.
+    bool crosses(const Operation& read, const Operation& update) const {
+        std::set<std::string> needed, written, seen;
+        arrays_read(update.operands[1], needed, seen);
+        seen.clear();
+        arrays_written(read.result, written, seen);
+        const std::string own = array_of(update.result);
+        return needed.count(own) != 0 && std::any_of(written.begin(), written.end(), [&](const std::string& array) {
+                   return array != own && needed.count(array) != 0;
+               });
+    }
 
     std::string now(const std::string& name) const {
         const auto found = replaced_.find(name);
@@ -90,7 +152,7 @@ class Forwarder {
         const Type& part = types_.at(found->second.operands[1]);
         if (!part.shape.empty() || !read.type.shape.empty()) return;
         const std::vector<IndexEntry> written = index_entries(found->second.attributes.at("index"));
-        if (overlap(wanted, read.type.shape, written, part.shape) == Overlap::same)
+        if (overlap(wanted, read.type.shape, written, part.shape) == Overlap::same && !crosses(read, found->second))
             replaced_[read.result] = found->second.operands[1];
     }
 

@@ -7,6 +7,7 @@
 #include "translator/attributes.h"
 #include "translator/complex.h"
 #include "translator/loops/branches.h"
+#include "translator/loops/choices.h"
 #include "translator/loops/forward.h"
 #include "translator/loops/independence.h"
 #include "translator/loops/pixelwise.h"
@@ -17,18 +18,36 @@ namespace tilewright::translator {
 namespace {
 
 /// What became of the loops that are not pixelwise.
-using Kinds = std::map<const Operation*, std::string>;
+using Kinds = std::map<std::string, std::string>; ///< by the loop's first result
+
+void report_wavefront(const Stepped& stepped, const Step& rows, Kinds& kinds) {
+    const std::int64_t skew = rows.wavefront->skew;
+    const std::string behind = skew == 0 ? ""
+                                         : ", each " + std::to_string(skew) + (skew == 1 ? " trip" : " trips") +
+                                               " of the inner loop behind the one before it";
+    kinds[rows.operation->result] =
+        "wavefront: several trips are under way together" + behind + "; no map: " + rows.wavefront->why;
+    for (const Step& columns : rows.body) {
+        if (columns.operation == nullptr) continue;
+        const std::string why = why_not_independent(stepped, columns);
+        kinds[columns.operation->result] = "inner loop of a wavefront" + (why.empty() ? "" : ": " + why);
+    }
+}
 
 void collect_kinds(const Stepped& stepped, const std::vector<Step>& steps, Kinds& kinds) {
     for (const Step& step : steps) {
         if (step.kind == Step::Kind::range) {
+            if (step.wavefront) {
+                report_wavefront(stepped, step, kinds);
+                continue;
+            }
             const std::string why = why_not_independent(stepped, step);
             const bool scans = step.body.size() == 1 && step.body[0].segment.lanes_apart;
-            kinds[step.operation] = why.empty() ? "map: trips keep to elements of their own"
-                                    : scans     ? "scan: " + why + "; along the other axes elements are apart"
-                                                : "serial: " + why;
+            kinds[step.operation->result] = why.empty() ? "map: trips keep to elements of their own"
+                                            : scans     ? "scan: " + why + "; along the other axes elements are apart"
+                                                        : "serial: " + why;
         } else if (step.kind == Step::Kind::loop) {
-            kinds[step.operation] = "driver: how many trips there are is known at the last";
+            kinds[step.operation->result] = "driver: how many trips there are is known at the last";
         }
         collect_kinds(stepped, step.body, kinds);
         collect_kinds(stepped, step.other, kinds);
@@ -51,7 +70,7 @@ void collect(const Program& program, const Block& block, int depth, const Kinds&
                 continue;
             }
             report.kind = why.empty() ? "pixelwise" : "not pixelwise: " + why;
-            const auto kind = kinds.find(&operation);
+            const auto kind = kinds.find(operation.result);
             if (!why.empty() && kind != kinds.end()) report.kind = kind->second + " (" + report.kind + ")";
             if (why.empty()) {
                 std::vector<std::size_t> all(operation.regions[0].parameters.size());
@@ -76,9 +95,10 @@ std::vector<LoopReport> loop_reports(const Program& program) {
     Kinds kinds;
     Program prepared = branches_as_values(split_complex(program));
     if (needs_steps(prepared)) {
-        prepared = forward_stores(prepared);
-        const Stepped stepped = cut_into_steps(prepared);
+        const Program chosen = forward_stores(choices_as_values(prepared));
+        const Stepped stepped = cut_into_steps(chosen);
         collect_kinds(stepped, stepped.steps, kinds);
+        prepared = forward_stores(prepared);
     }
     collect(prepared, prepared.body, 0, kinds, &out);
     return out;

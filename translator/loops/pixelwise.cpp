@@ -178,13 +178,7 @@ std::int64_t step_of(const Operation& loop) {
 }
 
 SizeTree trips_of(const Operation& loop) {
-    const SizeTree start = start_of(loop);
-    const SizeTree stop = parse_size(loop.attributes.at("stop"));
-    const std::int64_t step = step_of(loop);
-    const SizeTree distance = step > 0 ? stop - start : start - stop;
-    const SizeTree trips = ceil_div(distance, step > 0 ? step : -step);
-    if (trips.is_constant()) return SizeTree::integer(std::max<std::int64_t>(0, trips.constant()));
-    return SizeTree::call("max", {trips, SizeTree::integer(0)});
+    return trips(start_of(loop), parse_size(loop.attributes.at("stop")), step_of(loop));
 }
 
 std::vector<Size> element_shape(const Operation& loop) {

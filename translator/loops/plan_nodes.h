@@ -53,6 +53,7 @@ class PlanText {
     std::vector<dsl::KernelStep> group_steps(const std::vector<PlanNode>& nodes);
     dsl::KernelStep group_step(const PlanNode& node);
     dsl::KernelStep loop_step(const PlanNode& node);
+    void order_as_wavefront(const PlanNode& node, dsl::KernelStep& rows);
     double operations(const PlanNode& node) const;
     void describe_stages(const PlanNode& node, const dsl::KernelLoop& loop, double trips);
 };

@@ -1,7 +1,9 @@
 // translator/loops/steps.h: a program with loops or writes, cut into straight-line segments and the steps between them.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -46,6 +48,15 @@ struct Segment {
     /// Which elements of buffers it reads. Known inside of loops alone.
     std::vector<Access> reads;
     bool lanes_apart = false; ///< of the one buffer that it writes it reads the same indices along all sliced axes
+    std::string copied;       ///< the temporary that it copies and that nothing else reads, "" if it does more
+};
+
+/// How the rows of a nest may be under way together. The body of its range are ranges over columns, which run as one:
+/// element by element, all of them in a column before the next column.
+struct Wavefront {
+    std::int64_t skew = 0;           ///< columns by which each row is behind the one before it, at least
+    std::vector<std::int64_t> first; ///< of each range of the body: the column of its first trip
+    std::string why;                 ///< the dependence that forbids that rows run in any order
 };
 
 struct Step {
@@ -70,7 +81,9 @@ struct Step {
     SizeTree first, stop, step; ///< of a read: its smallest and largest value
     bool limited = true;        ///< a read has these
     std::vector<Step> body, other;
-    const Operation* operation = nullptr; ///< of a range, loop or branch
+    const Operation* operation =
+        nullptr; ///< of a range, loop or branch; of a range null where columns of an array are meant
+    std::optional<Wavefront> wavefront; ///< of a range over rows
 };
 
 struct Stepped {

@@ -1,0 +1,166 @@
+// translator/loops/choices.cpp: short `if` regions of loops to `where`.
+#include "translator/loops/choices.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "translator/attributes.h"
+#include "translator/loops/access.h"
+#include "translator/loops/branches.h"
+#include "translator/ops/rules.h"
+
+namespace tilewright::translator {
+namespace {
+
+/// Two blocks of at most so many operations take no longer than a branch that is foretold wrongly every other time.
+constexpr int kMostOperations = 16;
+
+class Choices {
+  public:
+    explicit Choices(Program program) : program_(std::move(program)) {}
+
+    Program run() {
+        for (const ArrayArgument& array : program_.arrays)
+            types_[array.name] = array.type;
+        for (const ScalarArgument& scalar : program_.scalars)
+            types_[scalar.name] = Type{scalar.dtype, {}};
+        note_types(program_.body);
+        visit(program_.body, false);
+        return std::move(program_);
+    }
+
+  private:
+    Program program_;
+    std::map<std::string, Type> types_;
+    std::size_t next_ = 1;
+
+    void note_types(const Block& block) {
+        for (const auto& [name, type] : block.parameters)
+            types_[name] = type;
+        for (const Operation& operation : block.operations) {
+            types_[operation.result] = operation.type;
+            for (const auto& [name, type] : operation.more_results)
+                types_[name] = type;
+            for (const Block& inner : operation.regions)
+                note_types(inner);
+        }
+    }
+
+    std::string fresh(const Type& type) {
+        std::string name;
+        do {
+            name = "%" + std::to_string(next_++);
+        } while (types_.count(name) != 0);
+        types_[name] = type;
+        return name;
+    }
+
+    /// Inner branches first: they are part of what outer ones do.
+    void visit(Block& block, bool in_loop) {
+        std::vector<Operation> out;
+        for (Operation& operation : block.operations) {
+            const bool loop = operation.op == "for" || operation.op == "while";
+            for (Block& inner : operation.regions)
+                visit(inner, in_loop || loop);
+            std::optional<std::vector<Operation>> chosen;
+            if (in_loop && operation.op == "if") chosen = as_values(operation);
+            if (chosen)
+                std::move(chosen->begin(), chosen->end(), std::back_inserter(out));
+            else
+                out.push_back(std::move(operation));
+        }
+        block.operations = std::move(out);
+    }
+
+    std::optional<std::vector<Operation>> as_values(const Operation& branch) {
+        std::vector<std::pair<std::string, Type>> results{{branch.result, branch.type}};
+        results.insert(results.end(), branch.more_results.begin(), branch.more_results.end());
+        const Block& then = branch.regions[0];
+        const Block& other = branch.regions[1];
+        std::vector<Operation> out, choices;
+        std::set<std::string> replaced; // updates that are one, behind the choice
+        for (std::size_t k = 0; k < results.size(); ++k) {
+            const auto& [name, type] = results[k];
+            Operation choice;
+            choice.result = name;
+            choice.type = type;
+            choice.op = "where";
+            choice.operands = {branch.operands[0], then.yields[k], other.yields[k]};
+            choice.line = branch.line;
+            if (!type.shape.empty()) {
+                const Operation* one = update_of(then, k);
+                const Operation* two = update_of(other, k);
+                if (one == nullptr || two == nullptr || !same_element(*one, *two)) return std::nullopt;
+                replaced.insert({one->result, two->result});
+                Operation update = *one;
+                update.result = name;
+                choice.type = types_.at(one->operands[1]);
+                choice.result = fresh(choice.type);
+                choice.operands = {branch.operands[0], one->operands[1], two->operands[1]};
+                update.operands[1] = choice.result;
+                choices.push_back(std::move(choice));
+                choices.push_back(std::move(update));
+            } else {
+                choices.push_back(std::move(choice));
+            }
+        }
+        int work = 0;
+        for (const Block* block : {&then, &other})
+            if (!copy(*block, replaced, out, work)) return std::nullopt;
+        if (work > kMostOperations) return std::nullopt;
+        std::move(choices.begin(), choices.end(), std::back_inserter(out));
+        return out;
+    }
+
+    /// The write of one element that is the block's k-th result, and nothing else.
+    const Operation* update_of(const Block& block, std::size_t k) const {
+        const std::string& value = block.yields[k];
+        const Operation* found = nullptr;
+        for (const Operation& operation : block.operations) {
+            if (operation.result == value && operation.op == "update") found = &operation;
+            for (const std::string& operand : operation.operands)
+                if (operand == value) return nullptr;
+        }
+        const bool again = std::count(block.yields.begin(), block.yields.end(), value) > 1;
+        if (found == nullptr || again || !types_.at(found->operands[1]).shape.empty()) return nullptr;
+        // What it changes comes from outside.
+        const bool inside =
+            std::any_of(block.operations.begin(), block.operations.end(),
+                        [&](const Operation& operation) { return operation.result == found->operands[0]; });
+        return inside ? nullptr : found;
+    }
+
+    bool same_element(const Operation& one, const Operation& two) const {
+        return one.operands[0] == two.operands[0] &&
+               overlap(index_entries(one.attributes.at("index")), {}, index_entries(two.attributes.at("index")), {}) ==
+                   Overlap::same;
+    }
+
+    /// Appends what a block computes. False where something of it cannot be computed always, or is work.
+    bool copy(const Block& block, const std::set<std::string>& replaced, std::vector<Operation>& out, int& work) const {
+        for (const Operation& operation : block.operations) {
+            if (replaced.count(operation.result) != 0) continue;
+            if (!operation.type.shape.empty() || !operation.regions.empty()) return false;
+            const Rule* rule = find_rule(operation.op);
+            const bool free = operation.op == "const" || operation.op == "scalar_size" || operation.op == "index";
+            if (rule == nullptr && !free) return false;
+            work += rule != nullptr ? rule->operations : 0;
+            out.push_back(operation);
+            // The place need not exist where the branch is not taken.
+            if (operation.op == "index") out.back().attributes[kClamped] = "true";
+        }
+        return true;
+    }
+};
+
+} // namespace
+
+Program choices_as_values(const Program& program) {
+    return Choices(program).run();
+}
+
+} // namespace tilewright::translator
