@@ -7,6 +7,7 @@
 #include "translator/dtypes.h"
 #include "translator/loops/branches.h"
 #include "translator/loops/build_stepped.h"
+#include "translator/loops/linear_bits.h"
 #include "translator/loops/sums_of_trips.h"
 #include "translator/loops/turned.h"
 
@@ -197,7 +198,7 @@ void Analysis::choose_variants() {
 
 std::vector<VariantInfo> variants(const Program& program, const TranslateOptions& options) {
     verify_program(program);
-    const Program prepared = turned(branches_as_values(trips_as_sums(split_complex(program))));
+    const Program prepared = turned(linear_bits(branches_as_values(trips_as_sums(split_complex(program)))));
     return needs_steps(prepared) ? stepped_variants(prepared, options) : Analysis(prepared, options).variants();
 }
 
