@@ -58,24 +58,36 @@ std::optional<RootLoops> scan_rule(const dsl::StageInfo& root, const StageGraph&
     const std::int64_t extent = extent_of(*found, 1024);
     const int lanes = default_lanes(root, graph, machine);
     const bool contiguous = found + 1 == loops.end();
+    // Down a column, neighbours lie in rows of their own: a vector would be put together and taken apart value by
+    // value, at twice the cost of single values, of which several rows keep the units busy. Long chains pay for it.
+    const bool single = !contiguous && root.operations < kLongChainOps;
     // Each trip touches the tile's elements: rows of lines that stay in L1, or a few lines of a row.
-    const std::int64_t share = std::max<std::int64_t>(lanes, (extent + machine.cores - 1) / machine.cores);
-    const std::int64_t tile = std::min<std::int64_t>(share, contiguous ? 512 : std::int64_t{4} * lanes);
+    const std::int64_t group = single ? kGroup : lanes;
+    const std::int64_t share = std::max<std::int64_t>(group, (extent + machine.cores - 1) / machine.cores);
+    const std::int64_t tile = std::min<std::int64_t>(share, contiguous ? 512 : (single ? 2 : 4) * group);
     RootLoops result;
     for (const dsl::LoopInfo& loop : loops)
         result.axes.push_back(loop.name);
     result.attach_at.assign(loops.size() + 1, "");
-    result.vector_axis = axis;
-    result.vector_lanes = lanes;
-    result.vector_factor = "?" + root.name + "_vec";
+    if (!single) {
+        result.vector_axis = axis;
+        result.vector_lanes = lanes;
+        result.vector_factor = "?" + root.name + "_vec";
+    }
     std::string line = root.name + ".split(" + axis + ", " + axis + "o, " + axis + "i, " +
-                       hole(root.name + "_tile", tile, {lanes, 2 * lanes, 4 * lanes, 16 * lanes, 512, share}, lanes,
-                            std::max<std::int64_t>(share, lanes)) +
+                       hole(root.name + "_tile", tile, {group, 2 * group, 4 * group, 16 * group, 512, share}, group,
+                            std::max<std::int64_t>(share, group)) +
                        ")";
     if (machine.cores > 1 && work * root.repeats > kParallelOps) line += ".parallel(" + axis + "o)";
     line += ".split(" + axis + "i, " + axis + "v, " + axis + "x, " +
-            hole(root.name + "_vec", lanes, {lanes / 2, lanes * 2}, 2, 4 * lanes) + ").vectorize(" + axis + "x)";
+            hole(root.name + "_vec", group, {group / 2, group * 2}, 2, 4 * group) + ")";
+    if (!single) line += ".vectorize(" + axis + "x)";
     result.lines = {line, "where ?" + root.name + "_tile >= ?" + root.name + "_vec"};
+    if (single) {
+        const std::string inner = "(" + axis + "x)";
+        result.lines.push_back("choose { " + root.name + ".unroll" + inner + " | " + root.name + ".vectorize" + inner +
+                               " }");
+    }
     result.outermost = axis + "o";
     result.attach_at[static_cast<std::size_t>(found - loops.begin()) + 1] = axis + "v";
     return result;

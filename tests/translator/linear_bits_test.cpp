@@ -13,7 +13,7 @@ Program chain(int count, const std::string& taken, const std::string& other, con
                        "%90: int64[] = const() {value=1} @1\n%91: int64[] = const() {value=3} @1\n"
                        "c_end: int64[] = for i in range(0, v.0, 1) carry (c0: int64[] = %90) {\n"
                        "  %2: uint8[] = index(v) {index=[i]} @2\n  %3: int64[] = cast(%2) @2\n";
-    int next = 10;
+    int next = 100;
     const auto name = [&] { return "%" + std::to_string(next++); };
     std::string now = "c0";
     for (int step = 0; step < count; ++step) {
