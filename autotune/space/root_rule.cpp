@@ -21,6 +21,7 @@ constexpr double kFewElements = 32;
 constexpr double kOpsPerByte = 8;
 // Rows that are reduced side by side: additions take three or four cycles, and two start in each.
 constexpr std::int64_t kGroup = 8;
+constexpr int kLineBytes = 64;
 // Vectors that such a group may hold at most; the rest of the registers is for what is added.
 constexpr int kGroupVectors = 12;
 
@@ -198,7 +199,9 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
     // The tree over lanes reads lanes one by one: its own axis has nothing to gain from vectors.
     const bool vectorize = root.part != "block" && inner_extent > 1;
     // Elementary functions are long chains of dependent steps: two vectors at a time keep the units busy.
-    const int wanted = default_lanes(root, graph, machine) * (chain_ops >= kLongChainOps ? 2 : 1);
+    // Loads at any byte: of vectors as long as a cache line each one takes two lines, of halves every second one.
+    const bool halves = root.reads_neighbours && chain_ops < kLongChainOps && machine.vector_bytes() >= kLineBytes;
+    const int wanted = default_lanes(root, graph, machine) * (chain_ops >= kLongChainOps ? 2 : 1) / (halves ? 2 : 1);
     const int lanes = fitting_lanes(wanted, loops.back(), Widths::of_call);
     // Guarded, a narrow vector asks for no more elements than a wide one, and serves every size.
     const bool guarded = widths == Widths::of_machine && lanes < wanted;
