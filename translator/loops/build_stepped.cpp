@@ -13,6 +13,7 @@
 #include "translator/loops/forward.h"
 #include "translator/loops/plan_nodes.h"
 #include "translator/loops/steps.h"
+#include "translator/loops/unread_starts.h"
 #include "translator/plan_writer.h"
 
 namespace tilewright::translator {
@@ -21,7 +22,7 @@ namespace {
 class Builder {
   public:
     Builder(const Program& program, const TranslateOptions& options)
-        : program_(forward_stores(program)), options_(options), stepped_(cut_into_steps(program_)) {
+        : program_(unread_starts(forward_stores(program))), options_(options), stepped_(cut_into_steps(program_)) {
         for (const std::string& name : program.argument_order)
             names_.insert(name);
         for (const BufferPlan& buffer : stepped_.buffers)
