@@ -202,6 +202,7 @@ void StageTable::finish(StageDraft draft) {
         array_of_image[image.name()] = name;
         flat_images.insert(image.name());
     }
+    std::map<std::string, std::set<std::string>> places; ///< of each array, along its contiguous axis
     for (const StageDraft::Noted& noted : draft.noted_) {
         LoadCollector collector;
         for (const Expr& value : noted.values)
@@ -241,6 +242,12 @@ void StageTable::finish(StageDraft draft) {
                 bool is_contiguous =
                     load.index.size() - 1 - static_cast<std::size_t>(index - load.index.rbegin()) == contiguous;
                 if (is_contiguous && !variable.empty()) read.innermost = noted.variables.at(variable);
+            }
+            if (!read.innermost.empty()) {
+                std::ostringstream place;
+                place << load.index[contiguous];
+                places[read.from].insert(place.str());
+                info.reads_neighbours = info.reads_neighbours || places[read.from].size() >= 3;
             }
             if (is_flat) read.axes.assign(shared_.analysis.value(read.from).type.shape.size(), "");
             read.definition = noted.definition;

@@ -7,8 +7,10 @@
 #include "translator/dtypes.h"
 #include "translator/loops/branches.h"
 #include "translator/loops/build_stepped.h"
+#include "translator/loops/linear_bits.h"
 #include "translator/loops/sums_of_trips.h"
 #include "translator/loops/turned.h"
+#include "translator/loops/uniform_axes.h"
 
 namespace tilewright::translator {
 namespace {
@@ -197,7 +199,8 @@ void Analysis::choose_variants() {
 
 std::vector<VariantInfo> variants(const Program& program, const TranslateOptions& options) {
     verify_program(program);
-    const Program prepared = turned(branches_as_values(trips_as_sums(split_complex(program))));
+    const Program prepared =
+        turned(without_uniform_axes(linear_bits(branches_as_values(trips_as_sums(split_complex(program))))));
     return needs_steps(prepared) ? stepped_variants(prepared, options) : Analysis(prepared, options).variants();
 }
 

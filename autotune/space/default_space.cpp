@@ -185,9 +185,17 @@ class SpaceBuilder {
         if (stage.part == "block") return false;
         const auto& uses = graph_.uses(stage.name);
         if (stage.operations <= kCheapOps) return true;
-        for (const Use& use : uses)
+        for (const Use& use : uses) {
             if (use.read->broadcast) return false; // it would be computed again for each step of a loop of its reader
+            if (use.reader->part == "loop" && is_looked_up(stage, *use.read)) return false; // again in each trip
+        }
         return uses.size() == 1;
+    }
+
+    /// Read at places that no loop gives: a table.
+    static bool is_looked_up(const dsl::StageInfo& stage, const dsl::ReadInfo& read) {
+        return !stage.pure.loops.empty() &&
+               std::all_of(read.axes.begin(), read.axes.end(), [](const std::string& axis) { return axis.empty(); });
     }
 
     /// The innermost loop of the root in which a stage may be computed, or "".

@@ -21,6 +21,7 @@ constexpr double kFewElements = 32;
 constexpr double kOpsPerByte = 8;
 // Rows that are reduced side by side: additions take three or four cycles, and two start in each.
 constexpr std::int64_t kGroup = 8;
+constexpr int kLineBytes = 64;
 // Vectors that such a group may hold at most; the rest of the registers is for what is added.
 constexpr int kGroupVectors = 12;
 
@@ -58,24 +59,36 @@ std::optional<RootLoops> scan_rule(const dsl::StageInfo& root, const StageGraph&
     const std::int64_t extent = extent_of(*found, 1024);
     const int lanes = default_lanes(root, graph, machine);
     const bool contiguous = found + 1 == loops.end();
+    // Down a column, neighbours lie in rows of their own: a vector would be put together and taken apart value by
+    // value, at twice the cost of single values, of which several rows keep the units busy. Long chains pay for it.
+    const bool single = !contiguous && root.operations < kLongChainOps;
     // Each trip touches the tile's elements: rows of lines that stay in L1, or a few lines of a row.
-    const std::int64_t share = std::max<std::int64_t>(lanes, (extent + machine.cores - 1) / machine.cores);
-    const std::int64_t tile = std::min<std::int64_t>(share, contiguous ? 512 : std::int64_t{4} * lanes);
+    const std::int64_t group = single ? kGroup : lanes;
+    const std::int64_t share = std::max<std::int64_t>(group, (extent + machine.cores - 1) / machine.cores);
+    const std::int64_t tile = std::min<std::int64_t>(share, contiguous ? 512 : (single ? 2 : 4) * group);
     RootLoops result;
     for (const dsl::LoopInfo& loop : loops)
         result.axes.push_back(loop.name);
     result.attach_at.assign(loops.size() + 1, "");
-    result.vector_axis = axis;
-    result.vector_lanes = lanes;
-    result.vector_factor = "?" + root.name + "_vec";
+    if (!single) {
+        result.vector_axis = axis;
+        result.vector_lanes = lanes;
+        result.vector_factor = "?" + root.name + "_vec";
+    }
     std::string line = root.name + ".split(" + axis + ", " + axis + "o, " + axis + "i, " +
-                       hole(root.name + "_tile", tile, {lanes, 2 * lanes, 4 * lanes, 16 * lanes, 512, share}, lanes,
-                            std::max<std::int64_t>(share, lanes)) +
+                       hole(root.name + "_tile", tile, {group, 2 * group, 4 * group, 16 * group, 512, share}, group,
+                            std::max<std::int64_t>(share, group)) +
                        ")";
     if (machine.cores > 1 && work * root.repeats > kParallelOps) line += ".parallel(" + axis + "o)";
     line += ".split(" + axis + "i, " + axis + "v, " + axis + "x, " +
-            hole(root.name + "_vec", lanes, {lanes / 2, lanes * 2}, 2, 4 * lanes) + ").vectorize(" + axis + "x)";
+            hole(root.name + "_vec", group, {group / 2, group * 2}, 2, 4 * group) + ")";
+    if (!single) line += ".vectorize(" + axis + "x)";
     result.lines = {line, "where ?" + root.name + "_tile >= ?" + root.name + "_vec"};
+    if (single) {
+        const std::string inner = "(" + axis + "x)";
+        result.lines.push_back("choose { " + root.name + ".unroll" + inner + " | " + root.name + ".vectorize" + inner +
+                               " }");
+    }
     result.outermost = axis + "o";
     result.attach_at[static_cast<std::size_t>(found - loops.begin()) + 1] = axis + "v";
     return result;
@@ -186,7 +199,9 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
     // The tree over lanes reads lanes one by one: its own axis has nothing to gain from vectors.
     const bool vectorize = root.part != "block" && inner_extent > 1;
     // Elementary functions are long chains of dependent steps: two vectors at a time keep the units busy.
-    const int wanted = default_lanes(root, graph, machine) * (chain_ops >= kLongChainOps ? 2 : 1);
+    // Loads at any byte: of vectors as long as a cache line each one takes two lines, of halves every second one.
+    const bool halves = root.reads_neighbours && chain_ops < kLongChainOps && machine.vector_bytes() >= kLineBytes;
+    const int wanted = default_lanes(root, graph, machine) * (chain_ops >= kLongChainOps ? 2 : 1) / (halves ? 2 : 1);
     const int lanes = fitting_lanes(wanted, loops.back(), Widths::of_call);
     // Guarded, a narrow vector asks for no more elements than a wide one, and serves every size.
     const bool guarded = widths == Widths::of_machine && lanes < wanted;

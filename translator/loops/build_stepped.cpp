@@ -11,11 +11,12 @@
 #include "translator/kernels.h"
 #include "translator/loops/access.h"
 #include "translator/loops/checked_takes.h"
-#include "translator/loops/column_copies.h"
 #include "translator/loops/choices.h"
+#include "translator/loops/column_copies.h"
 #include "translator/loops/forward.h"
 #include "translator/loops/plan_nodes.h"
 #include "translator/loops/steps.h"
+#include "translator/loops/unread_starts.h"
 #include "translator/plan_writer.h"
 
 namespace tilewright::translator {
@@ -24,8 +25,9 @@ namespace {
 class Builder {
   public:
     Builder(const Program& program, const TranslateOptions& options)
-        : columns_(copy_columns(with_checked_takes(forward_stores(choices_as_values(program))), options)), program_(columns_.program),
-          options_(options), stepped_(cut_into_steps(program_)) {
+        : columns_(
+              copy_columns(unread_starts(with_checked_takes(forward_stores(choices_as_values(program)))), options)),
+          program_(columns_.program), options_(options), stepped_(cut_into_steps(program_)) {
         variants = columns_.variants;
         info_.variant.insert(columns_.chosen.begin(), columns_.chosen.end());
         requirements_.insert(columns_.requirements.begin(), columns_.requirements.end());

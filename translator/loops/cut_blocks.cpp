@@ -9,6 +9,7 @@
 #include "translator/loops/checked_takes.h"
 #include "translator/loops/cutter.h"
 #include "translator/loops/pixelwise.h"
+#include "translator/loops/unread_starts.h"
 
 namespace tilewright::translator {
 
@@ -352,6 +353,8 @@ std::string Cutter::fresh_buffer(const std::string& value, const std::string& fr
     const Type type = types_.at(from);
     const std::string name = add_temporary(fresh_name(value, operation.op), type, steps);
     const auto place = place_.find(from);
+    const auto start = operations_.find(from);
+    if (start != operations_.end() && start->second->attributes.count(kUnread) != 0) return name;
     if (place == place_.end()) {
         steps.push_back(segment({{from, whole(name, type, operation.line)}}));
     } else {

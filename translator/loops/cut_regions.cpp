@@ -10,67 +10,11 @@
 
 namespace tilewright::translator {
 
-namespace {
-
-bool reads(const Operation& operation, const std::string& value) {
-    const auto is = [&](const std::string& name) { return name == value; };
-    if (std::any_of(operation.operands.begin(), operation.operands.end(), is)) return true;
-    return std::any_of(operation.regions.begin(), operation.regions.end(), [&](const Block& block) {
-        return std::any_of(block.operations.begin(), block.operations.end(),
-                           [&](const Operation& inner) { return reads(inner, value); }) ||
-               std::any_of(block.yields.begin(), block.yields.end(), is);
-    });
-}
-
-bool is_number(const SizeTree& tree, std::int64_t value) {
-    return constant_difference(tree, SizeTree::integer(value)) == 0;
-}
-
-} // namespace
-
-bool Cutter::is_overwritten(const Operation& loop, std::size_t k) const {
-    if (loop.op != "for") return false;
-    const Block& body = loop.regions[0];
-    const std::string& before = body.parameters[k].first;
-    const Operation* update = nullptr;
-    for (const Operation& operation : body.operations) {
-        if (operation.result == body.yields[k])
-            update = &operation;
-        else if (reads(operation, before))
-            return false;
-    }
-    if (update == nullptr || update->op != "update" || update->operands[0] != before || update->operands[1] == before)
-        return false;
-    if (std::count(body.yields.begin(), body.yields.end(), before) != 0) return false;
-    const std::vector<IndexEntry> region = index_entries(update->attributes.at("index"));
-    const Type& whole = types_.at(before);
-    const std::vector<Size>& part = types_.at(update->operands[1]).shape;
-    std::size_t axis = 0, slice = 0;
-    bool every_trip = false;
-    for (const IndexEntry& entry : region) {
-        const SizeTree extent = tree_of(whole.shape[axis++]);
-        if (entry.kind == IndexEntry::Kind::position) {
-            const bool own = constant_difference(entry.start, SizeTree::symbol(loop.attributes.at("variable"))) == 0 &&
-                             is_number(parse_size(loop.attributes.at("start")), 0) &&
-                             is_number(parse_size(loop.attributes.at("step")), 1) &&
-                             constant_difference(parse_size(loop.attributes.at("stop")), extent) == 0;
-            if (!own || every_trip) return false;
-            every_trip = true;
-        } else if (entry.kind != IndexEntry::Kind::slice || !is_number(entry.start, 0) || !is_number(entry.step, 1) ||
-                   constant_difference(tree_of(part[slice++]), extent) != 0) {
-            return false;
-        }
-    }
-    return every_trip;
-}
-
 std::string Cutter::home(const Item& item, std::size_t k, std::vector<Step>& steps) {
     const Operation& operation = *item.operation;
     const std::string& init = operation.operands[k];
     const std::string result = results_of(operation)[k].first;
     if (item.consumed.count(init) != 0 && place_.count(init) != 0) return place_.at(init);
-    if (is_fill(init) && is_overwritten(operation, k))
-        return add_temporary(fresh_name(result, operation.op), types_.at(init), steps);
     return fresh_buffer(result, init, steps, operation);
 }
 

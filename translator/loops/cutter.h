@@ -179,10 +179,6 @@ class Cutter {
     /// Memory for what a loop carries; its first content is there after the steps.
     std::string home(const Item& item, std::size_t k, std::vector<Step>& steps);
 
-    /// Whether the trips of a loop write every element of what it carries, and read none of it before: then what it
-    /// starts from is never seen (np.empty, which the trace takes for zeros).
-    bool is_overwritten(const Operation& loop, std::size_t k) const;
-
     struct Move {
         std::string from, to;
     };

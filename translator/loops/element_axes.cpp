@@ -67,6 +67,7 @@ std::optional<ElementAxes::Axes> ElementAxes::result_of(const Operation& operati
             to.push_back(from[static_cast<std::size_t>(axis)]);
         return to;
     }
+    if (op == "take" && operation.type.shape.empty() && !depends(operation.operands[0])) return Axes();
     if (op == "update") {
         stop(operation, "writes a part of " + name);
         return std::nullopt;

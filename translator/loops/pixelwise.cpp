@@ -150,7 +150,10 @@ std::string why_not_pixelwise(const Operation& loop) {
             if (!axes.trouble().empty()) return at_line(axes.trouble_line(), axes.trouble());
             return at_line(operation.line, "computes a " + operation.op + " in each trip");
         }
-        if (!is_elementwise(operation.op) && !is_view(operation.op) && operation.op != "const" &&
+        // One element of a list that no trip changes.
+        const bool looks_up =
+            operation.op == "take" && operation.type.shape.empty() && !axes.depends(operation.operands[0]);
+        if (!is_elementwise(operation.op) && !is_view(operation.op) && !looks_up && operation.op != "const" &&
             operation.op != "iota" && operation.op != "scalar_size" && operation.op != "update")
             return at_line(operation.line, "does " + operation.op);
         std::set<std::string> symbols;

@@ -1,0 +1,302 @@
+// translator/loops/uniform_axes.cpp: classes of values that share memory or could, and what is written into them.
+#include "translator/loops/uniform_axes.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "translator/analysis.h"
+#include "translator/attributes.h"
+#include "translator/ops/rules.h"
+
+namespace tilewright::translator {
+namespace {
+
+/// Which part of an array is read or written: a slice of one axis at a position of the other one.
+struct Part {
+    int axis = 0;
+    std::string slice, extent;
+    bool operator==(const Part&) const = default;
+};
+
+class Evener {
+  public:
+    explicit Evener(const Program& program) : program_(program) {}
+
+    Program run() {
+        for (const ArrayArgument& argument : program_.arrays)
+            refuse(argument.name);
+        for (const ScalarArgument& argument : program_.scalars)
+            types_[argument.name] = {argument.dtype, {}};
+        collect_moving(program_.body);
+        read(program_.body);
+        for (const std::string& name : program_.body.yields)
+            refuse(name);
+        for (const Write& write : program_.writes)
+            refuse(write.value);
+        choose();
+        if (even_.empty()) return program_;
+        Program out = program_;
+        rewrite(out.body, {});
+        return out;
+    }
+
+  private:
+    const Program& program_;
+    std::map<std::string, Type> types_;
+    std::map<std::string, const Operation*> made_by_;
+    std::map<std::string, std::string> parents_;
+    std::map<std::string, Operation> fills_; ///< arrays of one value: whoever writes into one begins another array
+    std::set<std::string> refused_;
+    std::set<std::string> moving_;                                 ///< sizes that differ from trip to trip
+    std::vector<std::pair<std::string, Part>> parts_;              ///< of which array
+    std::vector<std::pair<std::string, const Operation*>> writes_; ///< into which array
+    std::map<std::string, Part> even_;                             ///< by root
+    int made_ = 0;
+
+    void collect_moving(const Block& block) {
+        for (const Operation& operation : block.operations) {
+            if (operation.op == "read") moving_.insert(operation.result);
+            if (operation.op == "for") moving_.insert(operation.attributes.at("variable"));
+            for (const Block& region : operation.regions)
+                collect_moving(region);
+        }
+    }
+
+    // -- which arrays ------------------------------------------------------------------------------------------------
+
+    std::string root(std::string name) const {
+        for (auto found = parents_.find(name); found != parents_.end(); found = parents_.find(name))
+            name = found->second;
+        return name;
+    }
+    void join(const std::string& a, const std::string& b) {
+        const std::string from = root(a), to = root(b);
+        if (from != to) parents_[from] = to;
+    }
+    void refuse(const std::string& name) { refused_.insert(name); }
+    const Part* even(const std::string& name) const {
+        const auto found = even_.find(root(name));
+        return found == even_.end() ? nullptr : &found->second;
+    }
+    void continues(const std::string& result, const std::string& start) {
+        if (fills_.count(start) == 0) join(result, start);
+    }
+
+    void note(const std::string& array, const Operation& operation, const Type& part) {
+        const std::vector<IndexEntry> entries = index_entries(operation.attributes.at("index"));
+        Part out;
+        int slices = 0;
+        std::set<std::string> symbols;
+        for (std::size_t k = 0; k < entries.size(); ++k) {
+            if (entries[k].kind != IndexEntry::Kind::slice) continue;
+            ++slices;
+            out.axis = static_cast<int>(k);
+            out.slice = entries[k].start.text() + ":" + entries[k].step.text();
+            entries[k].start.collect_symbols(symbols);
+            entries[k].step.collect_symbols(symbols);
+        }
+        const bool has_newaxis = std::any_of(entries.begin(), entries.end(), [](const IndexEntry& entry) {
+            return entry.kind == IndexEntry::Kind::newaxis;
+        });
+        if (entries.size() != 2 || slices != 1 || has_newaxis || part.shape.size() != 1) return refuse(array);
+        tree_of(part.shape[0]).collect_symbols(symbols);
+        // The same slice in every trip, not one that is only spelt alike.
+        if (std::any_of(symbols.begin(), symbols.end(), [&](const auto& name) { return moving_.count(name) != 0; }))
+            return refuse(array);
+        out.extent = part.shape[0].text;
+        parts_.emplace_back(array, std::move(out));
+    }
+
+    void read(const Block& block) {
+        types_.insert(block.parameters.begin(), block.parameters.end());
+        for (const Operation& operation : block.operations)
+            read(operation);
+    }
+
+    void read(const Operation& operation) {
+        const std::vector<std::string>& operands = operation.operands;
+        types_[operation.result] = operation.type;
+        types_.insert(operation.more_results.begin(), operation.more_results.end());
+        made_by_[operation.result] = &operation;
+        if (operation.op == "update") {
+            continues(operation.result, operands[0]);
+            const auto part = types_.find(operands[1]);
+            note(operation.result, operation, part == types_.end() ? Type{} : part->second);
+            writes_.emplace_back(operation.result, &operation);
+            refuse(operands[1]);
+            return;
+        }
+        if (operation.op == "index") {
+            note(operands[0], operation, operation.type);
+            refuse(operation.result);
+            return;
+        }
+        if (operation.regions.empty()) {
+            for (const std::string& operand : operands)
+                refuse(operand);
+            const bool fill =
+                operation.op == "broadcast_to" && operation.type.shape.size() == 2 && is_number(operands[0]);
+            if (fill) fills_[operation.result] = operation;
+            refuse(operation.result);
+            return;
+        }
+        std::vector<std::string> results = {operation.result};
+        for (const auto& [name, type] : operation.more_results)
+            results.push_back(name);
+        for (const Block& region : operation.regions) {
+            for (std::size_t k = 0; k < region.parameters.size() && k < results.size(); ++k) {
+                join(region.parameters[k].first, results[k]);
+                continues(results[k], operands[k]);
+            }
+            read(region);
+            const bool condition = operation.op == "while" && &region == &operation.regions.front();
+            for (std::size_t k = 0; k < region.yields.size(); ++k) {
+                if (condition || k >= results.size())
+                    refuse(region.yields[k]);
+                else
+                    join(region.yields[k], results[k]);
+            }
+        }
+        if (operation.op == "if") {
+            for (const std::string& operand : operands)
+                refuse(operand);
+            for (const std::string& name : results)
+                refuse(name);
+        }
+    }
+
+    bool is_number(const std::string& name) const {
+        const auto found = types_.find(name);
+        return found != types_.end() && found->second.shape.empty();
+    }
+
+    /// Whether a value is the same for all of its elements, where the arrays of even_ are that along their axes.
+    bool is_uniform(const std::string& name) const {
+        if (is_number(name)) return true;
+        const auto made = made_by_.find(name);
+        if (made == made_by_.end()) return false;
+        const Operation& operation = *made->second;
+        if (operation.op == "broadcast_to") return is_number(operation.operands[0]);
+        if (operation.op == "index") return even(operation.operands[0]) != nullptr;
+        return operation.regions.empty() && is_elementwise(operation.op) &&
+               std::all_of(operation.operands.begin(), operation.operands.end(),
+                           [this](const std::string& operand) { return is_uniform(operand); });
+    }
+
+    /// All that nothing forbids, less those into which something else is written, until nothing changes.
+    void choose() {
+        std::set<std::string> refused;
+        for (const std::string& name : refused_)
+            refused.insert(root(name));
+        for (const auto& [name, part] : parts_) {
+            const auto [found, first] = even_.emplace(root(name), part);
+            if (!first && !(found->second == part)) refused.insert(found->first);
+        }
+        // What is computed and not only filled in.
+        std::set<std::string> worth;
+        for (const auto& [name, write] : writes_) {
+            const auto made = made_by_.find(write->operands[1]);
+            if (made != made_by_.end() && is_elementwise(made->second->op)) worth.insert(root(name));
+        }
+        std::erase_if(even_,
+                      [&](const auto& each) { return refused.count(each.first) != 0 || worth.count(each.first) == 0; });
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (const auto& [name, write] : writes_)
+                if (even(name) != nullptr && !is_uniform(write->operands[1])) changed = even_.erase(root(name)) != 0;
+        }
+    }
+
+    // -- the program without the axes --------------------------------------------------------------------------------
+
+    using Numbers = std::map<std::string, std::string>; ///< an array's value -> the number that all of it is
+
+    static void drop_axis(const Part& part, Type& type) { type.shape.erase(type.shape.begin() + part.axis); }
+
+    static std::string position(const Operation& operation, const Part& part) {
+        const auto entries = index_entries(operation.attributes.at("index"));
+        return "[" + entries[static_cast<std::size_t>(1 - part.axis)].start.text() + "]";
+    }
+
+    void drop(const std::string& name, Type& type) const {
+        if (const Part* part = even(name)) drop_axis(*part, type);
+    }
+
+    std::string fresh() { return "%even" + std::to_string(++made_); }
+
+    std::string number(const std::string& name, Numbers& numbers, std::vector<Operation>& out) {
+        if (is_number(name)) return name;
+        if (const auto known = numbers.find(name); known != numbers.end()) return known->second;
+        const Operation& operation = *made_by_.at(name);
+        if (operation.op == "broadcast_to") return operation.operands[0];
+        Operation one = operation;
+        for (std::string& operand : one.operands)
+            operand = number(operand, numbers, out);
+        one.result = fresh();
+        one.type.shape.clear();
+        numbers[name] = one.result;
+        out.push_back(one);
+        return one.result;
+    }
+
+    void rewrite(Block& block, Numbers numbers) {
+        for (auto& [name, type] : block.parameters)
+            drop(name, type);
+        std::vector<Operation> out;
+        for (Operation& operation : block.operations) {
+            if (operation.op == "index") {
+                if (const Part* part = even(operation.operands[0])) {
+                    Operation one = operation;
+                    one.result = numbers[operation.result] = fresh();
+                    one.type.shape.clear();
+                    one.attributes["index"] = position(operation, *part);
+                    operation.op = "broadcast_to";
+                    operation.operands = {one.result};
+                    operation.attributes.clear();
+                    out.push_back(std::move(one));
+                }
+            } else if (operation.op == "update") {
+                if (const Part* part = even(operation.result)) {
+                    operation.operands[1] = number(operation.operands[1], numbers, out);
+                    operation.attributes["index"] = position(operation, *part);
+                    begin(operation.operands[0], *part, out);
+                    drop(operation.result, operation.type);
+                }
+            } else if (!operation.regions.empty()) {
+                const auto& parameters = operation.regions.front().parameters;
+                for (std::size_t k = 0; k < parameters.size(); ++k)
+                    if (const Part* part = even(parameters[k].first)) begin(operation.operands[k], *part, out);
+                drop(operation.result, operation.type);
+                for (auto& [name, type] : operation.more_results)
+                    drop(name, type);
+                for (Block& region : operation.regions)
+                    rewrite(region, numbers);
+            }
+            out.push_back(std::move(operation));
+        }
+        block.operations = std::move(out);
+    }
+
+    /// The array that an even one starts from, where that is one value everywhere: without the axis.
+    void begin(std::string& start, const Part& part, std::vector<Operation>& out) {
+        const auto found = fills_.find(start);
+        if (found == fills_.end()) return;
+        Operation copy = found->second;
+        copy.result = fresh();
+        drop_axis(part, copy.type);
+        start = copy.result;
+        out.push_back(std::move(copy));
+    }
+};
+
+} // namespace
+
+Program without_uniform_axes(const Program& program) {
+    return Evener(program).run();
+}
+
+} // namespace tilewright::translator

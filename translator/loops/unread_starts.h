@@ -1,0 +1,16 @@
+// translator/loops/unread_starts.h: arrays of which every element is written before it is read.
+#pragma once
+
+#include "translator/program.h"
+
+namespace tilewright::translator {
+
+/// Of a `broadcast_to` inside the translator: the array that begins with it is written before it is read.
+inline constexpr const char* kUnread = "unread";
+
+/// The program with kUnread at the starts (np.empty, np.zeros) of arrays that are then written position by position
+/// along one axis, in loops that read nothing but what was written before: they need no start. Where that is not
+/// proved the start stays as it is.
+Program unread_starts(const Program& program);
+
+} // namespace tilewright::translator
