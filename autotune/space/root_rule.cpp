@@ -185,8 +185,10 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
     const std::int64_t inner_extent = extent_of(loops.back(), 1 << 20);
     // The tree over lanes reads lanes one by one: its own axis has nothing to gain from vectors.
     const bool vectorize = root.part != "block" && inner_extent > 1;
-    // Elementary functions are long chains of dependent steps: two vectors at a time keep the units busy.
-    const int wanted = default_lanes(root, graph, machine) * (chain_ops >= kLongChainOps ? 2 : 1);
+    // Elementary functions are long chains of dependent steps, and so are the trips of a loop inside of this one: two
+    // vectors at a time keep the units busy.
+    const bool chains = chain_ops >= kLongChainOps || root.scans;
+    const int wanted = default_lanes(root, graph, machine) * (chains ? 2 : 1);
     const int lanes = fitting_lanes(wanted, loops.back(), Widths::of_call);
     // Guarded, a narrow vector asks for no more elements than a wide one, and serves every size.
     const bool guarded = widths == Widths::of_machine && lanes < wanted;
