@@ -198,10 +198,12 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
     const std::int64_t inner_extent = extent_of(loops.back(), 1 << 20);
     // The tree over lanes reads lanes one by one: its own axis has nothing to gain from vectors.
     const bool vectorize = root.part != "block" && inner_extent > 1;
-    // Elementary functions are long chains of dependent steps: two vectors at a time keep the units busy.
+    // Elementary functions are long chains of dependent steps, and so are the trips of a loop inside of this one: two
+    // vectors at a time keep the units busy.
+    const bool chains = chain_ops >= kLongChainOps || root.scans;
     // Loads at any byte: of vectors as long as a cache line each one takes two lines, of halves every second one.
     const bool halves = root.reads_neighbours && chain_ops < kLongChainOps && machine.vector_bytes() >= kLineBytes;
-    const int wanted = default_lanes(root, graph, machine) * (chain_ops >= kLongChainOps ? 2 : 1) / (halves ? 2 : 1);
+    const int wanted = default_lanes(root, graph, machine) * (chains ? 2 : 1) / (halves ? 2 : 1);
     const int lanes = fitting_lanes(wanted, loops.back(), Widths::of_call);
     // Guarded, a narrow vector asks for no more elements than a wide one, and serves every size.
     const bool guarded = widths == Widths::of_machine && lanes < wanted;

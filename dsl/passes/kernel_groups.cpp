@@ -221,8 +221,10 @@ class PutInside : public IRMutator {
 
     Stmt visit(const LetStmt* op) override {
         if (!reads_any(op->value, moving_)) {
-            known_[op->name] = substitute(known_, op->value);
+            const auto outer = known_;
+            known_[op->name] = substitute(outer, op->value);
             const Stmt body = mutate(op->body);
+            known_ = outer;
             return LetStmt::make(op->name, op->value, body);
         }
         moving_.insert(op->name);
@@ -243,8 +245,11 @@ class PutInside : public IRMutator {
     Stmt trips_around(const Stmt& statement, std::set<std::string> moving, Lets inside) {
         if (const auto* let = statement.as<LetStmt>()) {
             if (!reads_any(let->value, moving) && !reads_memory(let->value)) {
-                known_[let->name] = substitute(known_, let->value);
-                return LetStmt::make(let->name, let->value, trips_around(let->body, moving, inside));
+                const auto outer = known_;
+                known_[let->name] = substitute(outer, let->value);
+                const Stmt body = trips_around(let->body, moving, inside);
+                known_ = outer;
+                return LetStmt::make(let->name, let->value, body);
             }
             moving.insert(let->name);
             inside.emplace_back(let->name, let->value);

@@ -201,6 +201,20 @@ def test_either_choice_gives_the_same_bits(option: str) -> None:
     same(triangle, compiled, call)
 
 
+def test_copies_of_several_arguments() -> None:
+    def f(c, a, b):
+        for i in range(c.shape[0]):
+            for k in range(a.shape[1]):
+                c[i] += a[:, k] * b[:, k]
+
+    compiled = tilewright.jit(strict=True)(f)
+    for shape in ((33, 7), (400, 300), (9, 2)):
+        a, b = numbers((2, *shape), "float64", 1)
+        same(f, compiled, (numbers((6, shape[0]), "float64", 2), a, b))
+    assert "a_columns.split" in str(compiled.schedule)
+    assert "b_columns.split" in str(compiled.schedule)
+
+
 def test_a_row_that_no_trip_asks_for_is_not_touched() -> None:
     def f(c, a, row, n):
         for i in range(c.shape[0]):

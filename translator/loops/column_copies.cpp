@@ -32,29 +32,18 @@ class Copier {
     }
 
     ColumnCopies run() {
-        ColumnCopies out;
+        std::map<std::string, std::int64_t> candidates; ///< and how often their columns are read
         for (const ArrayArgument& argument : program_.arrays) {
             if (!may_be_copied(argument)) continue;
             array_ = argument.name;
             reads_ = 0;
             find(program_.body);
-            if (reads_ < 2) continue;
-            const std::int64_t most = kMostBytes / (find_dtype(argument.type.dtype)->bits / 8);
-            const SizeTree elements = product(argument.type.shape);
-            const auto here = elements.evaluate(options_.sizes_here);
-            const bool pays = reads_ >= kFewestReads && (!here || *here <= most);
-            VariantInfo variant{unique(argument.name + "_columns"),
-                                {pays ? kCopied : kInPlace, pays ? kInPlace : kCopied},
-                                "columns of an argument from a copy with its axes exchanged, or from where they lie"};
-            const std::string choice = chosen(variant);
-            out.chosen[variant.name] = choice;
-            if (choice == kCopied) {
-                copy(argument, variant.name);
-                if (!elements.is_constant() || elements.constant() > most)
-                    out.requirements.push_back(elements.text() + " <= " + std::to_string(most));
-            }
-            if (here && *here > most) variant.options = {kInPlace};
-            out.variants.push_back(std::move(variant));
+            if (reads_ > 1) candidates[argument.name] = reads_;
+        }
+        ColumnCopies out;
+        for (const auto& [name, reads] : candidates) {
+            array_ = name;
+            decide(reads, kMostBytes / static_cast<std::int64_t>(candidates.size()), out);
         }
         out.program = std::move(program_);
         return out;
@@ -85,6 +74,29 @@ class Copier {
         for (int k = 2; !names_.insert(name).second; ++k)
             name = wish + "_" + std::to_string(k);
         return name;
+    }
+
+    /// About `array_`, whose copy may take `bytes`.
+    void decide(std::int64_t reads, std::int64_t bytes, ColumnCopies& out) {
+        const auto argument = std::find_if(program_.arrays.begin(), program_.arrays.end(),
+                                           [&](const ArrayArgument& each) { return each.name == array_; });
+        const std::int64_t most = bytes / (find_dtype(argument->type.dtype)->bits / 8);
+        const SizeTree elements = product(argument->type.shape);
+        const auto here = elements.evaluate(options_.sizes_here);
+        const bool fits = !here || *here <= most;
+        const bool pays = reads >= kFewestReads && fits;
+        VariantInfo variant{unique(array_ + "_columns"),
+                            {pays ? kCopied : kInPlace, pays ? kInPlace : kCopied},
+                            "columns of an argument from a copy with its axes exchanged, or from where they lie"};
+        const std::string choice = chosen(variant);
+        out.chosen[variant.name] = choice;
+        if (choice == kCopied) {
+            copy(*argument, variant.name);
+            if (!elements.is_constant() || elements.constant() > most)
+                out.requirements.push_back(elements.text() + " <= " + std::to_string(most));
+        }
+        if (!fits) variant.options = {kInPlace};
+        out.variants.push_back(std::move(variant));
     }
 
     bool may_be_copied(const ArrayArgument& argument) const {

@@ -19,7 +19,7 @@ struct ColumnCopies {
 
 /// Before -> after, for `for i: for k: C[i, :i + 1] += A[i, k] * A[:i + 1, k]` with a small A in C order:
 ///   A_columns = copy of A.T; for i: for k: C[i, :i + 1] += A[i, k] * A_columns[k, :i + 1]
-/// A column of A is a line of memory for each element; a row of the copy is loaded in vectors. The copy takes at most
+/// A column of A is a line of memory for each element; a row of the copy is loaded in vectors. All copies take at most
 /// 1 MiB, so that no program needs noticeably more memory than NumPy. Arrays that the program makes: see turned.h.
 ColumnCopies copy_columns(Program program, const TranslateOptions& options);
 
