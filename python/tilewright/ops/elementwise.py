@@ -26,6 +26,7 @@ from .operands import (
     check_dtype,
     constant,
     dtype_of,
+    fits_into,
     full,
     operand_of,
     resolve_ufunc,
@@ -178,10 +179,7 @@ def store_result(tracer: Tracer, name: str, result: Any, out: Any, casting: str 
             getattr(np, name, np.add), casting, dtype_of(result), out.dtype, 0
         )
     value = cast(tracer, to_value(tracer, result), out.dtype)
-    shape = broadcast_shapes(tracer, [value.shape, out.sizes])
-    if len(shape) != len(out.sizes) or any(
-        tracer.value_of(a) != tracer.value_of(b) for a, b in zip(shape, out.sizes, strict=True)
-    ):
+    if not fits_into(tracer, value.shape, out.sizes):
         raise ValueError("non-broadcastable output operand")
     out.write(broadcast(tracer, value, out.sizes))
     return out

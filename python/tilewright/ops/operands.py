@@ -19,6 +19,7 @@ BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)
 FLOAT64 = np.dtype(np.float64)
 COMPLEX128 = np.dtype(np.complex128)
+_ONE = Size.constant(1)
 
 
 def is_symbolic(value: Any) -> bool:
@@ -213,28 +214,53 @@ def broadcast_shapes(tracer: Tracer, shapes: Sequence[tuple[Size, ...]], what: s
     rank = max((len(shape) for shape in shapes), default=0)
     result: list[Size] = []
     for axis in range(rank):
-        found = Size.constant(1)
+        extents = []
         for shape in shapes:
             k = axis - (rank - len(shape))
-            if k < 0:
-                continue
-            extent = tracer.resolve(shape[k])
-            if extent == found or is_one(tracer, extent):
-                continue
-            if is_one(tracer, found):
-                found = extent
-                continue
-            if tracer.value_of(extent) != tracer.value_of(found):
-                tracer.refuse_unknown(extent, found)
-                texts = " ".join(
-                    "(" + ",".join(str(tracer.value_of(s)) for s in sh) + ("," if len(sh) == 1 else "") + ")"
-                    for sh in shapes
-                )
-                raise ValueError(f"operands could not be broadcast together with shapes {texts} ")
-            tracer.unify(found, extent, "operands could not be broadcast together")
-            found = tracer.resolve(found)
-        result.append(found)
+            extent = tracer.resolve(shape[k]) if k >= 0 else _ONE
+            if extent != _ONE and extent not in extents:
+                extents.append(extent)
+        result.append(extents[0] if len(extents) == 1 else _one_extent(tracer, extents, shapes))
     return tuple(tracer.resolve(size) for size in result)
+
+
+def _one_extent(tracer: Tracer, extents: list[Size], shapes: Sequence[tuple[Size, ...]]) -> Size:
+    """What different extents of one axis become beside each other; none of them is the literal 1.
+
+    Whether one of them is 1 is asked here alone: an array's own axis may have any length, and beside literal ones too."""
+    symbols = {symbol for extent in extents for symbol in extent.symbols()}
+    if len({tracer.value_of(extent) for extent in extents}) == 1 and tracer.loops.keys().isdisjoint(symbols):
+        for extent in extents[1:]:
+            tracer.unify(extents[0], extent, "operands could not be broadcast together")
+        return tracer.resolve(extents[0]) if extents else _ONE
+    found = _ONE
+    for extent in map(tracer.resolve, extents):
+        if extent == found or is_one(tracer, extent):
+            continue
+        if is_one(tracer, found):
+            found = extent
+            continue
+        if tracer.value_of(extent) != tracer.value_of(found):
+            tracer.refuse_unknown(extent, found)
+            texts = " ".join(
+                "(" + ",".join(str(tracer.value_of(s)) for s in sh) + ("," if len(sh) == 1 else "") + ")"
+                for sh in shapes
+            )
+            raise ValueError(f"operands could not be broadcast together with shapes {texts} ")
+        tracer.unify(found, extent, "operands could not be broadcast together")
+        found = tracer.resolve(found)
+    return found
+
+
+def fits_into(tracer: Tracer, shape: tuple[Size, ...], target: Sequence[Size]) -> bool:
+    """Whether `shape` broadcasts to exactly `target`; where that differs from call to call, a guard is kept."""
+    found = broadcast_shapes(tracer, [shape, tuple(target)])
+    if len(found) != len(target):
+        return False
+    pairs = list(zip(found, target, strict=True))
+    if any(tracer.value_of(a) != tracer.value_of(b) for a, b in pairs):
+        return False
+    return all(tracer.same_extent(a, b) for a, b in pairs)
 
 
 def is_one(tracer: Tracer, extent: Size) -> bool:
