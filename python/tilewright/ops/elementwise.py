@@ -14,7 +14,7 @@ from ..trace import compressed
 from ..trace.arrays import Storage, SymArray
 from ..trace.compressed import Compressed
 from ..trace.graph import Value
-from ..trace.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar
+from ..trace.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described
 from ..trace.tracer import Tracer
 from .operands import (
     BOOL,
@@ -145,7 +145,7 @@ def apply_ufunc(
     for name, value in others.items():
         if name == "subok" or (name == "order" and value in ("K", "C", "A")):
             continue
-        raise _error(tracer, f"np.{ufunc.__name__}({name}={value!r})", "there is no rule for this keyword")
+        raise _error(tracer, f"np.{ufunc.__name__}({name}={described(value)})", "there is no rule for this keyword")
     if isinstance(out, tuple):
         out = out[0] if len(out) == 1 else out
     if ufunc.signature is not None:

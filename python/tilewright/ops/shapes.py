@@ -11,7 +11,7 @@ import numpy as np
 
 from ..trace.arrays import Storage, SymArray, View
 from ..trace.graph import NEWAXIS, Slice, Value
-from ..trace.scalars import SymInt
+from ..trace.scalars import SymInt, described
 from ..trace.sizes import Size
 from ..trace.tracer import Tracer
 from .elementwise import copied
@@ -57,7 +57,7 @@ def _without_ones(shape: Sequence[Size]) -> list[Size]:
 
 def refuse_order(tracer: Tracer, name: str, order: Any) -> None:
     if order not in ("C", None):
-        raise tracer.error(f"np.{name}(order={order!r})", "only C order has a rule", 'Use order="C".', "order")
+        raise tracer.error(f"np.{name}(order={described(order)})", "only C order has a rule", 'Use order="C".', "order")
 
 
 @rule(np.reshape)

@@ -52,7 +52,6 @@ class SymArray(Symbolic):
     """An ndarray (or, with `is_scalar`, a NumPy scalar) of the traced function."""
 
     __slots__ = ("_read", "chain", "dtype", "is_scalar", "sizes", "storage", "version")
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -232,7 +231,7 @@ class SymArray(Symbolic):
 
         return call_method(self.tracer, name, (self, *args), kwargs)
 
-    def __repr__(self) -> str:
+    def described(self) -> str:
         sizes = ", ".join(str(self.tracer.resolve(size)) for size in self.sizes)
         return f"<array {self.dtype}[{sizes}]>"
 
@@ -269,6 +268,11 @@ class SymArray(Symbolic):
 
     def __bool__(self) -> bool:
         return bool(self._concrete("loops: the truth value"))
+
+    def __hash__(self) -> int:
+        if not self.is_scalar:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        return int(self._concrete("the hash (as in a set or a dict)"))
 
     def __float__(self) -> float:
         return float(self._concrete("the float value"))

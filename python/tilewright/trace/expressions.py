@@ -45,6 +45,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
 }  # fmt: skip
+_CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
 class Expressions:
@@ -232,8 +233,8 @@ class Expressions:
                                      "its elements are known only when the compiled function runs",
                                      "Format it at the caller.")  # fmt: skip
                 spec = self._eval_JoinedStr(value.format_spec) if isinstance(value.format_spec, ast.JoinedStr) else ""
-                if value.conversion == ord("r"):
-                    held = repr(held)
+                if value.conversion in _CONVERSIONS:
+                    held = _CONVERSIONS[value.conversion](held)
                 parts.append(format(held, spec))
         return "".join(parts)
 

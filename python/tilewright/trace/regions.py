@@ -24,7 +24,7 @@ from .compressed import Compressed
 from .early_return import VALUE, has_break, test_as_break
 from .generators import Drawing
 from .graph import Block, Value, unchanged
-from .scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar
+from .scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described
 from .sizes import Size
 from .tracer import Undecided
 
@@ -948,7 +948,7 @@ class Regions:
         if isinstance(condition, (bool, np.bool_)):
             return tracer.add("const", (), {"value": bool(condition)}, np.dtype(np.bool_), ())
         raise self.error(
-            node, f"loops: the truth of {condition!r}"[:200], "it has several elements", "Use np.any or np.all."
+            node, f"loops: the truth of {described(condition)}"[:200], "it has several elements", "Use np.any or np.all."
         )
 
     def _cast(self, value: Value, dtype: np.dtype[Any]) -> Value:

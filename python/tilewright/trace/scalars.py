@@ -41,6 +41,21 @@ class Symbolic:
 
         return call_numpy(self.tracer, func, args, kwargs)
 
+    def described(self) -> str:
+        """In our own words, for messages. `repr` is what the function's own code asks for: the text of a value."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        raise self.tracer.error(
+            f"the text (str, repr, format) of {self.described()}",
+            "its contents are known only when the compiled function runs",
+            "Make the text at the caller, or leave it out of the compiled function.",
+            "text",
+        )
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
     def __reduce__(self) -> Any:
         raise self.tracer.error(
             "pickling or copying a traced value",
@@ -48,6 +63,20 @@ class Symbolic:
             "Keep it out of pickle and copy.",
             "pickle",
         )
+
+
+def described(value: Any) -> str:
+    """repr(value) for messages: what is traced in it as we call it, and nothing of it decided."""
+    if isinstance(value, Symbolic):
+        return value.described()
+    if type(value) in (list, tuple):
+        items = ", ".join(map(described, value))
+        return f"[{items}]" if isinstance(value, list) else f"({items}{',' * (len(value) == 1)})"
+    if type(value) is dict:
+        return "{" + ", ".join(f"{described(key)}: {described(held)}" for key, held in value.items()) + "}"
+    if isinstance(value, slice):
+        return f"slice({described(value.start)}, {described(value.stop)}, {described(value.step)})"
+    return repr(value)
 
 
 def _ufunc(tracer: Tracer, ufunc: np.ufunc, *inputs: Any) -> Any:
@@ -64,6 +93,12 @@ class _Number(Symbolic):  # noqa: PLW1641 - each kind hashes its own value
     """A Python number in the trace: its six comparisons come down to one."""
 
     __slots__ = ()
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
 
     def _compare(self, symbol: str, other: Any) -> Any:
         raise NotImplementedError
@@ -103,7 +138,7 @@ class SymInt(_Number):
         """Its value in the recorded call, without a guard."""
         return self.tracer.value_of(self.size)
 
-    def __repr__(self) -> str:
+    def described(self) -> str:
         return f"<int {self.tracer.resolve(self.size)}>"
 
     def _make(self, size: Size) -> Any:
@@ -143,8 +178,8 @@ class SymInt(_Number):
     def __format__(self, spec: str) -> str:
         return format(self.__index__(), spec)
 
-    def __str__(self) -> str:
-        return str(self.__index__())
+    def __repr__(self) -> str:
+        return repr(self.__index__())
 
     # -- comparisons --------------------------------------------------------------------------------
 
@@ -343,7 +378,7 @@ class SymScalar(_Number):
         self.hint = hint
         self.sources = sources  # the arguments that it is made of
 
-    def __repr__(self) -> str:
+    def described(self) -> str:
         return f"<{type(self.hint).__name__} {', '.join(sorted(self.sources))}>"
 
     def concrete(self) -> Any:
@@ -369,8 +404,8 @@ class SymScalar(_Number):
     def __hash__(self) -> int:
         return hash(self.concrete())
 
-    def __str__(self) -> str:
-        return str(self.concrete())
+    def __repr__(self) -> str:
+        return repr(self.concrete())
 
     def __format__(self, spec: str) -> str:
         return format(self.concrete(), spec)
@@ -567,7 +602,7 @@ class RunScalar(SymScalar):
         super().__init__(tracer, value, kind(1), frozenset())
         self.low, self.high = low, high
 
-    def __repr__(self) -> str:
+    def described(self) -> str:
         return f"<{type(self.hint).__name__} of the run>"
 
     @property
