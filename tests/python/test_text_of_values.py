@@ -28,7 +28,7 @@ def text_of_an_array(x):
 
 
 def text_in_a_list(x):
-    return x + len("{}".format([x[0], x[1]]))
+    return x + len(f"{[x[0], x[1]]}")
 
 
 def ascii_in_a_format(x):

@@ -295,7 +295,7 @@ def set_item(array: SymArray, key: Any, value: Any) -> None:
         return
     if isinstance(value, Compressed):
         raise value.refused("storing the elements elsewhere")
-    operand = operand_of(tracer, value)
+    operand = operand_of(tracer, value, any_kind=True)
     items, target_shape, _ = _parse(array, key)
     target = array.view(View("index", {"index": items}, tuple(target_shape)))
     check_stored(tracer, operand, array.dtype)

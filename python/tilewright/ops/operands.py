@@ -11,7 +11,7 @@ import numpy as np
 from ..trace.arrays import SymArray
 from ..trace.compressed import Compressed
 from ..trace.graph import Value
-from ..trace.scalars import RunScalar, Symbolic, SymInt, SymScalar
+from ..trace.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
 from ..trace.sizes import Size
 from ..trace.tracer import Tracer, numbers_wanted
 
@@ -50,8 +50,12 @@ def weak_type(operand: Any) -> type | None:
     return complex if isinstance(operand, complex) else None
 
 
-def operand_of(tracer: Tracer, value: Any) -> Any:
-    """Something of a kind the rules know: SymArray, SymInt, SymScalar, Python number or np.generic."""
+def operand_of(tracer: Tracer, value: Any, any_kind: bool = False) -> Any:
+    """Something of a kind the rules know: SymArray, SymInt, SymScalar, Python number or np.generic.
+
+    `any_kind`: the caller sees to it where the data decide whether a number is NumPy's or Python's."""
+    if not any_kind:
+        refuse_kinds(value, "using the value")
     if isinstance(value, (SymArray, SymInt, SymScalar, bool, int, float, complex)):
         return value
     if isinstance(value, Compressed):
@@ -132,6 +136,8 @@ def to_value(tracer: Tracer, operand: Any, dtype: np.dtype[Any] | None = None) -
     if dtype is None:
         dtype = dtype_of(operand)
     if isinstance(operand, SymArray):
+        if operand.kinds and dtype != operand.dtype and operand.dtype.itemsize < 8:
+            refuse_kinds(operand, "widening the value")  # of a Python float the program has kept the narrow one
         return cast(tracer, operand.read(), dtype)
     if isinstance(operand, SymInt):
         if dtype.kind in "iu":

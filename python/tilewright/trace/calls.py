@@ -19,7 +19,7 @@ from . import from_data
 from .arrays import SymArray
 from .compressed import Compressed
 from .generators import GeneratorMethod, SymGenerator
-from .scalars import SymInt, SymScalar
+from .scalars import SymInt, SymScalar, refuse_kinds
 from .sequences import Sequence, enumerated, sequence_of, turned_around, zipped
 from .sizes import Size
 from .source import source_of
@@ -497,6 +497,7 @@ class Calls:
         """Something of the very type that the function's own value has."""
         from .interpreter import InterpretedFunction
 
+        refuse_kinds(value, "the type")
         if isinstance(value, SymArray):
             return value.dtype.type(0) if value.is_scalar else np.empty(0, value.dtype)
         if isinstance(value, Compressed):

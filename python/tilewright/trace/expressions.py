@@ -12,6 +12,7 @@ import numpy as np
 
 from .arrays import SymArray
 from .generators import SymGenerator
+from .scalars import refuse_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -248,6 +249,7 @@ class Expressions:
     def get_attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
         if isinstance(owner, SymGenerator):
             return owner.get_attribute(name)
+        refuse_kinds(owner, f"{name}")
         value = getattr(owner, name)
         if isinstance(owner, types.ModuleType):
             if owner.__name__.split(".")[0] in ("numpy", "math", "builtins", "operator", "functools", "itertools"):

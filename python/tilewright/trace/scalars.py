@@ -29,6 +29,8 @@ class Symbolic:
 
     __slots__ = ("tracer",)
     tracer: Tracer
+    # More than one where the data decide what Python has here: scalar (of NumPy), float, int, bool.
+    kinds: frozenset[str] = frozenset()
     __array_priority__ = 1000.0
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -65,6 +67,19 @@ class Symbolic:
         )
 
 
+def refuse_kinds(value: Any, what: str) -> None:
+    """Where it matters whether a value is NumPy's or Python's, or which number of Python's, and the data decide that."""
+    kinds = getattr(value, "kinds", None)
+    if kinds and isinstance(value, Symbolic):
+        names = [{"scalar": "a NumPy scalar"}.get(kind, f"a Python {kind}") for kind in sorted(kinds)]
+        raise value.tracer.error(
+            f"loops: {what} of a number that is {' or '.join(names)}",
+            "the data decide which, and NumPy's result has another type for each",
+            "Make it one kind on every way, before the loop too (np.float64(0), 0.0 instead of 0).",
+            "kind of a number",
+        )
+
+
 def described(value: Any) -> str:
     """repr(value) for messages: what is traced in it as we call it, and nothing of it decided."""
     if isinstance(value, Symbolic):
@@ -80,9 +95,9 @@ def described(value: Any) -> str:
 
 
 def _ufunc(tracer: Tracer, ufunc: np.ufunc, *inputs: Any) -> Any:
-    from ..ops import apply_ufunc
+    from ..ops import apply_operator
 
-    return apply_ufunc(tracer, ufunc, inputs)
+    return apply_operator(tracer, ufunc, inputs)
 
 
 def _is_int(value: Any) -> bool:
@@ -594,16 +609,20 @@ class RunScalar(SymScalar):
     anything else that could leave them is checked.
     """
 
-    __slots__ = ("high", "low")
+    __slots__ = ("high", "kinds", "low")
 
     def __init__(
         self, tracer: Tracer, value: Value, kind: type, low: int = -LARGEST_INT, high: int = LARGEST_INT
     ) -> None:
         super().__init__(tracer, value, kind(1), frozenset())
+        self.kinds = frozenset()
         self.low, self.high = low, high
 
     def described(self) -> str:
         return f"<{type(self.hint).__name__} of the run>"
+
+    def of_one_kind(self) -> RunScalar:
+        return RunScalar(self.tracer, self.value, type(self.hint), self.low, self.high)
 
     @property
     def is_int(self) -> bool:
@@ -618,6 +637,9 @@ class RunScalar(SymScalar):
         )
 
     def _compare(self, symbol: str, other: Any) -> Any:
+        if self.kinds and isinstance(other, (int, float, SymScalar, SymInt)):
+            # Of Python's numbers the truth is Python's, whichever they are.
+            return self.of_one_kind()._compare(symbol, other.of_one_kind() if isinstance(other, RunScalar) else other)
         if self.is_int and isinstance(other, (float, SymScalar)) and type(getattr(other, "hint", other)) is float:
             # Python compares the very numbers; up to 2**53 the doubles are they.
             self._exact_as_float()
@@ -786,6 +808,7 @@ class RunScalar(SymScalar):
         return RunScalar(self.tracer, value, int, -mine.high - 1, -mine.low - 1)
 
     def __neg__(self) -> Any:
+        refuse_kinds(self, "the negative")
         mine = self._int_of(self)
         value = self.value if mine is None else mine.value
         made = self.tracer.add("negative", (value,), {}, value.dtype, ())
@@ -797,6 +820,7 @@ class RunScalar(SymScalar):
         return self._int_of(self) or self
 
     def __abs__(self) -> Any:
+        refuse_kinds(self, "the absolute value")
         mine = self._int_of(self)
         value = self.value if mine is None else mine.value
         made = self.tracer.add("absolute", (value,), {}, value.dtype, ())
@@ -823,6 +847,23 @@ class RunScalar(SymScalar):
         return RunScalar(self.tracer, value, type(left.hint))
 
     def _arithmetic(self, other: Any, name: str, ufunc: np.ufunc, swapped: bool) -> Any:
+        numbers = [x for x in (self, other) if isinstance(x, RunScalar) and x.kinds]
+        if (
+            not numbers
+            or isinstance(other, (np.ndarray, np.generic))
+            or isinstance(getattr(other, "sizes", None), tuple)
+        ):
+            return self._of_numbers(other, name, ufunc, swapped)
+        if name not in ("add", "sub"):
+            # 0 * -1 is 0 as an int and -0.0 as a float, and so on.
+            refuse_kinds(numbers[0], name)
+        result = self._of_numbers(other, name, ufunc, swapped)
+        floats = [type(getattr(x, "hint", x)) is float and not getattr(x, "kinds", None) for x in (self, other)]
+        if isinstance(result, RunScalar) and not any(floats):
+            result.kinds = frozenset({"int", "float"})
+        return result
+
+    def _of_numbers(self, other: Any, name: str, ufunc: np.ufunc, swapped: bool) -> Any:
         if type(self.hint) is not float:
             if not isinstance(other, np.generic) and type(getattr(other, "hint", other)) is float:
                 return RunScalar(self.tracer, self.as_float_value(), float)._arithmetic(other, name, ufunc, swapped)
