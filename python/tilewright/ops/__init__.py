@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..trace.scalars import described
 from . import composites, creation, elementwise, indexing, linalg, reductions, selections, shapes
 from .creation import scalar_constructor
 from .elementwise import apply_in_place, apply_operator, apply_ufunc, python_scalar_cast
@@ -58,7 +59,7 @@ def no_rule(tracer: Tracer, function: Any) -> Exception:
 
 
 def _call_text(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
-    return ", ".join([repr(a) for a in args] + [f"{k}={v!r}" for k, v in kwargs.items()])
+    return ", ".join([described(a) for a in args] + [f"{k}={described(v)}" for k, v in kwargs.items()])
 
 
 def call_method(tracer: Tracer, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

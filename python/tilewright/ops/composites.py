@@ -20,6 +20,7 @@ from .operands import (
     cast,
     constant,
     dtype_of,
+    fits_into,
     operand_of,
     shape_of,
     to_value,
@@ -191,11 +192,10 @@ def copyto(tracer: Tracer, dst: Any, src: Any, casting: str = "same_kind", where
         )
     old = dst.read()
     new = cast(tracer, to_value(tracer, source), dst.dtype)
-    operands = [shape_of(source), dst.sizes]
+    operands = [shape_of(source)]
     if where is not True:
         operands.append(shape_of(operand_of(tracer, where)))
-    shape = broadcast_shapes(tracer, operands)
-    if len(shape) != dst.ndim:
+    if not fits_into(tracer, broadcast_shapes(tracer, operands), dst.sizes):
         raise ValueError("could not broadcast input array")
     if where is True:
         dst.write(broadcast(tracer, new, dst.sizes))

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..trace.arrays import Storage, SymArray
 from ..trace.from_data import is_run_int
-from ..trace.graph import Slice
+from ..trace.graph import Slice, Value
 from ..trace.scalars import SymInt, SymScalar
 from ..trace.sizes import Size
 from ..trace.tracer import Tracer
@@ -21,11 +21,11 @@ from .operands import (
     FLOAT64,
     INT64,
     broadcast,
-    broadcast_shapes,
     cast,
     check_dtype,
     constant,
     dtype_of,
+    fits_into,
     full,
     is_symbolic,
     operand_of,
@@ -74,7 +74,8 @@ def full_rule(tracer: Tracer, shape: Any, fill_value: Any, dtype: Any = None, or
     kept = dtype_of(fill) if dtype is None else check_dtype(tracer, dtype)
     sizes = sizes_of_shape(tracer, shape)
     value = cast(tracer, to_value(tracer, fill), kept) if is_symbolic(fill) else to_value(tracer, fill, kept)
-    broadcast_shapes(tracer, [shape_of(fill), sizes])
+    if not fits_into(tracer, shape_of(fill), sizes):
+        raise ValueError("could not broadcast input array")
     return _made(tracer, broadcast(tracer, value, sizes))
 
 
@@ -271,7 +272,7 @@ def arange(tracer: Tracer, *args: Any, dtype: Any = None, **others: Any) -> Any:
         if step == 0:
             raise ZeroDivisionError("division by zero")
         length = stop - start if step > 0 else start - stop
-        if length <= 0:
+        if length < 0:
             extent = Size.constant(0)
         else:
             count = (length + (abs(step) - 1)) // abs(step)
@@ -300,6 +301,10 @@ def arange(tracer: Tracer, *args: Any, dtype: Any = None, **others: Any) -> Any:
     return _made(tracer, tracer.add("add", (first, scaled), {}, kept, (extent,), "arange"))
 
 
+def _size_value(tracer: Tracer, size: Size, dtype: np.dtype[Any]) -> Value:
+    return to_value(tracer, size.constant_part if size.is_constant else SymInt(tracer, size), dtype)
+
+
 @rule(np.linspace)
 def linspace(
     tracer: Tracer, start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False,
@@ -315,18 +320,16 @@ def linspace(
     with tracer.composite("linspace"):
         kept = np.result_type(dtype_of(first), dtype_of(last), np.float64)
         a, b = to_value(tracer, first, kept), to_value(tracer, last, kept)
-        divisor = num - 1 if endpoint else num
+        # At least 1: a single element is `start + 0 * delta`, and is none that `stop` takes the place of.
+        divisor = tracer.resolve(count - 1 if endpoint else count).maximum(1)
         steps = tracer.add("iota", (), {"axis": 0}, INT64, (count,), "linspace")
         ramp = cast(tracer, steps, kept)
         delta = tracer.add("subtract", (b, a), {}, kept, ())
-        if divisor > 0:
-            step = tracer.add("divide", (delta, to_value(tracer, divisor, kept)), {}, kept, ())
-            scaled = tracer.add("multiply", (ramp, step), {}, kept, (count,))
-        else:
-            scaled = tracer.add("multiply", (ramp, delta), {}, kept, (count,))
+        step = tracer.add("divide", (delta, _size_value(tracer, divisor, kept)), {}, kept, ())
+        scaled = tracer.add("multiply", (ramp, step), {}, kept, (count,))
         value = tracer.add("add", (scaled, a), {}, kept, (count,))
-        if endpoint and num > 1:
-            is_last = tracer.add("equal", (steps, to_value(tracer, num - 1, INT64)), {}, BOOL, (count,))
+        if endpoint:
+            is_last = tracer.add("equal", (steps, _size_value(tracer, divisor, INT64)), {}, BOOL, (count,))
             value = tracer.add("where", (is_last, b, value), {}, kept, (count,))
         target = kept if dtype is None else check_dtype(tracer, dtype)
         if target.kind in "iu":

@@ -14,7 +14,7 @@ from ..trace import compressed
 from ..trace.arrays import Storage, SymArray
 from ..trace.compressed import Compressed
 from ..trace.graph import Value
-from ..trace.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar
+from ..trace.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described, refuse_kinds
 from ..trace.tracer import Tracer
 from .operands import (
     BOOL,
@@ -26,6 +26,7 @@ from .operands import (
     check_dtype,
     constant,
     dtype_of,
+    fits_into,
     full,
     operand_of,
     resolve_ufunc,
@@ -144,7 +145,7 @@ def apply_ufunc(
     for name, value in others.items():
         if name == "subok" or (name == "order" and value in ("K", "C", "A")):
             continue
-        raise _error(tracer, f"np.{ufunc.__name__}({name}={value!r})", "there is no rule for this keyword")
+        raise _error(tracer, f"np.{ufunc.__name__}({name}={described(value)})", "there is no rule for this keyword")
     if isinstance(out, tuple):
         out = out[0] if len(out) == 1 else out
     if ufunc.signature is not None:
@@ -158,7 +159,7 @@ def apply_ufunc(
             else:
                 raise TypeError(f"{ufunc.__name__}() takes from {ufunc.nin} to {ufunc.nin + ufunc.nout} "
                                 f"positional arguments but {len(inputs)} were given")  # fmt: skip
-        operands = [operand_of(tracer, x) for x in inputs]
+        operands = [operand_of(tracer, x, any_kind=True) for x in inputs]
         result = _elementwise(tracer, ufunc, operands, None if dtype is None else check_dtype(tracer, dtype), casting)
     if out is None or out is Ellipsis:
         if out is Ellipsis and isinstance(result, SymArray):
@@ -178,10 +179,7 @@ def store_result(tracer: Tracer, name: str, result: Any, out: Any, casting: str 
             getattr(np, name, np.add), casting, dtype_of(result), out.dtype, 0
         )
     value = cast(tracer, to_value(tracer, result), out.dtype)
-    shape = broadcast_shapes(tracer, [value.shape, out.sizes])
-    if len(shape) != len(out.sizes) or any(
-        tracer.value_of(a) != tracer.value_of(b) for a, b in zip(shape, out.sizes, strict=True)
-    ):
+    if not fits_into(tracer, value.shape, out.sizes):
         raise ValueError("non-broadcastable output operand")
     out.write(broadcast(tracer, value, out.sizes))
     return out
@@ -203,6 +201,8 @@ def _elementwise(
     tracer: Tracer, ufunc: np.ufunc, operands: list[Any], dtype: np.dtype[Any] | None, casting: str
 ) -> SymArray:
     name = "divide" if ufunc is np.true_divide else ufunc.__name__
+    if any(getattr(x, "kinds", None) for x in operands):
+        return _of_some_kind(tracer, ufunc, operands, dtype, casting)
     kinds = [weak_type(x) for x in operands]
     if all(kind is not None for kind in kinds):
         kinds = [None] * len(kinds)  # Python numbers alone are arrays of their default dtype
@@ -233,6 +233,31 @@ def _elementwise(
                      "Convert one of them with astype.")  # fmt: skip
     values = [to_value(tracer, x, d) for x, d in zip(operands, loop, strict=True)]
     return SymArray.fresh(tracer, _operation(tracer, name, values, result_dtype, shape))
+
+
+def _of_some_kind(
+    tracer: Tracer, ufunc: np.ufunc, operands: list[Any], dtype: np.dtype[Any] | None, casting: str
+) -> SymArray:
+    """Where the data decide of which kind an operand is: one program, if NumPy computes the same with each."""
+    types: dict[str, Any] = {"float": float, "int": int, "bool": BOOL}
+    ways: list[tuple[Any, ...]] = [()]
+    for x in operands:
+        found = getattr(x, "kinds", None)
+        mine = [types.get(kind) or dtype_of(x) for kind in sorted(found)] if found else [weak_type(x) or dtype_of(x)]
+        ways = [(*way, one) for way in ways for one in mine]
+    defaults = {float: FLOAT64, int: INT64}
+    ways = [
+        tuple(defaults[one] for one in way) if all(one is int or one is float for one in way) else way for way in ways
+    ]
+    found = {resolve_ufunc(ufunc, way, dtype, casting) for way in ways}
+    first = next(x for x in operands if getattr(x, "kinds", None))
+    if len(found) > 1:
+        refuse_kinds(first, f"np.{ufunc.__name__}")
+    (loop,) = found
+    for x, wanted in zip(operands, loop, strict=False):
+        to_value(tracer, x, wanted)  # which refuses what the program has rounded
+    pure = [x.of_one_kind() if getattr(x, "kinds", None) else x for x in operands]
+    return _elementwise(tracer, ufunc, pure, dtype, casting)
 
 
 def _operation(tracer: Tracer, name: str, values: list[Value], dtype: np.dtype[Any], shape: Sequence[Any]) -> Value:
@@ -341,7 +366,16 @@ def apply_operator(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> An
         exponent = inputs[1].__index__() if isinstance(inputs[1], SymInt) else inputs[1]
         if type(exponent) is int and exponent == 2:
             return apply_ufunc(tracer, np.square, inputs[:1])
-    return apply_ufunc(tracer, ufunc, inputs)
+    result = apply_ufunc(tracer, ufunc, inputs)
+    some = [getattr(x, "kinds", None) for x in inputs]
+    if any(some) and all(
+        kinds or isinstance(x, (SymInt, SymScalar)) or type(x) in (bool, int, float)
+        for x, kinds in zip(inputs, some, strict=True)
+    ):
+        # Of Python's numbers an operator makes one of Python's; a call of NumPy's function does not.
+        number = {"f": "float", "b": "bool"}.get(result.dtype.kind, "int")
+        result.kinds = frozenset({"scalar", number})
+    return result
 
 
 def apply_in_place(array: SymArray, ufunc: np.ufunc, other: Any) -> Any:

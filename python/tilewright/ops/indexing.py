@@ -17,7 +17,7 @@ from ..trace.sizes import Size
 from ..trace.tracer import Tracer
 from . import selections
 from .elementwise import apply_ufunc
-from .operands import BOOL, broadcast, broadcast_shapes, check_stored, operand_of, shape_of, to_value
+from .operands import BOOL, broadcast, broadcast_shapes, check_stored, fits_into, operand_of, shape_of, to_value
 
 
 def _is_mask(key: Any) -> bool:
@@ -295,7 +295,7 @@ def set_item(array: SymArray, key: Any, value: Any) -> None:
         return
     if isinstance(value, Compressed):
         raise value.refused("storing the elements elsewhere")
-    operand = operand_of(tracer, value)
+    operand = operand_of(tracer, value, any_kind=True)
     items, target_shape, _ = _parse(array, key)
     target = array.view(View("index", {"index": items}, tuple(target_shape)))
     check_stored(tracer, operand, array.dtype)
@@ -306,8 +306,7 @@ def set_item(array: SymArray, key: Any, value: Any) -> None:
         tracer.require("==", mine[0], 1, "could not broadcast input array", ValueError)
         new = tracer.add("index", (new,), {"index": [Size.constant(0), *_whole(len(mine) - 1)]}, new.dtype, mine[1:])
         mine = mine[1:]
-    shape = broadcast_shapes(tracer, [mine, target.sizes])
-    if any(tracer.value_of(a) != tracer.value_of(b) for a, b in zip(shape, target.sizes, strict=True)):
+    if not fits_into(tracer, mine, target.sizes):
         raise ValueError("could not broadcast input array")
     if _covers(array, target):
         array.write(broadcast(tracer, new, array.sizes))
@@ -349,8 +348,7 @@ def _set_masked(view: SymArray, mask: SymArray, at: int, value: Any) -> None:
                 "mask",
             )
     new = to_value(tracer, operand, view.dtype)
-    shape = broadcast_shapes(tracer, [new.shape, view.sizes])
-    if [tracer.value_of(size) for size in shape] != [tracer.value_of(tracer.resolve(size)) for size in view.sizes]:
+    if not fits_into(tracer, new.shape, view.sizes):
         raise ValueError("could not broadcast input array")
     truth = target.truth()
     view.write(tracer.add("where", (truth, new, view.read()), {}, view.dtype, view.sizes))

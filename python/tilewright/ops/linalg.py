@@ -12,6 +12,7 @@ import numpy as np
 
 from ..trace.arrays import SymArray
 from ..trace.graph import Value
+from ..trace.scalars import described
 from ..trace.sizes import Size
 from ..trace.tracer import Tracer
 from .elementwise import apply_ufunc, common_dtype, store_result
@@ -227,7 +228,7 @@ def _matrix_norm(tracer: Tracer, value: Value, ord: Any, axes: list[int]) -> Val
             return _extreme(tracer, "max" if ord > 0 else "min", total, [second - (second > first)])
     if isinstance(ord, str) and ord != "nuc":
         raise ValueError("Invalid norm order for matrices.")
-    raise tracer.error(f"np.linalg.norm(ord={ord!r}) of a matrix", "it needs a singular value decomposition",
+    raise tracer.error(f"np.linalg.norm(ord={described(ord)}) of a matrix", "it needs a singular value decomposition",
                        "Leave it out of the compiled function.", "norm")  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..trace.arrays import SymArray
 from ..trace.compressed import Compressed
 from ..trace.graph import Value
-from ..trace.scalars import RunScalar, Symbolic, SymInt, SymScalar
+from ..trace.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
 from ..trace.sizes import Size
 from ..trace.tracer import Tracer, numbers_wanted
 
@@ -19,6 +19,7 @@ BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)
 FLOAT64 = np.dtype(np.float64)
 COMPLEX128 = np.dtype(np.complex128)
+_ONE = Size.constant(1)
 
 
 def is_symbolic(value: Any) -> bool:
@@ -49,8 +50,12 @@ def weak_type(operand: Any) -> type | None:
     return complex if isinstance(operand, complex) else None
 
 
-def operand_of(tracer: Tracer, value: Any) -> Any:
-    """Something of a kind the rules know: SymArray, SymInt, SymScalar, Python number or np.generic."""
+def operand_of(tracer: Tracer, value: Any, any_kind: bool = False) -> Any:
+    """Something of a kind the rules know: SymArray, SymInt, SymScalar, Python number or np.generic.
+
+    `any_kind`: the caller sees to it where the data decide whether a number is NumPy's or Python's."""
+    if not any_kind:
+        refuse_kinds(value, "using the value")
     if isinstance(value, (SymArray, SymInt, SymScalar, bool, int, float, complex)):
         return value
     if isinstance(value, Compressed):
@@ -131,6 +136,8 @@ def to_value(tracer: Tracer, operand: Any, dtype: np.dtype[Any] | None = None) -
     if dtype is None:
         dtype = dtype_of(operand)
     if isinstance(operand, SymArray):
+        if operand.kinds and dtype != operand.dtype and operand.dtype.itemsize < 8:
+            refuse_kinds(operand, "widening the value")  # of a Python float the program has kept the narrow one
         return cast(tracer, operand.read(), dtype)
     if isinstance(operand, SymInt):
         if dtype.kind in "iu":
@@ -213,28 +220,53 @@ def broadcast_shapes(tracer: Tracer, shapes: Sequence[tuple[Size, ...]], what: s
     rank = max((len(shape) for shape in shapes), default=0)
     result: list[Size] = []
     for axis in range(rank):
-        found = Size.constant(1)
+        extents = []
         for shape in shapes:
             k = axis - (rank - len(shape))
-            if k < 0:
-                continue
-            extent = tracer.resolve(shape[k])
-            if extent == found or is_one(tracer, extent):
-                continue
-            if is_one(tracer, found):
-                found = extent
-                continue
-            if tracer.value_of(extent) != tracer.value_of(found):
-                tracer.refuse_unknown(extent, found)
-                texts = " ".join(
-                    "(" + ",".join(str(tracer.value_of(s)) for s in sh) + ("," if len(sh) == 1 else "") + ")"
-                    for sh in shapes
-                )
-                raise ValueError(f"operands could not be broadcast together with shapes {texts} ")
-            tracer.unify(found, extent, "operands could not be broadcast together")
-            found = tracer.resolve(found)
-        result.append(found)
+            extent = tracer.resolve(shape[k]) if k >= 0 else _ONE
+            if extent != _ONE and extent not in extents:
+                extents.append(extent)
+        result.append(extents[0] if len(extents) == 1 else _one_extent(tracer, extents, shapes))
     return tuple(tracer.resolve(size) for size in result)
+
+
+def _one_extent(tracer: Tracer, extents: list[Size], shapes: Sequence[tuple[Size, ...]]) -> Size:
+    """What different extents of one axis become beside each other; none of them is the literal 1.
+
+    Whether one of them is 1 is asked here alone: an array's own axis may have any length, and beside literal ones too."""
+    symbols = {symbol for extent in extents for symbol in extent.symbols()}
+    if len({tracer.value_of(extent) for extent in extents}) == 1 and tracer.loops.keys().isdisjoint(symbols):
+        for extent in extents[1:]:
+            tracer.unify(extents[0], extent, "operands could not be broadcast together")
+        return tracer.resolve(extents[0]) if extents else _ONE
+    found = _ONE
+    for extent in map(tracer.resolve, extents):
+        if extent == found or is_one(tracer, extent):
+            continue
+        if is_one(tracer, found):
+            found = extent
+            continue
+        if tracer.value_of(extent) != tracer.value_of(found):
+            tracer.refuse_unknown(extent, found)
+            texts = " ".join(
+                "(" + ",".join(str(tracer.value_of(s)) for s in sh) + ("," if len(sh) == 1 else "") + ")"
+                for sh in shapes
+            )
+            raise ValueError(f"operands could not be broadcast together with shapes {texts} ")
+        tracer.unify(found, extent, "operands could not be broadcast together")
+        found = tracer.resolve(found)
+    return found
+
+
+def fits_into(tracer: Tracer, shape: tuple[Size, ...], target: Sequence[Size]) -> bool:
+    """Whether `shape` broadcasts to exactly `target`; where that differs from call to call, a guard is kept."""
+    found = broadcast_shapes(tracer, [shape, tuple(target)])
+    if len(found) != len(target):
+        return False
+    pairs = list(zip(found, target, strict=True))
+    if any(tracer.value_of(a) != tracer.value_of(b) for a, b in pairs):
+        return False
+    return all(tracer.same_extent(a, b) for a, b in pairs)
 
 
 def is_one(tracer: Tracer, extent: Size) -> bool:

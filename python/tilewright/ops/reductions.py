@@ -22,11 +22,11 @@ from .operands import (
     FLOAT64,
     INT64,
     broadcast,
-    broadcast_shapes,
     cast,
     check_dtype,
     constant,
     dtype_of,
+    fits_into,
     full,
     operand_of,
     shape_of,
@@ -75,8 +75,7 @@ def truth_of(tracer: Tracer, name: str, where: Any, value: Value) -> Value | Non
         raise tracer.error(f"np.{name}(where=...) of {dtype_of(operand)}", "only booleans choose",
                            "Compare it (where=x != 0).", "where")  # fmt: skip
     truth = to_value(tracer, operand)
-    shape = broadcast_shapes(tracer, [value.shape, truth.shape])
-    if tuple(map(str, shape)) != tuple(str(tracer.resolve(size)) for size in value.shape):
+    if not fits_into(tracer, truth.shape, value.shape):
         raise tracer.error(f"np.{name}(where=...) of another shape", "the mask makes the array larger",
                            "Broadcast the array to the shape of the mask.", "where")  # fmt: skip
     return truth

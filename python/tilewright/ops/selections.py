@@ -15,6 +15,7 @@ import numpy as np
 from ..trace.arrays import SymArray
 from ..trace.compressed import Compressed, elementwise
 from ..trace.graph import Value
+from ..trace.scalars import described
 from ..trace.tracer import Tracer
 from . import linalg, reductions
 from .elementwise import store_result
@@ -155,7 +156,7 @@ def _filled(selection: Compressed) -> SymArray:
 def _norm(tracer: Tracer, name: str, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
     """Square roots of sums of squares, and sums of absolute values: zeros change neither."""
     if not isinstance(x, Compressed) or not (ord is None or (type(ord) in (int, float) and ord in (1, 2))):
-        raise next(y for y in (x, ord, axis) if isinstance(y, Compressed)).refused(f"{name}(ord={ord!r})")
+        raise next(y for y in (x, ord, axis) if isinstance(y, Compressed)).refused(f"{name}(ord={described(ord)})")
     axes = normalize_axes(tracer, axis, x.ndim)
     if (ord is not None and len(axes) != 1) or len(axes) > 2 or (len(axes) == 2 and x.mask_rank > 1) or keepdims:
         raise x.refused(name)

@@ -11,11 +11,11 @@ import numpy as np
 
 from ..trace.arrays import Storage, SymArray, View
 from ..trace.graph import NEWAXIS, Slice, Value
-from ..trace.scalars import SymInt
+from ..trace.scalars import SymInt, described
 from ..trace.sizes import Size
 from ..trace.tracer import Tracer
 from .elementwise import copied
-from .operands import broadcast, broadcast_shapes, check_dtype, dtype_of, operand_of, to_value
+from .operands import broadcast, broadcast_shapes, check_dtype, dtype_of, fits_into, operand_of, to_value
 from .registry import rule
 
 
@@ -57,7 +57,7 @@ def _without_ones(shape: Sequence[Size]) -> list[Size]:
 
 def refuse_order(tracer: Tracer, name: str, order: Any) -> None:
     if order not in ("C", None):
-        raise tracer.error(f"np.{name}(order={order!r})", "only C order has a rule", 'Use order="C".', "order")
+        raise tracer.error(f"np.{name}(order={described(order)})", "only C order has a rule", 'Use order="C".', "order")
 
 
 @rule(np.reshape)
@@ -238,12 +238,9 @@ def squeeze(tracer: Tracer, a: Any, axis: Any = None) -> Any:
 def broadcast_to(tracer: Tracer, array: Any, shape: Any, subok: bool = False) -> Any:
     source = as_array(tracer, array)
     wanted = as_shape(shape)
-    found = broadcast_shapes(tracer, [source.sizes, wanted])
-    if len(found) != len(wanted) or any(
-        tracer.value_of(a) != tracer.value_of(b) for a, b in zip(found, wanted, strict=True)
-    ):
+    if not fits_into(tracer, source.sizes, wanted):
         raise ValueError("input operand has more dimensions than allowed by the axis remapping"
-                         if len(found) != len(wanted) else "operands could not be broadcast together with remapped shapes")  # fmt: skip
+                         if source.ndim > len(wanted) else "operands could not be broadcast together with remapped shapes")  # fmt: skip
     return source.view(View("broadcast_to", {}, _resolved(tracer, wanted)))
 
 

@@ -51,8 +51,7 @@ class View:
 class SymArray(Symbolic):
     """An ndarray (or, with `is_scalar`, a NumPy scalar) of the traced function."""
 
-    __slots__ = ("_read", "chain", "dtype", "is_scalar", "sizes", "storage", "version")
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("_read", "chain", "dtype", "kinds", "is_scalar", "sizes", "storage", "version")
 
     def __init__(
         self,
@@ -67,6 +66,7 @@ class SymArray(Symbolic):
         self.dtype = storage.value.dtype
         self.sizes: tuple[Size, ...] = chain[-1].shape if chain else storage.value.shape
         self.is_scalar = is_scalar
+        self.kinds: frozenset[str] = frozenset()
         self.version = storage.version
         self._read: tuple[int, Value] | None = None
 
@@ -75,6 +75,9 @@ class SymArray(Symbolic):
         """A new array that holds `value`; 0-d results of NumPy calls are scalars."""
         scalar = not value.shape if is_scalar is None else is_scalar
         return cls(tracer, Storage(value, c_order=c_order), is_scalar=scalar)
+
+    def of_one_kind(self) -> SymArray:
+        return SymArray(self.tracer, self.storage, self.chain, self.is_scalar)
 
     def view(self, view: View, is_scalar: bool = False) -> SymArray:
         return SymArray(self.tracer, self.storage, (*self.chain, view), is_scalar)
@@ -232,7 +235,7 @@ class SymArray(Symbolic):
 
         return call_method(self.tracer, name, (self, *args), kwargs)
 
-    def __repr__(self) -> str:
+    def described(self) -> str:
         sizes = ", ".join(str(self.tracer.resolve(size)) for size in self.sizes)
         return f"<array {self.dtype}[{sizes}]>"
 
@@ -269,6 +272,11 @@ class SymArray(Symbolic):
 
     def __bool__(self) -> bool:
         return bool(self._concrete("loops: the truth value"))
+
+    def __hash__(self) -> int:
+        if not self.is_scalar:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        return int(self._concrete("the hash (as in a set or a dict)"))
 
     def __float__(self) -> float:
         return float(self._concrete("the float value"))
@@ -428,9 +436,9 @@ def _in_place(ufunc: np.ufunc) -> Any:
 
 def _unary(ufunc: np.ufunc) -> Any:
     def method(self: SymArray) -> Any:
-        from ..ops import apply_ufunc
+        from ..ops import apply_operator
 
-        return apply_ufunc(self.tracer, ufunc, (self,))
+        return apply_operator(self.tracer, ufunc, (self,))
 
     return method
 

@@ -19,7 +19,7 @@ from . import from_data
 from .arrays import SymArray
 from .compressed import Compressed
 from .generators import GeneratorMethod, SymGenerator
-from .scalars import SymInt, SymScalar
+from .scalars import SymInt, SymScalar, refuse_kinds
 from .sequences import Sequence, enumerated, sequence_of, turned_around, zipped
 from .sizes import Size
 from .source import source_of
@@ -143,7 +143,29 @@ class SymRange:
         return iter(self.items())
 
     def __getitem__(self, key: Any) -> Any:
-        return self.items()[key]
+        return self.concrete()[key] if isinstance(key, slice) else self.items()[key]
+
+    def concrete(self) -> range:
+        """Its numbers in the recorded call, guarded: for what only Python's own range does."""
+        return range(*(limit.__index__() for limit in (self.start, self.stop, self.step)))
+
+    def __repr__(self) -> str:
+        return repr(self.concrete())
+
+    def __hash__(self) -> int:
+        return hash(self.concrete())
+
+    def __eq__(self, other: object) -> bool:
+        return self.concrete() == (other.concrete() if isinstance(other, SymRange) else other)
+
+    def __reduce__(self) -> Any:
+        return self.concrete().__reduce__()
+
+    def index(self, number: Any) -> int:
+        return self.concrete().index(operator.index(number))
+
+    def count(self, number: Any) -> int:
+        return self.concrete().count(operator.index(number))
 
 
 class Calls:
@@ -466,29 +488,32 @@ class Calls:
         return target(*args, **kwargs)
 
     def _isinstance(self, node: ast.Call, value: Any, kinds: Any) -> bool:
-        stand_in: Any = value
-        if isinstance(value, SymArray):
-            stand_in = value.dtype.type(0) if value.is_scalar else np.empty(0, value.dtype)
-        elif isinstance(value, Compressed):
-            stand_in = np.empty(0, value.dtype)
-        elif isinstance(value, SymInt):
-            stand_in = 0
-        elif isinstance(value, SymScalar):
-            stand_in = value.hint
-        elif isinstance(value, SymGenerator):
-            stand_in = np.random.default_rng(0)
-        return isinstance(stand_in, kinds)
+        return isinstance(self._stand_in(node, value), kinds)
 
     def _type(self, node: ast.Call, value: Any, *rest: Any) -> Any:
+        return type(value, *rest) if rest else type(self._stand_in(node, value))
+
+    def _stand_in(self, node: ast.Call, value: Any) -> Any:
+        """Something of the very type that the function's own value has."""
+        from .interpreter import InterpretedFunction
+
+        refuse_kinds(value, "the type")
         if isinstance(value, SymArray):
-            return value.dtype.type if value.is_scalar else np.ndarray
+            return value.dtype.type(0) if value.is_scalar else np.empty(0, value.dtype)
         if isinstance(value, Compressed):
-            return np.ndarray
+            return np.empty(0, value.dtype)
         if isinstance(value, SymInt):
-            return int
+            return 0
         if isinstance(value, SymScalar):
-            return type(value.hint)
-        return type(value, *rest)
+            return value.hint
+        if isinstance(value, SymRange):
+            return range(0)
+        if isinstance(value, SymGenerator):
+            return np.random.default_rng(0)
+        if isinstance(value, (Sequence, InterpretedFunction, GeneratorMethod)):
+            raise self.error(node, f"the type of a value in {ast.unparse(node)[:80]}",
+                             "what stands for it while the function is traced has another one", "Decide it at the caller.")  # fmt: skip
+        return value
 
     def _getattr(self, node: ast.Call, owner: Any, name: str, *default: Any) -> Any:
         try:

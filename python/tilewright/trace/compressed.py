@@ -111,7 +111,7 @@ class Compressed(Symbolic):
     def nbytes(self) -> Any:
         return self.size * self.itemsize
 
-    def __repr__(self) -> str:
+    def described(self) -> str:
         return f"<{self.dtype} elements under a mask>"
 
     def __getattr__(self, name: str) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from .arrays import SymArray
 from .generators import SymGenerator
+from .scalars import refuse_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,6 +46,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
 }  # fmt: skip
+_CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
 class Expressions:
@@ -232,8 +234,8 @@ class Expressions:
                                      "its elements are known only when the compiled function runs",
                                      "Format it at the caller.")  # fmt: skip
                 spec = self._eval_JoinedStr(value.format_spec) if isinstance(value.format_spec, ast.JoinedStr) else ""
-                if value.conversion == ord("r"):
-                    held = repr(held)
+                if value.conversion in _CONVERSIONS:
+                    held = _CONVERSIONS[value.conversion](held)
                 parts.append(format(held, spec))
         return "".join(parts)
 
@@ -247,6 +249,7 @@ class Expressions:
     def get_attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
         if isinstance(owner, SymGenerator):
             return owner.get_attribute(name)
+        refuse_kinds(owner, f"{name}")
         value = getattr(owner, name)
         if isinstance(owner, types.ModuleType):
             if owner.__name__.split(".")[0] in ("numpy", "math", "builtins", "operator", "functools", "itertools"):

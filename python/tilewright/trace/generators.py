@@ -78,6 +78,12 @@ class SymGenerator:
             return self.uniform(*args, **kwargs)
         raise self._refused(f"the random draw {name}()")
 
+    def __repr__(self) -> str:
+        raise self._refused("the text (str, repr, format) of a random generator")
+
+    def __reduce__(self) -> Any:
+        raise self._refused("pickling or copying a random generator")
+
     # -- draws -------------------------------------------------------------------------------------------------
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:

@@ -27,7 +27,7 @@ from .early_return import behind_the_loop, else_behind, has_break, has_return
 from .expressions import Expressions
 from .graph import PLAIN_OPERATIONS
 from .regions import Control, Leaving, Pending, Regions
-from .scalars import RunScalar, Symbolic, SymInt
+from .scalars import RunScalar, Symbolic, SymInt, described
 from .sequences import Sequence, sequence_of
 from .sizes import Size
 from .source import FunctionNode
@@ -473,7 +473,7 @@ class Interpreter(Expressions, Calls, Regions):
             )
             if value.sizes:
                 why, what_to_do = "the truth of an array of several elements is an error", "Use np.any or np.all."
-            raise self.tracer.error(f"loops: {what} on {condition}, {value!r}"[:400], why, what_to_do, what)
+            raise self.tracer.error(f"loops: {what} on {condition}, {described(value)}"[:400], why, what_to_do, what)
         if self.inputs.is_object(value):
             if type(value).__bool__ if hasattr(type(value), "__bool__") else hasattr(type(value), "__len__"):
                 self.refuse_object(node, value)

@@ -24,7 +24,7 @@ from .compressed import Compressed
 from .early_return import VALUE, has_break, test_as_break
 from .generators import Drawing
 from .graph import Block, Value, unchanged
-from .scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar
+from .scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described
 from .sizes import Size
 from .tracer import Undecided
 
@@ -81,27 +81,35 @@ class Form:
     kind: str
     dtype: np.dtype[Any]
     shape: tuple[Size, ...] = ()
+    kinds: frozenset[str] = frozenset()  # more than one, where the data decide
 
     def object_of(self, tracer: Tracer, value: Value) -> Any:
         if self.kind == "bool":
-            return RunBool(tracer, value)
-        if self.kind in ("int", "float"):
-            return RunScalar(tracer, value, {"int": int, "float": float}[self.kind])
-        return SymArray.fresh(tracer, value, is_scalar=self.kind == "scalar", c_order=True)
+            made: Any = RunBool(tracer, value)
+        elif self.kind in ("int", "float"):
+            made = RunScalar(tracer, value, {"int": int, "float": float}[self.kind])
+        else:
+            made = SymArray.fresh(tracer, value, is_scalar=self.kind == "scalar", c_order=True)
+        made.kinds = self.kinds
+        return made
+
+    def _of_kinds(self, other: Form) -> Form:
+        kinds = (self.kinds or {self.kind}) | (other.kinds or {other.kind})
+        return Form(self.kind, self.dtype, self.shape, frozenset(kinds) if len(kinds) > 1 else frozenset())
 
     def joined(self, other: Form) -> Form | None:
         """The form that holds both, None where there is none."""
         if self.shape != other.shape or "array" in (self.kind, other.kind):
             return self if (self.kind, self.dtype, self.shape) == (other.kind, other.dtype, other.shape) else None
         if self.kind == other.kind:
-            return self if self.dtype == other.dtype else None
+            return self._of_kinds(other) if self.dtype == other.dtype else None
         if "scalar" in (self.kind, other.kind):
             scalar, number = (self, other) if self.kind == "scalar" else (other, self)
             fits = np.result_type(scalar.dtype, {"bool": False, "int": 0, "float": 0.0}[number.kind]) == scalar.dtype
-            return scalar if fits else None
+            return scalar._of_kinds(number) if fits else None
         if "bool" in (self.kind, other.kind):
             return None
-        return self if self.kind == "float" else other
+        return self._of_kinds(other) if self.kind == "float" else other._of_kinds(self)
 
 
 @dataclass
@@ -116,6 +124,7 @@ class Carried:
     parameter: Value | None = field(default=None, repr=False)
     final: Value | None = field(default=None, repr=False)  # at the end of a trip
     held: Any = field(default=None, repr=False)  # the variable's object at the start of a trip
+    last: Form | None = None  # what a trip leaves
     path: tuple[int, ...] = ()  # where in the variable, which holds a tuple
     # Arrays that a variable may hold at the end, each under a name of its own: memory that others may see.
     sources: list[Storage] = field(default_factory=list, repr=False)
@@ -250,7 +259,7 @@ class Regions:
         self.at(node)
         attributes = {"variable": symbol, "start": first, "stop": stop, "step": Size.constant(step)}
         loop = tracer.add("for", [c.initial for c in carried], attributes, np.dtype(np.bool_), (), blocks=(block,))
-        self._hand_out(loop, carried)
+        self._hand_out(loop, carried, runs=runs is True)
         drawing.finish()
         for variable, value in after.items():
             if variable.startswith(VALUE):
@@ -549,6 +558,7 @@ class Regions:
                 forms[one.text] = joined
                 wider = True
             one.final = self._cast(value, joined.dtype)
+            one.last = form
             one.sources += [storage for storage in _storages(held) if storage not in one.sources]
         self._refuse_shared_writes(node, carried)
         return wider
@@ -653,8 +663,8 @@ class Regions:
 
         return read
 
-    def _hand_out(self, loop: Value, carried: list[Carried]) -> None:
-        """What comes out of a loop or a branch, to the variables and the memory that hold it."""
+    def _hand_out(self, loop: Value, carried: list[Carried], runs: bool = False) -> None:
+        """What comes out of a loop or a branch, to the variables and the memory that hold it; `runs`: a loop has a trip."""
         loop.attributes["results"] = results = []
         made: list[tuple[SymArray, list[Storage]]] = []
         for position, one in enumerate(carried):
@@ -671,6 +681,8 @@ class Regions:
             else:
                 assert one.frame is not None
                 new = one.form.object_of(self.tracer, result)
+                if runs and one.last is not None and one.last.kind == one.form.kind:
+                    new.kinds = one.last.kinds
                 variables = one.frame.variables
                 held = variables.get(one.name)
                 if one.path and isinstance(held, Pending):
@@ -948,7 +960,10 @@ class Regions:
         if isinstance(condition, (bool, np.bool_)):
             return tracer.add("const", (), {"value": bool(condition)}, np.dtype(np.bool_), ())
         raise self.error(
-            node, f"loops: the truth of {condition!r}"[:200], "it has several elements", "Use np.any or np.all."
+            node,
+            f"loops: the truth of {described(condition)}"[:200],
+            "it has several elements",
+            "Use np.any or np.all.",
         )
 
     def _cast(self, value: Value, dtype: np.dtype[Any]) -> Value:
@@ -964,11 +979,11 @@ class Regions:
         if isinstance(held, SymArray):
             value = held.read()
             shape = tuple(tracer.resolve(size) for size in held.sizes)
-            return value, Form("scalar" if held.is_scalar else "array", held.dtype, shape)
+            return value, Form("scalar" if held.is_scalar else "array", held.dtype, shape, held.kinds)
         if isinstance(held, SymInt):
             return held.as_value(), Form("int", np.dtype(np.int64))
         if isinstance(held, SymScalar):
-            return held.value, Form(type(held.hint).__name__, held.value.dtype)
+            return held.value, Form(type(held.hint).__name__, held.value.dtype, (), held.kinds)
         if isinstance(held, (bool, np.bool_)) or (isinstance(held, int) and abs(held) <= LARGEST_INT):
             kind = "scalar" if isinstance(held, np.generic) else type(held).__name__
             dtype = np.dtype(np.bool_) if isinstance(held, (bool, np.bool_)) else np.dtype(np.int64)

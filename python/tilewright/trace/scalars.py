@@ -29,6 +29,8 @@ class Symbolic:
 
     __slots__ = ("tracer",)
     tracer: Tracer
+    # More than one where the data decide what Python has here: scalar (of NumPy), float, int, bool.
+    kinds: frozenset[str] = frozenset()
     __array_priority__ = 1000.0
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -41,6 +43,21 @@ class Symbolic:
 
         return call_numpy(self.tracer, func, args, kwargs)
 
+    def described(self) -> str:
+        """In our own words, for messages. `repr` is what the function's own code asks for: the text of a value."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        raise self.tracer.error(
+            f"the text (str, repr, format) of {self.described()}",
+            "its contents are known only when the compiled function runs",
+            "Make the text at the caller, or leave it out of the compiled function.",
+            "text",
+        )
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
     def __reduce__(self) -> Any:
         raise self.tracer.error(
             "pickling or copying a traced value",
@@ -50,10 +67,37 @@ class Symbolic:
         )
 
 
-def _ufunc(tracer: Tracer, ufunc: np.ufunc, *inputs: Any) -> Any:
-    from ..ops import apply_ufunc
+def refuse_kinds(value: Any, what: str) -> None:
+    """Where it matters whether a value is NumPy's or Python's, or which number of Python's, and the data decide that."""
+    kinds = getattr(value, "kinds", None)
+    if kinds and isinstance(value, Symbolic):
+        names = [{"scalar": "a NumPy scalar"}.get(kind, f"a Python {kind}") for kind in sorted(kinds)]
+        raise value.tracer.error(
+            f"loops: {what} of a number that is {' or '.join(names)}",
+            "the data decide which, and NumPy's result has another type for each",
+            "Make it one kind on every way, before the loop too (np.float64(0), 0.0 instead of 0).",
+            "kind of a number",
+        )
 
-    return apply_ufunc(tracer, ufunc, inputs)
+
+def described(value: Any) -> str:
+    """repr(value) for messages: what is traced in it as we call it, and nothing of it decided."""
+    if isinstance(value, Symbolic):
+        return value.described()
+    if type(value) in (list, tuple):
+        items = ", ".join(map(described, value))
+        return f"[{items}]" if isinstance(value, list) else f"({items}{',' * (len(value) == 1)})"
+    if type(value) is dict:
+        return "{" + ", ".join(f"{described(key)}: {described(held)}" for key, held in value.items()) + "}"
+    if isinstance(value, slice):
+        return f"slice({described(value.start)}, {described(value.stop)}, {described(value.step)})"
+    return repr(value)
+
+
+def _ufunc(tracer: Tracer, ufunc: np.ufunc, *inputs: Any) -> Any:
+    from ..ops import apply_operator
+
+    return apply_operator(tracer, ufunc, inputs)
 
 
 def _is_int(value: Any) -> bool:
@@ -64,6 +108,12 @@ class _Number(Symbolic):  # noqa: PLW1641 - each kind hashes its own value
     """A Python number in the trace: its six comparisons come down to one."""
 
     __slots__ = ()
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
 
     def _compare(self, symbol: str, other: Any) -> Any:
         raise NotImplementedError
@@ -103,7 +153,7 @@ class SymInt(_Number):
         """Its value in the recorded call, without a guard."""
         return self.tracer.value_of(self.size)
 
-    def __repr__(self) -> str:
+    def described(self) -> str:
         return f"<int {self.tracer.resolve(self.size)}>"
 
     def _make(self, size: Size) -> Any:
@@ -143,8 +193,8 @@ class SymInt(_Number):
     def __format__(self, spec: str) -> str:
         return format(self.__index__(), spec)
 
-    def __str__(self) -> str:
-        return str(self.__index__())
+    def __repr__(self) -> str:
+        return repr(self.__index__())
 
     # -- comparisons --------------------------------------------------------------------------------
 
@@ -343,7 +393,7 @@ class SymScalar(_Number):
         self.hint = hint
         self.sources = sources  # the arguments that it is made of
 
-    def __repr__(self) -> str:
+    def described(self) -> str:
         return f"<{type(self.hint).__name__} {', '.join(sorted(self.sources))}>"
 
     def concrete(self) -> Any:
@@ -369,8 +419,8 @@ class SymScalar(_Number):
     def __hash__(self) -> int:
         return hash(self.concrete())
 
-    def __str__(self) -> str:
-        return str(self.concrete())
+    def __repr__(self) -> str:
+        return repr(self.concrete())
 
     def __format__(self, spec: str) -> str:
         return format(self.concrete(), spec)
@@ -559,16 +609,20 @@ class RunScalar(SymScalar):
     anything else that could leave them is checked.
     """
 
-    __slots__ = ("high", "low")
+    __slots__ = ("high", "kinds", "low")
 
     def __init__(
         self, tracer: Tracer, value: Value, kind: type, low: int = -LARGEST_INT, high: int = LARGEST_INT
     ) -> None:
         super().__init__(tracer, value, kind(1), frozenset())
+        self.kinds = frozenset()
         self.low, self.high = low, high
 
-    def __repr__(self) -> str:
+    def described(self) -> str:
         return f"<{type(self.hint).__name__} of the run>"
+
+    def of_one_kind(self) -> RunScalar:
+        return RunScalar(self.tracer, self.value, type(self.hint), self.low, self.high)
 
     @property
     def is_int(self) -> bool:
@@ -583,6 +637,9 @@ class RunScalar(SymScalar):
         )
 
     def _compare(self, symbol: str, other: Any) -> Any:
+        if self.kinds and isinstance(other, (int, float, SymScalar, SymInt)):
+            # Of Python's numbers the truth is Python's, whichever they are.
+            return self.of_one_kind()._compare(symbol, other.of_one_kind() if isinstance(other, RunScalar) else other)
         if self.is_int and isinstance(other, (float, SymScalar)) and type(getattr(other, "hint", other)) is float:
             # Python compares the very numbers; up to 2**53 the doubles are they.
             self._exact_as_float()
@@ -751,6 +808,7 @@ class RunScalar(SymScalar):
         return RunScalar(self.tracer, value, int, -mine.high - 1, -mine.low - 1)
 
     def __neg__(self) -> Any:
+        refuse_kinds(self, "the negative")
         mine = self._int_of(self)
         value = self.value if mine is None else mine.value
         made = self.tracer.add("negative", (value,), {}, value.dtype, ())
@@ -762,6 +820,7 @@ class RunScalar(SymScalar):
         return self._int_of(self) or self
 
     def __abs__(self) -> Any:
+        refuse_kinds(self, "the absolute value")
         mine = self._int_of(self)
         value = self.value if mine is None else mine.value
         made = self.tracer.add("absolute", (value,), {}, value.dtype, ())
@@ -788,6 +847,23 @@ class RunScalar(SymScalar):
         return RunScalar(self.tracer, value, type(left.hint))
 
     def _arithmetic(self, other: Any, name: str, ufunc: np.ufunc, swapped: bool) -> Any:
+        numbers = [x for x in (self, other) if isinstance(x, RunScalar) and x.kinds]
+        if (
+            not numbers
+            or isinstance(other, (np.ndarray, np.generic))
+            or isinstance(getattr(other, "sizes", None), tuple)
+        ):
+            return self._of_numbers(other, name, ufunc, swapped)
+        if name not in ("add", "sub"):
+            # 0 * -1 is 0 as an int and -0.0 as a float, and so on.
+            refuse_kinds(numbers[0], name)
+        result = self._of_numbers(other, name, ufunc, swapped)
+        floats = [type(getattr(x, "hint", x)) is float and not getattr(x, "kinds", None) for x in (self, other)]
+        if isinstance(result, RunScalar) and not any(floats):
+            result.kinds = frozenset({"int", "float"})
+        return result
+
+    def _of_numbers(self, other: Any, name: str, ufunc: np.ufunc, swapped: bool) -> Any:
         if type(self.hint) is not float:
             if not isinstance(other, np.generic) and type(getattr(other, "hint", other)) is float:
                 return RunScalar(self.tracer, self.as_float_value(), float)._arithmetic(other, name, ufunc, swapped)

@@ -19,7 +19,7 @@ from .emit import Emitter
 from .generators import OFFSET_BITS, at_most
 from .graph import VIEW_OPERATIONS, Value
 from .interpreter import Interpreter, KeepInstead, UnrollInstead
-from .scalars import SymInt, SymScalar
+from .scalars import SymInt, SymScalar, refuse_kinds
 from .sizes import Size
 from .source import source_of
 from .tracer import MAX_RANK, Argument, PythonGuard, SizeGuard, Tracer
@@ -315,6 +315,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         return ("leaf", len(leaves) - 1)
 
     def collect(item: Any) -> Any:
+        if not (isinstance(item, SymArray) and item.kinds == {"float", "scalar"} and item.dtype == np.float64):
+            # np.float64 is a float, of the same value: that one stands for both.
+            refuse_kinds(item, "returning the value")
         if isinstance(item, SymArray):
             kind, value, argument = _array_leaf(tracer, item)
             if kind == "argument":
@@ -360,6 +363,10 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             return [dict, {key: collect(part) for key, part in item.items()}]
         if item is None and result is None:
             return ("constant", None)
+        if item is not result and type(item) in (bool, int, float) and (type(item) is float or abs(item) < 2**63):
+            # Beside what is computed; alone it is nothing to compile.
+            dtype = np.dtype(np.int64 if type(item) is int else type(item))
+            return add_leaf(type(item).__name__, tracer.add("const", (), {"value": item}, dtype, ()), "")
         reasons.append(
             "it returns None" if item is None else f"it returns a {type(item).__name__} that is not computed"
         )
@@ -385,7 +392,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         deepest = max((len(value.shape) for value in emitter.values), default=0)
         if deepest > MAX_RANK:
             reasons.append(f"it works on arrays of {deepest} dimensions, where at most {MAX_RANK} are compiled")
-        computed = bool(writes) or any(not value.is_argument for value in emitter.results)
+        computed = bool(writes) or any(
+            not value.is_argument and value.operation != "const" for value in emitter.results
+        )
         if not computed:
             reasons.append("it returns its arguments and computes nothing")
     else:

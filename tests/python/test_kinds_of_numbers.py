@@ -1,0 +1,131 @@
+"""Numbers of which the data decide whether they are NumPy's or Python's, an int or a float: the right type, or NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright
+from tilewright.decorator import JitFunction
+
+DATA = np.array([1.5, 2.0, -3.25, 4.0])
+
+
+@pytest.fixture(autouse=True)
+def _whatever_it_costs(monkeypatch: Any) -> None:
+    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
+
+
+def int_or_float(x):
+    return 1 if x[0] > 1.6 else 0.5
+
+
+def int_or_element(x):
+    return x.max() if x[0] > 1.6 else 3
+
+
+def never_assigned(x):
+    t = 0
+    for i in range(len(x)):
+        if x[i] > 100:
+            t = x[i]
+    return t
+
+
+def times_integers(x):
+    s = 1 if x[0] > 1.6 else 0.5
+    return s * x.astype(int)
+
+
+def rounded_in_between(x):
+    return (x[0] or 0.1) * x.astype(np.float64)
+
+
+def beside_narrow_floats(x):
+    return (x[0] or 0.1) * np.arange(3, dtype=np.float32)
+
+
+def its_type(x):
+    s = 1 if x[0] > 1.6 else 0.5
+    return x * isinstance(s, int)
+
+
+def minus_nothing(x):
+    s = 0 if x[0] > 1.6 else 0.5
+    return np.copysign(x, -s)
+
+
+def in_an_array(x):
+    return np.array([x[0] or 0.5, 1.0])
+
+
+def beside_floats(x):
+    s = 1 if x[0] > 1.6 else 0.5
+    return s * x, (s < 0.7), s + 0.25
+
+
+def total(x):
+    t = 0
+    for i in range(len(x)):
+        t += x[i]
+    return t / len(x), x - t
+
+
+def untouched(x, n):
+    return x * n, n, 3, -0.0, True
+
+
+def found_at(x):
+    for i in range(len(x)):
+        if x[i] < 0:
+            return x * 2, i, 1
+    return x * 3, -1, 2
+
+
+COMPILED = [beside_floats, total, untouched, found_at]
+REFUSED = [
+    int_or_float, int_or_element, never_assigned, times_integers, its_type, minus_nothing, in_an_array,
+]  # fmt: skip
+NARROW = [rounded_in_between, beside_narrow_floats]
+
+
+def calls(function: Any) -> list[tuple[Any, ...]]:
+    arrays = [DATA, DATA[::-1].copy(), np.array([0.0, 1.0, 2.0]), DATA * 100, DATA.astype(np.float32)]
+    return [(x, 3)[: function.__code__.co_argcount] for x in arrays]
+
+
+def same(one: Any, other: Any) -> None:
+    assert type(one) is type(other)
+    if isinstance(other, tuple):
+        assert len(one) == len(other)
+        for a, b in zip(one, other, strict=True):
+            same(a, b)
+        return
+    if isinstance(other, np.ndarray):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+    np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(np.signbit(one), np.signbit(other))
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
+@pytest.mark.parametrize("function", [*COMPILED, *REFUSED, *NARROW])
+def test_the_value_and_the_type_are_pythons(function: Any) -> None:
+    compiled = tilewright.jit(function, strict=False)
+    for call in calls(function):
+        same(compiled(*call), function(*call))
+
+
+@pytest.mark.parametrize("function", COMPILED)
+def test_where_it_makes_no_difference_it_compiles(function: Any) -> None:
+    compiled = tilewright.jit(function, strict=True)
+    same(compiled(*calls(function)[0]), function(*calls(function)[0]))
+    assert compiled.specializations
+
+
+@pytest.mark.parametrize("function", REFUSED)
+def test_where_it_does_strict_says_so(function: Any) -> None:
+    with pytest.raises(tilewright.TraceError) as error:
+        tilewright.jit(function, strict=True)(DATA)
+    assert "a number that is" in str(error.value)
+    assert "Make it one kind on every way" in str(error.value)
