@@ -381,7 +381,10 @@ def _many_times(reference: datasets.Reference, call: datasets.Call) -> list[floa
 
 # Of complex numbers NumPy rounds these as the machine's vector units suit it: with fused multiply-add or without.
 _ROUNDED_COMPLEX = {"multiply", "divide", "square", "power", "reciprocal", "abs", "absolute"}
-_ITERATED_INDEX_FRACTION = 1e-3  # of integers and bools that loops over rounded values make
+# Of integers and bools that loops over rounded values make: NumPy's own answers differ by about that much between vector
+# units with fused multiply-add and without. Fixed: what a change of the data moves (0.22 % of the Mandelbrot tutorial's
+# labels) is larger than what a right answer needs (0.098 %).
+_ITERATED_INDEX_FRACTION = 1e-3
 
 
 class _Tolerance:
@@ -443,9 +446,7 @@ class _Tolerance:
             if before.shape != after.shape or not before.size:
                 continue
             if before.dtype.kind not in "fc":
-                if self._iterates:
-                    self._index_fraction = max(self._index_fraction, float(np.mean(before != after)))
-                continue
+                continue  # how many labels may differ is no matter of conditioning
             with np.errstate(all="ignore"):
                 change = np.abs(after - before)
                 usable = np.isfinite(change)
