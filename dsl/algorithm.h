@@ -65,7 +65,8 @@ struct StageInfo {
     double repeats = 1;
     bool scans = false;
     bool in_parallel = false;
-    /// Of some array it reads three or more neighbours along the contiguous axis: most of its vectors begin at any byte.
+    /// Of some array it reads three or more neighbours along the contiguous axis: most of its vectors begin at any
+    /// byte.
     bool reads_neighbours = false;
     int operations = 0; ///< arithmetic operations per element, transcendental ones counted as 20
     int line = 0;       ///< of the user's source, 0 where unknown
