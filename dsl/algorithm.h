@@ -68,7 +68,8 @@ struct StageInfo {
     /// The last stage of a nest of which so many rows are under way together unless a schedule says otherwise; 0: of
     /// none.
     int rows_together = 0;
-    /// Of some array it reads three or more neighbours along the contiguous axis: most of its vectors begin at any byte.
+    /// Of some array it reads three or more neighbours along the contiguous axis: most of its vectors begin at any
+    /// byte.
     bool reads_neighbours = false;
     int operations = 0; ///< arithmetic operations per element, transcendental ones counted as 20
     int line = 0;       ///< of the user's source, 0 where unknown

@@ -5,8 +5,8 @@
 
 namespace tilewright::translator {
 
-/// Arrays that the program makes, of two axes, of which one is only ever read and written in one and the same slice, and
-/// all that is written is the same all along it: the array without that axis. Expressions behind such a part are
+/// Arrays that the program makes, of two axes, of which one is only ever read and written in one and the same slice,
+/// and all that is written is the same all along it: the array without that axis. Expressions behind such a part are
 /// computed once instead of for each element.
 Program without_uniform_axes(const Program& program);
 
