@@ -103,6 +103,11 @@ const Operation* Cutter::operation_of(const std::string& value) const {
     return found == operations_.end() ? nullptr : found->second;
 }
 
+const Block* Cutter::home_of(const std::string& value) const {
+    const auto found = home_.find(value);
+    return found == home_.end() ? nullptr : found->second;
+}
+
 std::string Cutter::fresh_name(const std::string& value, const std::string& otherwise) {
     if (value[0] != '%' && used_.insert(value).second) return value;
     std::string wish = value[0] == '%' ? otherwise : value;

@@ -221,7 +221,12 @@ void Cutter::take_memory(Work& work) {
         const Operation& operation = *work.items[k].operation;
         if (work.items[k].kind == Item::Kind::fresh) try_replace(work, k);
         if (work.items[k].kind == Item::Kind::store) try_take(work, k, operation.operands[0]);
-        if (work.items[k].kind != Item::Kind::region || operation.op == "if") continue;
+        if (work.items[k].kind != Item::Kind::region) continue;
+        if (operation.op == "if") {
+            for (const auto& [result, value] : changed_in_place(operation))
+                try_take(work, k, value);
+            continue;
+        }
         const Names inside = free_names(operation);
         Names read;
         for (const std::string& name : inside) {
@@ -233,6 +238,28 @@ void Cutter::take_memory(Work& work) {
             if (!twice && read.count(operand) == 0) try_take(work, k, operand);
         }
     }
+}
+
+std::map<std::string, std::string> Cutter::changed_in_place(const Operation& branch) const {
+    std::map<std::string, std::string> out;
+    std::map<std::string, int> uses;
+    const auto results = results_of(branch);
+    for (std::size_t k = 0; k < results.size(); ++k) {
+        std::optional<std::string> start;
+        bool same = true;
+        for (const Block& way : branch.regions) {
+            std::string value = way.yields[k];
+            for (auto each = way.operations.rbegin(); each != way.operations.rend(); ++each)
+                if (each->op == "update" && each->result == value) value = each->operands[0];
+            same = same && home_of(value) != &way && (!start || *start == value);
+            start = value;
+        }
+        if (!same || !start || scalars_.count(*start) != 0) continue;
+        out[results[k].first] = *start;
+        ++uses[*start];
+    }
+    std::erase_if(out, [&](const auto& one) { return uses[one.second] > 1; });
+    return out;
 }
 
 void Cutter::try_replace(Work& work, std::size_t k) {

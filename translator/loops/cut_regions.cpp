@@ -89,10 +89,11 @@ void Cutter::leave(const Operation& operation, const std::vector<std::string>& h
         place_[results[k].first] = homes[k];
 }
 
-std::vector<Step> Cutter::body(const Block& inner, const std::vector<std::string>& homes, const Operation& operation) {
+std::vector<Step> Cutter::body(const Block& inner, const std::vector<std::string>& homes, const Operation& operation,
+                               const Names& taken) {
     const std::size_t before = out_.buffers.size();
     const std::size_t known = symbols_.size();
-    std::vector<Step> steps = block(inner, set_of(inner.yields), parameters_of(inner));
+    std::vector<Step> steps = block(inner, set_of(inner.yields), taken);
     const std::size_t saved = std::exchange(inside_from_, before);
     move(inner.yields, homes, steps, operation);
     inside_from_ = saved;
@@ -113,7 +114,7 @@ void Cutter::emit_for(Item& item, std::vector<Step>& steps) {
     const bool known = loop.step.is_constant();
     const SizeTree last = loop.stop - SizeTree::integer(known && loop.step.constant() < 0 ? -1 : 1);
     symbols_.push_back({loop.index, loop.first, last, known});
-    loop.body = body(operation.regions[0], homes, operation);
+    loop.body = body(operation.regions[0], homes, operation, parameters_of(operation.regions[0]));
     symbols_.pop_back();
     steps.push_back(std::move(loop));
     leave(operation, homes);
@@ -134,7 +135,7 @@ void Cutter::emit_while(Item& item, std::vector<Step>& steps) {
     loop.body.push_back(std::move(out));
     symbols_.resize(known);
     // The condition's block reads what is carried; the other one may take it over.
-    std::vector<Step> rest = body(operation.regions[1], homes, operation);
+    std::vector<Step> rest = body(operation.regions[1], homes, operation, parameters_of(operation.regions[1]));
     std::move(rest.begin(), rest.end(), std::back_inserter(loop.body));
     steps.push_back(std::move(loop));
     leave(operation, homes);
@@ -182,11 +183,14 @@ void Cutter::emit_if(Item& item, std::vector<Step>& steps) {
     branch.operation = &operation;
     branch.from = truth(operation.operands[0], steps, operation.line);
     std::vector<std::string> homes;
+    const std::map<std::string, std::string> in_place = changed_in_place(operation);
     for (const auto& [name, type] : results_of(operation)) {
-        homes.push_back(add_temporary(fresh_name(name, operation.op), type, steps));
+        const auto start = in_place.find(name);
+        const bool takes = start != in_place.end() && item.consumed.count(start->second) != 0;
+        homes.push_back(takes ? place_.at(start->second) : add_temporary(fresh_name(name, operation.op), type, steps));
     }
-    branch.body = body(operation.regions[0], homes, operation);
-    branch.other = body(operation.regions[1], homes, operation);
+    branch.body = body(operation.regions[0], homes, operation, item.consumed);
+    branch.other = body(operation.regions[1], homes, operation, item.consumed);
     steps.push_back(std::move(branch));
     leave(operation, homes);
 }

@@ -131,6 +131,13 @@ class Cutter {
 
     void take_memory(Work& work);
 
+    /// Of the results of a branch those that are, on both ways, what an array from outside is then, by that array: one
+    /// way updates it, the other one leaves it or updates it too.
+    std::map<std::string, std::string> changed_in_place(const Operation& branch) const;
+
+    /// The block that defines a value; null for an argument.
+    const Block* home_of(const std::string& value) const;
+
     /// What a trip hands on may lie where it came from, if it reads of that the element alone that it replaces: no
     /// second array to change places with. Neighbours of its shape share a kernel with it, which is worth more.
     void try_replace(Work& work, std::size_t k);
@@ -198,7 +205,9 @@ class Cutter {
 
     void leave(const Operation& operation, const std::vector<std::string>& homes);
 
-    std::vector<Step> body(const Block& inner, const std::vector<std::string>& homes, const Operation& operation);
+    /// `taken`: values from outside whose memory the block may change.
+    std::vector<Step> body(const Block& inner, const std::vector<std::string>& homes, const Operation& operation,
+                           const Names& taken);
 
     void emit_for(Item& item, std::vector<Step>& steps);
 
