@@ -65,7 +65,10 @@ std::optional<RootLoops> scan_rule(const dsl::StageInfo& root, const StageGraph&
     // Each trip touches the tile's elements: rows of lines that stay in L1, or a few lines of a row.
     const std::int64_t group = single ? kGroup : lanes;
     const std::int64_t share = std::max<std::int64_t>(group, (extent + machine.cores - 1) / machine.cores);
-    const std::int64_t tile = std::min<std::int64_t>(share, contiguous ? 512 : (single ? 2 : 4) * group);
+    // From memory, fewer rows at a time arrive sooner.
+    const bool from_memory = iterations_of(loops) * root.repeats * 2 * 8 > static_cast<double>(machine.l3_bytes) / 2;
+    const std::int64_t groups = !single ? 4 : from_memory ? 1 : 2;
+    const std::int64_t tile = std::min<std::int64_t>(share, contiguous ? 512 : groups * group);
     RootLoops result;
     for (const dsl::LoopInfo& loop : loops)
         result.axes.push_back(loop.name);
