@@ -113,5 +113,7 @@ def test_a_reshape_stays_readable_in_loops_that_do_not_write_the_array() -> None
     second = tilewright.jit(counts_a_mask_that_it_reads_in_each_trip, strict=True)
     for a in LAYOUTS:
         assert first(a) == counts_beside_the_mask(a)
-        for one, other in zip(second(a.copy(), a > 3), counts_a_mask_that_it_reads_in_each_trip(a.copy(), a > 3), strict=True):
+        for one, other in zip(
+            second(a.copy(), a > 3), counts_a_mask_that_it_reads_in_each_trip(a.copy(), a > 3), strict=True
+        ):
             np.testing.assert_array_equal(one, other)

@@ -428,7 +428,7 @@ def _operator(ufunc: np.ufunc, swapped: bool) -> Any:
 
         if not _is_operand(other):
             return NotImplemented
-        if self.is_scalar and ufunc is np.multiply and isinstance(other, (list, tuple)):
+        if isinstance(other, (list, tuple)) and ufunc is np.multiply and isinstance(self, SymArray) and self.is_scalar:
             if self.dtype.kind not in "iu":
                 raise TypeError(f"can't multiply sequence by non-int of type 'numpy.{self.dtype}'")
             return other * self.__index__()  # a scalar repeats a list, which elements of the run cannot

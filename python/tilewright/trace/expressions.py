@@ -209,6 +209,10 @@ class Expressions:
                              "only numbers are compared in compiled code", "Use is None, or compare numbers.")  # fmt: skip
 
     def _refuse_identity(self, node: ast.AST, left: Any, right: Any) -> None:
+        numbers = [x for x in (left, right) if isinstance(x, Symbolic) and not isinstance(x, (SymArray, Compressed))]
+        if numbers and left is not right and all(x is not None for x in (left, right)):
+            raise self.error(node, f"{ast.unparse(node)}, the identity of numbers",
+                             "whether two equal numbers are one object is no matter of their values", "Compare with ==.")  # fmt: skip
         if isinstance(left, SymArray) and isinstance(right, SymArray) and left is not right:
             raise self.error(node, f"{ast.unparse(node)}, the identity of two arrays",
                              "whether they are one object differs from call to call",

@@ -597,7 +597,7 @@ class SymScalar(_Number):
 
     @property
     def real(self) -> Any:
-        return self
+        return +self  # of a bool an int
 
     def is_integer(self) -> bool:
         return float(self).is_integer()
