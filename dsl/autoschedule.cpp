@@ -56,16 +56,39 @@ void load_autoscheduler(const std::string& name) {
     loaded.insert(name);
 }
 
+constexpr const char* kGoesOn = "Nothing needs to be done: the search goes on with its own schedules.";
+
+/// Why there is no number for what an autoscheduler plans with.
+[[noreturn]] void refuse_unknown(const AlgorithmInfo& info, const std::string& what) {
+    const bool none = std::all_of(info.sizes.begin(), info.sizes.end(), [](const SizeInfo& s) { return s.here < 0; });
+    if (none) throw ScheduleError("autoscheduler: " + what + " is not known.", "Give sizes to translate for.");
+    // The call's own sizes are all there.
+    throw ScheduleError("autoscheduler: a loop of the program decides " + what +
+                            " as it runs, and Halide's autoschedulers plan for sizes that are fixed before.",
+                        kGoesOn);
+}
+
+/// Halide's autoschedulers fail on programs that Halide compiles, at times with numbers for a reason.
+template <class Body> auto proposed_by(const std::string& name, Body&& body) -> decltype(body()) {
+    try {
+        return std::forward<Body>(body)();
+    } catch (const Halide::Error& error) {
+        const std::string said = halide_message(error);
+        const bool in_words = std::any_of(said.begin(), said.end(), [](unsigned char c) { return std::isalpha(c); });
+        throw ScheduleError(
+            "autoscheduler " + name + ": it gave this program up" +
+                (in_words ? ": " + said : ", an assertion of its own failed (it says \"" + said + "\")") + ".",
+            kGoesOn);
+    }
+}
+
 void set_estimates(AlgorithmImpl& impl, const AlgorithmInfo& info) {
     std::map<std::string, Halide::Expr> values;
     std::map<std::string, std::int64_t> known;
     for (const SizeInfo& size : info.sizes) {
         const auto param = impl.sizes.find(size.name);
         if (param == impl.sizes.end()) continue;
-        if (size.here < 0) {
-            throw ScheduleError("autoscheduler: the size " + size.name + " is not known.",
-                                "Give sizes to translate for.");
-        }
+        if (size.here < 0) refuse_unknown(info, "the size " + size.name);
         param->second.set_estimate(static_cast<int>(size.here));
         values[param->second.name()] = static_cast<int>(size.here);
         known[size.name] = size.here;
@@ -84,7 +107,7 @@ void set_estimates(AlgorithmImpl& impl, const AlgorithmInfo& info) {
                 throw ScheduleError(
                     "autoscheduler: axis " + std::to_string(rank - 1 - d) + " of " + name +
                         " has no size of its own: another argument's stands for it, or a loop of the program moves it.",
-                    "Nothing needs to be done: the search goes on with its own schedules.");
+                    kGoesOn);
             }
             input.dim(d).set_estimate(0, extent);
         }
@@ -93,10 +116,7 @@ void set_estimates(AlgorithmImpl& impl, const AlgorithmInfo& info) {
         if (!stage.output) continue;
         Halide::Func& func = impl.stages.at(stage.name).func;
         for (const LoopInfo& loop : stage.pure.loops) {
-            if (loop.extent_here < 0) {
-                throw ScheduleError("autoscheduler: the extent of " + stage.name + "." + loop.name + " is not known.",
-                                    "Give sizes to translate for.");
-            }
+            if (loop.extent_here < 0) refuse_unknown(info, "the extent of " + stage.name + "." + loop.name);
             func.set_estimate(impl.stages.at(stage.name).pure_loops.at(loop.name), 0,
                               static_cast<int>(loop.extent_here));
         }
@@ -395,7 +415,7 @@ Schedule autoschedule(Algorithm algorithm, const std::string& name, const std::s
     load_autoscheduler(name);
     const AlgorithmInfo info = algorithm.info();
     AlgorithmImpl& impl = algorithm.impl();
-    return guarded("autoscheduler " + name, [&] {
+    return proposed_by(name, [&] {
         set_estimates(impl, info);
         const Halide::Target target = halide_target(isa, true);
         Halide::AutoschedulerParams params(name, {{"parallelism", std::to_string(std::max(cores, 1))}});

@@ -116,3 +116,35 @@ def test_strict_says_why(function: Any, words: str) -> None:
         tilewright.jit(strict=True)(function)(ARRAYS[0])
     assert words in str(error.value)
     assert f"test_text_of_values.py:{function.__code__.co_firstlineno}" not in str(error.value)
+
+
+def truth_that_is_one(x):
+    return x + (1 if bool(x[0] > 1) is True else 2)
+
+
+def real_part_of_a_truth(x):
+    return x + 0, bool(x[0] > 1).real
+
+
+def an_array_of_one_as_a_number(x):
+    return x + float(x[:1])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("function", [truth_that_is_one, real_part_of_a_truth, an_array_of_one_as_a_number])
+def test_numbers_of_the_run_are_pythons(function: Any) -> None:
+    compiled = tilewright.jit(function)
+    for x in ARRAYS:
+        try:
+            expected: Any = function(x)
+        except TypeError as error:
+            with pytest.raises(TypeError) as ours:
+                compiled(x)
+            assert str(ours.value) == str(error)
+            continue
+        got = compiled(x)
+        assert type(got) is type(expected)
+        for one, other in zip(np.atleast_1d(got[1:]), np.atleast_1d(expected[1:]), strict=True):
+            assert type(one) is type(other)
+        np.testing.assert_array_equal(got[0], expected[0])
+        np.testing.assert_array_equal(got[1], expected[1])

@@ -267,3 +267,21 @@ def test_integers_that_are_sizes_or_trips_are_cut_with_the_data() -> None:
     answer = numpy.answer(datasets.Call("recorded", (400, a), {}))
     assert answer.results == () and np.array_equal(answer.written["a"][:, 0], np.arange(1.0, 401.0))
     assert np.all(a == 1)
+
+
+def smoothed(x, trips):
+    y = x.copy()
+    for _ in range(trips):
+        y[1:-1] = (y[:-2] + y[2:]) * 0.5
+    return y
+
+
+def test_what_keeps_halides_autoschedulers_from_a_loop_is_told(tmp_path: Path) -> None:
+    f = tilewright.jit(smoothed, strict=True, db=str(tmp_path / "store.sqlite3"))
+    # Every point of its small space is tried long before that.
+    result = f.tune(np.arange(20000.0), 20, budget=120.0)
+    told = [note for note in result.raw["notes"] if "2019" in note or "2016" in note or "2018" in note]
+    assert len(told) == 3
+    for note in told:
+        assert "a loop of the program decides the size" in note
+        assert note.endswith("Nothing needs to be done: the search goes on with its own schedules.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +39,10 @@ def call_numpy(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
     if isinstance(function, np.ufunc):
         return apply_ufunc(tracer, function, args, **kwargs)
     composite = getattr(function, "__wrapped__", None)
+    if not isinstance(composite, types.FunctionType):
+        raise no_rule(tracer, function)  # C code would make an array of objects of what stands for numbers
     interpreter = tracer.cache.get("interpreter")
-    if composite is not None and interpreter is not None:
+    if interpreter is not None:
         try:
             with tracer.composite(function.__name__):
                 return interpreter.call_function(composite, list(args), kwargs)

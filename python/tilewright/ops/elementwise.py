@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -533,9 +534,25 @@ def python_scalar_cast(tracer: Tracer, target: type, operand: Any) -> Any:
     return target(operand)
 
 
+def _converts_one_element() -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            float(np.ones(1))  # type: ignore[arg-type]
+        except TypeError:
+            return False
+        return True
+
+
+# NumPy before 2.4 takes an array of one element for a number.
+_ONE_ELEMENT_IS_A_NUMBER = _converts_one_element()
+
+
 def number_of_the_run(tracer: Tracer, target: type, operand: Any) -> Any:
     """One element of an array, or a number of the run, as a Python number."""
     value = to_value(tracer, operand)
+    if value.shape and not _ONE_ELEMENT_IS_A_NUMBER:
+        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
     for extent in value.shape:
         tracer.require("==", extent, 1, "only length-1 arrays can be converted to Python scalars", TypeError)
     if value.shape:

@@ -51,7 +51,7 @@ class View:
 class SymArray(Symbolic):
     """An ndarray (or, with `is_scalar`, a NumPy scalar) of the traced function."""
 
-    __slots__ = ("_read", "chain", "dtype", "kinds", "is_scalar", "sizes", "storage", "version")
+    __slots__ = ("_read", "chain", "dtype", "is_scalar", "kinds", "seen", "sizes", "storage")
 
     def __init__(
         self,
@@ -67,7 +67,8 @@ class SymArray(Symbolic):
         self.sizes: tuple[Size, ...] = chain[-1].shape if chain else storage.value.shape
         self.is_scalar = is_scalar
         self.kinds: frozenset[str] = frozenset()
-        self.version = storage.version
+        # The memory's value when the view was taken, or when the first of the views on the way was that may be a copy.
+        self.seen = storage.value
         self._read: tuple[int, Value] | None = None
 
     @classmethod
@@ -80,7 +81,13 @@ class SymArray(Symbolic):
         return SymArray(self.tracer, self.storage, self.chain, self.is_scalar)
 
     def view(self, view: View, is_scalar: bool = False) -> SymArray:
-        return SymArray(self.tracer, self.storage, (*self.chain, view), is_scalar)
+        made = SymArray(self.tracer, self.storage, (*self.chain, view), is_scalar)
+        if self._may_be_a_copy():
+            made.seen = self.seen
+        return made
+
+    def _may_be_a_copy(self) -> bool:
+        return any(view.uncertain for view in self.chain)
 
     # -- reading and writing -----------------------------------------------------------------------
 
@@ -93,7 +100,7 @@ class SymArray(Symbolic):
         if self.is_scalar and self._read is not None:
             return self._read[1]  # a NumPy scalar is a copy
         if self._read is None or self._read[0] != self.storage.version or not self.tracer.is_visible(self._read[1]):
-            if self.storage.version != self.version and any(view.uncertain for view in self.chain):
+            if self._may_be_a_copy() and _root(self.tracer, self.storage.value) is not _root(self.tracer, self.seen):
                 raise self.tracer.error(
                     "reading a reshaped array after the array itself was written",
                     "whether NumPy's reshape is a view or a copy depends on the memory layout here",
@@ -376,7 +383,8 @@ class SymArray(Symbolic):
         self[...] = value
 
     def conj(self) -> SymArray:
-        return self._call(np.conjugate)
+        # Of real arrays the method gives the array itself, np.conjugate a new one.
+        return self._call(np.conjugate) if self.dtype.kind == "c" else self
 
     conjugate = conj
 
@@ -420,6 +428,10 @@ def _operator(ufunc: np.ufunc, swapped: bool) -> Any:
 
         if not _is_operand(other):
             return NotImplemented
+        if isinstance(other, (list, tuple)) and ufunc is np.multiply and isinstance(self, SymArray) and self.is_scalar:
+            if self.dtype.kind not in "iu":
+                raise TypeError(f"can't multiply sequence by non-int of type 'numpy.{self.dtype}'")
+            return other * self.__index__()  # a scalar repeats a list, which elements of the run cannot
         return apply_operator(self.tracer, ufunc, (other, self) if swapped else (self, other))
 
     return method

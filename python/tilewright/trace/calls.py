@@ -491,9 +491,21 @@ class Calls:
         return isinstance(self._stand_in(node, value), kinds)
 
     def _type(self, node: ast.Call, value: Any, *rest: Any) -> Any:
-        return type(value, *rest) if rest else type(self._stand_in(node, value))
+        return type(value, *rest) if rest else self.type_of(node, value)
 
-    def _stand_in(self, node: ast.Call, value: Any) -> Any:
+    def type_of(self, node: ast.AST, value: Any) -> type:
+        return type(self._stand_in(node, value))
+
+    def _hasattr(self, node: ast.Call, value: Any, name: str) -> bool:
+        return hasattr(self._stand_in(node, value), name)
+
+    def _id(self, node: ast.Call, value: Any) -> int:
+        if is_symbolic(value):
+            raise self.error(node, ast.unparse(node)[:80], "whether two objects are one differs from call to call",
+                             "Decide it at the caller.")  # fmt: skip
+        return id(value)
+
+    def _stand_in(self, node: ast.AST, value: Any) -> Any:
         """Something of the very type that the function's own value has."""
         from .interpreter import InterpretedFunction
 
@@ -578,7 +590,7 @@ class Calls:
 
 _SPECIAL: dict[Any, str] = {
     len: "_len", range: "_range", int: "_int", float: "_float", bool: "_bool", isinstance: "_isinstance",
-    type: "_type", getattr: "_getattr", sum: "_sum", min: "_min", max: "_max", map: "_map", filter: "_filter",
+    type: "_type", getattr: "_getattr", hasattr: "_hasattr", id: "_id", sum: "_sum", min: "_min", max: "_max", map: "_map", filter: "_filter",
     sorted: "_sorted", zip: "_zip", enumerate: "_enumerate", reversed: "_reversed", functools.reduce: "_reduce",
     np.random.default_rng: "_default_rng",
 }  # fmt: skip

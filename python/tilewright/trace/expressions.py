@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .arrays import SymArray
+from .compressed import Compressed
 from .generators import SymGenerator
-from .scalars import refuse_kinds
+from .scalars import Symbolic, refuse_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,6 +66,7 @@ class Expressions:
         def choose(self, node: ast.AST, condition: Any, *ways: Callable[[], Any], skips: bool = False) -> Any: ...
         def negated(self, node: ast.AST, condition: Any) -> Any: ...
         def load(self, node: ast.Name) -> Any: ...
+        def type_of(self, node: ast.AST, value: Any) -> type: ...
         def make_function(self, node: Any) -> Any: ...
         def assign(self, target: ast.expr, value: Any) -> None: ...
         def iterate(self, node: ast.AST, value: Any) -> Iterable[Any]: ...
@@ -181,6 +183,9 @@ class Expressions:
             self.inputs.pin(right)
         else:
             self.refuse_object(node, left, right)
+        if isinstance(operation, (ast.Eq, ast.NotEq)):
+            self._refuse_no_numbers(node, left, right)
+            self._refuse_no_numbers(node, right, left)
         if isinstance(operation, (ast.In, ast.NotIn)):
             if isinstance(left, SymArray):
                 raise self.error(node, f"testing whether {ast.unparse(node.left)} is in something",
@@ -197,7 +202,17 @@ class Expressions:
             return result
         return self._compare_from(node, position + 1, right)
 
+    def _refuse_no_numbers(self, node: ast.AST, array: Any, other: Any) -> None:
+        """NumPy compares each element with None or a text, where Python compares the objects."""
+        if isinstance(array, (SymArray, Compressed)) and (other is None or isinstance(other, (str, bytes))):
+            raise self.error(node, f"{ast.unparse(node)}, an array beside a {type(other).__name__}",
+                             "only numbers are compared in compiled code", "Use is None, or compare numbers.")  # fmt: skip
+
     def _refuse_identity(self, node: ast.AST, left: Any, right: Any) -> None:
+        numbers = [x for x in (left, right) if isinstance(x, Symbolic) and not isinstance(x, (SymArray, Compressed))]
+        if numbers and left is not right and all(x is not None for x in (left, right)):
+            raise self.error(node, f"{ast.unparse(node)}, the identity of numbers",
+                             "whether two equal numbers are one object is no matter of their values", "Compare with ==.")  # fmt: skip
         if isinstance(left, SymArray) and isinstance(right, SymArray) and left is not right:
             raise self.error(node, f"{ast.unparse(node)}, the identity of two arrays",
                              "whether they are one object differs from call to call",
@@ -249,6 +264,10 @@ class Expressions:
     def get_attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
         if isinstance(owner, SymGenerator):
             return owner.get_attribute(name)
+        if name == "__class__":
+            return self.type_of(node, owner)
+        if isinstance(owner, Symbolic) and name.startswith("__") and not callable(getattr(owner, name, None)):
+            return getattr(self.type_of(node, owner), name)
         refuse_kinds(owner, f"{name}")
         value = getattr(owner, name)
         if isinstance(owner, types.ModuleType):

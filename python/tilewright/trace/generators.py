@@ -126,12 +126,18 @@ class SymGenerator:
         tracer = self.tracer
         innermost = self.trips[-1] if self.trips else None
         if tracer.blocks[-1] is not (innermost.block if innermost is not None else self.home):
+            what_to_do = "Draw in every trip and choose afterwards, or leave the function to NumPy."
+            where = tracer.decided_by_data[-1] if tracer.decided_by_data else "a loop that it was not made in"
+            if not where.startswith("the branch"):
+                what_to_do = (
+                    "Draw as many as there may be before the loop (u = rng.random(n)), which moves the generator on further,"
+                    " or leave the function to NumPy."
+                )
             raise tracer.error(
-                "loops: a random draw in a branch on data, in a while, or in a loop that may break",
+                f"loops: a random draw in {where}",
                 "data decide there how many values are drawn, and with it which value each later draw is",
-                "Draw in every trip and choose afterwards, or leave the function to NumPy.",
-                "random draw",
-            )
+                what_to_do, "random draw",
+            )  # fmt: skip
         if count.symbols() & tracer.reads.keys():
             raise tracer.error(
                 f"a draw of {count} random values", "data decide how many that are, and which value each later draw is",

@@ -40,13 +40,18 @@ MAX_STATEMENTS = 200_000
 class UnrollInstead(BaseException):
     """A short loop over a size that cannot stay one: the trace begins again, and unrolls it."""
 
+    def __init__(self, place: tuple[str, int, int], why: TraceError) -> None:
+        super().__init__(place)
+        self.place = place
+        self.why = why
+
+
+class KeepInstead(BaseException):
+    """A while whose condition is of the run, but for the first trips: the trace begins again, and does not unroll them."""
+
     def __init__(self, place: tuple[str, int, int]) -> None:
         super().__init__(place)
         self.place = place
-
-
-class KeepInstead(UnrollInstead):
-    """A while whose condition is of the run, but for the first trips: the trace begins again, and does not unroll them."""
 
 
 class _Break(Control):
@@ -157,6 +162,7 @@ class Interpreter(Expressions, Calls, Regions):
         self.containers: list[set[int]] = []  # of each region around: the lists, dicts and sets from outside
         self.rewritten: dict[ast.stmt, tuple[list[ast.stmt], set[str]]] = {}  # loops, and what stands for them
         self.stopped: list[str] = []  # of each loop around that is a region: the variable of its breaks
+        self.unrolling: list[tuple[str, int, int]] = []  # loops around that are unrolled
         self.ways_left = 0  # branches on data of which a way left its block
         # Files of frames, beside self.tracer.frames.
         self.statements: dict[type[ast.stmt], Callable[[Any], None]] = {
@@ -511,7 +517,7 @@ class Interpreter(Expressions, Calls, Regions):
             value = (sequence.item(k) for k in range(self.tracer.fix(sequence.length)))
         for item in self.iterate(node.iter, value):
             self.assign(node.target, item)
-            if self.ends_with(node.body):
+            if self.ends_with(node):
                 return
         self.block(node.orelse)
 
@@ -537,26 +543,28 @@ class Interpreter(Expressions, Calls, Regions):
         trips = self.tracer.value_of(stop - first if step > 0 else first - stop)
         try:
             self.for_region(node, first, stop, step, item)
-        except TraceError:
+        except TraceError as error:
             if self.tracer.reads.keys() & (stop - first).symbols() or trips > tracer_module.MAX_UNROLLED_TRIPS * abs(
                 step
             ):
                 raise
             if self.place(node) in self.tracer.unrolled:
                 raise
-            raise UnrollInstead(self.place(node)) from None
+            raise UnrollInstead(self.place(node), error) from None
 
-    def ends_with(self, body: list[ast.stmt]) -> bool:
+    def ends_with(self, node: ast.For | ast.While) -> bool:
         """One round of a loop that is unrolled; whether a break ended the loop."""
         self.stopped.append("")
+        self.unrolling.append(self.place(node))
         try:
-            self.block(body)
+            self.block(node.body)
         except _Break:
             return True
         except _Continue:
             pass
         finally:
             self.stopped.pop()
+            self.unrolling.pop()
         return False
 
     def iterate(self, node: ast.AST, value: Any) -> Iterable[Any]:
@@ -586,14 +594,14 @@ class Interpreter(Expressions, Calls, Regions):
             if not self.truth(node.test, condition, "a while"):
                 self.block(node.orelse)
                 return
-            if self.ends_with(node.body):
+            if self.ends_with(node):
                 return
         try:
             self.while_region(node)
-        except TraceError:
+        except TraceError as error:
             if unrolled or any(self.tracer.reads):
                 raise
-            raise UnrollInstead(self.place(node)) from None
+            raise UnrollInstead(self.place(node), error) from None
 
     def _assert(self, node: ast.Assert) -> None:
         if not self.truth(node.test, self.evaluate(node.test), "an assert"):

@@ -205,6 +205,7 @@ class Regions:
         def evaluate(self, node: ast.expr) -> Any: ...
 
         stopped: list[str]
+        unrolling: list[tuple[str, int, int]]
         containers: list[set[int]]
         ways_left: int
 
@@ -282,14 +283,16 @@ class Regions:
                 goes_on = self.negated(node, self.held(stopped)) if stopped else True
                 variables, memories = dict(self.frame.variables), list(_reachable(self.frame, tracer.checked))
                 if goes_on is True:
-                    condition = self.evaluate(node.test)
+                    with tracer.where_data_decide(f"the condition of the while of line {node.lineno}"):
+                        condition = self.evaluate(node.test)
                 else:
                     condition = self.choose(node, goes_on, lambda: self.truth_of(node.test), lambda: False)
                 test.yields.append(self._truth_value(node, condition))
                 assigned = any(variables.get(name) is not held for name, held in self.frame.variables.items())
                 if assigned or any(memory.changed() for memory in memories):
                     raise TestWrites
-            with self._maybe_run(node, "a while that may have no trip"):
+            where = f"the while of line {node.lineno}"
+            with tracer.where_data_decide(where), self._maybe_run(node, "a while that may have no trip"):
                 self._trip_of(node)
             return False
 
@@ -734,12 +737,15 @@ class Regions:
         """An `if` on data. `rest` is what follows it in its block where a way leaves the block: each way goes on by
         itself then, and nothing is left to do behind it."""
         outcomes: list[Leaving | None] = []
+        tracer = self.tracer
 
         def way(body: list[ast.stmt]) -> Callable[[], Any]:
             def run() -> Any:
                 leaving, value = self.run_until_left([*body, *rest])
                 outcomes.append(leaving)
                 if leaving is Leaving.BREAK and not self.stopped[-1]:
+                    if (why := tracer.unrolled.get(self.unrolling[-1])) is not None:
+                        raise why  # it was to stay a loop
                     raise self.error(
                         node, "loops: a break on data out of a loop that is unrolled",
                         "whether the later rounds run at all depends on the data",
@@ -769,6 +775,12 @@ class Regions:
         """
         tracer, frame = self.tracer, self.frame
         truth = self._truth_value(node, condition)
+        line = getattr(node, "lineno", 0)
+        where = (
+            f"the loop of line {line}, which data may end by a break or a return"
+            if skips
+            else f"the branch on data of line {line}"
+        )
         before = dict(frame.variables)
         memories = list(_reachable(frame, tracer.checked))
         sides = []
@@ -779,7 +791,7 @@ class Regions:
                     tracer.facts += condition.facts(holds)
                 self.containers.append(_containers(frame))
                 try:
-                    with self._maybe_run(node, "one way of a branch on data"):
+                    with tracer.where_data_decide(where), self._maybe_run(node, "one way of a branch on data"):
                         given = way()
                 except BaseException:
                     # The condition of a while may be tried again, as that of a region.

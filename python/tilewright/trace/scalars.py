@@ -109,6 +109,13 @@ class _Number(Symbolic):  # noqa: PLW1641 - each kind hashes its own value
 
     __slots__ = ()
 
+    def __getattr__(self, name: str) -> Any:
+        # What Python's number has and ours has no rule for (imag, numerator, hex()) needs the number itself.
+        kind = type(self.hint)  # type: ignore[attr-defined]
+        if name.startswith("__") or not hasattr(kind, name):
+            raise AttributeError(f"'{kind.__name__}' object has no attribute {name!r}")
+        return getattr(kind(self), name)
+
     def __copy__(self) -> Any:
         return self
 
@@ -590,7 +597,7 @@ class SymScalar(_Number):
 
     @property
     def real(self) -> Any:
-        return self
+        return +self  # of a bool an int
 
     def is_integer(self) -> bool:
         return float(self).is_integer()

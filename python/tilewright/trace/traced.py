@@ -226,7 +226,7 @@ def trace(
             "Wrap the call in a def.",
             construct="function",
         )
-    unrolled: set[tuple[str, int, int]] = set()
+    unrolled: dict[tuple[str, int, int], TraceError] = {}
     kept: set[tuple[str, int, int]] = set()
     while True:
         try:
@@ -234,12 +234,12 @@ def trace(
         except KeepInstead as loop:
             kept.add(loop.place)
         except UnrollInstead as loop:
-            unrolled.add(loop.place)
+            unrolled[loop.place] = loop.why
 
 
 def _trace_once(  # noqa: PLR0917
     function: Any, root: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any], contract: str,
-    unrolled: set[tuple[str, int, int]], kept: set[tuple[str, int, int]],
+    unrolled: dict[tuple[str, int, int], TraceError], kept: set[tuple[str, int, int]],
 ) -> Traced:  # fmt: skip
     parameters = bind_call(function, args, kwargs)
     tracer = Tracer(root.__name__, root.__code__.co_filename)

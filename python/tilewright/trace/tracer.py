@@ -114,7 +114,8 @@ class Tracer:
         # The blocks that are being written, outermost first.
         self.blocks: list[Block] = [Block()]
         self.loops: dict[str, LoopIndex] = {}
-        self.unrolled: set[tuple[str, int, int]] = set()  # file, line and column of loops that are
+        # File, line and column of loops that are, and why they cannot stay loops.
+        self.unrolled: dict[tuple[str, int, int], TraceError] = {}
         self.kept: set[tuple[str, int, int]] = set()  # and of whiles of which no trip is
         self.open_loops: set[str] = set()  # those whose bodies are being run
         self.reads: dict[str, Value] = {}  # symbols that are read from values of the run
@@ -127,6 +128,8 @@ class Tracer:
         # Memory that a check before a loop takes for unchanged in it: parameters of loops, and storages that are changed.
         self.taken_for_unchanged: set[int] = set()
         self.known_to_change: set[int] = set()
+        # In words, each statement around the present one of whose trips or ways data decide.
+        self.decided_by_data: list[str] = []
         # What the conditions around the present statement say: each `size >= 0`.
         self.facts: list[Size] = []
         self.sizes: dict[str, int] = {}
@@ -259,6 +262,14 @@ class Tracer:
         self.checked.write(both)
         if reason not in self.check_reasons:
             self.check_reasons.append(reason)
+
+    @contextmanager
+    def where_data_decide(self, what: str) -> Iterator[None]:
+        self.decided_by_data.append(what)
+        try:
+            yield
+        finally:
+            self.decided_by_data.pop()
 
     @contextmanager
     def before_all_regions(self) -> Iterator[None]:

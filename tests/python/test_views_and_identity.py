@@ -1,0 +1,119 @@
+"""What is a view, a copy or the object itself in NumPy is that in compiled code, or NumPy runs the call."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright
+from tilewright.decorator import JitFunction
+
+A = np.arange(200.0).reshape(10, 20) - 50
+LAYOUTS = [A, np.asfortranarray(A), A.T, A[::-1, ::2]]
+
+
+@pytest.fixture(autouse=True)
+def _whatever_it_costs(monkeypatch: Any) -> None:
+    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
+
+
+def slice_of_a_reshape_after_a_write(a):
+    w = a.reshape(-1)
+    a[0, 1] = 99
+    a[1, 0] = 98
+    return w[0:3].sum()
+
+
+def reversed_ravel_after_a_write(a):
+    w = np.ravel(a)
+    a[-1, -2] = 99
+    return w[::-1][:4] + 0
+
+
+def reshape_read_where_another_loop_writes(a):
+    w = a.T.reshape(-1)
+    s = 0.0
+    for i in range(3):
+        v = w[1:3]
+        a[i, 0] = 7
+        a[0, i] = 9
+        s = s * 2 + v.sum()
+    return s + 0.5
+
+
+def conjugate_is_the_array(a):
+    b = a.conj()
+    b[0] = 1.0
+    return a * 2
+
+
+def conjugate_of_bools(a):
+    return (a > 0).conj() & (a < 9), (a[0, 0] > 0).conjugate()
+
+
+def beside_none(a):
+    return a + (1 if a[0, 0] == None else 2)  # noqa: E711
+
+
+def class_and_attributes(a):
+    n, s = a.shape[0], a.sum()
+    return a + (s.__class__ is np.float64) + n.numerator + n.imag + hasattr(n, "imag") + hasattr(s, "shape")
+
+
+def smallest_type(a):
+    return a + len(np.min_scalar_type(a.shape[0]).name)
+
+
+def repeated(a):
+    return a + len([0.0] * np.int64(3)) + len([1] * a.shape[1])
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
+@pytest.mark.parametrize(
+    "function",
+    [slice_of_a_reshape_after_a_write, reversed_ravel_after_a_write, reshape_read_where_another_loop_writes,
+     conjugate_is_the_array, conjugate_of_bools, beside_none, class_and_attributes, smallest_type, repeated],
+)  # fmt: skip
+def test_every_layout_gives_numpys_answer(function: Any) -> None:
+    compiled = tilewright.jit(function)
+    for a in LAYOUTS:
+        ours, theirs = copy.deepcopy(a), copy.deepcopy(a)
+        got, expected = compiled(ours), function(theirs)
+        assert type(got) is type(expected)
+        for one, other in zip(got if isinstance(got, tuple) else (got,),
+                              expected if isinstance(expected, tuple) else (expected,), strict=True):  # fmt: skip
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def counts_beside_the_mask(a):
+    m = a > 0
+    s = 0.0
+    for v in m.reshape(-1):
+        if v:
+            s += 1.0
+    return a[m].sum() + s
+
+
+def counts_a_mask_that_it_reads_in_each_trip(a, m):
+    s = 0.0
+    a[m] = s
+    w = m.reshape(-1)
+    for i in range(len(w)):
+        if w[i]:
+            s = s + a[m].sum() + np.float64(1)
+    return a, s + 0.5 * a[0, 0]
+
+
+def test_a_reshape_stays_readable_in_loops_that_do_not_write_the_array() -> None:
+    first = tilewright.jit(counts_beside_the_mask, strict=True)
+    second = tilewright.jit(counts_a_mask_that_it_reads_in_each_trip, strict=True)
+    for a in LAYOUTS:
+        assert first(a) == counts_beside_the_mask(a)
+        for one, other in zip(
+            second(a.copy(), a > 3), counts_a_mask_that_it_reads_in_each_trip(a.copy(), a > 3), strict=True
+        ):
+            np.testing.assert_array_equal(one, other)
