@@ -62,6 +62,68 @@ def while_it_lasts(z, n, trips):
     return z, n, k
 
 
+def written_on_one_way(x, y):
+    for i in range(x.shape[0]):
+        if x[i] > 0:
+            y[i:] += x[i]
+    return y
+
+
+def gathered(x, y):
+    k = 0
+    for i in range(x.shape[0]):
+        if x[i] > 0:
+            y[k] = x[i]
+            k += 1
+    return y, k
+
+
+def written_on_both_ways(x, y):
+    for i in range(x.shape[0]):
+        if x[i] > 0:
+            y[i:] += 1.0
+        else:
+            y[:i] -= 0.5
+            y[i] = y[0]
+    return y
+
+
+def two_arrays_that_need_each_other(x, y):
+    z = np.zeros_like(y)
+    for i in range(1, x.shape[0]):
+        if x[i] > 0:
+            y[i] = z[i - 1] + 1
+        elif x[i] < -1:
+            z[i] = y[i - 1]
+            y[i : i + 2] = z[i]
+    return y, z
+
+
+def kept_beside(x, y):
+    before = y.copy()
+    for i in range(x.shape[0]):
+        if x[i] > 0:
+            before = y.copy()
+            y[: i + 1] = before[i] + y[::-1][: i + 1]
+    return y, before
+
+
+def read_behind_the_branch(x, y):
+    total = 0.0
+    for i in range(x.shape[0]):
+        old = y[0] * 2
+        if x[i] > 0:
+            y[0] = x[i]
+            y[i] = old + y[0]
+        total += old + y[i]
+    return y, total
+
+
+BRANCHES: list[Callable[..., Any]] = [
+    written_on_one_way, gathered, written_on_both_ways, two_arrays_that_need_each_other, kept_beside, read_behind_the_branch,
+]  # fmt: skip
+
+
 ALL: list[Callable[..., Any]] = [in_place, reversed_reads, crossed, read_by_a_sum, handed_on_and_kept, while_it_lasts]
 
 
@@ -88,3 +150,29 @@ def test_no_second_array_for_what_is_replaced_element_by_element() -> None:
 
     assert not [name for name in temporaries(in_place) if name.startswith("n")]
     assert [name for name in temporaries(reversed_reads) if name.startswith("n")]
+
+
+@pytest.mark.parametrize("function", BRANCHES)
+def test_branches_write_where_the_array_lies(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
+    compiled = tilewright.jit(function, strict=True)
+    rng = np.random.default_rng(9)
+    for length in (0, 1, 2, 5, 64, 301):
+        x, y = rng.normal(size=length) * 2, rng.normal(size=length)
+        if length == 0 and function is read_behind_the_branch:
+            continue
+        written, expected_written = y.copy(), y.copy()
+        expected, got = function(x, expected_written), compiled(x, written)
+        np.testing.assert_array_equal(written, expected_written)
+        pairs = zip(got, expected, strict=True) if isinstance(expected, tuple) else [(got, expected)]
+        for one, other in pairs:
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("function", [written_on_one_way, gathered, written_on_both_ways])
+def test_no_copy_on_each_trip_for_a_branch_that_writes(function: Callable[..., Any]) -> None:
+    plan = tilewright.jit(function, strict=True).for_args(np.ones(50), np.ones(50)).plan_text()
+    loops = plan[plan.index("\nfor ") :] if "\nfor " in plan else plan[plan.index("call ") :]
+    body = loops[: loops.find("\n}\n")]
+    assert "copy y" not in body
+    assert "swap y" not in body
