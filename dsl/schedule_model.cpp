@@ -118,20 +118,21 @@ std::vector<Site> ScheduleModel::path_of(const std::string& stage, const Definit
 }
 
 void ScheduleModel::uses_in(const std::string& reader, const DefinitionModel& definition, const std::string& stage,
-                            std::vector<Use>& result) const {
+                            std::vector<Use>& result, KnownUses& known) const {
     const StageModel& reading = stages.at(reader);
-    std::optional<std::vector<Use>> outer;
     std::optional<std::vector<Site>> path;
+    const auto add = [&](Use use) {
+        if (std::find(result.begin(), result.end(), use) == result.end()) result.push_back(std::move(use));
+    };
     for (const CallInfo& call : definition.calls) {
         if (call.stage != stage) continue;
         if (!reading.inlined()) {
             if (!path) path = path_of(reader, definition);
             // A split loop keeps its meaning as an index; only base loops are indices.
-            result.push_back({*path, reader, &definition, call.axes});
+            add({*path, reader, &definition, call.axes});
             continue;
         }
-        if (!outer) outer = uses(reader);
-        for (const Use& use : *outer) {
+        for (const Use& use : uses(reader, known)) {
             Use through = use;
             through.axes.clear();
             for (const std::string& axis : call.axes) {
@@ -139,21 +140,28 @@ void ScheduleModel::uses_in(const std::string& reader, const DefinitionModel& de
                 const bool follow = at != reading.axes.end() && use.axes.size() == reading.axes.size();
                 through.axes.push_back(axis == "=" ? "=" : follow ? use.axes[at - reading.axes.begin()] : "");
             }
-            result.push_back(std::move(through));
+            add(std::move(through));
         }
     }
     for (const auto& branch : definition.branches)
-        uses_in(reader, *branch, stage, result);
+        uses_in(reader, *branch, stage, result, known);
 }
 
 std::vector<ScheduleModel::Use> ScheduleModel::uses(const std::string& stage) const {
+    KnownUses known;
+    return uses(stage, known);
+}
+
+const std::vector<ScheduleModel::Use>& ScheduleModel::uses(const std::string& stage, KnownUses& known) const {
+    const auto found = known.find(stage);
+    if (found != known.end()) return found->second;
     std::vector<Use> result;
     for (const auto& [name, reader] : stages) {
         if (name == stage) continue;
         for (const DefinitionModel& definition : reader.definitions)
-            uses_in(name, definition, stage, result);
+            uses_in(name, definition, stage, result, known);
     }
-    return result;
+    return known[stage] = std::move(result);
 }
 
 std::optional<std::vector<Site>> ScheduleModel::legal_sites(const std::string& stage) const {

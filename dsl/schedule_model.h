@@ -124,10 +124,14 @@ class ScheduleModel {
         std::string reader; ///< not inlined
         const DefinitionModel* definition = nullptr;
         std::vector<std::string> axes; ///< loops of the reader, as CallInfo::axes
+        bool operator==(const Use&) const = default;
     };
-    std::vector<Use> uses(const std::string& stage) const;
+    /// Of stages that were asked for: chains of inlined stages have more ways through them than can be walked.
+    using KnownUses = std::map<std::string, std::vector<Use>>;
+    std::vector<Use> uses(const std::string& stage) const; ///< each once
+    const std::vector<Use>& uses(const std::string& stage, KnownUses& known) const;
     void uses_in(const std::string& reader, const DefinitionModel& definition, const std::string& stage,
-                 std::vector<Use>& result) const;
+                 std::vector<Use>& result, KnownUses& known) const;
     std::vector<Site> path_of(const std::string& stage, const DefinitionModel& definition) const;
     std::optional<int> resolve(const std::vector<Site>& sites, const Level& level) const;
 

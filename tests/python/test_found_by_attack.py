@@ -267,3 +267,25 @@ def test_a_bare_return_leaves_a_loop() -> None:
             assert compiled_nested(mine, 7.0) is None
             nested(theirs, 7.0)
             np.testing.assert_array_equal(mine, theirs)
+
+
+def chain_of_choices(y):
+    out = np.zeros_like(y)
+    s = 0.0
+    for i in range(len(y)):
+        s = s + y[i]
+        for _ in range(9):
+            if s > 1:
+                s = s * 0.5 - 1
+            elif s < -1:
+                s = s * 0.25 + 2
+            else:
+                s = s * 1.7 + 0.1
+        out[i] = s
+    return out
+
+
+def test_chains_of_choices_do_not_take_for_ever_to_schedule() -> None:
+    # Nine steps, each reading the one before in several places: 3^18 ways through them.
+    y = np.random.default_rng(0).standard_normal(50)
+    np.testing.assert_array_equal(tilewright.jit(chain_of_choices, strict=True)(y), chain_of_choices(y))

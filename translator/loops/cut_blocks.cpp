@@ -188,9 +188,17 @@ bool Cutter::may_end_the_call(const Item& item) {
 }
 
 bool Cutter::comes_before(const Work& work, std::size_t first, std::size_t second) {
-    if (first == second) return true;
-    return std::any_of(work.items[second].before.begin(), work.items[second].before.end(),
-                       [&](std::size_t k) { return comes_before(work, first, k); });
+    // Each item once: chains of branches have more ways through them than can be walked.
+    std::set<std::size_t> seen{second};
+    std::vector<std::size_t> pending{second};
+    while (!pending.empty()) {
+        const std::size_t item = pending.back();
+        if (item == first) return true;
+        pending.pop_back();
+        for (std::size_t before : work.items[item].before)
+            if (seen.insert(before).second) pending.push_back(before);
+    }
+    return false;
 }
 
 void Cutter::try_take(Work& work, std::size_t k, const std::string& value) {
