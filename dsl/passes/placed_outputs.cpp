@@ -14,11 +14,29 @@ namespace {
 
 using namespace Halide::Internal;
 
+/// Memory that a statement reads. A read that the simplifier has dropped (y[i] - y[i] of integers) has taken the name
+/// of its buffer along.
+class FindLoads : public IRVisitor {
+  public:
+    std::set<std::string> names;
+
+  private:
+    using IRVisitor::visit;
+    void visit(const Load* op) override {
+        names.insert(op->name);
+        IRVisitor::visit(op);
+    }
+};
+
 class PlacedOutputs : public IRMutator {
   public:
-    explicit PlacedOutputs(const std::vector<PlacedOutput>& outputs) {
-        for (const PlacedOutput& output : outputs)
-            outputs_.emplace(output.func, output);
+    PlacedOutputs(const std::vector<PlacedOutput>& outputs, const Stmt& statement) {
+        FindLoads loads;
+        statement.accept(&loads);
+        for (const PlacedOutput& output : outputs) {
+            PlacedOutput& known = outputs_.emplace(output.func, output).first->second;
+            if (loads.names.count(known.input) == 0) known.input.clear();
+        }
     }
 
   private:
@@ -136,7 +154,8 @@ void add_placed_outputs_pass(Halide::Pipeline& pipeline, const std::vector<Place
     const bool in_place =
         std::any_of(outputs.begin(), outputs.end(), [](const PlacedOutput& output) { return !output.input.empty(); });
     add_statement_pass(pipeline, [outputs, in_place](Stmt statement) {
-        statement = PlacedOutputs(outputs).mutate(PartStrides(outputs).mutate(statement));
+        statement = PartStrides(outputs).mutate(statement);
+        statement = PlacedOutputs(outputs, statement).mutate(statement);
         if (in_place) statement = SpeltOutIndices().mutate(statement);
         return with_strides(statement, outputs);
     });

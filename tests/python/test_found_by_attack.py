@@ -289,3 +289,62 @@ def test_chains_of_choices_do_not_take_for_ever_to_schedule() -> None:
     # Nine steps, each reading the one before in several places: 3^18 ways through them.
     y = np.random.default_rng(0).standard_normal(50)
     np.testing.assert_array_equal(tilewright.jit(chain_of_choices, strict=True)(y), chain_of_choices(y))
+
+
+@pytest.mark.parametrize("value", [0, True, 2.5, -7])
+def test_a_number_beside_what_is_written_comes_back(value: float) -> None:
+    def f(z):
+        for i in range(1, len(z)):
+            z[i] += z[i - 1]
+        return value
+
+    mine, theirs = np.arange(9.0), np.arange(9.0)
+    got, expected = tilewright.jit(f, strict=True)(mine), f(theirs)
+    assert (type(got), got) == (type(expected), expected)
+    np.testing.assert_array_equal(mine, theirs)
+
+
+def taken_away(x, y, z):
+    s = 0
+    for i in range(1, len(x)):
+        if x[i] > 0:
+            s = int(z[i] + x[i])
+            y[i] += z[i] - y[i]
+    return s
+
+
+def nothing_left(x, y, z):
+    s = 0
+    for i in range(1, len(x)):
+        if x[i] > 0:
+            s = int(z[i] + x[i])
+            y[i] -= y[i]
+    return s
+
+
+def times_zero(x, y, z):
+    s = 0
+    for i in range(1, len(x)):
+        if x[i] > 0:
+            s = int(z[i] + x[i])
+            y[i] = y[i] * 0
+    return s
+
+
+def neighbour_taken_away(x, y, z):
+    s = 0
+    for i in range(1, len(x)):
+        if x[i] > 0:
+            s = int(z[i] + x[i])
+            y[i] = z[i] + y[i - 1] - y[i - 1]
+    return s
+
+
+@pytest.mark.parametrize("function", [taken_away, nothing_left, times_zero, neighbour_taken_away])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float64"])
+def test_reads_that_cancel_in_an_update_in_place(function: Any, dtype: str) -> None:
+    data = [np.random.default_rng(k).integers(-4, 5, 40).astype(dtype) for k in range(3)]
+    mine, theirs = [a.copy() for a in data], [a.copy() for a in data]
+    assert tilewright.jit(function, strict=True)(*mine) == function(*theirs)
+    for one, other in zip(mine, theirs, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -308,6 +308,11 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     memory: list[int | None] = []  # of each leaf: what tells its array from others
     arrays: dict[int, SymArray] = {}  # the arrays that are returned, by their memory
     reasons: list[str] = []
+    writes = {
+        array.storage.argument.name: array.storage.value
+        for array in tracer.cache["inputs"].arrays
+        if array.storage.argument is not None and array.storage.value is not array.storage.argument.program_value
+    }
 
     def add_leaf(kind: str, value: Value, argument: str, of: int | None = None) -> Any:
         leaves.append((kind, value, argument))
@@ -363,27 +368,25 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             return [dict, {key: collect(part) for key, part in item.items()}]
         if item is None and result is None:
             return ("constant", None)
-        if item is not result and type(item) in (bool, int, float) and (type(item) is float or abs(item) < 2**63):
+        known = type(item) in (bool, int, float) and (type(item) is float or abs(item) < 2**63)
+        if known and (item is not result or writes):
             # Beside what is computed; alone it is nothing to compile.
             dtype = np.dtype(np.int64 if type(item) is int else type(item))
             return add_leaf(type(item).__name__, tracer.add("const", (), {"value": item}, dtype, ()), "")
         reasons.append(
-            "it returns None" if item is None else f"it returns a {type(item).__name__} that is not computed"
+            "it returns None"
+            if item is None
+            else f"it returns an object of type {type(item).__name__} that no array or number of the call is computed into"
         )
         return ("constant", item)
 
     shape = collect(result)
     values = [value for _, value, _ in leaves]
-    writes = {
-        array.storage.argument.name: array.storage.value
-        for array in tracer.cache["inputs"].arrays
-        if array.storage.argument is not None and array.storage.value is not array.storage.argument.program_value
-    }
     if not values and not writes and result is None:
         reasons.append("it returns None")
     if values or writes:
         kinds = [kind if kind in ("int", "float", "bool") else "" for kind, _, _ in leaves]
-        is_one = isinstance(result, (SymArray, SymInt, SymScalar))
+        is_one = isinstance(result, (SymArray, SymInt, SymScalar, int, float))
         emitter = Emitter(tracer, values, not is_one, memory, writes, kinds)
         emitted = emitter.run()
         names = [emitted.names[value.number] for value in emitter.results]
