@@ -55,6 +55,12 @@ json algorithm_info_to_json(const dsl::AlgorithmInfo& info) {
                           {"reads", std::move(reads)},
                           {"output", stage.output},
                           {"inlinable", stage.inlinable},
+                          {"guarded", stage.guarded},
+                          {"repeats", stage.repeats},
+                          {"scans", stage.scans},
+                          {"in_parallel", stage.in_parallel},
+                          {"rows_together", stage.rows_together},
+                          {"reads_neighbours", stage.reads_neighbours},
                           {"operations", stage.operations},
                           {"line", stage.line},
                           {"source", stage.source},
@@ -92,6 +98,12 @@ dsl::AlgorithmInfo algorithm_info_from_json(const json& object) {
         }
         stage.output = one.at("output");
         stage.inlinable = one.at("inlinable");
+        stage.guarded = one.at("guarded");
+        stage.repeats = one.at("repeats");
+        stage.scans = one.at("scans");
+        stage.in_parallel = one.at("in_parallel");
+        stage.rows_together = one.at("rows_together");
+        stage.reads_neighbours = one.at("reads_neighbours");
         stage.operations = one.at("operations");
         stage.line = one.at("line");
         stage.source = one.at("source");
