@@ -47,6 +47,7 @@ def initialize(C_in, C_out, H, K, N, W):
 SIZES = {
     "S": {"N": 8, "C_in": 3, "C_out": 16, "K": 2, "H": 32, "W": 32},
     "M": {"N": 8, "C_in": 3, "C_out": 8, "K": 5, "H": 64, "W": 64},
+    "L": {"N": 8, "C_in": 3, "C_out": 8, "K": 10, "H": 128, "W": 128},
 }
 
 

@@ -27,6 +27,7 @@ def initialize(N, datatype=np.float64):
 SIZES = {
     "S": {"TSTEPS": 50, "N": 150},
     "M": {"TSTEPS": 80, "N": 350},
+    "L": {"TSTEPS": 200, "N": 700},
 }
 
 
