@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "dsl/passes/loaded_names.h"
 #include "dsl/passes/statement_pass.h"
 
 namespace tilewright::dsl {
@@ -123,18 +124,6 @@ class CollectMarkers : public IRVisitor {
     }
 };
 
-class FindLoads : public IRVisitor {
-  public:
-    std::set<std::string> names;
-
-  private:
-    using IRVisitor::visit;
-    void visit(const Load* op) override {
-        names.insert(op->name);
-        IRVisitor::visit(op);
-    }
-};
-
 /// Puts the values of lets in their places. What is shared stays shared.
 class PutLetsIn : public IRGraphMutator {
   public:
@@ -209,10 +198,9 @@ Expr alive_before(const Stmt& body) {
     Expr alive = terms[0];
     for (std::size_t k = 1; k < terms.size(); ++k)
         alive = alive || terms[k];
-    FindLoads loads;
-    alive.accept(&loads);
+    const std::set<std::string> loaded = loaded_names(alive);
     for (const std::string& name : collect.allocations) {
-        if (loads.names.count(name) != 0) return Expr();
+        if (loaded.count(name) != 0) return Expr();
     }
     return common_subexpression_elimination(alive);
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "dsl/passes/loaded_names.h"
 #include "dsl/passes/statement_pass.h"
 
 namespace tilewright::dsl {
@@ -14,28 +15,14 @@ namespace {
 
 using namespace Halide::Internal;
 
-/// Memory that a statement reads. A read that the simplifier has dropped (y[i] - y[i] of integers) has taken the name
-/// of its buffer along.
-class FindLoads : public IRVisitor {
-  public:
-    std::set<std::string> names;
-
-  private:
-    using IRVisitor::visit;
-    void visit(const Load* op) override {
-        names.insert(op->name);
-        IRVisitor::visit(op);
-    }
-};
-
 class PlacedOutputs : public IRMutator {
   public:
     PlacedOutputs(const std::vector<PlacedOutput>& outputs, const Stmt& statement) {
-        FindLoads loads;
-        statement.accept(&loads);
+        // A read that the simplifier has dropped (y[i] - y[i] of integers) has taken the name of its buffer along.
+        const std::set<std::string> loaded = loaded_names(statement);
         for (const PlacedOutput& output : outputs) {
             PlacedOutput& known = outputs_.emplace(output.func, output).first->second;
-            if (loads.names.count(known.input) == 0) known.input.clear();
+            if (loaded.count(known.input) == 0) known.input.clear();
         }
     }
 

@@ -8,6 +8,7 @@
 
 #include "translator/attributes.h"
 #include "translator/loops/pixelwise.h"
+#include "translator/values.h"
 
 namespace tilewright::translator {
 namespace {
@@ -54,8 +55,7 @@ class Flatten {
         bool possible = true;
         for (const Block& side : operation.regions)
             possible = block(side.operations, true, out) && possible;
-        std::vector<std::pair<std::string, Type>> results{{operation.result, operation.type}};
-        results.insert(results.end(), operation.more_results.begin(), operation.more_results.end());
+        const auto results = results_of(operation);
         for (std::size_t k = 0; k < results.size(); ++k) {
             Operation choice;
             choice.result = results[k].first;

@@ -11,17 +11,16 @@
 #include "translator/attributes.h"
 #include "translator/dtypes.h"
 #include "translator/loops/access.h"
+#include "translator/values.h"
 
 namespace tilewright::translator {
 namespace {
 
 class Marker {
   public:
-    explicit Marker(Program program) : program_(std::move(program)) {}
+    explicit Marker(Program program) : program_(std::move(program)), types_(types_of(program_)) {}
 
     Program run() {
-        for (const ArrayArgument& argument : program_.arrays)
-            types_[argument.name] = argument.type;
         collect(program_.body);
         for (std::size_t k = 0; k < program_.checks.size(); ++k)
             if (auto seen = seen_by(program_.checks[k].value)) seen_.emplace_back(k, std::move(*seen));
@@ -40,15 +39,12 @@ class Marker {
     };
 
     Program program_;
+    std::map<std::string, Type> types_;
     std::map<std::string, const Operation*> operations_; ///< by result
-    std::map<std::string, Type> types_;                  ///< of all values but scalar arguments
     std::vector<std::pair<std::size_t, Seen>> seen_;
 
     void collect(const Block& block) {
-        types_.insert(block.parameters.begin(), block.parameters.end());
         for (const Operation& operation : block.operations) {
-            types_[operation.result] = operation.type;
-            types_.insert(operation.more_results.begin(), operation.more_results.end());
             if (operation.regions.empty()) operations_[operation.result] = &operation;
             for (const Block& inner : operation.regions)
                 collect(inner);
@@ -124,12 +120,12 @@ class Marker {
                 mark(inner);
             if (operation.op != "take") continue;
             const auto argument = argument_of(operation.operands[1], false);
-            const auto array = types_.find(operation.operands[0]);
-            if (!argument || array == types_.end()) continue;
+            if (!argument) continue;
+            const std::vector<Size>& shape = types_.at(operation.operands[0]).shape;
             const auto axis = static_cast<std::size_t>(parse_size(operation.attributes.at("axis")).constant());
             for (const auto& [check, seen] : seen_) {
                 if (seen.argument != *argument) continue;
-                if (constant_difference(tree_of(array->second.shape[axis]), seen.extent) != 0) continue;
+                if (constant_difference(tree_of(shape[axis]), seen.extent) != 0) continue;
                 operation.attributes["checked"] = std::to_string(check);
                 break;
             }

@@ -12,6 +12,7 @@
 #include "translator/loops/access.h"
 #include "translator/loops/branches.h"
 #include "translator/ops/rules.h"
+#include "translator/values.h"
 
 namespace tilewright::translator {
 namespace {
@@ -21,14 +22,9 @@ constexpr int kMostOperations = 16;
 
 class Choices {
   public:
-    explicit Choices(Program program) : program_(std::move(program)) {}
+    explicit Choices(Program program) : program_(std::move(program)), types_(types_of(program_)) {}
 
     Program run() {
-        for (const ArrayArgument& array : program_.arrays)
-            types_[array.name] = array.type;
-        for (const ScalarArgument& scalar : program_.scalars)
-            types_[scalar.name] = Type{scalar.dtype, {}};
-        note_types(program_.body);
         visit(program_.body, false);
         return std::move(program_);
     }
@@ -37,18 +33,6 @@ class Choices {
     Program program_;
     std::map<std::string, Type> types_;
     std::size_t next_ = 1;
-
-    void note_types(const Block& block) {
-        for (const auto& [name, type] : block.parameters)
-            types_[name] = type;
-        for (const Operation& operation : block.operations) {
-            types_[operation.result] = operation.type;
-            for (const auto& [name, type] : operation.more_results)
-                types_[name] = type;
-            for (const Block& inner : operation.regions)
-                note_types(inner);
-        }
-    }
 
     std::string fresh(const Type& type) {
         std::string name;
@@ -77,8 +61,7 @@ class Choices {
     }
 
     std::optional<std::vector<Operation>> as_values(const Operation& branch) {
-        std::vector<std::pair<std::string, Type>> results{{branch.result, branch.type}};
-        results.insert(results.end(), branch.more_results.begin(), branch.more_results.end());
+        const auto results = results_of(branch);
         const Block& then = branch.regions[0];
         const Block& other = branch.regions[1];
         std::vector<Operation> out, choices;

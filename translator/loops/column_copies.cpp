@@ -10,6 +10,7 @@
 #include "translator/dtypes.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/size.h"
+#include "translator/values.h"
 
 namespace tilewright::translator {
 namespace {
@@ -24,11 +25,8 @@ constexpr const char* kInPlace = "in_place";
 class Copier {
   public:
     Copier(Program program, const TranslateOptions& options) : program_(std::move(program)), options_(options) {
-        for (const ArrayArgument& argument : program_.arrays)
-            names_.insert(argument.name);
-        for (const ScalarArgument& argument : program_.scalars)
-            names_.insert(argument.name);
-        collect_names(program_.body);
+        for (const auto& [name, type] : types_of(program_))
+            names_.insert(name);
     }
 
     ColumnCopies run() {
@@ -56,18 +54,6 @@ class Copier {
     std::string array_;                   ///< whose reads are looked for
     std::int64_t reads_ = 0;              ///< of each column, at most
     std::vector<const Operation*> loops_; ///< around the block
-
-    void collect_names(const Block& block) {
-        for (const auto& [name, type] : block.parameters)
-            names_.insert(name);
-        for (const Operation& operation : block.operations) {
-            names_.insert(operation.result);
-            for (const auto& [name, type] : operation.more_results)
-                names_.insert(name);
-            for (const Block& inner : operation.regions)
-                collect_names(inner);
-        }
-    }
 
     std::string unique(const std::string& wish) {
         std::string name = wish;

@@ -24,12 +24,6 @@ bool is_region(const Operation& operation) {
     return !operation.regions.empty() && !(operation.op == "for" && why_not_pixelwise(operation).empty());
 }
 
-std::vector<std::pair<std::string, Type>> results_of(const Operation& operation) {
-    std::vector<std::pair<std::string, Type>> out{{operation.result, operation.type}};
-    out.insert(out.end(), operation.more_results.begin(), operation.more_results.end());
-    return out;
-}
-
 bool is_free(const Operation& operation) {
     static const Names list = {"const", "scalar_size", "iota"};
     return list.count(operation.op) != 0 || is_view(operation.op) || is_half(operation.op);

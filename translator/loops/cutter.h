@@ -10,6 +10,7 @@
 
 #include "translator/loops/access.h"
 #include "translator/loops/steps.h"
+#include "translator/values.h"
 
 namespace tilewright::translator {
 
@@ -17,7 +18,6 @@ using Names = std::set<std::string>;
 
 /// A loop or branch that stays in the plan.
 bool is_region(const Operation& operation);
-std::vector<std::pair<std::string, Type>> results_of(const Operation& operation);
 /// An operation whose value costs nothing to have anywhere.
 bool is_free(const Operation& operation);
 

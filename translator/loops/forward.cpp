@@ -9,20 +9,16 @@
 #include "translator/analysis.h"
 #include "translator/attributes.h"
 #include "translator/loops/access.h"
+#include "translator/values.h"
 
 namespace tilewright::translator {
 namespace {
 
 class Forwarder {
   public:
-    explicit Forwarder(Program program) : program_(std::move(program)) {}
+    explicit Forwarder(Program program) : program_(std::move(program)), types_(types_of(program_)) {}
 
     Program run() {
-        for (const ArrayArgument& argument : program_.arrays)
-            types_[argument.name] = argument.type;
-        for (const ScalarArgument& argument : program_.scalars)
-            types_[argument.name] = Type{argument.dtype, {}};
-        types(program_.body);
         note(program_.body);
         rewrite(program_.body);
         for (Check& check : program_.checks)
@@ -44,9 +40,9 @@ class Forwarder {
 
   private:
     Program program_;
+    std::map<std::string, Type> types_;
     std::map<std::string, Operation> updates_;
     std::map<std::string, std::string> replaced_;
-    std::map<std::string, Type> types_;
     std::map<std::string, int> uses_;
     std::map<std::string, Operation> operations_;          ///< of the program as it came, without their regions
     std::map<std::string, std::set<std::string>> readers_; ///< value -> results that need it directly
@@ -111,18 +107,6 @@ class Forwarder {
     std::string now(const std::string& name) const {
         const auto found = replaced_.find(name);
         return found == replaced_.end() ? name : found->second;
-    }
-
-    void types(const Block& block) {
-        for (const auto& [name, type] : block.parameters)
-            types_[name] = type;
-        for (const Operation& operation : block.operations) {
-            types_[operation.result] = operation.type;
-            for (const auto& [name, type] : operation.more_results)
-                types_[name] = type;
-            for (const Block& inner : operation.regions)
-                types(inner);
-        }
     }
 
     static bool has_newaxis(const std::vector<IndexEntry>& entries) {

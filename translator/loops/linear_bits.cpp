@@ -16,6 +16,7 @@
 #include "translator/dtypes.h"
 #include "translator/size.h"
 #include "translator/unused.h"
+#include "translator/values.h"
 
 namespace tilewright::translator {
 namespace {
@@ -678,12 +679,8 @@ class Loop {
 
 class Rewriter {
   public:
-    explicit Rewriter(const Program& program) : source_(program), program_(program) {
-        for (const ArrayArgument& argument : program_.arrays)
-            types_[argument.name] = argument.type;
-        for (const ScalarArgument& argument : program_.scalars)
-            types_[argument.name] = {argument.dtype, {}};
-        collect(source_.body);
+    explicit Rewriter(const Program& program) : source_(program), program_(program), types_(types_of(program)) {
+        collect_constants(source_.body);
         for (const auto& [name, type] : types_)
             if (name[0] == '%') next_ = std::max(next_, std::stol(name.substr(1)) + 1);
     }
@@ -701,14 +698,11 @@ class Rewriter {
     long next_ = 1;
     bool changed_ = false;
 
-    void collect(const Block& block) {
-        types_.insert(block.parameters.begin(), block.parameters.end());
+    void collect_constants(const Block& block) {
         for (const Operation& operation : block.operations) {
-            types_[operation.result] = operation.type;
-            types_.insert(operation.more_results.begin(), operation.more_results.end());
             if (operation.op == "const") constants_[operation.result] = &operation;
             for (const Block& region : operation.regions)
-                collect(region);
+                collect_constants(region);
         }
     }
 

@@ -8,6 +8,7 @@
 #include "translator/loops/element_axes.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/ops/rules.h"
+#include "translator/values.h"
 
 namespace tilewright::translator {
 namespace {
@@ -16,12 +17,6 @@ namespace {
 constexpr int kCheapInLoop = 3;
 /// More names than this make no name.
 constexpr std::size_t kMostNames = 3;
-
-std::vector<std::pair<std::string, Type>> results_of(const Operation& loop) {
-    std::vector<std::pair<std::string, Type>> out{{loop.result, loop.type}};
-    out.insert(out.end(), loop.more_results.begin(), loop.more_results.end());
-    return out;
-}
 
 /// Which of the loop's carried values the given ones need, themselves included.
 std::vector<std::size_t> closure(const Operation& loop, const std::set<std::size_t>& wanted) {

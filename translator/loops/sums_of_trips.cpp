@@ -16,6 +16,7 @@
 #include "translator/loops/pixelwise.h"
 #include "translator/ops/rules.h"
 #include "translator/unused.h"
+#include "translator/values.h"
 
 namespace tilewright::translator {
 namespace {
@@ -29,26 +30,6 @@ struct Refusal {
 
 [[noreturn]] void refuse(const Operation& operation, const std::string& what) {
     throw Refusal{(operation.line > 0 ? "line " + std::to_string(operation.line) + " " : "the loop ") + what};
-}
-
-void collect_types(const Block& block, std::map<std::string, Type>& types) {
-    types.insert(block.parameters.begin(), block.parameters.end());
-    for (const Operation& operation : block.operations) {
-        types[operation.result] = operation.type;
-        types.insert(operation.more_results.begin(), operation.more_results.end());
-        for (const Block& region : operation.regions)
-            collect_types(region, types);
-    }
-}
-
-std::map<std::string, Type> types_of(const Program& program) {
-    std::map<std::string, Type> types;
-    for (const ArrayArgument& argument : program.arrays)
-        types[argument.name] = argument.type;
-    for (const ScalarArgument& argument : program.scalars)
-        types[argument.name] = {argument.dtype, {}};
-    collect_types(program.body, types);
-    return types;
 }
 
 /// Names of parts of expressions that no value has.
@@ -101,8 +82,7 @@ class Lift {
             else
                 lift(operation);
         }
-        std::vector<std::pair<std::string, Type>> results{{loop_.result, loop_.type}};
-        results.insert(results.end(), loop_.more_results.begin(), loop_.more_results.end());
+        const auto results = results_of(loop_);
         for (std::size_t k = 0; k < results.size(); ++k)
             finish(results[k].first, results[k].second, loop_.operands[k], body.parameters[k].first, body.yields[k]);
         return std::move(out_);

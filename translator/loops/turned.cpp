@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "translator/attributes.h"
+#include "translator/loops/array_classes.h"
 
 namespace tilewright::translator {
 namespace {
@@ -17,57 +18,32 @@ class Turner {
     explicit Turner(Program program) : program_(std::move(program)) {}
 
     Program run() {
-        for (const ArrayArgument& argument : program_.arrays)
-            refuse(argument.name);
         for (const ScalarArgument& argument : program_.scalars)
             single_.insert(argument.name);
         read(program_.body);
-        for (const std::string& name : program_.body.yields)
-            refuse(name);
-        for (const Write& write : program_.writes)
-            refuse(write.value);
+        classes_.refuse_ends(program_);
+        const std::set<std::string> refused = classes_.refused_roots();
         for (const std::string& name : columns_)
-            if (refused_.count(root(name)) == 0) turned_.insert(root(name));
-        for (const std::string& name : refused_)
-            turned_.erase(root(name));
+            if (refused.count(classes_.root(name)) == 0) turned_.insert(classes_.root(name));
         if (!turned_.empty()) rewrite(program_.body);
         return std::move(program_);
     }
 
   private:
     Program program_;
-    std::map<std::string, std::string> parents_;
-    std::map<std::string, Operation> uniform_; ///< arrays of one value: whoever writes into one begins another array
-    std::set<std::string> refused_;            ///< roots, and some that were
-    std::set<std::string> columns_;            ///< values of which columns are read or written
-    std::set<std::string> turned_;             ///< roots
-    std::set<std::string> single_;             ///< values of no dimensions
+    ArrayClasses classes_;
+    std::set<std::string> columns_; ///< values of which columns are read or written
+    std::set<std::string> turned_;  ///< roots
+    std::set<std::string> single_;  ///< values of no dimensions
     int copies_ = 0;
 
-    std::string root(std::string name) const {
-        for (auto found = parents_.find(name); found != parents_.end(); found = parents_.find(name))
-            name = found->second;
-        return name;
-    }
-    void join(const std::string& a, const std::string& b) {
-        const std::string from = root(a), to = root(b);
-        if (from == to) return;
-        parents_[from] = to;
-        if (refused_.count(from) != 0) refused_.insert(to);
-    }
-    void refuse(const std::string& name) { refused_.insert(root(name)); }
-    bool is_turned(const std::string& name) const { return turned_.count(root(name)) != 0; }
-
-    /// `result` continues the array `start`, unless that is one value everywhere.
-    void continues(const std::string& result, const std::string& start) {
-        if (uniform_.count(start) == 0) join(result, start);
-    }
+    bool is_turned(const std::string& name) const { return turned_.count(classes_.root(name)) != 0; }
 
     void note(const std::string& array, const Operation& operation) {
         const std::vector<IndexEntry> entries = index_entries(operation.attributes.at("index"));
         const auto is = [&](std::size_t k, IndexEntry::Kind kind) { return entries[k].kind == kind; };
         if (entries.size() != 2 || !is(1, IndexEntry::Kind::position) || is(0, IndexEntry::Kind::newaxis))
-            refuse(array);
+            classes_.refuse(array);
         else if (is(0, IndexEntry::Kind::slice))
             columns_.insert(array);
     }
@@ -81,45 +57,26 @@ class Turner {
         const std::vector<std::string>& operands = operation.operands;
         if (operation.type.shape.empty()) single_.insert(operation.result);
         if (operation.op == "update") {
-            continues(operation.result, operands[0]);
+            classes_.continues(operation.result, operands[0]);
             note(operation.result, operation);
             for (std::size_t k = 1; k < operands.size(); ++k)
-                refuse(operands[k]);
+                classes_.refuse(operands[k]);
             return;
         }
         if (operation.op == "index") {
             note(operands[0], operation);
-            refuse(operation.result);
+            classes_.refuse(operation.result);
             return;
         }
         if (operation.regions.empty()) {
             for (const std::string& operand : operands)
-                refuse(operand);
+                classes_.refuse(operand);
             if (operation.op == "broadcast_to" && operation.type.shape.size() == 2 && single_.count(operands[0]) != 0)
-                uniform_[operation.result] = operation;
-            refuse(operation.result);
+                classes_.add_fill(operation);
+            classes_.refuse(operation.result);
             return;
         }
-        std::vector<std::string> results = {operation.result};
-        for (const auto& [name, type] : operation.more_results)
-            results.push_back(name);
-        for (const Block& region : operation.regions) {
-            for (std::size_t k = 0; k < region.parameters.size() && k < results.size(); ++k) {
-                join(region.parameters[k].first, results[k]);
-                continues(results[k], operands[k]);
-            }
-            read(region);
-            const bool condition = operation.op == "while" && &region == &operation.regions.front();
-            for (std::size_t k = 0; k < region.yields.size(); ++k) {
-                if (condition || k >= results.size())
-                    refuse(region.yields[k]);
-                else
-                    join(region.yields[k], results[k]);
-            }
-        }
-        if (operation.op == "if")
-            for (const std::string& operand : operands)
-                refuse(operand);
+        classes_.join_regions(operation, [this](const Block& region) { read(region); });
     }
 
     void turn(const std::string& name, Type& type) const {
@@ -155,9 +112,9 @@ class Turner {
 
     /// The array that a turned one starts from, where that is one value everywhere: of the turned shape.
     void begin(std::string& start, std::vector<Operation>& out) {
-        const auto found = uniform_.find(start);
-        if (found == uniform_.end()) return;
-        Operation copy = found->second;
+        const Operation* fill = classes_.fill(start);
+        if (fill == nullptr) return;
+        Operation copy = *fill;
         copy.result = "%turned" + std::to_string(++copies_);
         std::swap(copy.type.shape[0], copy.type.shape[1]);
         start = copy.result;

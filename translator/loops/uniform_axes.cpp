@@ -10,7 +10,9 @@
 
 #include "translator/analysis.h"
 #include "translator/attributes.h"
+#include "translator/loops/array_classes.h"
 #include "translator/ops/rules.h"
+#include "translator/values.h"
 
 namespace tilewright::translator {
 namespace {
@@ -27,16 +29,11 @@ class Evener {
     explicit Evener(const Program& program) : program_(program) {}
 
     Program run() {
-        for (const ArrayArgument& argument : program_.arrays)
-            refuse(argument.name);
         for (const ScalarArgument& argument : program_.scalars)
             types_[argument.name] = {argument.dtype, {}};
         collect_moving(program_.body);
         read(program_.body);
-        for (const std::string& name : program_.body.yields)
-            refuse(name);
-        for (const Write& write : program_.writes)
-            refuse(write.value);
+        classes_.refuse_ends(program_);
         choose();
         if (even_.empty()) return program_;
         Program out = program_;
@@ -48,9 +45,7 @@ class Evener {
     const Program& program_;
     std::map<std::string, Type> types_;
     std::map<std::string, const Operation*> made_by_;
-    std::map<std::string, std::string> parents_;
-    std::map<std::string, Operation> fills_; ///< arrays of one value: whoever writes into one begins another array
-    std::set<std::string> refused_;
+    ArrayClasses classes_;
     std::set<std::string> moving_;                                 ///< sizes that differ from trip to trip
     std::vector<std::pair<std::string, Part>> parts_;              ///< of which array
     std::vector<std::pair<std::string, const Operation*>> writes_; ///< into which array
@@ -68,24 +63,10 @@ class Evener {
 
     // -- which arrays ------------------------------------------------------------------------------------------------
 
-    std::string root(std::string name) const {
-        for (auto found = parents_.find(name); found != parents_.end(); found = parents_.find(name))
-            name = found->second;
-        return name;
-    }
-    void join(const std::string& a, const std::string& b) {
-        const std::string from = root(a), to = root(b);
-        if (from != to) parents_[from] = to;
-    }
-    void refuse(const std::string& name) { refused_.insert(name); }
     const Part* even(const std::string& name) const {
-        const auto found = even_.find(root(name));
+        const auto found = even_.find(classes_.root(name));
         return found == even_.end() ? nullptr : &found->second;
     }
-    void continues(const std::string& result, const std::string& start) {
-        if (fills_.count(start) == 0) join(result, start);
-    }
-
     void note(const std::string& array, const Operation& operation, const Type& part) {
         const std::vector<IndexEntry> entries = index_entries(operation.attributes.at("index"));
         Part out;
@@ -102,11 +83,11 @@ class Evener {
         const bool has_newaxis = std::any_of(entries.begin(), entries.end(), [](const IndexEntry& entry) {
             return entry.kind == IndexEntry::Kind::newaxis;
         });
-        if (entries.size() != 2 || slices != 1 || has_newaxis || part.shape.size() != 1) return refuse(array);
+        if (entries.size() != 2 || slices != 1 || has_newaxis || part.shape.size() != 1) return classes_.refuse(array);
         tree_of(part.shape[0]).collect_symbols(symbols);
         // The same slice in every trip, not one that is only spelt alike.
         if (std::any_of(symbols.begin(), symbols.end(), [&](const auto& name) { return moving_.count(name) != 0; }))
-            return refuse(array);
+            return classes_.refuse(array);
         out.extent = part.shape[0].text;
         parts_.emplace_back(array, std::move(out));
     }
@@ -123,50 +104,31 @@ class Evener {
         types_.insert(operation.more_results.begin(), operation.more_results.end());
         made_by_[operation.result] = &operation;
         if (operation.op == "update") {
-            continues(operation.result, operands[0]);
+            classes_.continues(operation.result, operands[0]);
             const auto part = types_.find(operands[1]);
             note(operation.result, operation, part == types_.end() ? Type{} : part->second);
             writes_.emplace_back(operation.result, &operation);
-            refuse(operands[1]);
+            classes_.refuse(operands[1]);
             return;
         }
         if (operation.op == "index") {
             note(operands[0], operation, operation.type);
-            refuse(operation.result);
+            classes_.refuse(operation.result);
             return;
         }
         if (operation.regions.empty()) {
             for (const std::string& operand : operands)
-                refuse(operand);
+                classes_.refuse(operand);
             const bool fill =
                 operation.op == "broadcast_to" && operation.type.shape.size() == 2 && is_number(operands[0]);
-            if (fill) fills_[operation.result] = operation;
-            refuse(operation.result);
+            if (fill) classes_.add_fill(operation);
+            classes_.refuse(operation.result);
             return;
         }
-        std::vector<std::string> results = {operation.result};
-        for (const auto& [name, type] : operation.more_results)
-            results.push_back(name);
-        for (const Block& region : operation.regions) {
-            for (std::size_t k = 0; k < region.parameters.size() && k < results.size(); ++k) {
-                join(region.parameters[k].first, results[k]);
-                continues(results[k], operands[k]);
-            }
-            read(region);
-            const bool condition = operation.op == "while" && &region == &operation.regions.front();
-            for (std::size_t k = 0; k < region.yields.size(); ++k) {
-                if (condition || k >= results.size())
-                    refuse(region.yields[k]);
-                else
-                    join(region.yields[k], results[k]);
-            }
-        }
-        if (operation.op == "if") {
-            for (const std::string& operand : operands)
-                refuse(operand);
-            for (const std::string& name : results)
-                refuse(name);
-        }
+        classes_.join_regions(operation, [this](const Block& region) { read(region); });
+        if (operation.op == "if")
+            for (const auto& [name, type] : results_of(operation))
+                classes_.refuse(name);
     }
 
     bool is_number(const std::string& name) const {
@@ -189,25 +151,24 @@ class Evener {
 
     /// All that nothing forbids, less those into which something else is written, until nothing changes.
     void choose() {
-        std::set<std::string> refused;
-        for (const std::string& name : refused_)
-            refused.insert(root(name));
+        std::set<std::string> refused = classes_.refused_roots();
         for (const auto& [name, part] : parts_) {
-            const auto [found, first] = even_.emplace(root(name), part);
+            const auto [found, first] = even_.emplace(classes_.root(name), part);
             if (!first && !(found->second == part)) refused.insert(found->first);
         }
         // What is computed and not only filled in.
         std::set<std::string> worth;
         for (const auto& [name, write] : writes_) {
             const auto made = made_by_.find(write->operands[1]);
-            if (made != made_by_.end() && is_elementwise(made->second->op)) worth.insert(root(name));
+            if (made != made_by_.end() && is_elementwise(made->second->op)) worth.insert(classes_.root(name));
         }
         std::erase_if(even_,
                       [&](const auto& each) { return refused.count(each.first) != 0 || worth.count(each.first) == 0; });
         for (bool changed = true; changed;) {
             changed = false;
             for (const auto& [name, write] : writes_)
-                if (even(name) != nullptr && !is_uniform(write->operands[1])) changed = even_.erase(root(name)) != 0;
+                if (even(name) != nullptr && !is_uniform(write->operands[1]))
+                    changed = even_.erase(classes_.root(name)) != 0;
         }
     }
 
@@ -283,9 +244,9 @@ class Evener {
 
     /// The array that an even one starts from, where that is one value everywhere: without the axis.
     void begin(std::string& start, const Part& part, std::vector<Operation>& out) {
-        const auto found = fills_.find(start);
-        if (found == fills_.end()) return;
-        Operation copy = found->second;
+        const Operation* fill = classes_.fill(start);
+        if (fill == nullptr) return;
+        Operation copy = *fill;
         copy.result = fresh();
         drop_axis(part, copy.type);
         start = copy.result;

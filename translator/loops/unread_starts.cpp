@@ -14,6 +14,7 @@
 #include "translator/attributes.h"
 #include "translator/loops/access.h"
 #include "translator/size.h"
+#include "translator/values.h"
 
 namespace tilewright::translator {
 namespace {
@@ -233,13 +234,7 @@ class Follower {
 
 class Starts {
   public:
-    explicit Starts(const Program& program) : program_(program) {
-        for (const ArrayArgument& argument : program_.arrays)
-            types_[argument.name] = argument.type;
-        for (const ScalarArgument& argument : program_.scalars)
-            types_[argument.name] = {argument.dtype, {}};
-        collect(program_.body);
-    }
+    explicit Starts(const Program& program) : program_(program), types_(types_of(program)) {}
 
     Program run() {
         find(program_.body);
@@ -250,16 +245,6 @@ class Starts {
     Program program_;
     std::map<std::string, Type> types_;
     int copies_ = 0;
-
-    void collect(const Block& block) {
-        types_.insert(block.parameters.begin(), block.parameters.end());
-        for (const Operation& operation : block.operations) {
-            types_[operation.result] = operation.type;
-            types_.insert(operation.more_results.begin(), operation.more_results.end());
-            for (const Block& region : operation.regions)
-                collect(region);
-        }
-    }
 
     void find(Block& block) {
         for (Operation& operation : block.operations)
