@@ -30,6 +30,8 @@ struct Device {
 /// 0 and why: no driver, no device, or a driver that is too old.
 int device_count(std::string* why = nullptr);
 const Device& device(int ordinal);
+/// 90 for compute capability 9.0; 0 where there is no such device.
+int capability(int ordinal) noexcept;
 /// 12040 for CUDA 12.4: what the driver supports.
 int driver_version();
 

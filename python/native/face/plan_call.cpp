@@ -522,6 +522,10 @@ LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version,
         PyErr_NoMemory();
         return Attempt::error;
     }
+    if (status == RunStatus::device_error) {
+        PyErr_Format(PyExc_RuntimeError, "%s: %s", function, failed.c_str());
+        return Attempt::error;
+    }
     if (status == RunStatus::failed) {
         PyErr_Format(PyExc_RuntimeError, "%s: a kernel of version \"%s\" failed: %s. Please report this.", function,
                      executable_->version_label(version).c_str(), runtime::take_kernel_error().c_str());
