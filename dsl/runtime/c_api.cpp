@@ -246,6 +246,8 @@ int run(const Executable& executable, Arguments& from) {
             name + ": a size or a step that the call computes is out of range: sizes are below 2^31, steps not 0.");
     case RunStatus::check_failed:
         return fail(TW_CHECK_FAILED, name + ": " + failed + ".");
+    case RunStatus::device_error:
+        return fail(TW_DEVICE_ERROR, name + ": " + failed);
     case RunStatus::interrupted: // nobody asks for it here
         break;
     }

@@ -51,8 +51,9 @@ enum tw_status {
     TW_NOT_SERVED = 3,   /* no compiled version for these sizes, layouts or this CPU */
     TW_OUT_OF_MEMORY = 4,
     TW_FAILED = 5,
-    TW_CHECK_FAILED = 6 /* the data are none that the function computes with: an index out of bounds. No argument was
-                           written; results may have been. */
+    TW_CHECK_FAILED = 6, /* the data are none that the function computes with: an index out of bounds. No argument was
+                            written; results may have been. */
+    TW_DEVICE_ERROR = 7  /* there is no CUDA device, or it refused or reported something, perhaps of an earlier call */
 };
 
 /* Why the last call on this thread did not return TW_OK; valid until the next call. */

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "dsl/base/error.h"
+#include "dsl/runtime/cuda/blas.h"
 #include "dsl/runtime/element_count.h"
 
 namespace tilewright::runtime {
@@ -116,8 +117,19 @@ int Executable::failed_guard(const Frame& frame) const {
     return -1;
 }
 
+bool Executable::serves_host() const {
+    return std::any_of(versions_.begin(), versions_.end(), [](const Version& v) { return v.capability == 0; });
+}
+bool Executable::serves_devices() const {
+    return std::any_of(versions_.begin(), versions_.end(), [](const Version& v) { return v.capability > 0; });
+}
+
 int Executable::select(const Frame& frame) const {
+    const int capability = frame.place ? cuda::capability(frame.place->device) : 0;
     for (std::size_t i = 0; i < versions_.size(); ++i) {
+        if ((versions_[i].capability > 0) != (frame.place != nullptr) || versions_[i].capability > capability) continue;
+        // Where there is no cuBLAS, a version with loops of its own serves the call.
+        if (frame.place && !versions_[i].products.empty() && !cuda::has_blas()) continue;
         bool fits = true;
         for (const Requirement& r : versions_[i].requirements) {
             if (r.kind == PlanRequirement::Kind::condition) {

@@ -8,12 +8,18 @@
 #include <string_view>
 #include <vector>
 
+#include "dsl/runtime/cuda/device.h"
 #include "dsl/runtime/object_loader.h"
 #include "dsl/runtime/plan.h"
 
 namespace tilewright::runtime {
 
-/// An array of a call. Shape and strides belong to the caller; strides are in bytes.
+namespace cuda {
+class Call;
+}
+
+/// An array of a call; on a device, `data` is its address there. Shape and strides belong to the caller; strides are in
+/// bytes.
 struct ArrayView {
     void* data = nullptr;
     const std::int64_t* shape = nullptr;
@@ -31,13 +37,15 @@ struct CallResult {
     void* data;
     std::int64_t shape[kMaxRank];
     std::int64_t elements;
-    bool is_pooled = false; ///< from result_allocate(): temporaries may lie there until it is written
+    bool is_pooled =
+        false; ///< from result_allocate() or cuda::allocate(): temporaries may lie there until it is written
 };
 
 /// out_of_range: a size that the steps compute or read, or the bounds or the step of a loop, are none that kernels can
 /// have. interrupted: the caller's Interrupt said so. check_failed: a check of the plan, or a size that it reads and
-/// that does not fit; the plan sees to it that nothing was written into arguments.
-enum class RunStatus { done, out_of_memory, failed, out_of_range, interrupted, check_failed };
+/// that does not fit; the plan sees to it that nothing was written into arguments. device_error: what a device refused
+/// or reported, perhaps of an earlier call.
+enum class RunStatus { done, out_of_memory, failed, out_of_range, interrupted, check_failed, device_error };
 
 /// Asked about every millisecond while the loops of a plan run.
 struct Interrupt {
@@ -53,15 +61,21 @@ class Executable {
         CallArgument* arguments;
         CallResult* results;
         std::int64_t* symbols;
+        /// Where all arrays of the call lie; null: on the host. What is on the stream goes before the call, and the
+        /// call does not wait for its end.
+        const cuda::Place* place = nullptr;
     };
 
-    /// Loads the versions that this machine can run (there may be none: usable() is then false). Throws ExportError for
-    /// a damaged plan, an object that is missing or damaged, or a symbol that is not in it.
+    /// Loads the versions that this machine can run (there may be none: usable() is then false), and all for devices.
+    /// Throws ExportError for a damaged plan, an object that is missing or damaged, or a symbol that is not in it.
     static std::shared_ptr<const Executable> load(std::string_view plan_text,
                                                   const std::map<std::string, std::string_view>& objects);
 
     const Plan& plan() const { return plan_; }
     bool usable() const { return !versions_.empty(); }
+    /// Whether some version is for arrays of the host; for arrays of a device.
+    bool serves_host() const;
+    bool serves_devices() const;
 
     std::size_t frame_bytes() const { return frame_bytes_; }
     Frame lay_out(void* memory) const;
@@ -71,11 +85,12 @@ class Executable {
     bool read_sizes(const Frame& frame, int& argument) const;
     /// Index of the first guard that fails, or -1.
     int failed_guard(const Frame& frame) const;
-    /// The first version whose requirements hold, or -1.
+    /// The first version for where the arrays lie whose requirements hold, or -1.
     int select(const Frame& frame) const;
     /// Shapes of the results. False when one is negative or has 2^31 elements or more.
     bool size_results(const Frame& frame) const;
-    /// Runs the steps of a version. Results must have their memory. `failed`: gets the text of the check that failed.
+    /// Runs the steps of a version that select() gave. Results must have their memory. `failed`: gets the text of the
+    /// check that failed, or of the error of the device.
     RunStatus run(const Frame& frame, int version, const Interrupt* interrupt = nullptr,
                   std::string* failed = nullptr) const;
 
@@ -148,7 +163,8 @@ class Executable {
         int arrays[3];
     };
     struct Version {
-        std::size_t index; ///< in plan_.versions
+        std::size_t index;  ///< in plan_.versions
+        int capability = 0; ///< for devices that have at least this: 80 for 8.0; 0: for the host
         std::vector<Requirement> requirements;
         std::vector<Buffer> buffers;
         std::vector<std::vector<CompiledSize>> temporaries; ///< their shapes
@@ -179,6 +195,8 @@ class Executable {
 
     Executable() = default;
     void compile(const std::map<std::string, std::string_view>& objects);
+    static RunStatus run_steps(const Frame& frame, const Version& version, const Interrupt* interrupt,
+                               std::string* failed, cuda::Call* call);
     /// How many symbols its steps define.
     int compile_version(std::size_t index, const std::map<std::string, std::string_view>& objects);
     int slot(const std::string& symbol) const;

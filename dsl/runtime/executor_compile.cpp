@@ -100,6 +100,7 @@ class Executable::VersionCompiler {
     bool requirements() {
         for (const PlanRequirement& r : body_.requirements) {
             if (r.kind == PlanRequirement::Kind::isa) {
+                v_.capability = std::max(v_.capability, cuda_capability(r.name));
                 if (isa_level(r.name) > machine_isa_level()) return false;
                 continue;
             }
@@ -209,6 +210,7 @@ class Executable::VersionCompiler {
         case PlanStep::Kind::call:
             return call(s);
         case PlanStep::Kind::matmul:
+            check_product(s);
             emit(Op::matmul, static_cast<int>(v_.products.size()));
             v_.products.push_back({{buffer(s.arguments[0]), buffer(s.arguments[1]), buffer(s.arguments[2])}});
             return;
@@ -256,6 +258,13 @@ class Executable::VersionCompiler {
         case PlanStep::Kind::close:
             return close();
         }
+    }
+    void check_product(const PlanStep& s) {
+        const DType dtype = v_.buffers[static_cast<std::size_t>(buffer(s.arguments[0]))].dtype;
+        if (v_.capability > 0 && dtype < DType::float32)
+            throw ExportError("plan of " + plan_.function + ": library matmul of " + std::string(info(dtype).name) +
+                                  " in a version for a device: cuBLAS has none.",
+                              "Use a version whose loops compute the product.");
     }
     void temporary(std::size_t t) {
         const PlanBuffer& b = body_.temporaries[t];

@@ -75,6 +75,9 @@ std::string Executable::requirements_text() const {
     std::string out;
     for (const Version& v : versions_) {
         std::string one;
+        if (v.capability > 0)
+            one = "arrays on a device of compute capability " + std::to_string(v.capability / 10) + "." +
+                  std::to_string(v.capability % 10) + " or later" + (v.products.empty() ? "" : ", and cuBLAS");
         for (const PlanRequirement& r : plan_.versions[v.index].requirements) {
             std::string text = r.kind == PlanRequirement::Kind::layout_c    ? r.name + " C-contiguous"
                                : r.kind == PlanRequirement::Kind::layout_f  ? r.name + " Fortran-contiguous"

@@ -7,6 +7,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dsl/base/error.h"
+#include "dsl/runtime/cuda/blas.h"
+#include "dsl/runtime/cuda/kernels.h"
+#include "dsl/runtime/cuda/strided_copy.h"
 #include "dsl/runtime/element_count.h"
 #include "dsl/runtime/executor.h"
 #include "dsl/runtime/matmul.h"
@@ -20,15 +24,22 @@ namespace {
 /// Temporaries of a call, released however the call ends.
 class Temporaries {
   public:
-    Temporaries(void** slots, std::size_t count) : slots_(slots), count_(count) { std::fill_n(slots, count, nullptr); }
+    Temporaries(void** slots, std::size_t count, const cuda::Place* place)
+        : slots_(slots), count_(count), place_(place) {
+        std::fill_n(slots, count, nullptr);
+    }
     ~Temporaries() {
         for (std::size_t i = 0; i < count_; ++i)
-            scratch_release(slots_[i]);
+            if (place_)
+                cuda::release(*place_, slots_[i]);
+            else
+                scratch_release(slots_[i]);
     }
 
   private:
     void** slots_;
     std::size_t count_;
+    const cuda::Place* place_;
 };
 
 /// Asks the caller about every millisecond, by the processor's own clock; that is looked at every few trips where they
@@ -91,8 +102,9 @@ std::int64_t read_integer(DType dtype, const std::uint8_t* from, bool& fits) {
 /// One call. Kernels may be left by longjmp, so execute() has nothing that needs a destructor.
 class Executable::Run {
   public:
-    Run(const Version& version, const Frame& frame, const Interrupt* interrupt)
-        : v_(version), frame_(frame), watch_(interrupt) {}
+    /// `call`: on a device; null on the host.
+    Run(const Version& version, const Frame& frame, const Interrupt* interrupt, cuda::Call* call)
+        : v_(version), frame_(frame), watch_(interrupt), call_(call) {}
 
     struct Trips {
         std::uint64_t left;
@@ -162,21 +174,26 @@ class Executable::Run {
                 if (int rc = multiply(v_.products[static_cast<std::size_t>(i.a)])) return rc;
                 break;
             case Instruction::Op::copy:
-                if (!copy_strided(buffers_[i.a], buffers_[i.b])) return stop(RunStatus::out_of_range);
+                if (call_ && same_shape(buffers_[i.a], buffers_[i.b])) {
+                    if (int rc = cuda::copy_strided(*call_, buffers_[i.a], buffers_[i.b])) return rc;
+                } else if (call_ || !copy_strided(buffers_[i.a], buffers_[i.b])) {
+                    return stop(RunStatus::out_of_range);
+                }
                 break;
             case Instruction::Op::swap:
                 swap(i.a, i.b);
                 break;
             case Instruction::Op::read: {
                 bool fits = true;
-                frame_.symbols[i.b] = read_integer(buffer(i.a).dtype, buffers_[i.a].host, fits);
+                std::uint8_t value[8];
+                if (int rc = look_at(i.a, value)) return rc;
+                frame_.symbols[i.b] = read_integer(buffer(i.a).dtype, value, fits);
                 if (!fits) return fail_check(i.target);
                 break;
             }
             case Instruction::Op::check: {
                 std::int64_t holds = 0;
-                if (!evaluate(v_.conditions[static_cast<std::size_t>(i.a)], holds))
-                    return stop(RunStatus::out_of_range);
+                if (!evaluate(v_.conditions[static_cast<std::size_t>(i.a)], holds)) return not_evaluated();
                 if (!holds) return fail_check(i.target);
                 break;
             }
@@ -185,7 +202,10 @@ class Executable::Run {
                 break;
             case Instruction::Op::release: {
                 void*& memory = memory_[buffer(i.a).index];
-                scratch_release(memory);
+                if (call_)
+                    cuda::release(call_->place(), memory);
+                else
+                    scratch_release(memory);
                 memory = nullptr;
                 break;
             }
@@ -213,8 +233,7 @@ class Executable::Run {
             case Instruction::Op::jump_if:
             case Instruction::Op::jump_unless: {
                 std::int64_t holds = 0;
-                if (!evaluate(v_.conditions[static_cast<std::size_t>(i.a)], holds))
-                    return stop(RunStatus::out_of_range);
+                if (!evaluate(v_.conditions[static_cast<std::size_t>(i.a)], holds)) return not_evaluated();
                 if ((holds != 0) == (i.op == Instruction::Op::jump_if)) at = code + i.target;
                 break;
             }
@@ -234,6 +253,8 @@ class Executable::Run {
         status_ = status;
         return 0;
     }
+    /// A size out of range, or the device's error.
+    int not_evaluated() { return device_error_ ? device_error_ : stop(RunStatus::out_of_range); }
     int fail_check(int failure) {
         failure_ = failure;
         return stop(RunStatus::check_failed);
@@ -241,10 +262,10 @@ class Executable::Run {
 
     /// Dimension 0 is NumPy's last axis. An axis of at most one element may carry any stride in NumPy; the kernel gets
     /// the one of a contiguous array. Without strides, it is one.
-    static void describe(const Buffer& b, halide_buffer_t& h, void* data, const std::int64_t* shape,
-                         const std::int64_t* strides) {
+    void describe(const Buffer& b, halide_buffer_t& h, void* data, const std::int64_t* shape,
+                  const std::int64_t* strides) const {
         const int bytes = info(b.dtype).bytes;
-        h.host = static_cast<std::uint8_t*>(data);
+        set_data(h, data);
         std::int64_t contiguous = 1;
         for (int k = b.rank - 1, d = 0; k >= 0; --k, ++d) {
             auto extent = static_cast<std::int32_t>(shape[k]);
@@ -258,12 +279,38 @@ class Executable::Run {
             contiguous = stride * std::max(extent, 1);
         }
     }
+    void set_data(halide_buffer_t& h, void* data) const {
+        if (!call_) {
+            h.host = static_cast<std::uint8_t*>(data);
+            return;
+        }
+        h.device = reinterpret_cast<std::uintptr_t>(data);
+        h.device_interface = cuda::device_interface();
+        h.flags = halide_buffer_flag_device_dirty;
+    }
+    void* data_of(const halide_buffer_t& h) const {
+        return call_ ? reinterpret_cast<void*>(static_cast<std::uintptr_t>(h.device)) : h.host;
+    }
+    /// Both are of one dtype and rank.
+    static bool same_shape(const halide_buffer_t& a, const halide_buffer_t& b) {
+        for (int d = 0; d < a.dimensions; ++d)
+            if (a.dim[d].extent != b.dim[d].extent) return false;
+        return true;
+    }
+    /// The one element of an array. On a device, that waits for the stream.
+    int look_at(int index, std::uint8_t* value) const {
+        const auto bytes = static_cast<std::size_t>(info(buffer(index).dtype).bytes);
+        const void* from = data_of(buffers_[index]);
+        if (call_) return call_->attempt([&] { cuda::copy_to_host(call_->place(), value, from, bytes); });
+        std::memcpy(value, from, bytes);
+        return 0;
+    }
     /// Real and imaginary parts lie in turns.
     void describe_halves(const Buffer& whole, const halide_buffer_t& h) {
         for (int part : {0, 1}) {
             if (whole.halves[part] < 0) continue;
             halide_buffer_t& half = buffers_[whole.halves[part]];
-            half.host = h.host + part * (half.type.bits / 8);
+            set_data(half, static_cast<std::uint8_t*>(data_of(h)) + part * (half.type.bits / 8));
             for (int d = 0; d < h.dimensions; ++d) {
                 half.dim[d] = h.dim[d];
                 half.dim[d].stride *= 2;
@@ -291,12 +338,21 @@ class Executable::Run {
         const std::int64_t bytes = elements * info(b.dtype).bytes;
         void* memory = b.lender < 0 ? nullptr : lent(b.lender, bytes);
         if (!memory) {
-            memory = memory_[b.index] = scratch_allocate(static_cast<std::size_t>(bytes));
-            if (!memory) return RunStatus::out_of_memory;
+            memory = memory_[b.index] = scratch(static_cast<std::size_t>(bytes));
+            if (!memory) return call_ ? RunStatus::device_error : RunStatus::out_of_memory;
         }
         describe(b, buffers_[index], memory, shape, nullptr);
         if (v_.has_halves) describe_halves(b, buffers_[index]);
         return RunStatus::done;
+    }
+    void* scratch(std::size_t bytes) const {
+        if (!call_) return scratch_allocate(bytes);
+        void* memory = nullptr;
+        call_->attempt([&] {
+            memory = cuda::allocate(call_->place(), bytes);
+            if (!memory) throw cuda::out_of_device_memory(call_->place(), bytes, "a temporary");
+        });
+        return memory;
     }
     /// Memory of a result that is written later, where it holds that much.
     void* lent(int result, std::int64_t bytes) const {
@@ -307,7 +363,7 @@ class Executable::Run {
     void swap(int a, int b) {
         std::swap(memory_[buffer(a).index], memory_[buffer(b).index]);
         for (int index : {a, b}) {
-            buffers_[index].host = static_cast<std::uint8_t*>(memory_[buffer(index).index]);
+            set_data(buffers_[index], memory_[buffer(index).index]);
             if (v_.has_halves) describe_halves(buffer(index), buffers_[index]);
         }
     }
@@ -317,8 +373,9 @@ class Executable::Run {
         std::int64_t bytes = info(dtype).bytes;
         for (int k = 0; k < 3; ++k) {
             const halide_buffer_t& h = buffers_[product.arrays[k]];
-            views[k] = {h.host, h.dim[1].extent, h.dim[0].extent, h.dim[1].stride * bytes, h.dim[0].stride * bytes};
+            views[k] = {data_of(h), h.dim[1].extent, h.dim[0].extent, h.dim[1].stride * bytes, h.dim[0].stride * bytes};
         }
+        if (call_) return cuda::matmul(*call_, dtype, views[0], views[1], views[2]);
         return matmul(dtype, views[0], views[1], views[2]);
     }
     /// As Python's range.
@@ -338,15 +395,24 @@ class Executable::Run {
         frame_.symbols[range.symbol] = from;
         return true;
     }
-    bool evaluate(const Condition& c, std::int64_t& holds) const {
+    bool evaluate(const Condition& c, std::int64_t& holds) {
         if (c.kind == Operand::Kind::size) return c.size.evaluate(frame_.symbols, holds);
-        holds = c.kind == Operand::Kind::buffer ? *buffers_[c.index].host : frame_.arguments[c.index].scalar[0];
-        return true;
+        if (c.kind == Operand::Kind::scalar) {
+            holds = frame_.arguments[c.index].scalar[0];
+        } else if (!call_) {
+            holds = *buffers_[c.index].host;
+        } else {
+            std::uint8_t value = 0;
+            device_error_ = look_at(c.index, &value);
+            holds = value;
+        }
+        return device_error_ == 0;
     }
 
     const Version& v_;
     const Frame& frame_;
     Watch watch_;
+    cuda::Call* call_;
     halide_buffer_t* buffers_ = nullptr;
     std::int32_t* sizes_ = nullptr;
     void** operands_ = nullptr;
@@ -355,6 +421,7 @@ class Executable::Run {
     bool each_size_anew_ = false;
     RunStatus status_ = RunStatus::done;
     int failure_ = 0;
+    int device_error_ = 0;
 };
 
 RunStatus Executable::run(const Frame& frame, int version, const Interrupt* interrupt, std::string* failed) const {
@@ -370,15 +437,31 @@ RunStatus Executable::run(const Frame& frame, int version, const Interrupt* inte
     }
     if (!any && v.failures.empty()) return RunStatus::done;
 
-    Run run(v, frame, interrupt);
+    if (!frame.place) return run_steps(frame, v, interrupt, failed, nullptr);
+    try {
+        cuda::Call call(*frame.place);
+        return run_steps(frame, v, interrupt, failed, &call);
+    } catch (const DeviceError& e) {
+        if (failed) *failed = e.what();
+        return RunStatus::device_error;
+    }
+}
+
+RunStatus Executable::run_steps(const Frame& frame, const Version& v, const Interrupt* interrupt, std::string* failed,
+                                cuda::Call* call) {
+    Run run(v, frame, interrupt, call);
     auto* memory = static_cast<void**>(alloca((v.temporaries.size() + 1) * sizeof(void*)));
-    Temporaries temporaries(memory, v.temporaries.size());
+    Temporaries temporaries(memory, v.temporaries.size(), frame.place);
     run.lay_out(static_cast<halide_buffer_t*>(alloca((v.buffers.size() + 1) * sizeof(halide_buffer_t))),
                 static_cast<halide_dimension_t*>(alloca((v.dimensions + 1) * sizeof(halide_dimension_t))),
                 static_cast<std::int32_t*>(alloca((v.sizes.size() + 1) * sizeof(std::int32_t))),
                 static_cast<void**>(alloca((v.operands.size() + 1) * sizeof(void*))), memory,
                 static_cast<Run::Trips*>(alloca((v.ranges.size() + 1) * sizeof(Run::Trips))));
     int rc = with_memory_exit([&] { return run.execute(); });
+    if (call && !call->error().empty()) {
+        if (failed) *failed = call->error();
+        return RunStatus::device_error;
+    }
     if (rc == kOutOfMemory) return RunStatus::out_of_memory;
     if (rc != 0) return RunStatus::failed;
     if (failed && run.status() == RunStatus::check_failed)

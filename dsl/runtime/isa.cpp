@@ -13,6 +13,18 @@ int isa_level(std::string_view name) {
     return 0;
 }
 
+int cuda_capability(std::string_view name) {
+    if (name == "cuda") return 80;
+    constexpr std::string_view kPrefix = "cuda-sm_";
+    if (!name.starts_with(kPrefix)) return 0;
+    int value = 0;
+    for (char c : name.substr(kPrefix.size())) {
+        if (c < '0' || c > '9' || value > 999) return 0;
+        value = value * 10 + (c - '0');
+    }
+    return value;
+}
+
 int machine_isa_level() {
     static const int level = [] {
         __builtin_cpu_init();

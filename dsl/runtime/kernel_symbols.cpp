@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "dsl/base/kernel_imports.h"
+#include "dsl/runtime/cuda/kernels.h"
 #include "dsl/runtime/memory.h"
 #include "dsl/runtime/out_of_memory.h"
 #include "dsl/runtime/parallel.h"
@@ -106,6 +107,15 @@ const Entry kOurs[] = {{"halide_do_par_for", address(kernel_parallel_loop)},
                        {kPrefetchBase, address(kernel_prefetch_base)},
                        {kStreamBase, address(kernel_stream_base)},
                        {kStreamFence, address(kernel_stream_fence)},
+                       {"halide_cuda_initialize_kernels", address(cuda::initialize_kernels)},
+                       {"halide_cuda_run", address(cuda::run_kernel)},
+                       {"halide_cuda_finalize_kernels", address(cuda::finalize_kernels)},
+                       {"halide_cuda_device_interface", address(cuda::device_interface)},
+                       {"halide_device_malloc", address(cuda::device_malloc)},
+                       {"halide_device_free", address(cuda::device_free)},
+                       {"halide_device_free_as_destructor", address(cuda::device_free_as_destructor)},
+                       {"halide_copy_to_device", address(cuda::copy_to_device_of_kernel)},
+                       {"halide_copy_to_host", address(cuda::copy_to_host_of_kernel)},
                        {"memcpy", address(static_cast<void* (*)(void*, const void*, std::size_t)>(std::memcpy))},
                        {"memmove", address(static_cast<void* (*)(void*, const void*, std::size_t)>(std::memmove))},
                        {"memset", address(static_cast<void* (*)(void*, int, std::size_t)>(std::memset))},

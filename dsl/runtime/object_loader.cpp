@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dsl/base/error.h"
+#include "dsl/runtime/cuda/kernels.h"
 #include "dsl/runtime/kernel_symbols.h"
 
 namespace tilewright::runtime {
@@ -290,7 +291,9 @@ std::shared_ptr<const LoadedObject> LoadedObject::load(std::string_view bytes, c
 }
 
 LoadedObject::~LoadedObject() {
-    if (memory_) munmap(memory_, bytes_);
+    if (!memory_) return;
+    cuda::forget_kernels(memory_, bytes_);
+    munmap(memory_, bytes_);
 }
 
 void* LoadedObject::find(const std::string& symbol) const {

@@ -117,13 +117,13 @@ std::shared_ptr<const LoadedPlan> LoadedPlan::make(PyObject* plan_text, PyObject
 void LoadedPlan::look_at_versions() {
     using Kind = runtime::PlanStep::Kind;
     const runtime::Plan& plan = executable_->plan();
-    has_host_ = plan.versions.empty();
+    has_host_ = executable_->serves_host();
+    has_device_ = executable_->serves_devices();
     for (const runtime::PlanVersionBody& version : plan.versions) {
         bool on_device = false;
         for (const runtime::PlanRequirement& r : version.requirements)
             on_device =
                 on_device || (r.kind == runtime::PlanRequirement::Kind::isa && r.name.compare(0, 4, "cuda") == 0);
-        (on_device ? has_device_ : has_host_) = true;
         for (const runtime::PlanStep& step : version.steps)
             device_waits_ = device_waits_ || (on_device && step.kind != Kind::call && step.kind != Kind::copy &&
                                               step.kind != Kind::swap && step.kind != Kind::temporary &&

@@ -178,6 +178,8 @@ std::optional<Bench::Failure> Bench::run(const Candidate& candidate, const Call&
         return Failure{{OutcomeKind::run_crashed, "NumPy has to run " + data + ": " + failed}, true};
     case runtime::RunStatus::interrupted:
         return Failure{{OutcomeKind::run_timed_out, "a loop did not end on " + data}, true};
+    case runtime::RunStatus::device_error:
+        return Failure{{OutcomeKind::run_crashed, failed + " This was on " + data + "."}, true};
     }
     return std::nullopt;
 }

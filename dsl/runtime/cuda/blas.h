@@ -1,0 +1,17 @@
+// dsl/runtime/cuda/blas.h: C = A @ B on a device by cuBLAS, which is found at run time.
+#pragma once
+
+#include "dsl/runtime/cuda/kernels.h"
+#include "dsl/runtime/matmul.h"
+
+namespace tilewright::runtime::cuda {
+
+/// One that is loaded already (torch and CuPy bring theirs), else the system's. TILEWRIGHT_LIBCUBLAS names another.
+bool has_blas() noexcept;
+/// Name of the library: "libcublas.so.12", or "none".
+std::string blas_library();
+
+/// float32 (not TF32), float64, complex64, complex128; c is C-contiguous. 0, or kDeviceFailed.
+int matmul(Call& call, DType dtype, const MatrixView& a, const MatrixView& b, const MatrixView& c) noexcept;
+
+} // namespace tilewright::runtime::cuda

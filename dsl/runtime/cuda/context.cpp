@@ -1,0 +1,255 @@
+// dsl/runtime/cuda/context.cpp: devices, contexts, streams and time.
+#include "dsl/runtime/cuda/context.h"
+
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+namespace tilewright::runtime::cuda {
+namespace {
+
+std::string uuid_text(const unsigned char* bytes) {
+    std::string out = "GPU-";
+    for (int i = 0; i < 16; ++i) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", bytes[i]);
+        out += digits;
+        if (i == 3 || i == 5 || i == 7 || i == 9) out += '-';
+    }
+    return out;
+}
+
+std::unique_ptr<DeviceState> describe(const Driver& d, int ordinal) {
+    auto state = std::make_unique<DeviceState>();
+    Device& facts = state->facts;
+    facts.ordinal = ordinal;
+    require(d.device_get(&state->handle, ordinal), "cuDeviceGet");
+    char name[256] = {};
+    require(d.device_name(name, sizeof name - 1, state->handle), "cuDeviceGetName");
+    facts.name = name;
+    std::size_t memory = 0;
+    require(d.device_memory(&memory, state->handle), "cuDeviceTotalMem");
+    facts.memory_bytes = static_cast<std::int64_t>(memory);
+    auto attribute = [&](DeviceAttribute which) {
+        int value = 0;
+        return d.device_attribute(&value, which, state->handle) == kSuccess ? value : 0;
+    };
+    facts.major = attribute(kCapabilityMajor);
+    facts.minor = attribute(kCapabilityMinor);
+    facts.multiprocessors = attribute(kMultiprocessorCount);
+    facts.max_threads_per_block = attribute(kMaxThreadsPerBlock);
+    facts.max_threads_per_multiprocessor = attribute(kMaxThreadsPerMultiprocessor);
+    facts.shared_bytes_per_block = attribute(kSharedPerBlockOptIn);
+    facts.shared_bytes_per_multiprocessor = attribute(kSharedPerMultiprocessor);
+    facts.registers_per_multiprocessor = attribute(kRegistersPerMultiprocessor);
+    facts.l2_bytes = attribute(kL2Bytes);
+    facts.clock_khz = attribute(kClockRate);
+    facts.memory_clock_khz = attribute(kMemoryClockRate);
+    facts.memory_bus_bits = attribute(kMemoryBusWidth);
+    unsigned char uuid[16] = {};
+    if (d.device_uuid(uuid, state->handle) == kSuccess) facts.uuid = uuid_text(uuid);
+    state->pool.set_device(ordinal, memory);
+    return state;
+}
+
+using Devices = std::vector<std::unique_ptr<DeviceState>>;
+
+const Devices& devices() {
+    const Driver& d = driver();
+    static const Devices& all = *new Devices([&] {
+        Devices found;
+        int count = 0;
+        require(d.device_count(&count), "cuDeviceGetCount");
+        for (int i = 0; i < count; ++i)
+            found.push_back(describe(d, i));
+        return found;
+    }());
+    return all;
+}
+
+thread_local DeviceState* t_entered = nullptr;
+
+void retain(const Driver& d, DeviceState& state) {
+    std::lock_guard lock(state.context_mutex);
+    if (state.context.load()) return;
+    Context context = nullptr;
+    const std::string what =
+        "the primary context of device " + std::to_string(state.facts.ordinal) + " (" + state.facts.name + ")";
+    require(d.primary_retain(&context, state.handle), what.c_str());
+    state.context.store(context, std::memory_order_release);
+}
+
+} // namespace
+
+DeviceState& device_state(int ordinal) {
+    const Devices& all = devices();
+    if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= all.size())
+        throw DeviceError("cuda: there is no device " + std::to_string(ordinal) + ": this process sees " +
+                              std::to_string(all.size()) + ".",
+                          "Devices count from 0, as nvidia-smi -L and CUDA_VISIBLE_DEVICES have them.");
+    return *all[static_cast<std::size_t>(ordinal)];
+}
+
+Entered::Entered(int ordinal) : state_(&device_state(ordinal)), before_(t_entered) {
+    if (before_ == state_) return; // the primary context is current already
+    const Driver& d = driver();
+    Context wanted = state_->context.load(std::memory_order_acquire);
+    if (!wanted) [[unlikely]] {
+        retain(d, *state_);
+        wanted = state_->context.load(std::memory_order_acquire);
+    }
+    Context now = nullptr;
+    require(d.context_current(&now), "cuCtxGetCurrent");
+    if (now != wanted) {
+        count(g_calls.context_switches);
+        if (now) {
+            require(d.context_push(wanted), "cuCtxPushCurrent");
+            pushed_ = true;
+        } else {
+            require(d.context_set(wanted), "cuCtxSetCurrent");
+        }
+    }
+    t_entered = state_;
+}
+
+Entered::~Entered() {
+    if (before_ == state_) return;
+    t_entered = before_;
+    Context popped = nullptr;
+    if (pushed_) ready_driver().context_pop(&popped);
+}
+
+void* stream_key(void* stream) {
+    static thread_local char own;
+    if (stream == nullptr) return reinterpret_cast<void*>(1);
+    return stream == reinterpret_cast<void*>(2) ? &own : stream;
+}
+
+bool is_captured(const Place& place) {
+    // The legacy stream cannot be captured; asking about it would break another stream's capture.
+    if (stream_key(place.stream) == reinterpret_cast<void*>(1)) return false;
+    int status = 0;
+    require(ready_driver().stream_capturing(stream_of(place), &status), "cuStreamIsCapturing");
+    return status != 0;
+}
+
+int device_count(std::string* why) {
+    std::string reason;
+    if (!find_driver(reason)) {
+        if (why) *why = reason;
+        return 0;
+    }
+    try {
+        return static_cast<int>(devices().size());
+    } catch (const DeviceError& e) {
+        if (why) *why = e.what();
+        return 0;
+    }
+}
+
+const Device& device(int ordinal) {
+    return device_state(ordinal).facts;
+}
+
+int capability(int ordinal) noexcept {
+    try {
+        const Device& facts = device_state(ordinal).facts;
+        return facts.major * 10 + facts.minor;
+    } catch (const std::exception&) {
+        return 0;
+    }
+}
+
+int driver_version() {
+    int version = 0;
+    require(driver().driver_version(&version), "cuDriverGetVersion");
+    return version;
+}
+
+void synchronize(const Place& place) {
+    Entered entered(place.device);
+    count(g_calls.stream_synchronizations);
+    require(driver().stream_synchronize(stream_of(place)), "waiting for a stream");
+    entered.state().pool.stream_is_done(place.stream);
+}
+
+void* new_stream(int device) {
+    Entered entered(device);
+    Stream stream = nullptr;
+    require(driver().stream_create(&stream, kNonBlockingStream), "cuStreamCreate");
+    return stream;
+}
+
+void destroy_stream(int device, void* stream) {
+    if (!stream) return;
+    Entered entered(device);
+    entered.state().pool.stream_ends(stream);
+    require(driver().stream_destroy(static_cast<Stream>(stream)), "cuStreamDestroy");
+}
+
+void wait_for(const Place& place, const Place& other) {
+    if (place.device == other.device && stream_key(place.stream) == stream_key(other.stream)) return;
+    const Driver& d = driver();
+    Event event = nullptr;
+    {
+        Entered entered(other.device);
+        require(d.event_create(&event, kEventWithoutTiming), "cuEventCreate");
+        count(g_calls.events);
+        require(d.event_record(event, stream_of(other)), "cuEventRecord");
+    }
+    Entered entered(place.device);
+    count(g_calls.stream_waits);
+    Status status = d.stream_wait(stream_of(place), event, 0);
+    d.event_destroy(event); // the driver keeps it until it has been reached
+    require(status, "cuStreamWaitEvent");
+}
+
+int device_of(const void* pointer) {
+    if (!pointer) return -1;
+    const Driver& d = driver();
+    auto address = static_cast<Pointer>(reinterpret_cast<std::uintptr_t>(pointer));
+    // The question needs some context.
+    std::unique_ptr<Entered> entered;
+    Context now = nullptr;
+    if (d.context_current(&now) == kSuccess && !now) entered = std::make_unique<Entered>(0);
+    unsigned type = 0;
+    if (d.pointer_attribute(&type, kPointerMemoryType, address) != kSuccess || type != kDeviceMemory) return -1;
+    int ordinal = -1;
+    require(d.pointer_attribute(&ordinal, kPointerDeviceOrdinal, address), "cuPointerGetAttribute");
+    return ordinal;
+}
+
+Timer::Timer(const Place& place) : place_(place) {
+    Entered entered(place.device);
+    for (void*& slot : events_) {
+        Event event = nullptr;
+        require(driver().event_create(&event, 0), "cuEventCreate");
+        slot = event;
+    }
+}
+Timer::~Timer() {
+    for (void* event : events_)
+        if (event && !is_forked()) ready_driver().event_destroy(static_cast<Event>(event));
+}
+void Timer::start() {
+    Entered entered(place_.device);
+    count(g_calls.events);
+    require(driver().event_record(static_cast<Event>(events_[0]), stream_of(place_)), "cuEventRecord");
+}
+void Timer::stop() {
+    Entered entered(place_.device);
+    count(g_calls.events);
+    require(driver().event_record(static_cast<Event>(events_[1]), stream_of(place_)), "cuEventRecord");
+}
+double Timer::elapsed_ns() {
+    Entered entered(place_.device);
+    const Driver& d = driver();
+    count(g_calls.event_synchronizations);
+    require(d.event_synchronize(static_cast<Event>(events_[1])), "waiting for an event");
+    float milliseconds = 0;
+    require(d.event_elapsed(&milliseconds, static_cast<Event>(events_[0]), static_cast<Event>(events_[1])),
+            "cuEventElapsedTime");
+    return static_cast<double>(milliseconds) * 1e6;
+}
+
+} // namespace tilewright::runtime::cuda

@@ -1,0 +1,50 @@
+// dsl/runtime/cuda/context.h: the devices of this process and their primary contexts, which torch, CuPy and the CUDA
+// runtime use too. Internal to dsl/runtime.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "dsl/runtime/cuda/driver.h"
+#include "dsl/runtime/cuda/pool.h"
+#include "dsl/runtime/cuda/staging.h"
+
+namespace tilewright::runtime::cuda {
+
+struct DeviceState {
+    Device facts;
+    int handle = 0; ///< CUdevice
+    std::atomic<Context> context{nullptr};
+    std::mutex context_mutex;
+    DevicePool pool;
+    Staging to_device, to_host;
+};
+
+/// Throws DeviceError where there is no such device. Lives as long as the process.
+DeviceState& device_state(int ordinal);
+
+/// Makes the device's primary context current. The caller's own one is current again behind it; where there was none,
+/// the primary one stays, as the CUDA runtime does it.
+class Entered {
+  public:
+    explicit Entered(int ordinal);
+    ~Entered();
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+    DeviceState& state() const { return *state_; }
+
+  private:
+    DeviceState* state_;
+    DeviceState* before_;
+    bool pushed_ = false;
+};
+
+/// Two names for one stream: null and 1 are the legacy stream; 2 is another one on each thread.
+void* stream_key(void* stream);
+inline Stream stream_of(const Place& place) {
+    return static_cast<Stream>(place.stream);
+}
+/// Whether calls on the stream are being recorded into a graph and not run.
+bool is_captured(const Place& place);
+
+} // namespace tilewright::runtime::cuda

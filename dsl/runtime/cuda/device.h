@@ -1,0 +1,131 @@
+// dsl/runtime/cuda/device.h: CUDA devices, their memory, copies, streams and time. libcuda.so.1 is opened at the first
+// use; a machine without it has 0 devices. Everything here but device_count(), allocate() and release() throws
+// DeviceError, with CUDA's name of the error, what was asked and what to do.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace tilewright::runtime::cuda {
+
+struct Device {
+    int ordinal = 0;
+    std::string name; ///< "NVIDIA H200"
+    int major = 0, minor = 0;
+    int multiprocessors = 0;
+    int max_threads_per_block = 0;
+    int max_threads_per_multiprocessor = 0;
+    std::int64_t shared_bytes_per_block = 0; ///< what a kernel may ask for (opt-in)
+    std::int64_t shared_bytes_per_multiprocessor = 0;
+    int registers_per_multiprocessor = 0;
+    std::int64_t memory_bytes = 0;
+    std::int64_t l2_bytes = 0;
+    int clock_khz = 0;        ///< the highest of the multiprocessors
+    int memory_clock_khz = 0; ///< 0 where the driver does not say
+    int memory_bus_bits = 0;
+    std::string uuid; ///< "GPU-…", as nvidia-smi -L says it
+};
+
+/// 0 and why: no driver, no device, or a driver that is too old.
+int device_count(std::string* why = nullptr);
+const Device& device(int ordinal);
+/// 90 for compute capability 9.0; 0 where there is no such device.
+int capability(int ordinal) noexcept;
+/// 12040 for CUDA 12.4: what the driver supports.
+int driver_version();
+
+/// Where a call runs.
+struct Place {
+    int device = 0;
+    void* stream = nullptr; ///< CUstream; null is the legacy default stream
+};
+
+/// From the device's pool, 256-byte aligned, ordered by the stream: the memory may be used by what is put on this
+/// stream from here on. Null: out of device memory, also after a trim. Throws DeviceError where the device is lost.
+void* allocate(const Place& place, std::size_t bytes);
+/// What is on the stream by now may still use it. The place's stream is the one that used it last. Never throws; a
+/// null pointer is nothing.
+void release(const Place& place, void* pointer) noexcept;
+
+struct DevicePoolInfo {
+    std::size_t live_bytes = 0;   ///< handed out
+    std::size_t pooled_bytes = 0; ///< released and kept
+    std::size_t limit_bytes = 0;  ///< what pooled_bytes may reach
+};
+DevicePoolInfo device_pool_info(int device);
+/// Waits for the device and gives all kept blocks back to the driver; returns how many bytes that were.
+std::size_t trim_device_pool(int device);
+
+/// `from` may be changed on return; what is on the stream behind this call sees the bytes.
+void copy_to_device(const Place& place, void* to, const void* from, std::size_t bytes);
+/// Behind everything on the stream; the bytes are there on return.
+void copy_to_host(const Place& place, void* to, const void* from, std::size_t bytes);
+/// In the order of the stream, as fill().
+void copy_on_device(const Place& place, void* to, const void* from, std::size_t bytes);
+void fill(const Place& place, void* to, unsigned char byte, std::size_t bytes);
+/// Waits for the stream alone; throws for what went wrong on it.
+void synchronize(const Place& place);
+/// `place` goes on when what is on `other` by now is done (an event; nothing waits on the host).
+void wait_for(const Place& place, const Place& other);
+
+/// Does not wait for the legacy default stream.
+void* new_stream(int device);
+/// Blocks that were released on it stay usable for other streams.
+void destroy_stream(int device, void* stream);
+
+/// Which device holds an address; -1 for memory of the host, or of nobody.
+int device_of(const void* pointer);
+
+/// A device loses its context with some errors (an illegal address, a launch that never ends, ...): nothing works in
+/// this process any more. Empty as long as that has not happened.
+std::string lost_why();
+
+/// Time on the device between start() and stop(), by events.
+class Timer {
+  public:
+    explicit Timer(const Place& place);
+    ~Timer();
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+    void start();
+    void stop();
+    /// Waits for stop() to be reached.
+    double elapsed_ns();
+
+  private:
+    Place place_;
+    void* events_[2] = {};
+};
+
+/// What one compiled device function needs, as the driver says after its code is loaded.
+struct FunctionFacts {
+    std::string name;
+    int registers = 0;
+    int shared_bytes = 0; ///< static
+    int local_bytes = 0;  ///< a thread's; spills are among them
+    int max_threads = 0;  ///< that a block of it may have
+};
+
+/// Calls of the driver by this process so far.
+struct DriverCalls {
+    std::uint64_t launches = 0;
+    std::uint64_t graph_launches = 0;
+    std::uint64_t allocations = 0; ///< of device memory, from the driver
+    std::uint64_t frees = 0;
+    std::uint64_t host_allocations = 0; ///< pinned
+    std::uint64_t copies_to_device = 0;
+    std::uint64_t copies_to_host = 0;
+    std::uint64_t copies_on_device = 0;
+    std::uint64_t fills = 0;
+    std::uint64_t stream_synchronizations = 0;
+    std::uint64_t event_synchronizations = 0;
+    std::uint64_t device_synchronizations = 0; ///< cuCtxSynchronize, and cuMemFree, which waits as well
+    std::uint64_t stream_waits = 0;
+    std::uint64_t events = 0; ///< recorded
+    std::uint64_t module_loads = 0;
+    std::uint64_t context_switches = 0;
+};
+DriverCalls driver_calls();
+
+} // namespace tilewright::runtime::cuda

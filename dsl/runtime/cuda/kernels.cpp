@@ -1,0 +1,353 @@
+// dsl/runtime/cuda/kernels.cpp: loads the PTX that objects carry, once for each device, and launches its functions.
+// In the steady state a launch is two table look-ups by address and cuLaunchKernel.
+#include "dsl/runtime/cuda/kernels.h"
+
+#include <alloca.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace tilewright::runtime::cuda {
+namespace {
+
+/// Dynamic shared memory that a kernel has without asking.
+constexpr int kSharedWithoutAsking = 48 << 10;
+constexpr int kMostDevices = 64;
+
+thread_local Call* t_call = nullptr;
+
+struct Entry {
+    std::atomic<const char*> name{nullptr}; ///< its address in the object is the key
+    Function function = nullptr;
+    std::atomic<int> shared{kSharedWithoutAsking};
+};
+
+/// An object's code on one device.
+class LoadedModule {
+  public:
+    LoadedModule(Module module, std::size_t functions)
+        : module_(module), mask_(std::bit_ceil(2 * functions + 2) - 1), entries_(mask_ + 1) {}
+
+    Module module() const { return module_; }
+    Entry& entry(const char* name) {
+        for (std::size_t at = slot(name);; at = (at + 1) & mask_) {
+            const char* found = entries_[at].name.load(std::memory_order_acquire);
+            if (found == name) return entries_[at];
+            if (!found) return add(name);
+        }
+    }
+
+  private:
+    std::size_t slot(const char* name) const {
+        return (reinterpret_cast<std::uintptr_t>(name) * 0x9E3779B97F4A7C15u >> 32) & mask_;
+    }
+    __attribute__((noinline)) Entry& add(const char* name) {
+        std::lock_guard lock(mutex_);
+        std::size_t at = slot(name);
+        for (;; at = (at + 1) & mask_) {
+            const char* found = entries_[at].name.load(std::memory_order_relaxed);
+            if (found == name) return entries_[at];
+            if (!found) break;
+        }
+        // One slot stays free, so that a search ends.
+        if (used_ + 1 > mask_)
+            throw DeviceError("cuda: the code of a kernel calls more functions than it has.", "Please report this.");
+        Function function = nullptr;
+        const std::string what = std::string("the function ") + name + " of a kernel";
+        require(ready_driver().module_function(&function, module_, name), what.c_str());
+        entries_[at].function = function;
+        entries_[at].name.store(name, std::memory_order_release);
+        ++used_;
+        return entries_[at];
+    }
+
+    Module module_;
+    std::size_t mask_, used_ = 0;
+    std::vector<Entry> entries_;
+    std::mutex mutex_;
+};
+
+/// An object's code, wherever it is loaded.
+struct Kernels {
+    const void* owner; ///< an address in the object's data
+    const char* ptx;
+    std::atomic<LoadedModule*> on[kMostDevices] = {};
+    std::mutex mutex;
+};
+
+struct AllKernels {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Kernels>> list;
+};
+AllKernels& all_kernels() {
+    static AllKernels& instance = *new AllKernels;
+    return instance;
+}
+
+std::size_t count_functions(std::string_view ptx) {
+    std::size_t found = 0;
+    for (std::size_t at = ptx.find(".entry"); at != std::string_view::npos; at = ptx.find(".entry", at + 1))
+        ++found;
+    return found;
+}
+
+/// 80 for ".target sm_80"; 0 where it does not say.
+int target_of(std::string_view ptx) {
+    std::size_t at = ptx.find(".target sm_");
+    int value = 0;
+    if (at == std::string_view::npos) return 0;
+    for (at += 11; at < ptx.size() && ptx[at] >= '0' && ptx[at] <= '9'; ++at)
+        value = value * 10 + (ptx[at] - '0');
+    return value;
+}
+
+LoadedModule& load(Kernels& kernels, const DeviceState& device) {
+    std::lock_guard lock(kernels.mutex);
+    std::atomic<LoadedModule*>& slot = kernels.on[device.facts.ordinal];
+    if (LoadedModule* found = slot.load(std::memory_order_acquire)) return *found;
+    Module module = load_module(device.facts, kernels.ptx, "the code of a kernel");
+    auto* loaded = new LoadedModule(module, count_functions(kernels.ptx));
+    slot.store(loaded, std::memory_order_release);
+    return *loaded;
+}
+
+[[noreturn]] void outside_of_a_call() {
+    throw DeviceError("cuda: a kernel for a device was called as one for the host.", "Please report this.");
+}
+
+} // namespace
+
+DeviceError out_of_device_memory(const Place& place, std::size_t bytes, const char* of) {
+    return error_of(kOutOfDeviceMemory,
+                    std::to_string(bytes) + " bytes for " + of + " on device " + std::to_string(place.device));
+}
+
+Module load_module(const Device& device, const char* ptx, const char* what) {
+    const int target = target_of(ptx), capability = device.major * 10 + device.minor;
+    const std::string on =
+        std::string(what) + " on device " + std::to_string(device.ordinal) + " (" + device.name + ")";
+    if (target > capability)
+        throw DeviceError("cuda: " + on + ": it is for compute capability " + std::to_string(target / 10) + "." +
+                              std::to_string(target % 10) + " and later, and the device has " +
+                              std::to_string(device.major) + "." + std::to_string(device.minor) + ".",
+                          capability >= 70 ? "Build it for target cuda-sm_70 or cuda-sm_75."
+                                           : "Devices from compute capability 7.0 on are served; use the target host.");
+    std::string log(8192, '\0');
+    int options[] = {kJitErrorLog, kJitErrorLogBytes};
+    void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
+    Module module = nullptr;
+    count(g_calls.module_loads);
+    if (Status status = ready_driver().module_load(&module, ptx, 2, options, values)) {
+        log.resize(std::strlen(log.c_str()));
+        while (!log.empty() && (log.back() == '\n' || log.back() == ' '))
+            log.pop_back();
+        throw error_of(status, "loading " + on + (log.empty() ? "" : ", compiler's log \"" + log + "\""));
+    }
+    return module;
+}
+
+Call::Call(const Place& place) : entered_(place.device), place_(place), before_(t_call) {
+    if (place.device >= kMostDevices)
+        throw DeviceError("cuda: device " + std::to_string(place.device) + ": at most 64 devices are served.",
+                          "Choose devices with CUDA_VISIBLE_DEVICES.");
+    t_call = this;
+}
+Call::~Call() {
+    t_call = before_;
+    for (int i = 0; i < count_; ++i)
+        release(place_, temporaries_[i]);
+}
+Call* Call::current() {
+    return t_call;
+}
+bool Call::remember_temporary(void* pointer) {
+    if (count_ == kMostTemporaries) return false;
+    temporaries_[count_++] = pointer;
+    return true;
+}
+bool Call::forget_temporary(void* pointer) {
+    void** end = temporaries_ + count_;
+    void** found = std::find(temporaries_, end, pointer);
+    if (found == end) return false;
+    *found = end[-1];
+    --count_;
+    return true;
+}
+
+const halide_device_interface_t* device_interface() {
+    // Only its address is looked at: kernels pass it on to us.
+    static const halide_device_interface_t interface {};
+    return &interface;
+}
+
+void launch(Call& call, Function function, const char* name, const unsigned (&blocks)[3], const unsigned (&threads)[3],
+            unsigned shared_bytes, void** arguments) {
+    count(g_calls.launches);
+    const Status status = ready_driver().launch(function, blocks[0], blocks[1], blocks[2], threads[0], threads[1],
+                                                threads[2], shared_bytes, stream_of(call.place()), arguments, nullptr);
+    if (status == kSuccess) [[likely]]
+        return;
+    auto shape = [](const unsigned(&n)[3]) {
+        return std::to_string(n[0]) + "x" + std::to_string(n[1]) + "x" + std::to_string(n[2]);
+    };
+    std::string what = std::string("launching ") + name + ", " + shape(blocks) + " blocks of " + shape(threads) +
+                       " threads with " + std::to_string(shared_bytes) + " bytes of shared memory";
+    if ((status == kInvalidHandle || status == kInvalidContext) && call.place().stream) {
+        Context of = nullptr;
+        const bool known = ready_driver().stream_context(stream_of(call.place()), &of) == kSuccess;
+        if (!known || of != call.device().context.load())
+            what += known ? ", on a stream of another context or of another device"
+                          : ", on a stream that is not there any more";
+    }
+    throw error_of(status, what);
+}
+
+int initialize_kernels(void*, void** state, const char* ptx, int) {
+    Call* call = t_call;
+    if (!call) {
+        return kDeviceFailed;
+    }
+    std::atomic_ref<void*> slot(*state);
+    auto* kernels = static_cast<Kernels*>(slot.load(std::memory_order_acquire));
+    if (kernels && kernels->on[call->place().device].load(std::memory_order_acquire)) [[likely]]
+        return 0;
+    return call->attempt([&] {
+        if (!kernels) {
+            std::lock_guard lock(all_kernels().mutex);
+            kernels = static_cast<Kernels*>(slot.load(std::memory_order_acquire));
+            if (!kernels) {
+                auto made = std::make_unique<Kernels>();
+                made->owner = state;
+                made->ptx = ptx;
+                kernels = made.get();
+                all_kernels().list.push_back(std::move(made));
+                slot.store(kernels, std::memory_order_release);
+            }
+        }
+        load(*kernels, call->device());
+    });
+}
+
+int run_kernel(void*, void* state, const char* name, int blocks_x, int blocks_y, int blocks_z, int threads_x,
+               int threads_y, int threads_z, int shared_bytes, std::size_t* sizes, void** arguments,
+               std::int8_t* is_buffer) {
+    Call* call = t_call;
+    if (!call) return kDeviceFailed;
+    if (blocks_x <= 0 || blocks_y <= 0 || blocks_z <= 0) return 0; // an empty array
+    std::size_t n = 0;
+    while (sizes[n] != 0)
+        ++n;
+    auto** pointers = static_cast<void**>(alloca((n + 1) * sizeof(void*)));
+    auto* addresses = static_cast<std::uint64_t*>(alloca((n + 1) * sizeof(std::uint64_t)));
+    for (std::size_t i = 0; i < n; ++i) {
+        pointers[i] = arguments[i];
+        if (!is_buffer[i]) continue;
+        addresses[i] = static_cast<const halide_buffer_t*>(arguments[i])->device;
+        pointers[i] = &addresses[i];
+    }
+    return call->attempt([&] {
+        auto* kernels = static_cast<Kernels*>(state);
+        LoadedModule* module = kernels ? kernels->on[call->place().device].load(std::memory_order_acquire) : nullptr;
+        if (!module) outside_of_a_call();
+        Entry& entry = module->entry(name);
+        if (shared_bytes > entry.shared.load(std::memory_order_relaxed)) [[unlikely]] {
+            const std::string what = std::string(name) + " needs " + std::to_string(shared_bytes) +
+                                     " bytes of shared memory a block, and device " +
+                                     std::to_string(call->place().device) + " has " +
+                                     std::to_string(call->device().facts.shared_bytes_per_block);
+            require(ready_driver().function_set(entry.function, kFunctionMaxDynamicShared, shared_bytes), what.c_str());
+            entry.shared.store(shared_bytes, std::memory_order_relaxed);
+        }
+        launch(*call, entry.function, name,
+               {static_cast<unsigned>(blocks_x), static_cast<unsigned>(blocks_y), static_cast<unsigned>(blocks_z)},
+               {static_cast<unsigned>(threads_x), static_cast<unsigned>(threads_y), static_cast<unsigned>(threads_z)},
+               static_cast<unsigned>(shared_bytes), pointers);
+    });
+}
+
+void finalize_kernels(void*, void*) {}
+
+int device_malloc(void*, halide_buffer_t* buffer, const halide_device_interface_t*) {
+    if (buffer->device) return 0;
+    Call* call = t_call;
+    if (!call) return kDeviceFailed;
+    std::int64_t last = 0;
+    bool empty = false;
+    for (int d = 0; d < buffer->dimensions; ++d) {
+        const halide_dimension_t& dim = buffer->dim[d];
+        empty = empty || dim.extent <= 0;
+        last += (std::int64_t{dim.extent} - 1) * std::abs(std::int64_t{dim.stride});
+    }
+    const std::int64_t bytes = empty ? 0 : (last + 1) * ((buffer->type.bits + 7) / 8) * buffer->type.lanes;
+    return call->attempt([&] {
+        void* memory = call->device().pool.allocate(call->place(), static_cast<std::size_t>(bytes));
+        if (!memory) throw out_of_device_memory(call->place(), static_cast<std::size_t>(bytes), "a kernel's temporary");
+        if (!call->remember_temporary(memory)) {
+            release(call->place(), memory);
+            throw DeviceError("cuda: a kernel has more than 64 temporaries at a time.", "Please report this.");
+        }
+        buffer->device = reinterpret_cast<std::uintptr_t>(memory);
+        buffer->device_interface = device_interface();
+    });
+}
+
+int device_free(void*, halide_buffer_t* buffer) {
+    if (!buffer->device) return 0;
+    auto* memory = reinterpret_cast<void*>(static_cast<std::uintptr_t>(buffer->device));
+    Call* call = t_call;
+    // An array of the call is not the kernel's to free.
+    if (call && call->forget_temporary(memory)) call->device().pool.release(call->place(), memory);
+    buffer->device = 0;
+    buffer->device_interface = nullptr;
+    return 0;
+}
+
+void device_free_as_destructor(void* user_context, void* buffer) {
+    device_free(user_context, static_cast<halide_buffer_t*>(buffer));
+}
+
+int copy_to_device_of_kernel(void*, halide_buffer_t* buffer, const halide_device_interface_t*) {
+    if (buffer->device) return 0;
+    if (Call* call = t_call)
+        call->fail("cuda: a kernel for a device was given an array of the host. Please report this.");
+    return kDeviceFailed;
+}
+
+int copy_to_host_of_kernel(void*, halide_buffer_t*) {
+    if (Call* call = t_call)
+        call->fail("cuda: a kernel for a device asks for an array on the host. Please report this.");
+    return kDeviceFailed;
+}
+
+void forget_kernels(const void* begin, std::size_t bytes) noexcept {
+    AllKernels& all = all_kernels();
+    std::vector<std::unique_ptr<Kernels>> gone;
+    {
+        std::lock_guard lock(all.mutex);
+        for (auto& kernels : all.list) {
+            const auto distance = static_cast<const char*>(kernels->owner) - static_cast<const char*>(begin);
+            if (distance >= 0 && static_cast<std::size_t>(distance) < bytes) gone.push_back(std::move(kernels));
+        }
+        std::erase_if(all.list, [](const auto& kernels) { return !kernels; });
+    }
+    for (auto& kernels : gone)
+        for (int device = 0; device < kMostDevices; ++device) {
+            std::unique_ptr<LoadedModule> loaded(kernels->on[device].load());
+            if (!loaded || is_forked()) continue;
+            try {
+                Entered entered(device);
+                // What was launched may still run.
+                count(g_calls.device_synchronizations);
+                ready_driver().context_synchronize();
+                ready_driver().module_unload(loaded->module());
+            } catch (const std::exception&) {
+                // A lost context has lost its modules as well.
+            }
+        }
+}
+
+} // namespace tilewright::runtime::cuda

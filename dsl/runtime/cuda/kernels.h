@@ -1,0 +1,90 @@
+// dsl/runtime/cuda/kernels.h: what compiled kernels call to run on a device, in place of Halide's runtime, and the call
+// that they belong to. Internal to dsl/runtime.
+#pragma once
+
+#include <HalideRuntime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <string>
+
+#include "dsl/runtime/cuda/context.h"
+
+namespace tilewright::runtime::cuda {
+
+/// The error code that a kernel gets, and gives, when the device refuses or reports something.
+inline constexpr int kDeviceFailed = -2101;
+
+/// The arrays of every kernel that is called on this thread lie at `place` as long as this lives. Throws DeviceError.
+class Call {
+  public:
+    explicit Call(const Place& place);
+    /// Releases temporaries of kernels that an error ended.
+    ~Call();
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+    static Call* current();
+    const Place& place() const { return place_; }
+    DeviceState& device() const { return entered_.state(); }
+    bool remember_temporary(void* pointer);
+    bool forget_temporary(void* pointer);
+
+    /// What went wrong in it. The first error counts.
+    void fail(std::string text) {
+        if (error_.empty()) error_ = std::move(text);
+    }
+    const std::string& error() const { return error_; }
+
+    /// 0, or kDeviceFailed where the action throws.
+    template <class Action> int attempt(Action&& action) noexcept {
+        try {
+            action();
+            return 0;
+        } catch (const std::exception& e) {
+            fail(e.what());
+            return kDeviceFailed;
+        }
+    }
+
+  private:
+    static constexpr int kMostTemporaries = 64;
+    Entered entered_;
+    Place place_;
+    Call* before_;
+    void* temporaries_[kMostTemporaries];
+    int count_ = 0;
+    std::string error_;
+};
+
+DeviceError out_of_device_memory(const Place& place, std::size_t bytes, const char* of);
+
+/// What stands in a halide_buffer_t whose array lies on a device.
+const halide_device_interface_t* device_interface();
+
+// ---- the names that kernels import ----
+int initialize_kernels(void* user_context, void** state, const char* ptx, int size);
+int run_kernel(void* user_context, void* state, const char* entry, int blocks_x, int blocks_y, int blocks_z,
+               int threads_x, int threads_y, int threads_z, int shared_bytes, std::size_t* sizes, void** arguments,
+               std::int8_t* is_buffer);
+void finalize_kernels(void* user_context, void* state);
+int device_malloc(void* user_context, halide_buffer_t* buffer, const halide_device_interface_t* interface);
+int device_free(void* user_context, halide_buffer_t* buffer);
+void device_free_as_destructor(void* user_context, void* buffer);
+/// The array is there already, or this is an error.
+int copy_to_device_of_kernel(void* user_context, halide_buffer_t* buffer, const halide_device_interface_t* interface);
+/// Kernels never do this: an error.
+int copy_to_host_of_kernel(void* user_context, halide_buffer_t* buffer);
+
+/// Unloads what was loaded for code whose data lie here: they are about to be unmapped.
+void forget_kernels(const void* begin, std::size_t bytes) noexcept;
+
+/// A device function of a module of ours or of a kernel, ready to be launched.
+void launch(Call& call, Function function, const char* name, const unsigned (&blocks)[3], const unsigned (&threads)[3],
+            unsigned shared_bytes, void** arguments);
+
+/// Loads PTX on the device of the current context. Throws DeviceError with the log of the driver's compiler.
+Module load_module(const Device& device, const char* ptx, const char* what);
+
+} // namespace tilewright::runtime::cuda

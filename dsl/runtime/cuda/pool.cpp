@@ -1,0 +1,284 @@
+// dsl/runtime/cuda/pool.cpp: size classes, lists for each stream, events between streams, and what happens when the
+// memory of a device is used up.
+#include "dsl/runtime/cuda/pool.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+#include "dsl/runtime/cuda/context.h"
+
+namespace tilewright::runtime::cuda {
+namespace {
+
+constexpr std::size_t kLeastBytes = 512;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 44;
+// The driver maps memory in pages of this size; larger blocks are whole pages and not rounded to a class.
+constexpr std::size_t kPage = std::size_t{2} << 20;
+constexpr std::size_t kPagesFrom = 4 * kPage;
+/// How many events of other streams are asked about for one block.
+constexpr int kMostQueries = 8;
+/// Streams come and go: beyond this many, those whose blocks are all free for any stream are forgotten.
+constexpr std::size_t kMostStreams = 64;
+
+} // namespace
+
+int DevicePool::class_of(std::size_t bytes) {
+    if (bytes <= kLeastBytes) return 0;
+    int log = 63 - std::countl_zero(bytes - 1); // bytes - 1 is in [2^log, 2^(log+1))
+    int quarter = static_cast<int>((bytes - 1) >> (log - 2)) & 3;
+    return (log - 9) * 4 + quarter + 1;
+}
+std::size_t DevicePool::class_bytes(int size_class) {
+    if (size_class == 0) return kLeastBytes;
+    int log = (size_class - 1) / 4 + 9, quarter = (size_class - 1) % 4;
+    return (std::size_t{1} << log) + (std::size_t(quarter + 1) << (log - 2));
+}
+std::size_t DevicePool::capacity_for(std::size_t bytes) {
+    return bytes < kPagesFrom ? class_bytes(class_of(bytes)) : (bytes + kPage - 1) / kPage * kPage;
+}
+
+void DevicePool::set_device(int ordinal, std::size_t memory_bytes) {
+    device_ = ordinal;
+    memory_bytes_ = memory_bytes;
+    lists_.push_back(std::make_unique<Lists>());
+}
+
+std::size_t DevicePool::limit() const {
+    static const long megabytes = [] {
+        const char* text = std::getenv("TILEWRIGHT_DEVICE_POOL_MB");
+        return text && *text ? std::max(0L, std::strtol(text, nullptr, 10)) : -1L;
+    }();
+    return megabytes >= 0 ? static_cast<std::size_t>(megabytes) << 20 : memory_bytes_ / 4;
+}
+
+DevicePool::Lists* DevicePool::lists_of(void* key) {
+    for (auto& lists : lists_)
+        if (lists->key == key) return lists.get();
+    if (lists_.size() > kMostStreams)
+        std::erase_if(lists_, [](const auto& lists) { return lists->key && lists->bytes == 0; });
+    lists_.push_back(std::make_unique<Lists>());
+    lists_.back()->key = key;
+    return lists_.back().get();
+}
+
+DevicePool::Block* DevicePool::take(Lists& lists, int size_class, std::size_t capacity) {
+    if (lists.bytes < capacity) return nullptr;
+    for (int c = size_class; c <= std::min(size_class + 1, kClasses - 1); ++c)
+        for (Block** link = &lists.first[c]; *link; link = &(*link)->next)
+            if (Block* block = *link; block->capacity >= capacity) {
+                *link = block->next;
+                lists.bytes -= block->capacity;
+                kept_bytes_ -= block->capacity;
+                return block;
+            }
+    return nullptr;
+}
+
+/// From another stream, where all that used it is done.
+DevicePool::Block* DevicePool::take_passed(int size_class, std::size_t capacity, void* key) {
+    int queries = 0;
+    for (auto& lists : lists_) {
+        if (!lists->key || lists->key == key || lists->bytes < capacity) continue;
+        for (Block** link = &lists->first[size_class]; *link && queries < kMostQueries; link = &(*link)->next) {
+            Block* block = *link;
+            if (block->capacity < capacity || !block->has_event) continue;
+            ++queries;
+            if (ready_driver().event_query(block->event) != kSuccess) continue;
+            *link = block->next;
+            lists->bytes -= block->capacity;
+            kept_bytes_ -= block->capacity;
+            return block;
+        }
+    }
+    return nullptr;
+}
+
+DevicePool::Block* DevicePool::make(std::size_t capacity) {
+    Pointer address = 0;
+    count(g_calls.allocations);
+    Status status = ready_driver().allocate(&address, capacity);
+    if (status == kOutOfDeviceMemory) return nullptr;
+    if (status != kSuccess)
+        throw error_of(status,
+                       "allocating " + std::to_string(capacity) + " bytes on device " + std::to_string(device_));
+    auto block = std::make_unique<Block>();
+    block->address = address;
+    block->capacity = capacity;
+    block->size_class = class_of(capacity);
+    Block* made = block.get();
+    blocks_[address] = std::move(block);
+    return made;
+}
+
+void* DevicePool::allocate(const Place& place, std::size_t bytes) {
+    if (bytes > kMaxBytes) return nullptr;
+    const std::size_t capacity = capacity_for(bytes);
+    const int size_class = class_of(capacity);
+    void* key = stream_key(place.stream);
+    std::lock_guard lock(mutex_);
+    Block* block = take(*lists_of(key), size_class, capacity);
+    if (!block) block = take(*lists_[0], size_class, capacity);
+    if (!block) block = take_passed(size_class, capacity, key);
+    if (!block) block = make(capacity);
+    // What is kept may be what is missing.
+    if (!block && kept_bytes_ > 0) {
+        trim_locked();
+        block = make(capacity);
+    }
+    if (!block) return nullptr;
+    block->captured = is_captured(place);
+    live_bytes_ += block->capacity;
+    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(block->address));
+}
+
+void DevicePool::put(Lists& lists, Block* block) {
+    block->next = lists.first[block->size_class];
+    lists.first[block->size_class] = block;
+    lists.bytes += block->capacity;
+    kept_bytes_ += block->capacity;
+}
+
+void DevicePool::release(const Place& place, void* pointer) noexcept {
+    if (!pointer) return;
+    std::lock_guard lock(mutex_);
+    auto found = blocks_.find(static_cast<Pointer>(reinterpret_cast<std::uintptr_t>(pointer)));
+    if (found == blocks_.end()) return;
+    Block* block = found->second.get();
+    live_bytes_ -= block->capacity;
+    // The graph that was captured uses it whenever it is launched: nobody else may.
+    if (block->captured) return;
+    Lists& lists = *lists_of(stream_key(place.stream));
+    block->age = ++releases_;
+    block->has_event = false;
+    if (lists_.size() > 2) {
+        const Driver& d = ready_driver();
+        if (block->event || d.event_create(&block->event, kEventWithoutTiming) == kSuccess) {
+            count(g_calls.events);
+            block->has_event = d.event_record(block->event, stream_of(place)) == kSuccess;
+        }
+    }
+    put(lists, block);
+    if (kept_bytes_ > limit()) keep_within_limit(block);
+}
+
+void DevicePool::destroy(Block* block) {
+    const Driver& d = ready_driver();
+    if (block->event) d.event_destroy(block->event);
+    count(g_calls.frees);
+    count(g_calls.device_synchronizations); // cuMemFree waits for the device
+    d.free(block->address);
+    blocks_.erase(block->address);
+}
+
+/// The oldest go back to the driver.
+void DevicePool::keep_within_limit(const Block* newest) {
+    while (kept_bytes_ > limit()) {
+        Block** oldest = nullptr;
+        Lists* of = nullptr;
+        for (auto& lists : lists_)
+            for (Block*& first : lists->first)
+                for (Block** link = &first; *link; link = &(*link)->next)
+                    if (*link != newest && (!oldest || (*link)->age < (*oldest)->age)) oldest = link, of = lists.get();
+        // A single block beyond the limit stays: the next call wants it again, unless nothing is to be kept at all.
+        if (!oldest) {
+            if (limit() > 0) return;
+            for (auto& lists : lists_)
+                for (Block*& first : lists->first)
+                    if (first) oldest = &first, of = lists.get();
+            if (!oldest) return;
+        }
+        Block* block = *oldest;
+        *oldest = block->next;
+        of->bytes -= block->capacity;
+        kept_bytes_ -= block->capacity;
+        destroy(block);
+    }
+}
+
+void DevicePool::hand_on(Lists& lists) {
+    if (lists.bytes == 0) return;
+    for (Block*& first : lists.first)
+        while (Block* block = first) {
+            first = block->next;
+            kept_bytes_ -= block->capacity;
+            put(*lists_[0], block);
+        }
+    lists.bytes = 0;
+}
+
+void DevicePool::stream_is_done(void* stream) {
+    std::lock_guard lock(mutex_);
+    // Alone, a stream finds its blocks in its own list.
+    if (lists_.size() > 2) hand_on(*lists_of(stream_key(stream)));
+}
+
+void DevicePool::stream_ends(void* stream) {
+    const Driver& d = ready_driver();
+    std::lock_guard lock(mutex_);
+    Lists& lists = *lists_of(stream_key(stream));
+    for (Block* first : lists.first)
+        for (Block* block = first; block; block = block->next) {
+            if (block->has_event) continue;
+            if (!block->event && d.event_create(&block->event, kEventWithoutTiming) != kSuccess) continue;
+            count(g_calls.events);
+            block->has_event = d.event_record(block->event, static_cast<Stream>(stream)) == kSuccess;
+        }
+    // Another stream may be given the same address: these blocks are nobody's own any more.
+    static std::atomic<std::uintptr_t> ended{1};
+    lists.key = reinterpret_cast<void*>((ended.fetch_add(1) << 1) | (std::uintptr_t{1} << 63));
+}
+
+std::size_t DevicePool::trim_locked() {
+    count(g_calls.device_synchronizations);
+    if (Status status = ready_driver().context_synchronize()) throw error_of(status, "waiting for the device");
+    std::size_t bytes = kept_bytes_;
+    for (auto& lists : lists_) {
+        for (Block*& first : lists->first)
+            while (Block* block = first) {
+                first = block->next;
+                destroy(block);
+            }
+        lists->bytes = 0;
+    }
+    kept_bytes_ = 0;
+    lists_.resize(1);
+    return bytes;
+}
+
+std::size_t DevicePool::trim() {
+    std::lock_guard lock(mutex_);
+    return kept_bytes_ > 0 ? trim_locked() : 0;
+}
+
+DevicePoolInfo DevicePool::read() {
+    std::lock_guard lock(mutex_);
+    return {live_bytes_, kept_bytes_, limit()};
+}
+
+void* allocate(const Place& place, std::size_t bytes) {
+    Entered entered(place.device);
+    return entered.state().pool.allocate(place, bytes);
+}
+
+void release(const Place& place, void* pointer) noexcept {
+    // Behind a fork the parent's memory is not there; at the process's end the driver is not.
+    if (!pointer || is_forked()) return;
+    try {
+        Entered entered(place.device);
+        entered.state().pool.release(place, pointer);
+    } catch (const std::exception&) {
+        // A lost context has lost its memory as well.
+    }
+}
+
+DevicePoolInfo device_pool_info(int device) {
+    return device_state(device).pool.read();
+}
+
+std::size_t trim_device_pool(int device) {
+    Entered entered(device);
+    return entered.state().pool.trim();
+}
+
+} // namespace tilewright::runtime::cuda

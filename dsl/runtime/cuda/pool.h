@@ -1,0 +1,72 @@
+// dsl/runtime/cuda/pool.h: a device's memory, kept and reused in the order of streams. Internal to dsl/runtime.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "dsl/runtime/cuda/driver.h"
+
+namespace tilewright::runtime::cuda {
+
+/// A block that was released on a stream is taken again on that stream at once: what comes later on a stream runs
+/// later. Other streams may have it when what was on the stream at its release is known to be done: by an event of
+/// the release, which is recorded as soon as more than one stream is seen; by a wait for that stream; or by a trim.
+/// The context is current in each call that takes a stream.
+class DevicePool {
+  public:
+    void set_device(int ordinal, std::size_t memory_bytes);
+    void* allocate(const Place& place, std::size_t bytes);
+    void release(const Place& place, void* pointer) noexcept;
+    void stream_is_done(void* stream);
+    /// The stream is about to be destroyed; its blocks are handed on behind an event.
+    void stream_ends(void* stream);
+    std::size_t trim();
+    DevicePoolInfo read();
+
+  private:
+    // Four sizes for each power of two, from 512 bytes on.
+    static constexpr int kClasses = 4 * 37 + 1;
+
+    struct Block {
+        Pointer address = 0;
+        std::size_t capacity = 0;
+        int size_class = 0;
+        Block* next = nullptr;
+        Event event = nullptr;
+        bool has_event = false; ///< recorded behind the last use
+        bool captured = false;  ///< a graph holds its address for ever
+        std::size_t age = 0;
+    };
+    struct Lists {
+        void* key = nullptr; ///< null: blocks that any stream may take
+        Block* first[kClasses] = {};
+        std::size_t bytes = 0;
+    };
+
+    static int class_of(std::size_t bytes);
+    static std::size_t class_bytes(int size_class);
+    static std::size_t capacity_for(std::size_t bytes);
+
+    Lists* lists_of(void* key);
+    Block* take(Lists& lists, int size_class, std::size_t capacity);
+    Block* take_passed(int size_class, std::size_t capacity, void* key);
+    Block* make(std::size_t capacity);
+    void put(Lists& lists, Block* block);
+    void hand_on(Lists& lists);
+    void keep_within_limit(const Block* newest);
+    void destroy(Block* block);
+    std::size_t trim_locked();
+    std::size_t limit() const;
+
+    std::mutex mutex_;
+    int device_ = 0;
+    std::size_t memory_bytes_ = 0;
+    std::vector<std::unique_ptr<Lists>> lists_;                  ///< the one for any stream first
+    std::unordered_map<Pointer, std::unique_ptr<Block>> blocks_; ///< all that the driver gave
+    std::size_t kept_bytes_ = 0, live_bytes_ = 0, releases_ = 0;
+};
+
+} // namespace tilewright::runtime::cuda
