@@ -4,6 +4,7 @@
 #include <deque>
 #include <new>
 
+#include "dsl/runtime/cuda/marks.h"
 #include "python/native/face/device_array.h"
 #include "python/native/face/face_errors.h"
 

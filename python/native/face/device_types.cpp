@@ -280,7 +280,7 @@ const ArrayClass* array_class_of(PyObject* object) {
         latest = look_at(type);
         return latest.access == Access::none ? nullptr : &latest;
     }
-    Py_INCREF(type);
+    Py_INCREF(reinterpret_cast<PyObject*>(type));
     auto* made = new ArrayClass(look_at(type));
     known.push_back(made);
     return made->access == Access::none ? nullptr : made;
