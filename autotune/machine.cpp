@@ -6,12 +6,14 @@
 #include <fstream>
 #include <map>
 #include <sched.h>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <unistd.h>
 
 #include "dsl/base/digest.h"
 #include "dsl/base/error.h"
+#include "dsl/runtime/cuda/device.h"
 
 namespace tilewright::autotune {
 namespace {
@@ -130,6 +132,24 @@ void read_caches(Machine& machine) {
     }
 }
 
+DeviceFacts read_device() {
+    DeviceFacts facts;
+    if (runtime::cuda::device_count() == 0) return facts;
+    const runtime::cuda::Device& device = runtime::cuda::device(0);
+    facts.present = true;
+    facts.ordinal = device.ordinal;
+    facts.name = device.name;
+    facts.major = device.major;
+    facts.minor = device.minor;
+    facts.multiprocessors = device.multiprocessors;
+    facts.max_threads = device.max_threads_per_block;
+    facts.shared_bytes = device.shared_bytes_per_block;
+    facts.registers = device.registers_per_multiprocessor;
+    facts.l2_bytes = device.l2_bytes;
+    facts.memory_bytes = device.memory_bytes;
+    return facts;
+}
+
 /// The name an operand stands for: `float64`, `k`, `labels.k`.
 std::string name_of(const dsl::Expression& operand) {
     return operand.name;
@@ -162,13 +182,18 @@ int Machine::lanes(const std::string& dtype) const {
     return found == item_bytes.end() ? 0 : vector_bytes() / found->second;
 }
 
+bool is_device_isa(const std::string& isa) {
+    static const std::set<std::string> known = {"cuda", "cuda-sm_70", "cuda-sm_75", "cuda-sm_80", "cuda-sm_86"};
+    return known.count(isa) != 0;
+}
+
 Machine this_machine(const std::string& isa) {
     Machine machine;
     const std::string host = isa_of_this_cpu();
-    machine.isa = isa == "host" || isa.empty() ? host : isa;
-    if (isa_rank(machine.isa) == 0)
+    machine.isa = isa == "host" || isa.empty() ? host : isa == "cuda" ? "cuda-sm_80" : isa;
+    if (isa_rank(machine.isa) == 0 && !is_device_isa(machine.isa))
         throw DeviceError("target " + isa + ": not a known instruction set.",
-                          "Use host, x86-64, x86-64-v3 or x86-64-v4.");
+                          "Use host, x86-64, x86-64-v3, x86-64-v4 or cuda.");
     machine.cpu_model = cpu_model();
     machine.cores = usable_cores();
     read_caches(machine);
@@ -180,6 +205,17 @@ Machine this_machine(const std::string& isa) {
           << machine.l1_bytes << '\n'
           << machine.l2_bytes << '\n'
           << machine.l3_bytes << '\n';
+    if (is_device_isa(machine.isa)) {
+        machine.device = read_device();
+        machine.l2_bytes = machine.device->l2_bytes;
+        // Records of one kind of device serve all of it, whatever CPU is beside it.
+        facts.str("");
+        facts << machine.device->name << '\n'
+              << machine.device->major << '.' << machine.device->minor << '\n'
+              << machine.device->multiprocessors << '\n'
+              << (machine.device->memory_bytes >> 30) << '\n'
+              << (machine.device->present ? "" : "assumed\n");
+    }
     machine.fingerprint = dsl::digest(facts.str());
     return machine;
 }
@@ -189,6 +225,12 @@ dsl::Environment make_environment(const dsl::AlgorithmInfo& info, const Machine&
                                                    {"l1_bytes", machine.l1_bytes},
                                                    {"l2_bytes", machine.l2_bytes},
                                                    {"l3_bytes", machine.l3_bytes}};
+    if (machine.device) {
+        symbols["multiprocessors"] = machine.device->multiprocessors;
+        symbols["max_threads"] = machine.device->max_threads;
+        symbols["shared_bytes"] = machine.device->shared_bytes;
+        symbols["registers"] = machine.device->registers;
+    }
     for (const dsl::SizeInfo& size : info.sizes)
         if (size.here >= 0) symbols.emplace(size.name, size.here);
     std::map<std::string, std::int64_t> extents;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,23 @@ struct Roofline {
     double memory_bound_ns(double read_bytes, double written_bytes) const;
 };
 
+/// What schedules for a CUDA device depend on. The numbers here are an H100's: what a machine without a device builds
+/// for.
+struct DeviceFacts {
+    bool present = false; ///< false: nothing can be measured here
+    int ordinal = 0;
+    std::string name = "NVIDIA H100 (not here)";
+    int major = 9, minor = 0;
+    int multiprocessors = 132;
+    int max_threads = 1024;                 ///< of a block
+    std::int64_t shared_bytes = 227 * 1024; ///< that a block may have
+    std::int64_t registers = 65536;         ///< of a multiprocessor
+    std::int64_t l2_bytes = 50 << 20;
+    std::int64_t memory_bytes = std::int64_t{80} << 30;
+};
+
 struct Machine {
-    std::string isa;       ///< what candidates are built for: x86-64, x86-64-v3 or x86-64-v4
+    std::string isa;       ///< what candidates are built for: x86-64, x86-64-v3 or x86-64-v4, or a CUDA target
     std::string cpu_model; ///< as /proc/cpuinfo spells it
     int cores = 1;         ///< affinity cut by the cgroup's quota, at least 1
     std::int64_t l1_bytes = 32 * 1024;
@@ -38,17 +54,23 @@ struct Machine {
     std::int64_t l3_bytes = 8 * 1024 * 1024;
     std::string fingerprint; ///< 32 hexadecimal digits of model, ISA, caches and cores
     Roofline roofline;
+    std::optional<DeviceFacts> device; ///< where `isa` is a CUDA target: what runs the candidates; limits are its
 
+    bool is_device() const { return device.has_value(); }
     /// Values of `dtype` in one vector register of `isa`; 0 for an unknown dtype.
     int lanes(const std::string& dtype) const;
     int vector_bytes() const;
 };
 
-/// Reads the machine; measures nothing. `isa` "host" is what the CPU has; a lower one is taken as asked.
+/// Reads the machine; measures nothing. `isa` "host" is what the CPU has; a lower one is taken as asked. For a CUDA
+/// target the first device is asked, and an H100 is assumed where there is none.
 Machine this_machine(const std::string& isa = "host");
+/// Whether `isa` is a CUDA target: cuda, cuda-sm_70, cuda-sm_75, cuda-sm_80, cuda-sm_86.
+bool is_device_isa(const std::string& isa);
 
 /// The symbols and calls of a space's conditions: cores, l1_bytes, l2_bytes, l3_bytes, sizes of the program,
-/// lanes(dtype), extent(stage.loop) and extent(loop) at the sizes of `info`.
+/// lanes(dtype), extent(stage.loop) and extent(loop) at the sizes of `info`; on a device multiprocessors,
+/// max_threads, shared_bytes, registers too, and l2_bytes is the device's.
 dsl::Environment make_environment(const dsl::AlgorithmInfo& info, const Machine& machine);
 
 } // namespace tilewright::autotune

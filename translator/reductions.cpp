@@ -98,10 +98,8 @@ ReductionBuilder::Monoid ReductionBuilder::monoid() const {
         out.step = [any](const Expr& sum, const Expr& x) {
             return any ? Halide::max(sum, byte(x)) : Halide::min(sum, byte(x));
         };
-        out.tree = [any](const std::vector<Expr>& lanes) {
-            return pairwise(
-                lanes, [any](const Expr& a, const Expr& b) { return any ? Halide::max(a, b) : Halide::min(a, b); });
-        };
+        out.pair = [any](const Expr& a, const Expr& b) { return any ? Halide::max(a, b) : Halide::min(a, b); };
+        out.tree = [pair = out.pair](const std::vector<Expr>& lanes) { return pairwise(lanes, pair); };
         return out;
     }
     if (op == "sum" || op == "prod") {
@@ -117,6 +115,7 @@ ReductionBuilder::Monoid ReductionBuilder::monoid() const {
         out.step = [combine, type](const Expr& a, const Expr& x) {
             return combine(a, x.type() == type ? x : Halide::cast(type, x));
         };
+        out.pair = combine;
         out.tree = [combine](const std::vector<Expr>& lanes) { return pairwise(lanes, combine); };
         if (sum && is_float) out.finish = [type](const Expr& x) { return Halide::Internal::make_zero(type) + x; };
         return out;
@@ -127,7 +126,7 @@ ReductionBuilder::Monoid ReductionBuilder::monoid() const {
         auto combine = [largest](const Expr& a, const Expr& b) {
             return largest ? Halide::max(a, b) : Halide::min(a, b);
         };
-        out.step = combine;
+        out.step = out.pair = combine;
         out.tree = [combine](const std::vector<Expr>& lanes) { return pairwise(lanes, combine); };
         return out;
     }
@@ -137,7 +136,12 @@ ReductionBuilder::Monoid ReductionBuilder::monoid() const {
         return Halide::select((largest ? x > best : x < best) || Halide::is_nan(x), x, best);
     };
     const Element type = out.type;
-    out.tree = [largest, type](const std::vector<Expr>& lanes) {
+    const Expr nan = float_constant(type, std::numeric_limits<double>::quiet_NaN());
+    out.pair = [largest, nan](const Expr& a, const Expr& b) {
+        return Halide::select(Halide::is_nan(a) || Halide::is_nan(b), nan,
+                              largest ? Halide::max(a, b) : Halide::min(a, b));
+    };
+    out.tree = [largest, nan](const std::vector<Expr>& lanes) {
         // Two trees, each reading a lane once: one nested select would grow as 3^levels.
         std::vector<Expr> nans;
         for (const Expr& lane : lanes)
@@ -145,7 +149,7 @@ ReductionBuilder::Monoid ReductionBuilder::monoid() const {
         Expr best = pairwise(
             lanes, [largest](const Expr& a, const Expr& b) { return largest ? Halide::max(a, b) : Halide::min(a, b); });
         Expr any = pairwise(nans, [](const Expr& a, const Expr& b) { return a || b; });
-        return Halide::select(any, float_constant(type, std::numeric_limits<double>::quiet_NaN()), best);
+        return Halide::select(any, nan, best);
     };
     return out;
 }
@@ -336,6 +340,19 @@ void ReductionBuilder::lanes(Source source, const Monoid& op, int levels, const 
         }
         Halide::Func partial = stage.func();
         table_.finish(std::move(stage));
+        int lane_count = shape.lanes;
+        if (shared_.options.device && lane_count > kFolded) {
+            const std::vector<std::string> dtypes{dtype};
+            partial =
+                fold(base + "_fold" + number, dtypes, partial, lane_count, source.kept,
+                     last ? std::nullopt : std::optional<SizeTree>(blocks), [&op](const std::vector<Exprs>& values) {
+                         Exprs firsts;
+                         for (const Exprs& value : values)
+                             firsts.push_back(value[0]);
+                         return Exprs{pairwise(firsts, op.pair)};
+                     });
+            lane_count = kFolded;
+        }
 
         StageDraft tree = draft(last ? ends.name : helper(base + "_block" + number), dtype);
         tree.part = "block";
@@ -350,13 +367,13 @@ void ReductionBuilder::lanes(Source source, const Monoid& op, int levels, const 
         storage.insert(storage.end(), names.rbegin(), names.rend());
         index.insert(index.end(), kept.rbegin(), kept.rend());
         std::vector<Expr> values;
-        for (int lane = 0; lane < shape.lanes; ++lane) {
+        for (int lane = 0; lane < lane_count; ++lane) {
             Exprs at{Expr(lane)};
             at.insert(at.end(), index.begin(), index.end());
             values.push_back(partial(at));
         }
-        Expr sum = op.tree(values);
-        tree.define(storage, {last ? op.finish(sum) : sum}, shape.lanes);
+        Expr sum = lane_count < shape.lanes ? pairwise(values, op.pair) : op.tree(values);
+        tree.define(storage, {last ? op.finish(sum) : sum}, lane_count);
         if (last) return finish(std::move(tree), ends);
         Halide::Func sums = tree.func();
         table_.finish(std::move(tree));
@@ -367,6 +384,36 @@ void ReductionBuilder::lanes(Source source, const Monoid& op, int levels, const 
             return Expr(sums(at));
         };
     }
+}
+
+Halide::Func ReductionBuilder::fold(const std::string& suffix, const std::vector<std::string>& dtypes,
+                                    const Halide::Func& partial, int lanes, const std::vector<SizeTree>& kept_extents,
+                                    const std::optional<SizeTree>& blocks, const Combine& combine) {
+    StageDraft stage = draft(helper(suffix), dtypes[0]);
+    stage.dtypes = dtypes;
+    stage.part = "fold";
+    std::vector<std::string> names;
+    const Exprs kept = kept_index(stage, kept_extents, names);
+    Exprs outer;
+    if (blocks) outer.push_back(stage.pure("b", *blocks));
+    const Halide::Var u = stage.pure("u", constant(kFolded));
+    std::vector<std::string> storage{"u"};
+    if (blocks) storage.push_back("b");
+    storage.insert(storage.end(), names.rbegin(), names.rend());
+    outer.insert(outer.end(), kept.rbegin(), kept.rend());
+    std::vector<Exprs> values;
+    for (int lane = 0; lane < lanes; lane += kFolded) {
+        Exprs at{u + lane};
+        at.insert(at.end(), outer.begin(), outer.end());
+        const Halide::FuncRef value = partial(at);
+        values.emplace_back();
+        for (int k = 0; k < static_cast<int>(dtypes.size()); ++k)
+            values.back().push_back(dtypes.size() == 1 ? Expr(value) : Expr(value[k]));
+    }
+    stage.define(storage, combine(values), lanes / kFolded * static_cast<int>(dtypes.size()));
+    Halide::Func func = stage.func();
+    table_.finish(std::move(stage));
+    return func;
 }
 
 /// Several axes of an operand that is not flat: one at a time, innermost first.

@@ -1,6 +1,8 @@
 // translator/reductions.h: reductions and products as stages whose order is part of the algorithm.
 #pragma once
 
+#include <optional>
+
 #include "translator/stage_table.h"
 
 namespace tilewright::translator {
@@ -15,6 +17,9 @@ template <class F> Halide::Expr pairwise(std::vector<Halide::Expr> values, F&& c
     }
     return values[0];
 }
+
+/// On a device, a tree over lanes is cut where so many values are left: that many threads run the levels before.
+inline constexpr int kFolded = 8;
 
 /// Builds the stages of one reduction or matmul under the chosen variant. The last one is named as `plan`; the ones
 /// before it NAME_lanes, NAME_block, NAME_rows, NAME_best, NAME_axisK.
@@ -38,6 +43,8 @@ class ReductionBuilder {
         bool ordered = false;
         std::function<Halide::Expr(const Halide::Expr& sum, const Halide::Expr& x)> step;
         std::function<Halide::Expr(const std::vector<Halide::Expr>& lanes)> tree;
+        /// Two partial results; pairs of pairs give what `tree` gives.
+        std::function<Halide::Expr(const Halide::Expr& a, const Halide::Expr& b)> pair;
         std::function<Halide::Expr(const Halide::Expr& x)> finish; ///< of the last tree
     };
     struct Ends {
@@ -54,6 +61,12 @@ class ReductionBuilder {
     void serial_over_axes(const Monoid& op);
     void rows(const Source& source, const Monoid& op, const Ends& ends);
     void lanes(Source source, const Monoid& op, int levels, const Ends& ends);
+    /// On a device: the first levels of the tree over a block's lanes, down to kFolded values. `combine` takes pairs of
+    /// values (or of Tuples) as `pairwise` does.
+    using Combine = std::function<std::vector<Halide::Expr>(const std::vector<std::vector<Halide::Expr>>& values)>;
+    Halide::Func fold(const std::string& suffix, const std::vector<std::string>& dtypes, const Halide::Func& partial,
+                      int lanes, const std::vector<SizeTree>& kept_extents, const std::optional<SizeTree>& blocks,
+                      const Combine& combine);
     void axis_by_axis(const Monoid& op, int levels);
     void search();
     void search_serial(const Source& source, bool of_roots);

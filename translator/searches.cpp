@@ -205,6 +205,18 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
     }
     Halide::Func partial = stage.func();
     table_.finish(std::move(stage));
+    int lane_count = shape.lanes;
+    if (shared_.options.device && lane_count > kFolded) {
+        partial = fold("_fold", {dtype, index_dtype}, partial, lane_count, source.kept,
+                       blocks ? std::optional<SizeTree>(block_count) : std::nullopt,
+                       [smallest](const std::vector<Exprs>& lanes) {
+                           std::vector<Best> all;
+                           for (const Exprs& lane : lanes)
+                               all.push_back({lane[0], lane[1]});
+                           return best_of(smallest, all);
+                       });
+        lane_count = kFolded;
+    }
 
     // A tree over the lanes of a block, then one pass over the blocks.
     StageDraft tree = draft(helper(blocks ? "_block" : "_best"), dtype);
@@ -219,13 +231,13 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
         storage.insert(storage.begin(), "b");
     }
     std::vector<Best> candidates;
-    for (int lane = 0; lane < shape.lanes; ++lane) {
+    for (int lane = 0; lane < lane_count; ++lane) {
         Exprs at{Expr(lane)};
         at.insert(at.end(), reversed.begin(), reversed.end());
         Halide::FuncRef candidate = partial(at);
         candidates.push_back({Expr(candidate[0]), Expr(candidate[1])});
     }
-    tree.define(storage, best_of(smallest, candidates), 3 * shape.lanes);
+    tree.define(storage, best_of(smallest, candidates), 3 * lane_count);
     std::string best = tree.name();
     Halide::Func block_best = tree.func();
     table_.finish(std::move(tree));

@@ -31,6 +31,9 @@ struct TranslateOptions {
     std::map<std::string, Layout> layouts;          ///< by argument; missing ones are c
     std::map<std::string, std::int64_t> sizes_here; ///< values of program sizes, for extent_here and defaults
     std::string contract = "numpy";                 ///< numpy, reproducible, fast
+    /// For a CUDA device: trees over lanes in two stages, which many threads run (the bits stay), lanes that are short
+    /// where nothing rounds, loops of the plan around single kernels instead of groups of them.
+    bool device = false;
 };
 
 /// The open choices at these sizes (an option that cannot work there is not listed).

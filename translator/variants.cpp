@@ -19,10 +19,12 @@ constexpr std::int64_t kLargestSerial = 32;
 constexpr int kMostLevels = 4;
 constexpr std::int64_t kManyRows = 16384; ///< from here on rows in parallel are the default for few columns
 constexpr std::int64_t kFewColumns = 64;
+constexpr std::int64_t kFewThreads = 65536; ///< a device has room for more
 constexpr const char* kNarrow = "narrow1";
 constexpr int kNarrower = 4;
 constexpr std::int64_t kLongestNarrow = 192; ///< rows up to this long begin with narrow lanes
 constexpr std::int64_t kLibraryWork = 64 * 64 * 64;
+constexpr std::int64_t kLibraryWorkOnDevice = 256 * 256 * 256; ///< below, a product takes as long as its launch
 
 bool is_float(const std::string& dtype) {
     return find_dtype(dtype)->kind == Kind::floating;
@@ -60,7 +62,8 @@ LaneShape Analysis::lane_shape(const Operation& operation) const {
     out.lanes = (find_dtype(dtype)->bits == 64 ? 32 : 64) / (narrow ? kNarrower : 1);
     // Rounding asks for short sums; what is exact may have long ones.
     bool rounds = (operation.op == "sum" || operation.op == "prod") && is_float(dtype);
-    out.per_lane = rounds ? 16 : 128;
+    // A device wants many lanes under way at once.
+    out.per_lane = rounds || options_.device ? 16 : 128;
     return out;
 }
 
@@ -106,7 +109,8 @@ void Analysis::choose_reduction(const Operation& operation) {
         if (narrow && length > kLongestNarrow) options.push_back(kNarrow);
     }
     bool rows = !shape.contiguous && single && !searches && count > 512;
-    bool rows_first = rows && count >= kManyRows && results >= 0 && results <= kFewColumns;
+    bool rows_first = rows && results >= 0 &&
+                      (options_.device ? results <= kFewThreads : count >= kManyRows && results <= kFewColumns);
     if (rows_first) options.push_back("rows");
     if (serial_is_accurate || shape.axes.empty()) options.push_back("serial");
     if (rows && !rows_first) options.push_back("rows");
@@ -162,7 +166,8 @@ void Analysis::choose_matmul(const Operation& operation) {
     if (library) {
         SizeTree work = product(values_.at(operation.operands[0]).type.shape) * tree_of(operation.type.shape[1]);
         std::int64_t count = here(work);
-        options.insert(count > kLibraryWork ? options.begin() : options.end(), "blas");
+        options.insert(
+            count > (options_.device ? kLibraryWorkOnDevice : kLibraryWork) ? options.begin() : options.end(), "blas");
     }
     std::string choice = options.front();
     if (auto given = options_.variant.find(name); given != options_.variant.end()) {

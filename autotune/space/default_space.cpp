@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "autotune/space/gpu_space.h"
 #include "autotune/space/loop_rule.h"
 #include "autotune/space/root_rule.h"
 #include "autotune/space/stage_graph.h"
@@ -566,6 +567,7 @@ class SpaceBuilder {
 } // namespace
 
 dsl::Schedule default_space(const dsl::AlgorithmInfo& info, const Machine& machine, Widths widths) {
+    if (machine.is_device()) return gpu_space(info, machine);
     return SpaceBuilder(info, machine, widths).build();
 }
 

@@ -27,7 +27,7 @@ class Builder {
     Builder(const Program& program, const TranslateOptions& options)
         : columns_(
               copy_columns(unread_starts(with_checked_takes(forward_stores(choices_as_values(program)))), options)),
-          program_(columns_.program), options_(options), stepped_(cut_into_steps(program_)) {
+          program_(columns_.program), options_(options), stepped_(cut_into_steps(program_, !options.device)) {
         variants = columns_.variants;
         info_.variant.insert(columns_.chosen.begin(), columns_.chosen.end());
         requirements_.insert(columns_.requirements.begin(), columns_.requirements.end());

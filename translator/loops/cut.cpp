@@ -299,9 +299,9 @@ bool needs_steps(const Program& program) {
     return !program.writes.empty() || !program.checks.empty() || has_regions(program.body);
 }
 
-Stepped cut_into_steps(const Program& program) {
+Stepped cut_into_steps(const Program& program, bool wavefronts) {
     Stepped stepped = Cutter(program).run();
-    find_wavefronts(stepped);
+    if (wavefronts) find_wavefronts(stepped);
     return stepped;
 }
 

@@ -182,6 +182,7 @@ bool PlanText::is_flat_copy(const Step& step) const {
 
 bool PlanText::has_group_form(const PlanNode& node) const {
     const Step& step = *node.step;
+    if (context_.options.device) return false; // the plan launches each kernel; a group is one function of the host
     const auto all = [this](const std::vector<PlanNode>& nodes) {
         return std::all_of(nodes.begin(), nodes.end(), [this](const PlanNode& each) { return has_group_form(each); });
     };

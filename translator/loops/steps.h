@@ -98,6 +98,6 @@ bool needs_steps(const Program& program);
 /// Cuts `program`, which must outlive the steps. In-place updates write into the memory of the version that they
 /// replace where nobody needs that version any more, and into a copy elsewhere. Throws TranslateError for what has no
 /// translation.
-Stepped cut_into_steps(const Program& program);
+Stepped cut_into_steps(const Program& program, bool wavefronts = true);
 
 } // namespace tilewright::translator

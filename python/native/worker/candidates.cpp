@@ -17,6 +17,7 @@ translator::TranslateOptions Candidates::options(const Variant& variant) const {
     options.variant = variant;
     options.sizes_here = job_.sizes;
     options.contract = job_.contract;
+    options.device = machine_.is_device();
     for (const auto& [name, layout] : job_.layouts)
         options.layouts[name] = translator::layout_of(layout);
     return options;

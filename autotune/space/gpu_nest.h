@@ -1,0 +1,49 @@
+// autotune/space/gpu_nest.h: loops of one definition as blocks and threads of a device, as text of a space.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "autotune/machine.h"
+#include "dsl/algorithm.h"
+
+namespace tilewright::autotune {
+
+/// Threads along the contiguous axis come in warps of so many.
+inline constexpr std::int64_t kWarp = 32;
+
+/// The loops of a stage with a kernel of its own, and where other stages may be computed in them.
+struct GpuNest {
+    std::vector<std::string> axes; ///< the pure loops, outermost first
+    std::string
+        block; ///< the loop over blocks; all of them are fused into one, since grids are long in one direction only
+    std::string thread;       ///< the innermost loop over threads; "" where one thread does all
+    std::string threads;      ///< threads of a block along it, as text: "?sum_threads"
+    bool cooperative = false; ///< the threads of a block work on something together: stages may lie in shared memory
+    std::string shared_axis;  ///< cooperative: the one axis that a block has several of; the others are fixed in it
+    std::vector<std::string> lines;
+};
+
+/// A thread an element: blocks of one long axis, or tiles of two. `short_inner`: all axes are one, because the last is
+/// shorter than a warp. `uneven`: elements take different times, so tiles are small and square.
+GpuNest element_nest(const dsl::StageInfo& stage, bool uneven);
+
+/// A block a row, whose elements the threads share out.
+GpuNest row_nest(const dsl::StageInfo& stage);
+
+/// A block for a few elements, each of which is reduced from many; `threads` in a block to begin with.
+GpuNest tree_nest(const dsl::StageInfo& stage, std::int64_t rows, std::int64_t threads);
+
+/// One element a thread, but several along the axis that stays in memory: other forms of an element_nest of one axis or
+/// of two, as branches of a choose. Only where nothing is computed inside of it.
+void offer_items(GpuNest& nest, const dsl::StageInfo& stage, int item_bytes);
+
+/// The loops of `stage` that are not in `fixed`, as threads of the block that it is computed in; one line for each
+/// definition.
+std::vector<std::string> in_block_lines(const dsl::StageInfo& stage, const std::vector<std::string>& fixed,
+                                        const std::string& at, const std::string& threads);
+
+/// ".unroll(r)" for a short reduced loop of a length that is known, else "".
+std::string unrolled(const dsl::DefinitionInfo& update, std::int64_t most);
+
+} // namespace tilewright::autotune

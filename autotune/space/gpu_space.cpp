@@ -1,0 +1,446 @@
+// autotune/space/gpu_space.cpp: the default space of a CUDA target. Stages are placed from the results backwards:
+// inside expressions, in the registers of the thread that reads them, in the shared memory of a block, or in kernels of
+// their own.
+#include "autotune/space/gpu_space.h"
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "autotune/space/gpu_nest.h"
+#include "autotune/space/loop_rule.h"
+#include "autotune/space/root_rule.h"
+#include "autotune/space/stage_graph.h"
+#include "dsl/schedule_text.h"
+
+namespace tilewright::autotune {
+namespace {
+
+// An expression this cheap is computed again rather than kept.
+constexpr int kCheapOps = 3;
+// Operations that several readers may compute again: a value's way to memory and back takes as long as some hundred.
+constexpr int kRepeatedOps = 150;
+// Reduced axes up to this long are worth a copy of the loop with the length known.
+constexpr std::int64_t kUnrollExtent = 8;
+// Rows up to this long are one thread's.
+constexpr std::int64_t kShortRow = 32;
+// Blocks of a reduction that one GPU block reduces further, without a kernel in between.
+constexpr std::int64_t kBlocksInBlock = 64;
+// Threads of a block that reduces.
+constexpr std::int64_t kThreads = 256;
+
+class GpuSpace {
+  public:
+    GpuSpace(const dsl::AlgorithmInfo& info, const Machine& machine) : info_(info), machine_(machine), graph_(info) {}
+
+    dsl::Schedule build() {
+        for (auto stage = info_.stages.rbegin(); stage != info_.stages.rend(); ++stage)
+            place(*stage);
+        std::string text = "tilewright-space 1\nspace " + info_.function + " for " + machine_.isa + "\n";
+        for (const auto& [name, option] : info_.variant)
+            text += "variant " + name + " = " + option + "\n";
+        for (const std::string& name : order_) {
+            const dsl::StageInfo& stage = *graph_.find(name);
+            if (const auto nest = nests_.find(name); nest != nests_.end()) {
+                if (hosts_.count(name) == 0 && !nest->second.cooperative)
+                    offer_items(nest->second, stage, bytes_of(stage));
+                if (!stage.output) text += name + ".compute_root()\n";
+                for (const std::string& line : nest->second.lines)
+                    text += line + "\n";
+            }
+            for (const std::string& line : lines_[name])
+                text += line + "\n";
+        }
+        return dsl::parse_schedule(text, "<default space>");
+    }
+
+  private:
+    using Rule = bool (GpuSpace::*)(const dsl::StageInfo&);
+
+    /// The first rule that fits a stage decides its place; what no rule takes gets a kernel of its own.
+    void place(const dsl::StageInfo& stage) {
+        order_.push_back(stage.name);
+        static constexpr Rule kRules[] = {
+            &GpuSpace::place_result,       &GpuSpace::place_loop,      &GpuSpace::place_inlined, &GpuSpace::place_rows,
+            &GpuSpace::place_in_reduction, &GpuSpace::place_in_thread, &GpuSpace::place_in_block};
+        for (const Rule rule : kRules)
+            if ((this->*rule)(stage)) return;
+        place_root(stage);
+    }
+
+    bool place_result(const dsl::StageInfo& stage) {
+        if (!stage.output && !graph_.uses(stage.name).empty()) return false;
+        place_root(stage);
+        return true;
+    }
+
+    /// A loop inside its elements runs in the registers of one thread an element.
+    bool place_loop(const dsl::StageInfo& stage) {
+        if (stage.part != "loop") return false;
+        const auto& uses = graph_.uses(stage.name);
+        const dsl::StageInfo& host = *uses.front().reader;
+        if (stage.pure.loops.empty() || nests_.count(host.name) == 0 || hosted_loop(host, graph_, info_) != &stage) {
+            place_root(stage);
+            return true;
+        }
+        attach(stage, graph_.follow(stage, plans_), host.name, nests_.at(host.name).thread);
+        auto& lines = lines_[stage.name];
+        lines.push_back(at_of(stage));
+        lines.push_back(stage.name + ".update(0)" + chunked(stage));
+        return true;
+    }
+
+    bool place_inlined(const dsl::StageInfo& stage) {
+        if (!stage.inlinable || stage.part == "lanes" || stage.part == "fold") return false;
+        const auto& uses = graph_.uses(stage.name);
+        const StagePlan plan = graph_.follow(stage, plans_);
+        if (stage.part == "block") {
+            // The only reader reduces no further and has the same elements: it is where the block ends.
+            if (uses.size() != 1 || !reads_tree(*uses.front().reader) || !is_tree_end(*uses.front().reader))
+                return false;
+        } else if (!inline_by_default(stage)) {
+            return false;
+        }
+        plans_[stage.name] = plan;
+        plans_[stage.name].placement = Placement::inlined;
+        return true;
+    }
+
+    bool inline_by_default(const dsl::StageInfo& stage) const {
+        if (reads_tree(stage)) return false;
+        if (stage.operations <= kCheapOps) return true;
+        const auto& uses = graph_.uses(stage.name);
+        for (const Use& use : uses) {
+            if (use.read->broadcast) return false; // again for each step of a loop of its reader
+            if (use.reader->part == "loop" || use.reader->part == "lanes") {
+                if (uses.size() > 1) return false;
+            }
+        }
+        return uses.size() == 1 || static_cast<int>(uses.size()) * stage.operations <= kRepeatedOps;
+    }
+
+    /// Blocks of rows are what many threads can share out.
+    bool place_rows(const dsl::StageInfo& stage) {
+        if (stage.part != "rows" || extent_of(stage.pure.loops.front(), 2) <= 1) return false;
+        place_root(stage);
+        return true;
+    }
+
+    /// In the loop of a thread's reduction that reads it, element by element.
+    bool place_in_reduction(const dsl::StageInfo& stage) {
+        if (is_shared_part(stage)) return false;
+        std::string loop;
+        const dsl::StageInfo* reducer = graph_.reducing_reader(stage, plans_, &loop);
+        if (reducer == nullptr || !is_in_thread(*reducer)) return false;
+        const StagePlan plan = graph_.follow(stage, plans_);
+        if (plan.root == nullptr) return false;
+        const Use& use = graph_.uses(stage.name).front();
+        for (std::size_t axis = 0; axis < stage.pure.loops.size(); ++axis) {
+            const std::string& own = stage.pure.loops[axis].name;
+            const bool moves = axis < use.read->axes.size() && use.read->axes[axis] == loop;
+            if (plan.to_root.count(own) == 0 && !moves && stage.pure.loops[axis].extent != "1") return false;
+        }
+        attach(stage, plan, reducer->name, loop);
+        thread_lines(stage);
+        return true;
+    }
+
+    /// In the registers of the thread whose elements it follows.
+    bool place_in_thread(const dsl::StageInfo& stage) {
+        if (is_shared_part(stage)) return false;
+        const StagePlan plan = graph_.follow(stage, plans_);
+        if (plan.root == nullptr || nests_.count(plan.root->name) == 0) return false;
+        const GpuNest& nest = nests_.at(plan.root->name);
+        if (nest.cooperative || nest.thread.empty()) return false;
+        if (plan.in_update && plan.root->updates.size() != 1) return false;
+        if (!follows_all(plan, nest.axes) || !is_one_element(stage, plan)) return false;
+        attach(stage, plan, plan.root->name, nest.thread);
+        thread_lines(stage);
+        return true;
+    }
+
+    /// In shared memory, where a block needs all of it and no other block any.
+    bool place_in_block(const dsl::StageInfo& stage) {
+        const StagePlan plan = graph_.follow(stage, plans_);
+        if (plan.root == nullptr || nests_.count(plan.root->name) == 0) return false;
+        GpuNest& nest = nests_.at(plan.root->name);
+        if (!nest.cooperative || plan.in_update) return false;
+        const bool is_row = is_row_root_.count(plan.root->name) != 0;
+        for (const std::string& axis : nest.axes)
+            if (!(is_row && axis == nest.shared_axis) && !follows(plan, axis)) return false;
+        // One thread would go through long sums of a row.
+        if (!stage.updates.empty() && stage.part != "lanes" && reduced_elements(stage) > kShortRow) return false;
+        if (stage.part == "block" && blocks_of(stage) > kBlocksInBlock) return false;
+        const std::int64_t bytes = block_bytes(stage, plan, nest, is_row);
+        std::int64_t& taken = shared_[plan.root->name];
+        if (taken + bytes > machine_.device->shared_bytes / 2) return false;
+        taken += bytes;
+        attach(stage, plan, plan.root->name, nest.block);
+        std::vector<std::string> fixed;
+        for (const auto& [own, axis] : plan.to_root)
+            if (axis != nest.shared_axis) fixed.push_back(own);
+        std::vector<std::string> body = in_block_lines(stage, fixed, "." + at_words(stage), nest.threads);
+        for (const std::string& line : body)
+            if (line.find(nest.threads) != std::string::npos)
+                if (const auto values = nest.threads.find('{'); values != std::string::npos) {
+                    nest.threads.resize(values);
+                    break;
+                }
+        auto& lines = lines_[stage.name];
+        // A row of values may also be computed again by each reader.
+        const bool may_repeat = stage.inlinable && stage.part.empty() && !reads_shared_part(stage) &&
+                                body.size() == 1 && body.front().find('{') == std::string::npos;
+        if (may_repeat)
+            lines.push_back("choose { " + body.front() + " | " + stage.name + ".inline() }");
+        else
+            lines = body;
+        return true;
+    }
+
+    void place_root(const dsl::StageInfo& stage) {
+        StagePlan plan;
+        plan.root = &stage;
+        plans_[stage.name] = plan;
+        nests_[stage.name] = nest_of(stage);
+        for (std::size_t update = 0; update < stage.updates.size(); ++update) {
+            const std::string head = stage.name + ".update(" + std::to_string(update) + ")";
+            if (stage.part == "loop")
+                lines_[stage.name].push_back(head + chunked(stage));
+            else
+                offer_unrolling(stage, update, head, &lines_[stage.name]);
+        }
+    }
+
+    GpuNest nest_of(const dsl::StageInfo& stage) {
+        const bool pure = stage.updates.empty() && !stage.pure.loops.empty();
+        if (pure && !stage.guarded) {
+            if (const dsl::StageInfo* tree = row_tree(stage); tree != nullptr) {
+                is_row_root_.insert(stage.name);
+                return row_nest(stage);
+            }
+            if (reads_shared_part(stage) || (reads_tree(stage) && is_tree_end(stage))) return tree_of(stage);
+        }
+        const dsl::StageInfo* hosted = hosted_loop(stage, graph_, info_);
+        return element_nest(stage, hosted != nullptr || stage.part == "loop");
+    }
+
+    /// Rows of a block: as many as its threads have lanes for; one where a row is several blocks of lanes.
+    GpuNest tree_of(const dsl::StageInfo& stage) {
+        std::int64_t lanes = 64, inner = 1;
+        std::set<std::string> seen;
+        const std::function<void(const dsl::StageInfo&)> look = [&](const dsl::StageInfo& from) {
+            for (const dsl::ReadInfo& read : from.reads) {
+                const dsl::StageInfo* part = graph_.find(read.from);
+                if (part == nullptr || !seen.insert(part->name).second) continue;
+                if (part->part == "lanes") lanes = extent_of(part->pure.loops.back(), 64);
+                if (part->part == "block" && part->pure.loops.size() > stage.pure.loops.size() &&
+                    blocks_of(*part) <= kBlocksInBlock)
+                    inner = std::max(inner, blocks_of(*part));
+                if (is_shared_part(*part)) look(*part);
+            }
+        };
+        look(stage);
+        const std::int64_t here = extent_of(stage.pure.loops.back(), 1024);
+        std::int64_t rows = inner > 1 ? 1 : std::clamp<std::int64_t>(kThreads / lanes, 1, 16);
+        while (rows > 1 && rows / 2 >= here)
+            rows /= 2;
+        std::int64_t threads = 64;
+        while (threads < kThreads && threads < rows * inner * lanes)
+            threads *= 2;
+        return tree_nest(stage, rows, threads);
+    }
+
+    // --- what stages are ---------------------------------------------------------------------------------------------
+
+    static bool is_shared_part(const dsl::StageInfo& stage) {
+        return stage.part == "lanes" || stage.part == "fold" || stage.part == "block";
+    }
+    bool reads(const dsl::StageInfo& stage, const std::function<bool(const dsl::StageInfo&)>& which) const {
+        return std::any_of(stage.reads.begin(), stage.reads.end(), [&](const dsl::ReadInfo& read) {
+            const dsl::StageInfo* from = graph_.find(read.from);
+            return from != nullptr && from != &stage && which(*from);
+        });
+    }
+    /// Reads lanes, whole or folded.
+    bool reads_shared_part(const dsl::StageInfo& stage) const {
+        return reads(stage, [](const dsl::StageInfo& from) { return from.part == "lanes" || from.part == "fold"; });
+    }
+    bool reads_tree(const dsl::StageInfo& stage) const {
+        return reads(stage, [](const dsl::StageInfo& from) { return is_shared_part(from); });
+    }
+
+    /// Whether a stage has the elements of the trees that it reads, each read at its own.
+    bool is_tree_end(const dsl::StageInfo& stage) const {
+        if (!stage.updates.empty() || stage.pure.loops.empty()) return false;
+        return std::all_of(stage.reads.begin(), stage.reads.end(), [&](const dsl::ReadInfo& read) {
+            const dsl::StageInfo* from = graph_.find(read.from);
+            if (from == nullptr || from->part != "block") return true;
+            if (read.axes.size() != stage.pure.loops.size()) return false;
+            for (std::size_t axis = 0; axis < read.axes.size(); ++axis)
+                if (read.axes[axis] != stage.pure.loops[axis].name) return false;
+            return true;
+        });
+    }
+
+    /// The tree over the rows of `stage`, among what it is computed from: one of its values for each row.
+    const dsl::StageInfo* row_tree(const dsl::StageInfo& stage) const {
+        if (stage.pure.loops.size() < 2 || extent_of(stage.pure.loops.back(), 1024) <= kShortRow) return nullptr;
+        std::set<std::string> seen;
+        const dsl::StageInfo* found = nullptr;
+        const std::function<void(const dsl::StageInfo&)> look = [&](const dsl::StageInfo& reader) {
+            for (const dsl::ReadInfo& read : reader.reads) {
+                const dsl::StageInfo* from = graph_.find(read.from);
+                if (from == nullptr || from->kernel != stage.kernel || !seen.insert(from->name).second) continue;
+                if (from->part == "block" && from->pure.loops.size() + 1 == stage.pure.loops.size() &&
+                    from->pure.loops.back().name != "b" &&
+                    std::equal(from->pure.loops.begin(), from->pure.loops.end(), stage.pure.loops.begin(),
+                               [](const dsl::LoopInfo& a, const dsl::LoopInfo& b) { return a.extent == b.extent; }))
+                    found = from;
+                look(*from);
+            }
+        };
+        look(stage);
+        return found;
+    }
+
+    std::int64_t blocks_of(const dsl::StageInfo& tree) const {
+        const auto& loops = tree.pure.loops;
+        return loops.empty() || loops.back().name != "b" ? 1 : extent_of(loops.back(), 1024);
+    }
+
+    static double reduced_elements(const dsl::StageInfo& stage) {
+        double most = 1;
+        for (const dsl::DefinitionInfo& update : stage.updates) {
+            double elements = 1;
+            for (const dsl::LoopInfo& loop : update.loops)
+                if (loop.reduced) elements *= static_cast<double>(extent_of(loop, 1024));
+            most = std::max(most, elements);
+        }
+        return most;
+    }
+
+    /// Whether a stage lives in one thread, so that others may be computed inside of its reductions.
+    bool is_in_thread(const dsl::StageInfo& stage) const {
+        const StagePlan& plan = plans_.at(stage.name);
+        if (plan.placement == Placement::root) return !nests_.at(stage.name).cooperative;
+        return plan.placement == Placement::attached && in_thread_.count(stage.name) != 0;
+    }
+
+    static bool follows(const StagePlan& plan, const std::string& axis) {
+        return std::any_of(plan.to_root.begin(), plan.to_root.end(),
+                           [&](const auto& own_and_root) { return own_and_root.second == axis; });
+    }
+    static bool follows_all(const StagePlan& plan, const std::vector<std::string>& axes) {
+        return std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) { return follows(plan, axis); });
+    }
+    static bool is_one_element(const dsl::StageInfo& stage, const StagePlan& plan) {
+        return std::all_of(stage.pure.loops.begin(), stage.pure.loops.end(), [&](const dsl::LoopInfo& loop) {
+            return plan.to_root.count(loop.name) != 0 || loop.extent == "1";
+        });
+    }
+
+    std::int64_t bytes_of(const dsl::StageInfo& stage) const {
+        std::int64_t bytes = 0;
+        for (const std::string& dtype : stage.dtypes)
+            bytes += machine_.vector_bytes() / std::max(1, machine_.lanes(dtype));
+        return std::max<std::int64_t>(1, bytes);
+    }
+
+    /// What a stage takes of the shared memory of a block at the sizes here.
+    std::int64_t block_bytes(const dsl::StageInfo& stage, const StagePlan& plan, const GpuNest& nest,
+                             bool is_row) const {
+        double elements = 1;
+        for (const dsl::LoopInfo& loop : stage.pure.loops) {
+            const auto follows = plan.to_root.find(loop.name);
+            if (follows == plan.to_root.end())
+                elements *= static_cast<double>(extent_of(loop, 1024));
+            else if (follows->second == nest.shared_axis)
+                elements *= is_row ? static_cast<double>(extent_of(loop, 1024)) : 4.0;
+        }
+        return static_cast<std::int64_t>(std::min(1e15, elements * static_cast<double>(bytes_of(stage))));
+    }
+
+    // --- text
+    // ----------------------------------------------------------------------------------------------------------
+
+    void attach(const dsl::StageInfo& stage, StagePlan plan, const std::string& to, const std::string& loop) {
+        plan.placement = Placement::attached;
+        plan.attach_stage = to;
+        plan.attach_loop = loop;
+        plans_[stage.name] = plan;
+        hosts_.insert(to);
+        hosts_.insert(plan.root->name);
+        if (!nests_.at(plan.root->name).cooperative) in_thread_.insert(stage.name);
+    }
+
+    std::string at_words(const dsl::StageInfo& stage) const {
+        const StagePlan& plan = plans_.at(stage.name);
+        return "compute_at(" + plan.attach_stage + ", " + plan.attach_loop + ")";
+    }
+    std::string at_of(const dsl::StageInfo& stage) const { return stage.name + "." + at_words(stage); }
+
+    void thread_lines(const dsl::StageInfo& stage) {
+        auto& lines = lines_[stage.name];
+        // A value of a thread may also be computed again where it is read.
+        if (stage.inlinable && !reads_tree(stage))
+            lines.push_back("choose { " + at_of(stage) + " | " + stage.name + ".inline() }");
+        else
+            lines.push_back(at_of(stage));
+        for (std::size_t update = 0; update < stage.updates.size(); ++update)
+            offer_unrolling(stage, update, stage.name + ".update(" + std::to_string(update) + ")", &lines);
+    }
+
+    void offer_unrolling(const dsl::StageInfo& stage, std::size_t update, const std::string& head,
+                         std::vector<std::string>* lines) const {
+        const dsl::DefinitionInfo& definition = stage.updates[update];
+        if (definition.loops.empty() || !definition.loops.back().reduced) return;
+        const dsl::LoopInfo& loop = definition.loops.back();
+        if (const std::string all = unrolled(definition, 16); !all.empty()) {
+            lines->push_back("choose { " + head + all + " | }");
+            return;
+        }
+        // A condition on an extent such as X.0 // 2 would not make the extent of the loop a constant.
+        const bool is_size = std::any_of(info_.sizes.begin(), info_.sizes.end(),
+                                         [&](const dsl::SizeInfo& size) { return size.name == loop.extent; });
+        if (is_size && loop.extent_here > 1 && loop.extent_here <= kUnrollExtent) {
+            lines->push_back("choose { " + head + ".specialize(extent(" + loop.name +
+                             ") == " + std::to_string(loop.extent_here) + ") { unroll(" + loop.name + ") } | }");
+        } else if (!std::all_of(loop.extent.begin(), loop.extent.end(),
+                                [](unsigned char c) { return std::isdigit(c); }) &&
+                   loop.extent_here > 16) {
+            // Several loads are under way at once; the order of what is added stays.
+            const std::string& r = loop.name;
+            lines->push_back("choose { " + head + ".split(" + r + ", " + r + "o, " + r + "i, ?" + stage.name +
+                             "_ahead" + std::to_string(update) + "{8, 4, 16}, guard_with_if).unroll(" + r + "i) | }");
+        }
+    }
+
+    /// Several trips between two looks at who is alive.
+    static std::string chunked(const dsl::StageInfo& loop) {
+        const std::string& trip = loop.updates.front().loops.back().name;
+        return ".split(" + trip + ", " + trip + "o, " + trip + "i, " + chunk_hole(loop) + ").unroll(" + trip + "i)";
+    }
+
+    const dsl::AlgorithmInfo& info_;
+    const Machine& machine_;
+    StageGraph graph_;
+    std::vector<std::string> order_; ///< names, results first
+    std::map<std::string, StagePlan> plans_;
+    std::map<std::string, GpuNest> nests_; ///< of stages with kernels of their own
+    std::map<std::string, std::vector<std::string>> lines_;
+    std::set<std::string> hosts_;                ///< in whose loops something is computed
+    std::set<std::string> in_thread_;            ///< attached, and one thread's
+    std::set<std::string> is_row_root_;          ///< cooperative, a row a block
+    std::map<std::string, std::int64_t> shared_; ///< bytes a block, by root
+};
+
+} // namespace
+
+dsl::Schedule gpu_space(const dsl::AlgorithmInfo& info, const Machine& machine) {
+    return GpuSpace(info, machine).build();
+}
+
+} // namespace tilewright::autotune
