@@ -21,7 +21,7 @@ struct Plans {
 struct DispatcherObject {
     PyObject_HEAD Plans* plans;
     unsigned long long calls, misses;
-    char copy_layouts;
+    char copy_layouts, copies_to_device;
 };
 
 Plans& plans_of(PyObject* self) {
@@ -111,7 +111,7 @@ PyObject* serve(PyObject* self, PyObject* args, PyObject* kwargs, bool& unchecke
         for (std::size_t i = 0; i < plans.list.size(); ++i) {
             std::shared_ptr<const LoadedPlan> plan = plans.list[i];
             if (!plan->usable()) continue;
-            auto attempt = plan->call(values, out, true, pass == 1, nullptr, &result);
+            auto attempt = plan->call(values, out, {true, pass == 1, object->copies_to_device != 0}, nullptr, &result);
             unchecked = attempt == LoadedPlan::Attempt::unchecked;
             if (unchecked) return nullptr;
             if (attempt != LoadedPlan::Attempt::no_match)
@@ -255,6 +255,8 @@ PyObject* make_dispatcher_type() {
         {"misses", T_ULONGLONG, offsetof(DispatcherObject, misses), 0, "How many of them went to _miss."},
         {"copy_layouts", T_BOOL, offsetof(DispatcherObject, copy_layouts), 0,
          "Whether arrays that no plan takes as they lie are copied to one that fits, instead of a miss."},
+        {"copies_to_device", T_BOOL, offsetof(DispatcherObject, copies_to_device), 0,
+         "Whether NumPy arrays are copied to a device for plans that have no version for the host, instead of a miss."},
         {}};
     static PyType_Slot slots[] = {
         {Py_tp_new, reinterpret_cast<void*>(create)},

@@ -12,5 +12,7 @@ PyObject* written_error();
 /// _face.CheckError, a ValueError: the data are none that the plan computes with. _face.CheckIndexError is an
 /// IndexError as well.
 PyObject* check_error(bool is_index);
+/// tilewright.DeviceError; in a module _face.DeviceError. A RuntimeError in both.
+PyObject* device_error();
 
 } // namespace tilewright::face

@@ -32,7 +32,7 @@ PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyO
     if (!k.signature.bind({args, positional, keyword_names}, values, &out, true)) return nullptr;
     for (const auto& plan : k.plans) {
         Problem problem;
-        auto attempt = plan->call(values, out, false, false, &problem, &result);
+        auto attempt = plan->call(values, out, {false, false, true}, &problem, &result);
         if (attempt == LoadedPlan::Attempt::unchecked) {
             plan->raise(problem);
             return nullptr;
@@ -44,7 +44,7 @@ PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyO
     Problem nearest, problem;
     const LoadedPlan* speaker = nullptr;
     for (const auto& plan : k.plans) {
-        auto attempt = plan->call(values, out, false, true, &problem, &result);
+        auto attempt = plan->call(values, out, {false, true, true}, &problem, &result);
         if (attempt == LoadedPlan::Attempt::unchecked) {
             plan->raise(problem);
             return nullptr;

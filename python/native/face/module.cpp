@@ -6,7 +6,10 @@
 #include "dsl/runtime/memory.h"
 #include "dsl/runtime/parallel.h"
 #include "dsl/runtime/thread_budget.h"
+#include "dsl/runtime/cuda/device.h"
 #include "python/native/face/arrays.h"
+#include "python/native/face/device_array.h"
+#include "python/native/face/device_context.h"
 #include "python/native/face/face_errors.h"
 #include "python/native/face/face_types.h"
 
@@ -19,6 +22,7 @@ PyObject* g_written_error = nullptr;
 PyObject* g_check_error = nullptr;
 PyObject* g_check_index_error = nullptr;
 PyObject* g_missing = nullptr;
+PyObject* g_device_error = nullptr;
 
 PyObject* set_num_threads(PyObject*, PyObject* argument) {
     long n = PyLong_AsLong(argument);
@@ -61,6 +65,124 @@ PyObject* matmul_library(PyObject*, PyObject*) {
     return PyUnicode_FromString(runtime::matmul_library());
 }
 
+bool put(PyObject* dict, const char* key, PyObject* value) {
+    Ref owned(value);
+    return owned && PyDict_SetItemString(dict, key, owned.get()) == 0;
+}
+
+bool put(PyObject* dict, const char* key, long long value) {
+    return put(dict, key, PyLong_FromLongLong(value));
+}
+
+PyObject* no_device_reason(PyObject*, PyObject*) {
+    std::string why;
+    if (runtime::cuda::device_count(&why) > 0) return PyUnicode_FromString("");
+    return PyUnicode_FromString(why.empty() ? "no CUDA device is here." : why.c_str());
+}
+
+PyObject* devices(PyObject*, PyObject*) {
+    namespace cuda = runtime::cuda;
+    Ref list(PyList_New(0));
+    try {
+        for (int ordinal = 0, count = cuda::device_count(); list && ordinal < count; ++ordinal) {
+            const cuda::Device& d = cuda::device(ordinal);
+            Ref one(PyDict_New());
+            if (!one || !put(one.get(), "ordinal", d.ordinal) ||
+                !put(one.get(), "name", PyUnicode_FromString(d.name.c_str())) ||
+                !put(one.get(), "uuid", PyUnicode_FromString(d.uuid.c_str())) ||
+                !put(one.get(), "capability", Py_BuildValue("(ii)", d.major, d.minor)) ||
+                !put(one.get(), "multiprocessors", d.multiprocessors) ||
+                !put(one.get(), "max_threads_per_block", d.max_threads_per_block) ||
+                !put(one.get(), "max_threads_per_multiprocessor", d.max_threads_per_multiprocessor) ||
+                !put(one.get(), "shared_bytes_per_block", d.shared_bytes_per_block) ||
+                !put(one.get(), "shared_bytes_per_multiprocessor", d.shared_bytes_per_multiprocessor) ||
+                !put(one.get(), "registers_per_multiprocessor", d.registers_per_multiprocessor) ||
+                !put(one.get(), "memory_bytes", d.memory_bytes) || !put(one.get(), "l2_bytes", d.l2_bytes) ||
+                !put(one.get(), "clock_khz", d.clock_khz) || !put(one.get(), "memory_clock_khz", d.memory_clock_khz) ||
+                !put(one.get(), "memory_bus_bits", d.memory_bus_bits) ||
+                !put(one.get(), "driver_version", cuda::driver_version()) || PyList_Append(list.get(), one.get()) != 0)
+                return nullptr;
+        }
+    } catch (...) {
+        raise_current_exception();
+        return nullptr;
+    }
+    return list.release();
+}
+
+PyObject* driver_calls(PyObject*, PyObject*) {
+    const runtime::cuda::DriverCalls c = runtime::cuda::driver_calls();
+    const struct {
+        const char* name;
+        std::uint64_t count;
+    } all[] = {{"launches", c.launches},
+               {"graph_launches", c.graph_launches},
+               {"allocations", c.allocations},
+               {"frees", c.frees},
+               {"host_allocations", c.host_allocations},
+               {"copies_to_device", c.copies_to_device},
+               {"copies_to_host", c.copies_to_host},
+               {"copies_on_device", c.copies_on_device},
+               {"fills", c.fills},
+               {"stream_synchronizations", c.stream_synchronizations},
+               {"event_synchronizations", c.event_synchronizations},
+               {"device_synchronizations", c.device_synchronizations},
+               {"stream_waits", c.stream_waits},
+               {"events", c.events},
+               {"module_loads", c.module_loads},
+               {"context_switches", c.context_switches}};
+    Ref dict(PyDict_New());
+    for (const auto& one : all)
+        if (!dict || !put(dict.get(), one.name, static_cast<long long>(one.count))) return nullptr;
+    return dict.release();
+}
+
+PyObject* device_pool_info(PyObject*, PyObject* argument) {
+    runtime::cuda::Place place;
+    if (!place_named(argument, place)) return nullptr;
+    const runtime::cuda::DevicePoolInfo info = runtime::cuda::device_pool_info(place.device);
+    Ref dict(PyDict_New());
+    if (!dict || !put(dict.get(), "live_bytes", static_cast<long long>(info.live_bytes)) ||
+        !put(dict.get(), "pooled_bytes", static_cast<long long>(info.pooled_bytes)) ||
+        !put(dict.get(), "limit_bytes", static_cast<long long>(info.limit_bytes)))
+        return nullptr;
+    return dict.release();
+}
+
+PyObject* trim_device_pool(PyObject*, PyObject* argument) {
+    runtime::cuda::Place place;
+    if (!place_named(argument, place)) return nullptr;
+    try {
+        return PyLong_FromSize_t(runtime::cuda::trim_device_pool(place.device));
+    } catch (...) {
+        raise_current_exception();
+        return nullptr;
+    }
+}
+
+/// Whether an object is an array on a CUDA device, and how a trace sees it: None, or (device, dtype's name, shape,
+/// strides in bytes, read_only, class's library).
+PyObject* placed(PyObject*, PyObject* object) {
+    const ArrayClass* its_class = array_class_of(object);
+    if (!its_class) Py_RETURN_NONE;
+    DeviceView view;
+    if (!read_device_array(object, *its_class, nullptr, view)) return nullptr;
+    if (view.device == DeviceView::kHost) Py_RETURN_NONE;
+    Ref shape(PyTuple_New(view.rank)), strides(PyTuple_New(view.rank));
+    for (int k = 0; shape && strides && k < view.rank; ++k) {
+        PyTuple_SetItem(shape.get(), k, PyLong_FromLongLong(view.array.shape[k]));
+        PyTuple_SetItem(strides.get(), k, PyLong_FromLongLong(view.array.strides[k]));
+    }
+    static constexpr const char* kLibraries[] = {"other", "tilewright", "torch", "cupy", "numba", "jax"};
+    Ref dtype(view.has_dtype ? PyUnicode_FromString(std::string(runtime::info(view.dtype).name).c_str())
+                             : Py_NewRef(Py_None));
+    Ref pointer(PyLong_FromVoidPtr(view.array.data));
+    if (!shape || !strides || !dtype || !pointer) return nullptr;
+    return Py_BuildValue("(iOOOOOs)", view.device, dtype.get(), shape.get(), strides.get(),
+                         view.read_only ? Py_True : Py_False, pointer.get(),
+                         kLibraries[static_cast<int>(its_class->library)]);
+}
+
 PyMethodDef kMethods[] = {
     {"load", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(load)), METH_VARARGS | METH_KEYWORDS, kLoadDoc},
     {"set_num_threads", set_num_threads, METH_O,
@@ -73,6 +195,20 @@ PyMethodDef kMethods[] = {
     {"parallel_backend", parallel_backend, METH_NOARGS,
      "parallel_backend($module)\n--\n\n'own', 'openmp', or 'none yet'."},
     {"machine_isa", machine_isa, METH_NOARGS, "machine_isa($module)\n--\n\nThe x86-64 level whose code runs here."},
+    {"to_device", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(to_device)), METH_VARARGS | METH_KEYWORDS,
+     kToDeviceDoc},
+    {"devices", devices, METH_NOARGS, "devices($module)\n--\n\nThe CUDA devices of this machine, a dict each."},
+    {"no_device_reason", no_device_reason, METH_NOARGS,
+     "no_device_reason($module)\n--\n\nWhy there is no CUDA device; empty where there is one."},
+    {"driver_calls", driver_calls, METH_NOARGS,
+     "driver_calls($module)\n--\n\nHow often this process has called what of the CUDA driver."},
+    {"device_pool_info", device_pool_info, METH_O,
+     "device_pool_info($module, device, /)\n--\n\nBytes of device memory kept, handed out, and the limit."},
+    {"trim_device_pool", trim_device_pool, METH_O,
+     "trim_device_pool($module, device, /)\n--\n\nGives kept device memory back to the driver; returns how many bytes."},
+    {"placed", placed, METH_O,
+     "placed($module, object, /)\n--\n\nNone, or of an array on a device: its number, dtype, shape, strides, "
+     "read-only, pointer, library."},
     {"matmul_library", matmul_library, METH_NOARGS,
      "matmul_library($module)\n--\n\nThe loaded BLAS that serves matrix products, or 'none'."},
     {}};
@@ -98,6 +234,18 @@ int execute(PyObject* module) {
         if (bases) g_check_index_error = PyErr_NewException("tilewright._face.CheckIndexError", bases.get(), nullptr);
     }
     if (!g_missing) g_missing = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
+    if (!g_device_error) {
+        // tilewright has a family of errors; a module, which needs NumPy alone, has this one.
+        Ref name(PyObject_GetAttrString(module, "__name__"));
+        if (name && PyUnicode_CompareWithASCIIString(name.get(), "tilewright._face") == 0) {
+            Ref errors(PyImport_ImportModule("tilewright.errors"));
+            if (errors) g_device_error = PyObject_GetAttrString(errors.get(), "DeviceError");
+            PyErr_Clear();
+        }
+    }
+    if (!g_device_error)
+        g_device_error = PyErr_NewException("tilewright._face.DeviceError", PyExc_RuntimeError, nullptr);
+    if (!g_device_error || PyModule_AddObjectRef(module, "DeviceError", g_device_error) != 0) return -1;
     if (!g_plan_error || !g_written_error || !g_check_index_error || !g_missing || !prepare_allocator()) return -1;
     Ref kernel(make_kernel_type());
     if (!kernel) return -1;
@@ -107,7 +255,10 @@ int execute(PyObject* module) {
         PyModule_AddObjectRef(module, "CheckIndexError", g_check_index_error) != 0 ||
         PyModule_AddObjectRef(module, "MISSING", g_missing) != 0)
         return -1;
-    return add_type(module, "Dispatcher", make_dispatcher_type()) && add_type(module, "threads", make_threads_type())
+    return add_type(module, "Dispatcher", make_dispatcher_type()) &&
+                   add_type(module, "threads", make_threads_type()) &&
+                   add_type(module, "DeviceArray", make_device_array_type()) &&
+                   add_type(module, "device", make_device_type())
                ? 0
                : -1;
 }
@@ -134,6 +285,9 @@ PyObject* written_error() {
 }
 PyObject* check_error(bool is_index) {
     return is_index ? g_check_index_error : g_check_error;
+}
+PyObject* device_error() {
+    return g_device_error;
 }
 PyObject* missing() {
     return g_missing;

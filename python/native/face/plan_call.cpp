@@ -2,14 +2,15 @@
 #include "python/native/face/plan_call.h"
 
 #include <alloca.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <exception>
 #include <set>
 
 #include "dsl/runtime/kernel_symbols.h"
+#include "python/native/face/call_parts.h"
+#include "python/native/face/device_arguments.h"
+#include "python/native/face/device_context.h"
 #include "python/native/face/face_errors.h"
 
 namespace tilewright::face {
@@ -20,28 +21,6 @@ using runtime::Executable;
 using runtime::MemoryRange;
 using runtime::PlanArgument;
 using runtime::RunStatus;
-
-// Releasing and taking the GIL costs about as much as a kernel on this many bytes.
-constexpr std::int64_t kReleaseGilFrom = 64 << 10;
-
-/// Owned references in stack memory.
-class RefArray {
-  public:
-    RefArray(void* memory, std::size_t count) : items_(static_cast<PyObject**>(memory)), count_(count) {
-        std::memset(memory, 0, count * sizeof(PyObject*));
-    }
-    ~RefArray() {
-        for (std::size_t i = 0; i < count_; ++i)
-            Py_XDECREF(items_[i]);
-    }
-    RefArray(const RefArray&) = delete;
-    RefArray& operator=(const RefArray&) = delete;
-    PyObject*& operator[](std::size_t i) { return items_[i]; }
-
-  private:
-    PyObject** items_;
-    std::size_t count_;
-};
 
 /// Same type and equal: 1 is not True, 1.0 is not 1, and -0.0 and nan are told apart by identity or repr.
 bool same_value(PyObject* a, PyObject* b) {
@@ -103,46 +82,6 @@ bool is_number(PyObject* object) {
     return PyNumber_Check(object) != 0;
 }
 
-/// The GIL while a plan runs: given back for large calls at once, for others when their loops take long.
-class RunningThread {
-  public:
-    void release_gil() {
-        if (!state_) state_ = PyEval_SaveThread();
-    }
-    void take_gil() {
-        if (state_) PyEval_RestoreThread(state_);
-        state_ = nullptr;
-    }
-    /// Whether a signal's handler raised: Ctrl-C. Signals come to the main thread alone.
-    bool interrupted() {
-        bool raised = false;
-        if (syscall(SYS_gettid) == getpid()) {
-            take_gil();
-            raised = PyErr_CheckSignals() != 0;
-        }
-        release_gil();
-        return raised;
-    }
-
-  private:
-    PyThreadState* state_ = nullptr;
-};
-
-/// An int, a float or a bool of an int64, a float64 or a truth.
-Ref python_number(const std::string& type, const void* from) {
-    if (type == "int") {
-        std::int64_t value = 0;
-        std::memcpy(&value, from, sizeof value);
-        return Ref(PyLong_FromLongLong(value));
-    }
-    if (type == "float") {
-        double value = 0;
-        std::memcpy(&value, from, sizeof value);
-        return Ref(PyFloat_FromDouble(value));
-    }
-    return Ref(PyBool_FromLong(*static_cast<const unsigned char*>(from)));
-}
-
 } // namespace
 
 std::shared_ptr<const LoadedPlan> LoadedPlan::make(PyObject* plan_text, PyObject* objects, const std::string& function,
@@ -171,7 +110,25 @@ std::shared_ptr<const LoadedPlan> LoadedPlan::make(PyObject* plan_text, PyObject
         return nullptr;
     }
     if (!result->bind_arguments(signature, binding)) return nullptr;
+    result->look_at_versions();
     return result;
+}
+
+void LoadedPlan::look_at_versions() {
+    using Kind = runtime::PlanStep::Kind;
+    const runtime::Plan& plan = executable_->plan();
+    has_host_ = executable_->serves_host();
+    has_device_ = executable_->serves_devices();
+    for (const runtime::PlanVersionBody& version : plan.versions) {
+        bool on_device = false;
+        for (const runtime::PlanRequirement& r : version.requirements)
+            on_device =
+                on_device || (r.kind == runtime::PlanRequirement::Kind::isa && r.name.compare(0, 4, "cuda") == 0);
+        for (const runtime::PlanStep& step : version.steps)
+            device_waits_ = device_waits_ || (on_device && step.kind != Kind::call && step.kind != Kind::copy &&
+                                              step.kind != Kind::swap && step.kind != Kind::temporary &&
+                                              step.kind != Kind::matmul);
+    }
 }
 
 bool LoadedPlan::bind_arguments(const Signature& signature, const Binding& binding) {
@@ -252,9 +209,21 @@ bool LoadedPlan::bind_arguments(const Signature& signature, const Binding& bindi
     return true;
 }
 
-LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, bool strict, bool copies, Problem* problem,
+PyObject* LoadedPlan::object_of(std::size_t i, PyObject* const* values, PyObject*& owned) const {
+    const Source& source = sources_[i];
+    if (!source.dictionary) return source.parameter >= 0 ? values[source.parameter] : source.constant.get();
+    PyObject* object = PyDict_GetItemWithError(source.dictionary.get(), source.key.get());
+    if (!object)
+        PyErr_Clear();
+    else
+        owned = Py_NewRef(object); // another thread may rebind it while the GIL is away
+    return object;
+}
+
+LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, Freedom freedom, Problem* problem,
                                      PyObject** result) const {
     const runtime::Plan& plan = executable_->plan();
+    const bool strict = freedom.strict, copies = freedom.copies;
     auto no_match = [&](Problem::Kind kind, std::size_t index, PyObject* object) {
         if (problem) *problem = {kind, static_cast<int>(index), Ref::borrowed(object), {}};
         return Attempt::no_match;
@@ -269,11 +238,37 @@ LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, boo
             return no_match(Problem::Kind::constant, 0, now);
         }
     }
-    Executable::Frame frame = executable_->lay_out(alloca(executable_->frame_bytes()));
     std::size_t count = sources_.size();
     auto** arrays = static_cast<PyObject**>(alloca((count + 1) * sizeof(PyObject*)));
     // What was converted, or might be rebound by another thread while the GIL is away.
     RefArray owned(alloca((count + 1) * sizeof(PyObject*)), count);
+    bool is_foreign = false;
+    for (std::size_t i = 0; i < count; ++i) {
+        arrays[i] = object_of(i, values, owned[i]);
+        if (!arrays[i]) return no_match(Problem::Kind::array, i, Py_None);
+        is_foreign = is_foreign || (plan.arguments[i].is_array && array_class_of(arrays[i]));
+    }
+    if (is_foreign) {
+        DeviceArguments arguments(*this, arrays, alloca(DeviceArguments::bytes(count)));
+        if (!arguments.read()) return Attempt::error;
+        if (arguments.on_device()) {
+            if (has_device_) return call_on_device(arguments, values, out, problem, result);
+            if (strict) return no_match(Problem::Kind::array, arguments.leader(), arrays[arguments.leader()]);
+            arguments.raise_without_device_code();
+            return Attempt::error;
+        }
+    }
+    if (device_context() && !has_device_) {
+        if (strict) return no_match(Problem::Kind::no_version, 0, nullptr);
+        PyErr_Format(device_error(),
+                     "%s: the call is inside of `with device(...)`, but this module has no code for CUDA devices. "
+                     "Export it with --target host,cuda.",
+                     function_.c_str());
+        return Attempt::error;
+    }
+    if (has_device_ && (device_context() || (!has_host_ && freedom.to_device)))
+        return call_with_copies(values, out, freedom, problem, result);
+    Executable::Frame frame = executable_->lay_out(alloca(executable_->frame_bytes()));
 
     // Where the arguments of the caller lie, before any is copied.
     auto* ranges = static_cast<MemoryRange*>(alloca((writes_arguments_ ? count + 1 : 1) * sizeof(MemoryRange)));
@@ -287,16 +282,7 @@ LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, boo
         const Source& source = sources_[i];
         const PlanArgument& a = plan.arguments[i];
         if (writes_arguments_) ranges[i] = {};
-        PyObject* object = source.parameter >= 0 ? values[source.parameter] : source.constant.get();
-        if (source.dictionary) {
-            object = PyDict_GetItemWithError(source.dictionary.get(), source.key.get());
-            if (!object) {
-                PyErr_Clear();
-                return no_match(Problem::Kind::array, i, Py_None);
-            }
-            owned[i] = Py_NewRef(object);
-        }
-        arrays[i] = object;
+        PyObject* object = arrays[i];
         if (!a.is_array) {
             if (!read_scalar(object, a.dtype, reinterpret_cast<PyTypeObject*>(source.exact_type.get()), strict,
                              frame.arguments[i].scalar))
@@ -333,7 +319,8 @@ LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, boo
 
     for (std::size_t i = 0; i < count && writes_arguments_; ++i) {
         if (!plan.arguments[i].written) continue;
-        std::string why = why_not_written(i, arrays[i], ranges);
+        bool is_writeable = PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(arrays[i]));
+        std::string why = why_not_written(i, frame.arguments[i].array, is_writeable, ranges);
         if (why.empty() && out) why = why_out_is_shared(i, out, ranges[i]);
         if (!why.empty()) return no_match_of_written(i, std::move(why));
     }
@@ -401,15 +388,12 @@ LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, boo
     return attempt;
 }
 
-std::string LoadedPlan::why_not_written(std::size_t argument, PyObject* given, const MemoryRange* ranges) const {
+std::string LoadedPlan::why_not_written(std::size_t argument, const runtime::ArrayView& view, bool is_writeable,
+                                        const MemoryRange* ranges) const {
     const std::vector<PlanArgument>& all = executable_->plan().arguments;
     const std::string& name = all[argument].name;
-    auto* array = reinterpret_cast<PyArrayObject*>(given);
-    if (!PyArray_ISWRITEABLE(array))
-        return name + " is read-only, and the call writes into it. Pass an array that can be written.";
-    runtime::ArrayView view;
-    view_of(array, view);
-    if (runtime::overlaps_itself(view, PyArray_NDIM(array), PyArray_ITEMSIZE(array)))
+    if (!is_writeable) return name + " is read-only, and the call writes into it. Pass an array that can be written.";
+    if (runtime::overlaps_itself(view, all[argument].rank, runtime::info(all[argument].dtype).bytes))
         return "elements of " + name + " share memory with each other, and the call writes into it. Pass a copy.";
     for (std::size_t i = 0; i < all.size(); ++i)
         if (i != argument && ranges[argument].meets(ranges[i]))
@@ -428,6 +412,67 @@ std::string LoadedPlan::why_out_is_shared(std::size_t argument, PyObject* out, c
     return "";
 }
 
+bool LoadedPlan::take_out(const Executable::Frame& frame, PyObject* out, PyObject** given) const {
+    const runtime::Plan& plan = executable_->plan();
+    const std::size_t returns = returns_.size();
+    const char* function = function_.c_str();
+    bool is_tuple = PyTuple_Check(out);
+    if (is_tuple ? static_cast<std::size_t>(PyTuple_Size(out)) != returns : returns != 1) {
+        PyErr_Format(PyExc_ValueError, "%s: out must have an array for each of the %zu results, or None.", function,
+                     returns);
+        return false;
+    }
+    for (std::size_t r = 0; r < returns; ++r) {
+        PyObject* item = is_tuple ? PyTuple_GetItem(out, static_cast<Py_ssize_t>(r)) : out;
+        if (item == Py_None) continue;
+        if (!returns_[r].is_result) {
+            PyErr_Format(PyExc_ValueError, "%s: out must be None for an argument that is returned as it is.",
+                         function);
+            return false;
+        }
+        std::size_t index = static_cast<std::size_t>(returns_[r].index);
+        const runtime::PlanBuffer& b = plan.results[index];
+        int rank = static_cast<int>(b.shape.size());
+        runtime::DType dtype;
+        bool is_array = PyArray_Check(item);
+        auto* array = reinterpret_cast<PyArrayObject*>(item);
+        bool same_type = is_array && dtype_of(array, dtype) && dtype == b.dtype;
+        bool same_shape = same_type && PyArray_NDIM(array) == rank;
+        for (int k = 0; k < rank && same_shape; ++k)
+            same_shape = PyArray_DIMS(array)[k] == frame.results[index].shape[k];
+        if (!same_shape) {
+            std::string shape;
+            for (int k = 0; k < rank; ++k)
+                shape += (k ? ", " : "") + std::to_string(frame.results[index].shape[k]);
+            PyErr_Format(same_type ? PyExc_ValueError : PyExc_TypeError,
+                         "%s: out is %s, but the result is %s[%s]. Pass numpy.empty of that.", function,
+                         describe(item).c_str(), std::string(runtime::info(b.dtype).name).c_str(), shape.c_str());
+            return false;
+        }
+        if (PyArray_FailUnlessWriteable(array, "out") != 0) return false;
+        if (!given[index]) given[index] = Py_NewRef(item);
+    }
+    return true;
+}
+
+LoadedPlan::Attempt LoadedPlan::failure(RunStatus status, int version, const std::string& failed) const {
+    const char* function = function_.c_str();
+    if (status == RunStatus::check_failed) return Attempt::unchecked;
+    if (status == RunStatus::interrupted) return Attempt::error; // the handler's own exception
+    if (status == RunStatus::out_of_memory)
+        PyErr_NoMemory();
+    else if (status == RunStatus::failed)
+        PyErr_Format(PyExc_RuntimeError, "%s: a kernel of version \"%s\" failed: %s. Please report this.", function,
+                     executable_->version_label(version).c_str(), runtime::take_kernel_error().c_str());
+    else if (status == RunStatus::device_error)
+        PyErr_Format(device_error(), "%s: %s", function, failed.c_str());
+    else
+        PyErr_Format(PyExc_ValueError,
+                     "%s: a size or a step that the call computes is out of range: sizes are below 2**31, steps not 0.",
+                     function);
+    return Attempt::error;
+}
+
 LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version, PyObject** arrays, PyObject* out,
                                     PyObject** result, std::string& failed) const {
     const runtime::Plan& plan = executable_->plan();
@@ -436,46 +481,8 @@ LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version,
     RefArray given(alloca((results + 1) * sizeof(PyObject*)), results); // the caller's out arrays
     auto* scalars = static_cast<unsigned char*>(alloca(16 * results + 16));
     scalars += -reinterpret_cast<std::uintptr_t>(scalars) & 15;
-    const char* function = function_.c_str();
 
-    if (out) {
-        bool is_tuple = PyTuple_Check(out);
-        if (is_tuple ? static_cast<std::size_t>(PyTuple_Size(out)) != returns : returns != 1) {
-            PyErr_Format(PyExc_ValueError, "%s: out must have an array for each of the %zu results, or None.", function,
-                         returns);
-            return Attempt::error;
-        }
-        for (std::size_t r = 0; r < returns; ++r) {
-            PyObject* item = is_tuple ? PyTuple_GetItem(out, static_cast<Py_ssize_t>(r)) : out;
-            if (item == Py_None) continue;
-            if (!returns_[r].is_result) {
-                PyErr_Format(PyExc_ValueError, "%s: out must be None for an argument that is returned as it is.",
-                             function);
-                return Attempt::error;
-            }
-            std::size_t index = static_cast<std::size_t>(returns_[r].index);
-            const runtime::PlanBuffer& b = plan.results[index];
-            int rank = static_cast<int>(b.shape.size());
-            runtime::DType dtype;
-            bool is_array = PyArray_Check(item);
-            auto* array = reinterpret_cast<PyArrayObject*>(item);
-            bool same_type = is_array && dtype_of(array, dtype) && dtype == b.dtype;
-            bool same_shape = same_type && PyArray_NDIM(array) == rank;
-            for (int k = 0; k < rank && same_shape; ++k)
-                same_shape = PyArray_DIMS(array)[k] == frame.results[index].shape[k];
-            if (!same_shape) {
-                std::string shape;
-                for (int k = 0; k < rank; ++k)
-                    shape += (k ? ", " : "") + std::to_string(frame.results[index].shape[k]);
-                PyErr_Format(same_type ? PyExc_ValueError : PyExc_TypeError,
-                             "%s: out is %s, but the result is %s[%s]. Pass numpy.empty of that.", function,
-                             describe(item).c_str(), std::string(runtime::info(b.dtype).name).c_str(), shape.c_str());
-                return Attempt::error;
-            }
-            if (PyArray_FailUnlessWriteable(array, "out") != 0) return Attempt::error;
-            if (!given[index]) given[index] = Py_NewRef(item);
-        }
-    }
+    if (out && !take_out(frame, out, given.items())) return Attempt::error;
 
     std::int64_t bytes = 0;
     for (std::size_t i = 0; i < results; ++i) {
@@ -516,28 +523,7 @@ LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version,
     if (bytes >= kReleaseGilFrom) thread.release_gil();
     status = executable_->run(frame, version, &interrupt, &failed);
     thread.take_gil();
-    if (status == RunStatus::check_failed) return Attempt::unchecked;
-    if (status == RunStatus::interrupted) return Attempt::error; // the handler's own exception
-    if (status == RunStatus::out_of_memory) {
-        PyErr_NoMemory();
-        return Attempt::error;
-    }
-    if (status == RunStatus::device_error) {
-        PyErr_Format(PyExc_RuntimeError, "%s: %s", function, failed.c_str());
-        return Attempt::error;
-    }
-    if (status == RunStatus::failed) {
-        PyErr_Format(PyExc_RuntimeError, "%s: a kernel of version \"%s\" failed: %s. Please report this.", function,
-                     executable_->version_label(version).c_str(), runtime::take_kernel_error().c_str());
-        return Attempt::error;
-    }
-
-    if (status == RunStatus::out_of_range) {
-        PyErr_Format(PyExc_ValueError,
-                     "%s: a size or a step that the call computes is out of range: sizes are below 2**31, steps not 0.",
-                     function);
-        return Attempt::error;
-    }
+    if (status != RunStatus::done) return failure(status, version, failed);
 
     Ref tuple(plan.returns_tuple ? PyTuple_New(static_cast<Py_ssize_t>(returns)) : nullptr);
     if (plan.returns_tuple && !tuple) return Attempt::error;
@@ -577,7 +563,9 @@ void LoadedPlan::raise(const Problem& problem) const {
     switch (problem.kind) {
     case Problem::Kind::array: {
         const PlanArgument& a = plan.arguments[index];
-        std::string wanted = describe(a.dtype, a.rank), got = describe(problem.object.get());
+        std::string wanted = describe(a.dtype, a.rank);
+        std::string got = array_class_of(problem.object.get()) ? describe_placed(problem.object.get())
+                                                                : describe(problem.object.get());
         bool is_array = PyArray_Check(problem.object.get());
         bool same_rank = is_array && PyArray_NDIM(reinterpret_cast<PyArrayObject*>(problem.object.get())) == a.rank;
         // Of strings, dates and objects a cast makes an error, or numbers that nobody meant.

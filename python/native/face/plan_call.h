@@ -7,6 +7,7 @@
 
 #include "dsl/runtime/executor.h"
 #include "python/native/face/arrays.h"
+#include "python/native/face/device_types.h"
 #include "python/native/face/numpy_api.h"
 #include "python/native/face/signature.h"
 
@@ -29,6 +30,13 @@ struct Problem {
     std::string text; ///< of a guard or check, why an argument cannot be written, or sizes that no version serves
 };
 
+/// What may be done to a call's arguments.
+struct Freedom {
+    bool strict = false;    ///< nothing is converted (jit)
+    bool copies = false;    ///< arrays that no version takes as they lie are copied
+    bool to_device = false; ///< NumPy arrays are copied to a device where the plan has no version for the host
+};
+
 class LoadedPlan {
   public:
     /// Null with a Python error.
@@ -37,10 +45,8 @@ class LoadedPlan {
 
     /// unchecked: the plan fits the call, but not its data: NumPy has to run it, and nothing was written.
     enum class Attempt { done, no_match, unchecked, error };
-    /// `values` as Signature::bind() left them. strict: nothing is converted (jit). copies: arrays that no version
-    /// takes as they lie are copied.
-    Attempt call(PyObject* const* values, PyObject* out, bool strict, bool copies, Problem* problem,
-                 PyObject** result) const;
+    /// `values` as Signature::bind() left them.
+    Attempt call(PyObject* const* values, PyObject* out, Freedom freedom, Problem* problem, PyObject** result) const;
 
     /// The exception for a problem, and how near the call came (the larger the nearer).
     void raise(const Problem& problem) const;
@@ -56,6 +62,7 @@ class LoadedPlan {
         Ref constant;        ///< a fixed value
         Ref dictionary, key; ///< or a look-up at each call
         Ref exact_type;
+        mutable std::vector<Ref> on_device; ///< copies of a fixed array, by device
     };
     struct Fixed {
         int parameter;
@@ -70,12 +77,40 @@ class LoadedPlan {
         std::string number; ///< the Python type that is made of it
     };
 
+    class DeviceArguments;
+    /// What a call of arrays on a device is in the middle of.
+    struct DeviceCall {
+        const runtime::Executable::Frame& frame;
+        int version;
+        const DeviceArguments& arguments;
+        PyObject* out;
+    };
+
     bool bind_arguments(const Signature& signature, const Binding& binding);
+    void look_at_versions();
+    /// What argument `i` is in this call: borrowed, or in `owned`. Null where it is not there.
+    PyObject* object_of(std::size_t i, PyObject* const* values, PyObject*& owned) const;
     /// Why the call must not write into an argument that the plan writes; empty where it may.
-    std::string why_not_written(std::size_t argument, PyObject* given, const runtime::MemoryRange* ranges) const;
+    std::string why_not_written(std::size_t argument, const runtime::ArrayView& view, bool is_writeable,
+                                const runtime::MemoryRange* ranges) const;
     std::string why_out_is_shared(std::size_t argument, PyObject* out, const runtime::MemoryRange& range) const;
     Attempt run(const runtime::Executable::Frame& frame, int version, PyObject** arrays, PyObject* out,
                 PyObject** result, std::string& failed) const;
+    /// The caller's out arrays, by result: NumPy's. False with a Python error.
+    bool take_out(const runtime::Executable::Frame& frame, PyObject* out, PyObject** given) const;
+    /// Sets the Python error of a run that was not done; unchecked where the data were none for the plan.
+    Attempt failure(runtime::RunStatus status, int version, const std::string& failed) const;
+
+    // plan_call_device.cpp
+    Attempt call_on_device(DeviceArguments& arguments, PyObject* const* values, PyObject* out, Problem* problem,
+                           PyObject** result) const;
+    Attempt run_on_device(const DeviceCall& call, PyObject* const* values, PyObject** result,
+                          std::string& failed) const;
+    bool take_device_out(const DeviceCall& call, PyObject** given, DeviceView* views) const;
+    PyObject* constant_on_device(std::size_t argument, PyObject* object, const runtime::cuda::Place& place) const;
+    // plan_call_copied.cpp
+    Attempt call_with_copies(PyObject* const* values, PyObject* out, Freedom freedom, Problem* problem,
+                             PyObject** result) const;
 
     std::string function_;
     std::shared_ptr<const runtime::Executable> executable_;
@@ -86,6 +121,10 @@ class LoadedPlan {
     std::vector<Return> returns_;
     bool returns_arguments_ = false;
     bool writes_arguments_ = false;
+    bool has_host_ = true;                ///< versions for the host
+    bool has_device_ = false;             ///< versions for a device
+    bool device_waits_ = false;           ///< some of them look at data on the way
+    mutable bool has_run_on_device_ = false; ///< the driver has its code
     std::vector<Ref> result_descrs_;
 };
 

@@ -1,0 +1,77 @@
+// python/native/face/call_parts.h: what calls on the host and on a device have in common.
+#pragma once
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+
+#include "python/native/face/numpy_api.h"
+
+namespace tilewright::face {
+
+// Releasing and taking the GIL costs about as much as a kernel on this many bytes.
+inline constexpr std::int64_t kReleaseGilFrom = 64 << 10;
+
+/// Owned references in stack memory.
+class RefArray {
+  public:
+    RefArray(void* memory, std::size_t count) : items_(static_cast<PyObject**>(memory)), count_(count) {
+        std::memset(memory, 0, count * sizeof(PyObject*));
+    }
+    ~RefArray() {
+        for (std::size_t i = 0; i < count_; ++i)
+            Py_XDECREF(items_[i]);
+    }
+    RefArray(const RefArray&) = delete;
+    RefArray& operator=(const RefArray&) = delete;
+    PyObject*& operator[](std::size_t i) { return items_[i]; }
+    PyObject** items() { return items_; }
+
+  private:
+    PyObject** items_;
+    std::size_t count_;
+};
+
+/// The GIL while a plan runs: given back for large calls at once, for others when their loops take long.
+class RunningThread {
+  public:
+    void release_gil() {
+        if (!state_) state_ = PyEval_SaveThread();
+    }
+    void take_gil() {
+        if (state_) PyEval_RestoreThread(state_);
+        state_ = nullptr;
+    }
+    /// Whether a signal's handler raised: Ctrl-C. Signals come to the main thread alone.
+    bool interrupted() {
+        bool raised = false;
+        if (syscall(SYS_gettid) == getpid()) {
+            take_gil();
+            raised = PyErr_CheckSignals() != 0;
+        }
+        release_gil();
+        return raised;
+    }
+
+  private:
+    PyThreadState* state_ = nullptr;
+};
+
+/// An int, a float or a bool of an int64, a float64 or a truth.
+inline Ref python_number(const std::string& type, const void* from) {
+    if (type == "int") {
+        std::int64_t value = 0;
+        std::memcpy(&value, from, sizeof value);
+        return Ref(PyLong_FromLongLong(value));
+    }
+    if (type == "float") {
+        double value = 0;
+        std::memcpy(&value, from, sizeof value);
+        return Ref(PyFloat_FromDouble(value));
+    }
+    return Ref(PyBool_FromLong(*static_cast<const unsigned char*>(from)));
+}
+
+} // namespace tilewright::face

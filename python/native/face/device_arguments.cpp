@@ -1,0 +1,166 @@
+// python/native/face/device_arguments.cpp: where the arrays of a call lie, and on which streams they become ready.
+#include "python/native/face/device_arguments.h"
+
+#include <deque>
+#include <new>
+
+#include "dsl/runtime/cuda/marks.h"
+#include "python/native/face/device_array.h"
+#include "python/native/face/face_errors.h"
+
+namespace tilewright::face {
+namespace {
+
+namespace cuda = runtime::cuda;
+using Access = ArrayClass::Access;
+
+/// Arrays whose library may use their memory again as soon as we let go of them, with the mark behind which we may.
+/// The GIL guards it.
+class Kept {
+  public:
+    void add(void* mark, Ref object) { list_.push_back({mark, std::move(object)}); }
+    void drop_finished() {
+        while (!list_.empty() && cuda::reached(list_.front().mark)) {
+            Entry gone = std::move(list_.front());
+            list_.pop_front();
+            cuda::forget(gone.mark);
+        }
+    }
+
+  private:
+    struct Entry {
+        void* mark;
+        Ref object;
+    };
+    std::deque<Entry> list_;
+};
+
+Kept& kept() {
+    static Kept& all = *new Kept; // never destroyed: at exit there may be no interpreter to give references back to
+    return all;
+}
+
+} // namespace
+
+LoadedPlan::DeviceArguments::DeviceArguments(const LoadedPlan& plan, PyObject** objects, void* memory)
+    : plan_(plan), objects_(objects), count_(plan.sources_.size()) {
+    auto at = reinterpret_cast<std::uintptr_t>(memory);
+    at = (at + alignof(DeviceView) - 1) / alignof(DeviceView) * alignof(DeviceView);
+    views_ = reinterpret_cast<DeviceView*>(at);
+    for (std::size_t i = 0; i < count_; ++i)
+        new (&views_[i]) DeviceView;
+}
+
+LoadedPlan::DeviceArguments::~DeviceArguments() {
+    for (std::size_t i = 0; i < count_; ++i)
+        views_[i].~DeviceView();
+}
+
+bool LoadedPlan::DeviceArguments::read() {
+    bool asks_for_stream = false;
+    auto look = [&](std::size_t i, const ArrayClass& its_class) {
+        if (read_device_array(objects_[i], its_class, place_.stream, views_[i])) return true;
+        if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+            PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+            PyErr_Fetch(&type, &value, &traceback);
+            PyErr_Format(PyExc_TypeError, "%s: %s is %S", plan_.function_.c_str(), name(i).c_str(), value ? value : type);
+            Py_XDECREF(type);
+            Py_XDECREF(value);
+            Py_XDECREF(traceback);
+        }
+        return false;
+    };
+    for (std::size_t i = 0; i < count_; ++i) {
+        const ArrayClass* its_class = is_array(i) ? array_class_of(objects_[i]) : nullptr;
+        if (!its_class) continue;
+        if (its_class->access == Access::dlpack)
+            asks_for_stream = true;
+        else if (!look(i, *its_class))
+            return false;
+        if (views_[i].device != DeviceView::kHost && leader_ < 0) leader_ = static_cast<int>(i);
+    }
+    const DeviceContext* context = device_context();
+    place_ = default_place();
+    if (leader_ >= 0) {
+        const DeviceView& first = views_[leader_];
+        place_ = place_on(first.device);
+        const bool is_given = context && context->has_stream && context->place.device == first.device;
+        bool failed = false;
+        void* stream = nullptr;
+        if (!is_given && library_stream(first, stream, failed)) place_.stream = stream;
+        if (failed) return false;
+    }
+    if (!asks_for_stream) return true;
+    for (std::size_t i = 0; i < count_; ++i) {
+        const ArrayClass* its_class = is_array(i) ? array_class_of(objects_[i]) : nullptr;
+        if (!its_class || its_class->access != Access::dlpack) continue;
+        if (!look(i, *its_class)) return false;
+        if (views_[i].device == DeviceView::kHost) continue;
+        if (leader_ < 0) place_.device = views_[i].device;
+        if (leader_ < 0 || leader_ > static_cast<int>(i)) leader_ = static_cast<int>(i);
+    }
+    return true;
+}
+
+bool LoadedPlan::DeviceArguments::all_on_one_device() const {
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (!is_array(i) || views_[i].device == place_.device) continue;
+        if (views_[i].device == DeviceView::kHost && !is_passed(i)) continue;
+        std::string here = describe_placed(objects_[leader()]), there = describe_placed(objects_[i]);
+        const char* advice = views_[i].device == DeviceView::kHost
+                                 ? "Move it: to_device(), or its library's own way"
+                                 : "Copy one of them to the other's device";
+        PyErr_Format(PyExc_TypeError, "%s: %s is %s, but %s is %s. The arrays of a call lie on one device. %s.",
+                     plan_.function_.c_str(), name(leader()).c_str(), here.c_str(), name(i).c_str(), there.c_str(),
+                     advice);
+        return false;
+    }
+    return true;
+}
+
+bool LoadedPlan::DeviceArguments::wait_for_data() {
+    try {
+        for (std::size_t i = 0; i < count_; ++i) {
+            DeviceView& view = views_[i];
+            if (!view.of || view.device != place_.device) continue;
+            if (DeviceMemory* memory = memory_of_device_array(objects_[i])) {
+                memory->use_on(place_.stream);
+                continue;
+            }
+            bool failed = false;
+            if (!view.has_stream) view.has_stream = library_stream(view, view.stream, failed);
+            if (failed) return false;
+            if (view.has_stream && view.stream != place_.stream) cuda::wait_for(place_, {place_.device, view.stream});
+        }
+    } catch (...) {
+        raise_current_exception();
+        return false;
+    }
+    return true;
+}
+
+bool LoadedPlan::DeviceArguments::finish() {
+    try {
+        for (std::size_t i = 0; i < count_; ++i) {
+            DeviceView& view = views_[i];
+            if (!view.of || view.device != place_.device || view.of->library == ArrayClass::Library::ours) continue;
+            if (view.has_stream && view.stream != place_.stream) cuda::wait_for({place_.device, view.stream}, place_);
+            if (view.of->access != Access::dlpack) continue;
+            kept().drop_finished();
+            if (void* mark = cuda::mark(place_)) kept().add(mark, std::move(view.keep));
+        }
+    } catch (...) {
+        raise_current_exception();
+        return false;
+    }
+    return true;
+}
+
+void LoadedPlan::DeviceArguments::raise_without_device_code() const {
+    PyErr_Format(PyExc_TypeError,
+                 "%s: %s is %s, but this module has no code for CUDA devices. Export it with --target host,cuda, or "
+                 "pass a NumPy array.",
+                 plan_.function_.c_str(), name(leader()).c_str(), describe_placed(objects_[leader()]).c_str());
+}
+
+} // namespace tilewright::face

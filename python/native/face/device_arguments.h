@@ -1,0 +1,52 @@
+// python/native/face/device_arguments.h: the arguments of a call some of whose arrays may lie on a device.
+#pragma once
+
+#include "python/native/face/device_context.h"
+#include "python/native/face/plan_call.h"
+
+namespace tilewright::face {
+
+class LoadedPlan::DeviceArguments {
+  public:
+    static std::size_t bytes(std::size_t count) { return (count + 1) * sizeof(DeviceView) + alignof(DeviceView); }
+    /// `objects` stays the caller's; `memory` has bytes() of the stack.
+    DeviceArguments(const LoadedPlan& plan, PyObject** objects, void* memory);
+    ~DeviceArguments();
+    DeviceArguments(const DeviceArguments&) = delete;
+    DeviceArguments& operator=(const DeviceArguments&) = delete;
+
+    /// Looks at each array and decides where the call runs. False with a Python error.
+    bool read();
+    /// After read(): whether an array lies on a device; otherwise the call is one of the host.
+    bool on_device() const { return leader_ >= 0; }
+    /// The first argument on a device: results are of its library.
+    std::size_t leader() const { return static_cast<std::size_t>(leader_); }
+    const runtime::cuda::Place& place() const { return place_; }
+    DeviceView& view(std::size_t i) { return views_[i]; }
+    const DeviceView& view(std::size_t i) const { return views_[i]; }
+    PyObject* object(std::size_t i) const { return objects_[i]; }
+
+    /// TypeError where a parameter's array is on the host, or on another device.
+    bool all_on_one_device() const;
+    /// The place waits for the streams on which the data become ready. False with a Python error.
+    bool wait_for_data();
+    /// The streams of the arrays' libraries wait for the place, and what has to live until it is done is kept.
+    bool finish();
+    /// TypeError: the plan has no version for a device.
+    void raise_without_device_code() const;
+
+  private:
+    bool is_array(std::size_t i) const { return plan_.executable_->plan().arguments[i].is_array; }
+    const std::string& name(std::size_t i) const { return plan_.executable_->plan().arguments[i].name; }
+    /// An array that the caller passes; others come from outside of the call and are copied to the device.
+    bool is_passed(std::size_t i) const { return plan_.sources_[i].parameter >= 0; }
+
+    const LoadedPlan& plan_;
+    PyObject** objects_;
+    DeviceView* views_;
+    std::size_t count_;
+    int leader_ = -1;
+    runtime::cuda::Place place_;
+};
+
+} // namespace tilewright::face

@@ -1,0 +1,58 @@
+// python/native/face/device_array.h: DeviceArray, our own array on a device.
+#pragma once
+
+#include "python/native/face/device_types.h"
+
+namespace tilewright::face {
+
+/// Memory of one device with references of arrays and of DLPack consumers, which may live on other threads.
+class DeviceMemory {
+  public:
+    /// Null with a Python error: MemoryError, DeviceError.
+    static DeviceMemory* make(const runtime::cuda::Place& place, std::int64_t bytes);
+    void retain() { __atomic_add_fetch(&references_, 1, __ATOMIC_RELAXED); }
+    void release() noexcept;
+
+    void* pointer() const { return pointer_; }
+    const runtime::cuda::Place& place() const { return place_; }
+    /// From here on the memory is used on `stream`, behind what is on the stream that used it before.
+    void use_on(void* stream);
+    /// A library asked for it on a stream of its own.
+    void note_consumer(void* stream) { consumer_ = stream; }
+    /// That library says when it is done queueing, not when it is done: the memory waits for its stream before it is
+    /// used again.
+    void lend() { is_lent_ = true; }
+
+  private:
+    DeviceMemory() = default;
+    long references_ = 1;
+    runtime::cuda::Place place_;
+    void* pointer_ = nullptr;
+    void* consumer_ = nullptr;
+    bool is_lent_ = false;
+};
+
+PyTypeObject* device_array_type();
+/// Null with a Python error.
+PyObject* make_device_array_type();
+
+/// Takes over a reference to the memory; strides in bytes, null for C order. Null with a Python error.
+PyObject* new_device_array(DeviceMemory* memory, void* data, runtime::DType dtype, int rank, const std::int64_t* shape,
+                           const std::int64_t* strides);
+/// A new C-contiguous one of uninitialised memory.
+PyObject* new_device_array(const runtime::cuda::Place& place, runtime::DType dtype, int rank, const std::int64_t* shape,
+                           std::int64_t elements);
+void view_device_array(PyObject* object, DeviceView& view);
+/// Null for other objects.
+DeviceMemory* memory_of_device_array(PyObject* object);
+/// A copy of a NumPy array whose elements lie C- or Fortran-contiguous.
+PyObject* device_copy_of(PyArrayObject* array, runtime::DType dtype, const runtime::cuda::Place& place);
+
+/// to_device(array, device="cuda").
+PyObject* to_device(PyObject* module, PyObject* args, PyObject* kwargs);
+extern const char kToDeviceDoc[];
+
+/// Sets the Python error for a C++ exception that is being handled: DeviceError for ours.
+void raise_current_exception();
+
+} // namespace tilewright::face

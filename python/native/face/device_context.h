@@ -1,0 +1,26 @@
+// python/native/face/device_context.h: `with device("cuda:1", stream=s):`, the place of this thread's calls.
+#pragma once
+
+#include "dsl/runtime/cuda/device.h"
+#include "python/native/face/numpy_api.h"
+
+namespace tilewright::face {
+
+/// Null outside of a `with device(...)`.
+struct DeviceContext {
+    runtime::cuda::Place place;
+    bool has_stream = false;
+};
+const DeviceContext* device_context();
+/// Where a call runs whose arrays have no stream of their own: the context's place, if it is of that device.
+runtime::cuda::Place place_on(int device);
+/// Of the context, else the first device.
+runtime::cuda::Place default_place();
+
+PyObject* make_device_type();
+/// The place that "cuda", "cuda:1", None or a `device` object names; a Python error where there is no such device.
+bool place_named(PyObject* name, runtime::cuda::Place& place);
+/// Python error DeviceError where the device is not there.
+bool check_device(int ordinal);
+
+} // namespace tilewright::face

@@ -1,0 +1,122 @@
+// python/native/face/device_results.cpp: results as arrays of PyTorch, CuPy, Numba, JAX, or our own.
+#include "python/native/face/device_results.h"
+
+#include <string>
+
+#include "python/native/face/arrays.h"
+
+namespace tilewright::face {
+namespace {
+
+namespace cuda = runtime::cuda;
+using runtime::DType;
+using Library = ArrayClass::Library;
+
+/// `module.name`, looked up once. Null with a Python error.
+PyObject* attribute(PyObject*& kept, const char* module_name, const char* name) {
+    if (kept) return kept;
+    Ref module(PyImport_ImportModule(module_name));
+    if (module) kept = PyObject_GetAttrString(module.get(), name);
+    return kept;
+}
+
+bool from_table(const ArrayClass& like, const cuda::Place& place, DType dtype, int rank, const std::int64_t* shape,
+                DeviceResult& result) {
+    dlpack::Tensor prototype{};
+    std::int64_t extents[runtime::kMaxRank];
+    for (int k = 0; k < rank; ++k)
+        extents[k] = shape[k];
+    prototype.device = {dlpack::kCuda, place.device};
+    prototype.rank = rank;
+    prototype.dtype = dlpack_type(dtype);
+    prototype.shape = extents;
+    dlpack::ManagedTensorVersioned* made = nullptr;
+    auto set_error = [](void*, const char* kind, const char* message) {
+        const bool is_memory = std::string(kind) == "MemoryError" || std::string(message).find("out of memory") != std::string::npos;
+        PyErr_SetString(is_memory ? PyExc_MemoryError : PyExc_RuntimeError, message);
+    };
+    if (like.api->allocate(&prototype, &made, nullptr, set_error) != 0) {
+        if (!PyErr_Occurred()) PyErr_NoMemory();
+        return false;
+    }
+    result.data = static_cast<char*>(made->tensor.data) + made->tensor.byte_offset;
+    void* object = nullptr;
+    if (like.api->object_from_managed(made, &object) != 0) {
+        if (made->deleter) made->deleter(made);
+        return false;
+    }
+    result.object = Ref(static_cast<PyObject*>(object));
+    return true;
+}
+
+Ref cupy_empty(PyObject* shape, PyObject* dtype) {
+    static PyObject* empty = nullptr;
+    if (!attribute(empty, "cupy", "empty")) return Ref();
+    return Ref(PyObject_CallFunctionObjArgs(empty, shape, dtype, nullptr));
+}
+
+bool from_cupy(const cuda::Place& place, DType dtype, int rank, const std::int64_t* shape, DeviceResult& result) {
+    static PyObject* const data = PyUnicode_InternFromString("data");
+    static PyObject* const ptr = PyUnicode_InternFromString("ptr");
+    static PyObject* const device_id = PyUnicode_InternFromString("device_id");
+    Ref extents(PyTuple_New(rank));
+    for (int k = 0; extents && k < rank; ++k)
+        PyTuple_SetItem(extents.get(), k, PyLong_FromLongLong(shape[k]));
+    Ref type(reinterpret_cast<PyObject*>(PyArray_DescrFromType(numpy_type(dtype))));
+    if (!extents || !type) return false;
+    auto take = [&](Ref made) {
+        Ref memory(made ? PyObject_GetAttr(made.get(), data) : nullptr);
+        Ref pointer(memory ? PyObject_GetAttr(memory.get(), ptr) : nullptr);
+        Ref device(memory ? PyObject_GetAttr(memory.get(), device_id) : nullptr);
+        if (!pointer || !device) return -1L;
+        result.data = PyLong_AsVoidPtr(pointer.get());
+        result.object = std::move(made);
+        return PyLong_AsLong(device.get());
+    };
+    long device = take(cupy_empty(extents.get(), type.get()));
+    if (device == place.device || PyErr_Occurred()) return !PyErr_Occurred();
+    // CuPy allocates on its current device: that of the arguments is entered for once.
+    static PyObject* device_class = nullptr;
+    if (!attribute(device_class, "cupy.cuda", "Device")) return false;
+    Ref wanted(PyObject_CallFunction(device_class, "i", place.device));
+    Ref entered(wanted ? PyObject_CallMethod(wanted.get(), "__enter__", nullptr) : nullptr);
+    if (!entered) return false;
+    Ref made = cupy_empty(extents.get(), type.get());
+    PyObject *error = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&error, &value, &traceback);
+    Ref left(PyObject_CallMethod(wanted.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+    if (error) PyErr_Restore(error, value, traceback);
+    return made && left && take(std::move(made)) >= 0 && !PyErr_Occurred();
+}
+
+} // namespace
+
+bool new_result_like(const ArrayClass& like, const cuda::Place& place, DType dtype, int rank, const std::int64_t* shape,
+                     std::int64_t elements, DeviceResult& result) {
+    if (like.api) return from_table(like, place, dtype, rank, shape, result);
+    if (like.library == Library::cupy) return from_cupy(place, dtype, rank, shape, result);
+    result.object = Ref(new_device_array(place, dtype, rank, shape, elements));
+    if (result.object) result.data = memory_of_device_array(result.object.get())->pointer();
+    return static_cast<bool>(result.object);
+}
+
+Ref hand_over(const ArrayClass& like, Ref made) {
+    if (!memory_of_device_array(made.get())) return made;
+    if (like.library == Library::numba) {
+        static PyObject* wrap = nullptr;
+        if (!attribute(wrap, "numba.cuda", "as_cuda_array")) return Ref();
+        // Without `sync` it would wait for the stream.
+        Ref arguments(PyTuple_Pack(1, made.get())), keywords(Py_BuildValue("{sO}", "sync", Py_False));
+        return Ref(arguments && keywords ? PyObject_Call(wrap, arguments.get(), keywords.get()) : nullptr);
+    }
+    if (like.library == Library::jax) {
+        static PyObject* take = nullptr;
+        if (!attribute(take, "jax.dlpack", "from_dlpack")) return Ref();
+        Ref taken(PyObject_CallFunctionObjArgs(take, made.get(), nullptr));
+        if (taken) memory_of_device_array(made.get())->lend();
+        return taken;
+    }
+    return made;
+}
+
+} // namespace tilewright::face

@@ -1,0 +1,382 @@
+// python/native/face/device_types.cpp: arrays of PyTorch, CuPy, Numba, JAX and others, as they describe themselves.
+#include "python/native/face/device_types.h"
+
+#include <cstring>
+#include <vector>
+
+#include "python/native/face/arrays.h"
+#include "python/native/face/device_array.h"
+
+namespace tilewright::face {
+namespace {
+
+using runtime::DType;
+using Access = ArrayClass::Access;
+using Library = ArrayClass::Library;
+
+constexpr std::size_t kMaxClasses = 64;
+
+PyObject* interned(const char* text) {
+    return PyUnicode_InternFromString(text);
+}
+
+bool has(PyTypeObject* type, const char* name) {
+    Ref value(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name));
+    if (!value) PyErr_Clear();
+    return static_cast<bool>(value);
+}
+
+/// The first word of the module of the nearest class that comes from a library we know: a user's subclass is one of it.
+Library library_of(PyTypeObject* type) {
+    Ref mro(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__mro__"));
+    if (!mro || !PyTuple_Check(mro.get())) {
+        PyErr_Clear();
+        return Library::other;
+    }
+    for (Py_ssize_t i = 0, n = PyTuple_Size(mro.get()); i < n; ++i) {
+        Ref module(PyObject_GetAttrString(PyTuple_GetItem(mro.get(), i), "__module__"));
+        const char* text =
+            module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8AndSize(module.get(), nullptr) : nullptr;
+        if (!text) {
+            PyErr_Clear();
+            continue;
+        }
+        auto is = [&](const char* name) {
+            std::size_t n_chars = std::strlen(name);
+            return std::strncmp(text, name, n_chars) == 0 && (text[n_chars] == '\0' || text[n_chars] == '.');
+        };
+        if (is("torch")) return Library::torch;
+        if (is("cupy")) return Library::cupy;
+        if (is("numba") || is("numba_cuda")) return Library::numba;
+        if (is("jax") || is("jaxlib")) return Library::jax;
+    }
+    return Library::other;
+}
+
+const dlpack::ExchangeApi* exchange_api_of(PyTypeObject* type) {
+    Ref capsule(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__"));
+    if (!capsule || !PyCapsule_IsValid(capsule.get(), dlpack::kExchangeCapsule)) {
+        PyErr_Clear();
+        return nullptr;
+    }
+    // The table is static in its library: it outlives the capsule.
+    const auto* api =
+        static_cast<const dlpack::ExchangeApi*>(PyCapsule_GetPointer(capsule.get(), dlpack::kExchangeCapsule));
+    while (api && api->version.major > 1)
+        api = api->previous;
+    return api && api->tensor_from_object && api->allocate && api->object_from_managed && api->current_stream ? api
+                                                                                                                : nullptr;
+}
+
+ArrayClass look_at(PyTypeObject* type) {
+    ArrayClass found{type, Access::none, Library::other, nullptr};
+    if (type == device_array_type()) {
+        found.access = Access::ours;
+        found.library = Library::ours;
+        return found;
+    }
+    if (PyType_IsSubtype(type, &PyArray_Type) || PyType_IsSubtype(type, &PyGenericArrType_Type)) return found;
+    found.library = library_of(type);
+    found.api = exchange_api_of(type);
+    if (found.api)
+        found.access = Access::exchange;
+    else if (found.library != Library::jax && has(type, "__cuda_array_interface__"))
+        // JAX's says nothing of streams, and nothing of its data being ready.
+        found.access = Access::interface;
+    else if (has(type, "__dlpack__") && has(type, "__dlpack_device__"))
+        found.access = Access::dlpack;
+    return found;
+}
+
+bool fail(PyObject* type, const std::string& text) {
+    PyErr_SetString(type, text.c_str());
+    return false;
+}
+
+bool set_rank(DeviceView& view, std::int64_t rank, PyObject* object) {
+    if (rank < 0 || rank > runtime::kMaxRank)
+        return fail(PyExc_TypeError, "an array of " + std::to_string(rank) + " dimensions (" + describe(object) +
+                                         "); plans know up to " + std::to_string(runtime::kMaxRank) + ".");
+    view.rank = static_cast<int>(rank);
+    return true;
+}
+
+void c_strides(DeviceView& view, std::int64_t bytes) {
+    for (int k = view.rank - 1; k >= 0; --k) {
+        view.steps[k] = bytes;
+        bytes *= view.array.shape[k] > 0 ? view.array.shape[k] : 1;
+    }
+    view.array.strides = view.steps;
+}
+
+bool read_tensor(const dlpack::Tensor& tensor, PyObject* object, DeviceView& view) {
+    if (!set_rank(view, tensor.rank, object)) return false;
+    const bool on_device = tensor.device.kind == dlpack::kCuda || tensor.device.kind == dlpack::kCudaManaged;
+    if (!on_device && tensor.device.kind != dlpack::kHost && tensor.device.kind != dlpack::kCudaHost)
+        return fail(PyExc_TypeError, describe(object) + " is neither on the host nor on a CUDA device.");
+    view.device = on_device ? tensor.device.id : DeviceView::kHost;
+    view.has_dtype = dtype_of(tensor.dtype, view.dtype);
+    view.array.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
+    view.array.shape = tensor.shape;
+    const std::int64_t bytes = tensor.dtype.bits / 8;
+    if (!tensor.strides) {
+        c_strides(view, bytes);
+        return true;
+    }
+    for (int k = 0; k < view.rank; ++k)
+        view.steps[k] = tensor.strides[k] * bytes;
+    view.array.strides = view.steps;
+    return true;
+}
+
+/// PyTorch's table gives memory whatever autograd or a lazy conjugation think of it.
+bool check_torch(PyObject* object, const dlpack::Tensor& tensor) {
+    static PyObject* const requires_grad = interned("requires_grad");
+    static PyObject* const is_conj = interned("is_conj");
+    static PyObject* const is_neg = interned("is_neg");
+    if (tensor.dtype.code != dlpack::kFloat && tensor.dtype.code != dlpack::kComplex) return true;
+    Ref grad(PyObject_GetAttr(object, requires_grad));
+    if (!grad) return false;
+    if (grad.get() == Py_True)
+        return fail(PyExc_TypeError, "a torch.Tensor that requires a gradient, which compiled code does not follow. "
+                                     "Pass its detach().");
+    for (PyObject* name : {is_conj, is_neg}) {
+        if (name == is_conj && tensor.dtype.code != dlpack::kComplex) continue;
+        Ref lazy(PyObject_CallMethodObjArgs(object, name, nullptr));
+        if (!lazy) return false;
+        if (lazy.get() == Py_True)
+            return fail(PyExc_TypeError, "a torch.Tensor that is conjugated or negated lazily. Pass its "
+                                         "resolve_conj().resolve_neg().");
+    }
+    return true;
+}
+
+bool typestr_dtype(const char* text, DType& dtype) {
+    if (std::strlen(text) < 3 || (text[0] != '<' && text[0] != '|' && text[0] != '=')) return false;
+    const int bytes = std::atoi(text + 2);
+    for (int i = 0; i < runtime::kDTypeCount; ++i) {
+        auto candidate = static_cast<DType>(i);
+        std::string_view name = runtime::info(candidate).name;
+        if (name[0] == text[1] && runtime::info(candidate).bytes == bytes) return dtype = candidate, true;
+    }
+    return false;
+}
+
+bool read_extents(PyObject* tuple, std::int64_t* to, int count) {
+    for (int k = 0; k < count; ++k) {
+        to[k] = PyLong_AsLongLong(PyTuple_GetItem(tuple, k));
+        if (to[k] == -1 && PyErr_Occurred()) return false;
+    }
+    return true;
+}
+
+bool read_interface(PyObject* object, DeviceView& view) {
+    static PyObject* const attribute = interned("__cuda_array_interface__");
+    Ref table(PyObject_GetAttr(object, attribute));
+    if (!table) {
+        if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return false;
+        PyErr_Clear(); // such an array says by it that it lies elsewhere
+        view.device = DeviceView::kHost;
+        return true;
+    }
+    if (!PyDict_Check(table.get())) return fail(PyExc_TypeError, "__cuda_array_interface__ is no dict.");
+    auto item = [&](const char* name) { return PyDict_GetItemString(table.get(), name); };
+    PyObject *shape = item("shape"), *typestr = item("typestr"), *data = item("data"), *strides = item("strides"),
+             *stream = item("stream"), *mask = item("mask");
+    const char* type = typestr && PyUnicode_Check(typestr) ? PyUnicode_AsUTF8AndSize(typestr, nullptr) : nullptr;
+    if (!shape || !PyTuple_Check(shape) || !type || !data || !PyTuple_Check(data) || PyTuple_Size(data) != 2)
+        return fail(PyExc_TypeError, "__cuda_array_interface__ needs shape, typestr and data.");
+    if (mask && mask != Py_None) return fail(PyExc_TypeError, "a masked array, and masks are not known here.");
+    if (!set_rank(view, PyTuple_Size(shape), object) || !read_extents(shape, view.extents, view.rank)) return false;
+    view.array.shape = view.extents;
+    view.has_dtype = typestr_dtype(type, view.dtype);
+    view.array.data = PyLong_AsVoidPtr(PyTuple_GetItem(data, 0));
+    if (!view.array.data && PyErr_Occurred()) return false;
+    view.read_only = PyObject_IsTrue(PyTuple_GetItem(data, 1)) == 1;
+    if (strides && strides != Py_None) {
+        if (!PyTuple_Check(strides) || PyTuple_Size(strides) != view.rank ||
+            !read_extents(strides, view.steps, view.rank))
+            return PyErr_Occurred() ? false : fail(PyExc_TypeError, "__cuda_array_interface__: strides are no tuple.");
+        view.array.strides = view.steps;
+    } else {
+        c_strides(view, view.has_dtype ? runtime::info(view.dtype).bytes : 1);
+    }
+    if (stream && stream != Py_None) {
+        view.stream = normal_stream(PyLong_AsVoidPtr(stream));
+        if (!view.stream && PyErr_Occurred()) return false;
+        view.has_stream = true;
+    }
+    view.keep = std::move(table);
+    return true;
+}
+
+/// The interface does not say which device it is on; CuPy does, and of others the driver knows.
+bool find_device(PyObject* object, DeviceView& view) {
+    static PyObject* const data = interned("data");
+    static PyObject* const device_id = interned("device_id");
+    if (view.of->library == Library::cupy) {
+        Ref memory(PyObject_GetAttr(object, data));
+        Ref id(memory ? PyObject_GetAttr(memory.get(), device_id) : nullptr);
+        long ordinal = id ? PyLong_AsLong(id.get()) : -1;
+        if (!PyErr_Occurred() && ordinal >= 0) {
+            view.device = static_cast<int>(ordinal);
+            return true;
+        }
+        PyErr_Clear();
+    }
+    view.device = view.array.data ? runtime::cuda::device_of(view.array.data) : 0; // without elements: anywhere
+    return true;
+}
+
+bool read_dlpack(PyObject* object, void* stream, DeviceView& view) {
+    static PyObject* const device_method = interned("__dlpack_device__");
+    static PyObject* const method = interned("__dlpack__");
+    Ref place(PyObject_CallMethodObjArgs(object, device_method, nullptr));
+    if (!place) return false;
+    int kind = 0, id = 0;
+    // An enumeration's member is a number as well.
+    if (!PyTuple_Check(place.get()) || !PyArg_ParseTuple(place.get(), "ii", &kind, &id)) return false;
+    if (kind != dlpack::kCuda && kind != dlpack::kCudaManaged) {
+        view.device = DeviceView::kHost;
+        return true;
+    }
+    view.device = id;
+    Ref function(PyObject_GetAttr(object, method)), none(PyTuple_New(0));
+    Ref number(PyLong_FromVoidPtr(stream ? stream : reinterpret_cast<void*>(1)));
+    if (!function || !none || !number) return false;
+    Ref keywords(Py_BuildValue("{sO}", "stream", number.get()));
+    Ref capsule(keywords ? PyObject_Call(function.get(), none.get(), keywords.get()) : nullptr);
+    if (!capsule) return false;
+    const dlpack::Tensor* tensor = nullptr;
+    if (PyCapsule_IsValid(capsule.get(), dlpack::kVersionedCapsule)) {
+        const auto* managed = static_cast<const dlpack::ManagedTensorVersioned*>(
+            PyCapsule_GetPointer(capsule.get(), dlpack::kVersionedCapsule));
+        if (managed->version.major > 1) return fail(PyExc_TypeError, "a DLPack capsule of a version that is not known.");
+        tensor = &managed->tensor;
+        view.read_only = managed->flags & dlpack::kReadOnly;
+    } else if (PyCapsule_IsValid(capsule.get(), dlpack::kCapsule)) {
+        tensor = &static_cast<const dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule.get(), dlpack::kCapsule))
+                      ->tensor;
+    } else {
+        return fail(PyExc_TypeError, "__dlpack__ gave no DLPack capsule.");
+    }
+    if (!read_tensor(*tensor, object, view)) return false;
+    if (view.of->library == Library::jax) view.read_only = true;
+    view.keep = std::move(capsule); // not consumed: it gives the array back when it goes
+    return true;
+}
+
+} // namespace
+
+const ArrayClass* array_class_of(PyObject* object) {
+    // Classes are few; they are kept alive, so that no other class takes the address of one.
+    static std::vector<ArrayClass*>& known = *new std::vector<ArrayClass*>;
+    PyTypeObject* type = Py_TYPE(object);
+    if (type == &PyArray_Type) return nullptr;
+    for (const ArrayClass* c : known)
+        if (c->type == type) return c->access == Access::none ? nullptr : c;
+    if (known.size() == kMaxClasses) {
+        static ArrayClass latest{};
+        latest = look_at(type);
+        return latest.access == Access::none ? nullptr : &latest;
+    }
+    Py_INCREF(reinterpret_cast<PyObject*>(type));
+    auto* made = new ArrayClass(look_at(type));
+    known.push_back(made);
+    return made->access == Access::none ? nullptr : made;
+}
+
+bool read_device_array(PyObject* object, const ArrayClass& its_class, void* stream, DeviceView& view) {
+    view.of = &its_class;
+    switch (its_class.access) {
+    case Access::ours:
+        view_device_array(object, view);
+        return true;
+    case Access::exchange: {
+        dlpack::Tensor tensor{};
+        if (its_class.api->tensor_from_object(object, &tensor) != 0) return false;
+        if (its_class.library == Library::torch && !check_torch(object, tensor)) return false;
+        return read_tensor(tensor, object, view);
+    }
+    case Access::interface:
+        if (!read_interface(object, view)) return false;
+        return !view.keep || find_device(object, view);
+    case Access::dlpack:
+        return read_dlpack(object, stream, view);
+    case Access::none:
+        break;
+    }
+    return fail(PyExc_TypeError, describe(object) + " is no array on a device.");
+}
+
+bool library_stream(const DeviceView& view, void*& stream, bool& failed) {
+    failed = false;
+    if (view.of->access == Access::exchange) {
+        failed = view.of->api->current_stream(dlpack::kCuda, view.device, &stream) != 0;
+        if (failed && !PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "the array's library has no stream.");
+        stream = normal_stream(stream);
+        return !failed;
+    }
+    if (view.has_stream) {
+        stream = view.stream;
+        return true;
+    }
+    if (view.of->library == Library::cupy) { // told to leave the stream out (CUPY_CUDA_ARRAY_INTERFACE_SYNC=0)
+        static PyObject* get = nullptr;
+        if (!get) {
+            Ref cuda(PyImport_ImportModule("cupy.cuda"));
+            get = cuda ? PyObject_GetAttrString(cuda.get(), "get_current_stream") : nullptr;
+        }
+        Ref current(get ? PyObject_CallNoArgs(get) : nullptr);
+        Ref pointer(current ? PyObject_GetAttrString(current.get(), "ptr") : nullptr);
+        failed = !pointer;
+        if (!failed) stream = normal_stream(PyLong_AsVoidPtr(pointer.get()));
+        return !failed;
+    }
+    return false;
+}
+
+std::string device_name(int device) {
+    return device == DeviceView::kHost ? "the host" : "cuda:" + std::to_string(device);
+}
+
+std::string describe_placed(PyObject* object) {
+    const ArrayClass* its_class = array_class_of(object);
+    if (!its_class) return (PyArray_CheckExact(object) ? "a NumPy array on the host, " : "") + describe(object);
+    DeviceView view;
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    bool is_read = read_device_array(object, *its_class, nullptr, view);
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+    std::string text = describe(object);
+    if (!is_read) return text;
+    if (view.has_dtype && view.array.shape) {
+        text += " of " + std::string(runtime::info(view.dtype).name) + "[";
+        for (int k = 0; k < view.rank; ++k)
+            text += (k ? ", " : "") + std::to_string(view.array.shape[k]);
+        text += "]";
+    }
+    return text + " on " + device_name(view.device);
+}
+
+bool dtype_of(dlpack::DataType type, DType& dtype) {
+    if (type.lanes != 1) return false;
+    for (int i = 0; i < runtime::kDTypeCount; ++i) {
+        dlpack::DataType candidate = dlpack_type(static_cast<DType>(i));
+        if (candidate.code == type.code && candidate.bits == type.bits) return dtype = static_cast<DType>(i), true;
+    }
+    return false;
+}
+
+dlpack::DataType dlpack_type(DType dtype) {
+    auto bits = static_cast<std::uint8_t>(8 * runtime::info(dtype).bytes);
+    std::uint8_t code = dtype == DType::boolean     ? dlpack::kBool
+                        : dtype <= DType::int64     ? dlpack::kInt
+                        : dtype <= DType::uint64    ? dlpack::kUInt
+                        : dtype <= DType::float64   ? dlpack::kFloat
+                                                    : dlpack::kComplex;
+    return {code, bits, 1};
+}
+
+} // namespace tilewright::face

@@ -1,0 +1,63 @@
+// python/native/face/device_types.h: which objects are arrays on a device, and what they say of themselves.
+#pragma once
+
+#include <string>
+
+#include "dsl/runtime/cuda/device.h"
+#include "dsl/runtime/dtype.h"
+#include "dsl/runtime/executor.h"
+#include "python/native/face/dlpack.h"
+#include "python/native/face/numpy_api.h"
+
+namespace tilewright::face {
+
+/// What a class of arrays offers; found once for each class.
+struct ArrayClass {
+    enum class Access { none, ours, exchange, interface, dlpack };
+    enum class Library { other, ours, torch, cupy, numba, jax };
+    PyTypeObject* type;
+    Access access;
+    Library library;
+    const dlpack::ExchangeApi* api; ///< where there is one
+};
+
+/// Null: no array that may lie on a device. ndarray and its subclasses are none.
+const ArrayClass* array_class_of(PyObject* object);
+
+/// An array as its object describes it. Shape and strides may be borrowed from the object.
+struct DeviceView {
+    static constexpr int kHost = -1;
+    const ArrayClass* of = nullptr;
+    int device = kHost;
+    runtime::DType dtype = runtime::DType::float64;
+    bool has_dtype = false; ///< one that plans know
+    bool read_only = false;
+    bool has_stream = false; ///< the stream that its data are ready on
+    void* stream = nullptr;
+    int rank = 0;
+    runtime::ArrayView array;
+    std::int64_t extents[runtime::kMaxRank], steps[runtime::kMaxRank]; ///< where they are not borrowed
+    Ref keep; ///< what has to live until the device is through with the data
+};
+
+/// False with a Python error. `stream`: where an object that asks for one makes its data ready.
+bool read_device_array(PyObject* object, const ArrayClass& its_class, void* stream, DeviceView& view);
+
+/// The stream on which the library of the array computes now, in this thread; false where it has no such notion.
+/// With a Python error: `failed`.
+bool library_stream(const DeviceView& view, void*& stream, bool& failed);
+
+/// 1 names the legacy default stream as null does.
+inline void* normal_stream(void* stream) {
+    return stream == reinterpret_cast<void*>(1) ? nullptr : stream;
+}
+
+/// "torch.Tensor float32[100, 2] on cuda:0", "a NumPy array on the host".
+std::string describe_placed(PyObject* object);
+std::string device_name(int device);
+
+/// dtype <-> DLPack's.
+bool dtype_of(dlpack::DataType type, runtime::DType& dtype);
+dlpack::DataType dlpack_type(runtime::DType dtype);
+
+} // namespace tilewright::face

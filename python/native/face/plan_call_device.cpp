@@ -1,0 +1,311 @@
+// python/native/face/plan_call_device.cpp: calls whose arrays lie on a device: no copy, no waiting, results on the
+// device.
+#include <alloca.h>
+
+#include <cstring>
+#include <vector>
+
+#include "dsl/runtime/memory_range.h"
+#include "python/native/face/call_parts.h"
+#include "python/native/face/device_arguments.h"
+#include "python/native/face/device_results.h"
+#include "python/native/face/face_errors.h"
+
+namespace tilewright::face {
+namespace {
+
+namespace cuda = runtime::cuda;
+using runtime::Executable;
+using runtime::MemoryRange;
+using runtime::RunStatus;
+
+bool has_whole_strides(const DeviceView& view, int bytes) {
+    std::int64_t bits = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view.array.data));
+    if (bytes == 16) bits &= ~std::int64_t{8}; // a complex number is as aligned as its parts
+    bool is_whole = true;
+    for (int k = 0; k < view.rank; ++k)
+        is_whole = is_whole && (view.array.shape[k] < 2 || (view.array.strides[k] & (bytes - 1)) == 0);
+    if (view.array.shape) return is_whole && (bits & (bytes - 1)) == 0;
+    return (bits & (bytes - 1)) == 0;
+}
+
+bool is_c_contiguous(const DeviceView& view, std::int64_t bytes) {
+    for (int k = view.rank - 1; k >= 0; --k) {
+        if (view.array.shape[k] == 0) return true;
+        if (view.array.shape[k] != 1 && view.array.strides[k] != bytes) return false;
+        bytes *= view.array.shape[k];
+    }
+    return true;
+}
+
+/// The views of out arrays, in stack memory.
+class Views {
+  public:
+    Views(void* memory, std::size_t count) : views_(static_cast<DeviceView*>(memory)), count_(count) {
+        for (std::size_t i = 0; i < count_; ++i)
+            new (&views_[i]) DeviceView;
+    }
+    ~Views() {
+        for (std::size_t i = 0; i < count_; ++i)
+            views_[i].~DeviceView();
+    }
+    Views(const Views&) = delete;
+    Views& operator=(const Views&) = delete;
+    DeviceView& operator[](std::size_t i) { return views_[i]; }
+    DeviceView* items() { return views_; }
+
+  private:
+    DeviceView* views_;
+    std::size_t count_;
+};
+
+/// A number of the host of a result on the device: the one place where such a call waits.
+bool read_number(const cuda::Place& place, const void* from, int bytes, unsigned char* to) {
+    try {
+        cuda::copy_to_host(place, to, from, static_cast<std::size_t>(bytes));
+        return true;
+    } catch (...) {
+        raise_current_exception();
+        return false;
+    }
+}
+
+} // namespace
+
+PyObject* LoadedPlan::constant_on_device(std::size_t argument, PyObject* object, const cuda::Place& place) const {
+    const Source& source = sources_[argument];
+    const auto device = static_cast<std::size_t>(place.device);
+    if (source.constant && device < source.on_device.size() && source.on_device[device])
+        return Py_NewRef(source.on_device[device].get());
+    Ref array = as_array(object, function_, executable_->plan().arguments[argument].name);
+    if (!array) return nullptr;
+    auto* numpy = reinterpret_cast<PyArrayObject*>(array.get());
+    if (!PyArray_IS_C_CONTIGUOUS(numpy) && !PyArray_IS_F_CONTIGUOUS(numpy)) {
+        array = Ref(PyArray_NewCopy(numpy, NPY_CORDER));
+        if (!array) return nullptr;
+        numpy = reinterpret_cast<PyArrayObject*>(array.get());
+    }
+    PyObject* copy = device_copy_of(numpy, executable_->plan().arguments[argument].dtype, place);
+    // A fixed array is read-only and stays on the device; one that is looked up may have changed by the next call.
+    if (copy && source.constant) {
+        if (source.on_device.size() <= device) source.on_device.resize(device + 1);
+        source.on_device[device] = Ref::borrowed(copy);
+    }
+    return copy;
+}
+
+LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObject* const* values, PyObject* out,
+                                               Problem* problem, PyObject** result) const {
+    const runtime::Plan& plan = executable_->plan();
+    auto no_match = [&](Problem::Kind kind, std::size_t index, PyObject* object, std::string text = "") {
+        if (problem) *problem = {kind, static_cast<int>(index), Ref::borrowed(object), std::move(text)};
+        return Attempt::no_match;
+    };
+    if (!arguments.all_on_one_device()) return Attempt::error;
+    const cuda::Place place = arguments.place();
+    const std::size_t count = sources_.size();
+    Executable::Frame frame = executable_->lay_out(alloca(executable_->frame_bytes()));
+    frame.place = &place;
+    RefArray copies(alloca((count + 1) * sizeof(PyObject*)), count); // of arrays from outside of the call
+    auto* ranges = static_cast<MemoryRange*>(alloca((writes_arguments_ ? count + 1 : 1) * sizeof(MemoryRange)));
+    for (std::size_t i = 0; i < count; ++i) {
+        const runtime::PlanArgument& a = plan.arguments[i];
+        PyObject* object = arguments.object(i);
+        if (writes_arguments_) ranges[i] = {};
+        if (!a.is_array) {
+            auto* exact_type = reinterpret_cast<PyTypeObject*>(sources_[i].exact_type.get());
+            if (!read_scalar(object, a.dtype, exact_type, exact_type != nullptr, frame.arguments[i].scalar))
+                return no_match(Problem::Kind::scalar, i, object);
+            continue;
+        }
+        DeviceView& view = arguments.view(i);
+        if (view.device == DeviceView::kHost) {
+            if (check_array(object, a.dtype, a.rank) != Mismatch::none)
+                return no_match(Problem::Kind::array, i, object);
+            copies[i] = constant_on_device(i, object, place);
+            if (!copies[i]) return Attempt::error;
+            view_device_array(copies[i], view);
+        }
+        if (!view.has_dtype || view.dtype != a.dtype || view.rank != a.rank)
+            return no_match(Problem::Kind::array, i, object);
+        if (!has_whole_strides(view, runtime::info(a.dtype).bytes)) {
+            PyErr_Format(PyExc_TypeError, "%s: %s is not aligned to its elements on the device. Pass a copy.",
+                         function_.c_str(), a.name.c_str());
+            return Attempt::error;
+        }
+        frame.arguments[i].array = view.array;
+        if (writes_arguments_)
+            ranges[i] = runtime::memory_of(view.array, view.rank, runtime::info(a.dtype).bytes);
+    }
+    for (std::size_t i = 0; i < count && writes_arguments_; ++i) {
+        if (!plan.arguments[i].written) continue;
+        std::string why = why_not_written(i, frame.arguments[i].array, !arguments.view(i).read_only, ranges);
+        if (!why.empty()) return no_match(Problem::Kind::written, i, nullptr, std::move(why));
+    }
+    int large = -1;
+    if (!executable_->read_sizes(frame, large))
+        return no_match(Problem::Kind::too_large, static_cast<std::size_t>(large), arguments.object(static_cast<std::size_t>(large)));
+    int guard = executable_->failed_guard(frame);
+    if (guard >= 0)
+        return no_match(Problem::Kind::guard, static_cast<std::size_t>(guard), nullptr,
+                        executable_->guard_message(guard, frame));
+    int version = executable_->select(frame);
+    if (version < 0) return no_match(Problem::Kind::no_version, 0, nullptr, executable_->sizes_text(frame));
+    if (!executable_->size_results(frame))
+        return no_match(Problem::Kind::result_too_large, 0, nullptr, executable_->sizes_text(frame));
+    if (!arguments.wait_for_data()) return Attempt::error;
+    std::string failed;
+    Attempt attempt = run_on_device({frame, version, arguments, out}, values, result, failed);
+    if (!arguments.finish() && attempt == Attempt::done) {
+        Py_CLEAR(*result);
+        return Attempt::error;
+    }
+    if (attempt == Attempt::unchecked) no_match(Problem::Kind::check, 0, nullptr, std::move(failed));
+    return attempt;
+}
+
+bool LoadedPlan::take_device_out(const DeviceCall& call, PyObject** given, DeviceView* views) const {
+    const runtime::Plan& plan = executable_->plan();
+    const std::size_t returns = returns_.size(), results = plan.results.size();
+    const char* function = function_.c_str();
+    const bool is_tuple = PyTuple_Check(call.out);
+    if (is_tuple ? static_cast<std::size_t>(PyTuple_Size(call.out)) != returns : returns != 1) {
+        PyErr_Format(PyExc_ValueError, "%s: out must have an array for each of the %zu results, or None.", function,
+                     returns);
+        return false;
+    }
+    MemoryRange taken[32];
+    std::size_t ranges = 0;
+    for (std::size_t r = 0; r < returns; ++r) {
+        PyObject* item = is_tuple ? PyTuple_GetItem(call.out, static_cast<Py_ssize_t>(r)) : call.out;
+        if (item == Py_None) continue;
+        if (!returns_[r].is_result) {
+            PyErr_Format(PyExc_ValueError, "%s: out must be None for an argument that is returned as it is.", function);
+            return false;
+        }
+        const auto index = static_cast<std::size_t>(returns_[r].index);
+        if (index >= results || given[index]) continue;
+        const runtime::PlanBuffer& b = plan.results[index];
+        const ArrayClass* its_class = array_class_of(item);
+        DeviceView& view = views[index];
+        if (its_class && !read_device_array(item, *its_class, call.arguments.place().stream, view)) return false;
+        const int rank = static_cast<int>(b.shape.size());
+        const bool same_type = view.has_dtype && view.dtype == b.dtype;
+        bool fits = its_class && view.device == call.arguments.place().device && same_type && view.rank == rank;
+        for (int k = 0; k < rank && fits; ++k)
+            fits = view.array.shape[k] == call.frame.results[index].shape[k];
+        const std::int64_t bytes = runtime::info(b.dtype).bytes;
+        const char* why_not = !fits                          ? nullptr
+                              : view.read_only               ? "read-only"
+                              : !is_c_contiguous(view, bytes) ? "not C-contiguous"
+                                                             : "";
+        MemoryRange range;
+        if (why_not && !*why_not) {
+            // What shares memory cannot be computed aside and copied as on the host: the caller would not hear of it.
+            range = runtime::memory_of(view.array, rank, bytes);
+            for (std::size_t i = 0; i < sources_.size(); ++i) {
+                if (!plan.arguments[i].is_array) continue;
+                const runtime::ArrayView& other = call.frame.arguments[i].array;
+                const int itsize = runtime::info(plan.arguments[i].dtype).bytes;
+                if (range.meets(runtime::memory_of(other, plan.arguments[i].rank, itsize)))
+                    why_not = "in the memory of an argument";
+            }
+            for (std::size_t i = 0; i < ranges; ++i)
+                if (range.meets(taken[i])) why_not = "in the memory of another out";
+        }
+        if (!fits || *why_not) {
+            std::string shape;
+            for (int k = 0; k < rank; ++k)
+                shape += (k ? ", " : "") + std::to_string(call.frame.results[index].shape[k]);
+            PyErr_Format(same_type || !its_class ? PyExc_ValueError : PyExc_TypeError,
+                         "%s: out is %s%s%s, but the result is a C-contiguous %s[%s] on %s of its own memory.", function,
+                         describe_placed(item).c_str(), why_not ? ", " : "", why_not ? why_not : "",
+                         std::string(runtime::info(b.dtype).name).c_str(), shape.c_str(),
+                         device_name(call.arguments.place().device).c_str());
+            return false;
+        }
+        if (ranges < 32) taken[ranges++] = range;
+        try {
+            if (DeviceMemory* memory = memory_of_device_array(item)) memory->use_on(call.arguments.place().stream);
+        } catch (...) {
+            raise_current_exception();
+            return false;
+        }
+        given[index] = Py_NewRef(item);
+    }
+    return true;
+}
+
+LoadedPlan::Attempt LoadedPlan::run_on_device(const DeviceCall& call, PyObject* const* values, PyObject** result,
+                                              std::string& failed) const {
+    const runtime::Plan& plan = executable_->plan();
+    const cuda::Place& place = call.arguments.place();
+    const ArrayClass& like = *call.arguments.view(call.arguments.leader()).of;
+    const std::size_t results = plan.results.size(), returns = returns_.size();
+    RefArray made(alloca((results + 1) * sizeof(PyObject*)), results);
+    RefArray given(alloca((results + 1) * sizeof(PyObject*)), results);
+    Views views(alloca((call.out ? results : 0) * sizeof(DeviceView) + alignof(DeviceView)), call.out ? results : 0);
+    if (call.out && !take_device_out(call, given.items(), views.items())) return Attempt::error;
+    for (std::size_t i = 0; i < results; ++i) {
+        const runtime::PlanBuffer& b = plan.results[i];
+        runtime::CallResult& r = call.frame.results[i];
+        if (given[i]) {
+            r.data = views[i].array.data;
+            continue;
+        }
+        DeviceResult fresh;
+        if (!new_result_like(like, place, b.dtype, static_cast<int>(b.shape.size()), r.shape, r.elements, fresh))
+            return Attempt::error;
+        made[i] = fresh.object.release();
+        r.data = fresh.data;
+    }
+    RunningThread thread;
+    const runtime::Interrupt interrupt{
+        [](void* context) { return static_cast<RunningThread*>(context)->interrupted(); }, &thread};
+    // Kernels are queued in less time than the GIL takes to change hands; loading their code and looking at data is not.
+    if (device_waits_ || !has_run_on_device_) thread.release_gil();
+    RunStatus status = executable_->run(call.frame, call.version, &interrupt, &failed);
+    thread.take_gil();
+    if (status != RunStatus::done) return failure(status, call.version, failed);
+    has_run_on_device_ = true;
+
+    Ref tuple(plan.returns_tuple ? PyTuple_New(static_cast<Py_ssize_t>(returns)) : nullptr);
+    if (plan.returns_tuple && !tuple) return Attempt::error;
+    *result = nullptr;
+    for (std::size_t r = 0; r < returns; ++r) {
+        const auto i = static_cast<std::size_t>(returns_[r].index);
+        Ref item;
+        if (!returns_[r].number.empty()) {
+            alignas(16) unsigned char number[16];
+            const bool is_array = returns_[r].is_result || plan.arguments[i].is_array;
+            const void* from = !returns_[r].is_result ? (is_array ? call.frame.arguments[i].array.data
+                                                                  : static_cast<const void*>(call.frame.arguments[i].scalar))
+                                                      : call.frame.results[i].data;
+            const int bytes = runtime::info(returns_[r].is_result ? plan.results[i].dtype : plan.arguments[i].dtype).bytes;
+            if (!is_array)
+                std::memcpy(number, from, 16);
+            else if (!read_number(place, from, bytes, number))
+                return Attempt::error;
+            item = python_number(returns_[r].number, number);
+        } else if (!returns_[r].is_result) { // the caller's very object
+            item = Ref::borrowed(sources_[i].parameter >= 0 ? values[sources_[i].parameter] : call.arguments.object(i));
+        } else if (given[i]) {
+            item = Ref::borrowed(given[i]);
+        } else {
+            item = hand_over(like, Ref::borrowed(made[i]));
+        }
+        if (!item) {
+            Py_CLEAR(*result);
+            return Attempt::error;
+        }
+        if (tuple)
+            PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(r), item.release());
+        else
+            *result = item.release();
+    }
+    if (tuple) *result = tuple.release();
+    if (returns == 0) *result = Py_NewRef(Py_None);
+    return Attempt::done;
+}
+
+} // namespace tilewright::face
