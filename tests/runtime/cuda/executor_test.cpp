@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "dsl/base/error.h"
+#include "dsl/runtime/cuda/strided_copy.h"
 #include "tests/runtime/cuda/on_device.h"
 #include "tests/runtime/cuda/which_driver.h"
 
@@ -291,6 +292,18 @@ TEST_F(OnDevice, ObjectsThatGoTakeTheirModulesWithThem) {
         ASSERT_EQ(call_on_device(*e, place_, {x.view()}).results[0], counted(10, 0.25));
         EXPECT_EQ(cuda::driver_calls().module_loads, loads + 1);
     }
+}
+
+TEST_F(OnDevice, FunctionsTellWhatTheyNeed) {
+    const auto facts = cuda::function_facts(0, cuda::strided_copy_ptx());
+    ASSERT_EQ(facts.size(), 5u);
+    EXPECT_EQ(facts[3].name, "tilewright_copy_8");
+    for (const auto& f : facts) {
+        EXPECT_GT(f.registers, 0);
+        EXPECT_EQ(f.local_bytes, 0);
+        EXPECT_GE(f.max_threads, 256);
+    }
+    EXPECT_THROW(cuda::function_facts(0, ".version 6.0\n.target sm_70\nSYNTAX ERROR\n"), DeviceError);
 }
 
 TEST_F(OnDevice, AddressesKnowTheirDevice) {
