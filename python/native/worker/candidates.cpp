@@ -43,7 +43,7 @@ const Candidate& Candidates::build(const std::string& id, const dsl::Schedule& s
     dsl::Algorithm algorithm = translate(candidate.variant);
     dsl::apply(algorithm, schedule);
     dsl::EmitOptions emit_options;
-    emit_options.isa = job_.isa;
+    emit_options.isa = machine_.isa;
     emit_options.contract = job_.contract;
     const dsl::Emitted emitted = dsl::emit(std::move(algorithm), schedule, emit_options);
 
@@ -51,6 +51,7 @@ const Candidate& Candidates::build(const std::string& id, const dsl::Schedule& s
     version.label = "candidate";
     version.object_suffix = "candidate";
     version.body = emitted.plan_body;
+    if (machine_.is_device()) version.requires_.push_back("isa " + machine_.isa);
     for (const auto& [name, layout] : job_.layouts)
         if (layout != "any") version.requires_.push_back("layout " + name + (layout == "c" ? " C" : " F"));
     std::map<std::string, std::string_view> objects;
@@ -72,7 +73,7 @@ Candidates::Listing Candidates::lowered(const dsl::Schedule& schedule) const {
     dsl::Algorithm algorithm = translate(whole_variant(schedule.variant()));
     dsl::apply(algorithm, schedule);
     dsl::EmitOptions emit_options;
-    emit_options.isa = job_.isa;
+    emit_options.isa = machine_.isa;
     emit_options.contract = job_.contract;
     emit_options.assembly = true;
     Listing listing;
