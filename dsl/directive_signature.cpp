@@ -64,7 +64,7 @@ const std::vector<DirectiveSignature>& directive_signatures() {
         {"gpu_threads", "gpu_threads(loop, ...)", "l+"},
         {"gpu_lanes", "gpu_lanes(loop)", "l"},
         {"gpu_single_thread", "gpu_single_thread()", ""},
-        {"gpu_tile", "gpu_tile(loop, ..., block, ..., thread, ..., factor, ...)", "*+"},
+        {"gpu_tile", "gpu_tile(loop, ..., [block, ...,] thread, ..., factor, ...[, tail])", "*+"},
     };
     return signatures;
 }
@@ -84,7 +84,7 @@ const std::vector<std::string>& role_words(ArgumentRole role) {
     static const std::vector<std::string> tails = {
         "auto",     "guard_with_if",      "predicate",     "predicate_loads",        "predicate_stores",
         "round_up", "round_up_and_blend", "shift_inwards", "shift_inwards_and_blend"};
-    static const std::vector<std::string> memories = {"auto", "heap", "register", "stack"};
+    static const std::vector<std::string> memories = {"auto", "gpu_shared", "heap", "register", "stack"};
     static const std::vector<std::string> policies = {"always", "auto", "never"};
     static const std::vector<std::string> alignments = {"align_end", "align_start", "auto", "no_align"};
     static const std::vector<std::string> bounds = {"clamp", "guard_with_if", "non_faulting"};

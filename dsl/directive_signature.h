@@ -16,7 +16,7 @@ enum class ArgumentRole : char {
     stage = 's',      ///< a stage or a program argument
     expression = 'e', ///< a factor, a size, a condition
     tail = 't',       ///< guard_with_if, round_up, ...
-    memory = 'm',     ///< heap, stack, register, auto
+    memory = 'm',     ///< heap, stack, register, gpu_shared, auto
     policy = 'p',     ///< never, always, auto (of loop partitioning)
     alignment = 'a',  ///< align_start, align_end, no_align, auto (of compute_with)
     bounds = 'b',     ///< clamp, guard_with_if, non_faulting (of prefetch)

@@ -17,9 +17,12 @@
 #include "dsl/apply.h"
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
+#include "dsl/device_code.h"
 #include "dsl/halide_target.h"
 #include "dsl/isa.h"
 #include "dsl/object_symbols.h"
+#include "dsl/passes/device_arithmetic.h"
+#include "dsl/passes/device_launches.h"
 #include "dsl/passes/kernel_groups.h"
 #include "dsl/passes/memory_hints.h"
 #include "dsl/passes/nontemporal_stores.h"
@@ -37,6 +40,15 @@ Target halide_target(const std::string& isa, bool strict) {
     const std::string level = resolve_isa(isa);
     std::vector<Target::Feature> features = {Target::NoRuntime, Target::NoAsserts, Target::NoBoundsQuery};
     if (strict) features.push_back(Target::StrictFloat);
+    if (const int capability = cuda_capability(level)) {
+        // The host's part only launches: it runs on every x86-64.
+        const std::map<int, Target::Feature> capabilities = {{70, Target::CUDACapability70},
+                                                             {75, Target::CUDACapability75},
+                                                             {80, Target::CUDACapability80},
+                                                             {86, Target::CUDACapability86}};
+        features.insert(features.end(), {Target::CUDA, capabilities.at(capability)});
+        return Target(Target::Linux, Target::X86, 64, features);
+    }
     if (level != "x86-64") {
         features.insert(features.end(), {Target::SSE41, Target::AVX, Target::F16C, Target::FMA, Target::AVX2});
     }
@@ -196,6 +208,13 @@ Halide::Pipeline prepared(const KernelImpl& kernel, const Schedule& schedule, co
         add_prefetch_lines_pass(pipeline, kernel.traffic.prefetches, std::move(inputs));
     }
     if (!kernel.traffic.nontemporal.empty()) add_nontemporal_stores_pass(pipeline, kernel.traffic.nontemporal);
+    if (target.has_feature(Target::CUDA)) {
+        const bool exact = target.has_feature(Target::StrictFloat);
+        add_statement_pass(pipeline, [exact](const Halide::Internal::Stmt& statement) {
+            const Halide::Internal::Stmt launches = device_launches(statement);
+            return exact ? exact_device_arithmetic(launches) : launches;
+        });
+    }
     verify_claims(pipeline, kernel, schedule, target);
     return pipeline;
 }
@@ -213,17 +232,26 @@ EmittedKernel compile(Halide::Module module, const std::string& name, bool hints
         }
     }
 
+    EmittedKernel result;
+    const bool device = module.target().has_feature(Target::CUDA);
+    if (device) {
+        DeviceCode code = finish_device_code(module, name, options.contract != "fast");
+        module = std::move(code.module);
+        result.device_code = std::move(code.text);
+        result.device_kernels = code.kernels;
+        result.shared_bytes = code.shared_bytes;
+    }
+
     MemoryFile object;
     MemoryFile assembly;
     MemoryFile lowered;
     std::map<OutputFileType, std::string> files = {{OutputFileType::object, object.path()}};
     if (options.assembly) {
         files[OutputFileType::assembly] = assembly.path();
-        files[OutputFileType::stmt] = lowered.path();
+        files[device ? OutputFileType::conceptual_stmt : OutputFileType::stmt] = lowered.path();
     }
     module.compile(files);
 
-    EmittedKernel result;
     result.name = name;
     result.object = object.content();
     if (hints) {
@@ -232,11 +260,11 @@ EmittedKernel compile(Halide::Module module, const std::string& name, bool hints
         result.prefetches = found.prefetches;
     }
     if (options.assembly) {
-        result.assembly = assembly.content();
+        result.assembly = device ? result.device_code : assembly.content();
         result.lowered = lowered.content();
     }
     for (const std::string& symbol : undefined_symbols(result.object)) {
-        if (runtime_has(symbol)) continue;
+        if (runtime_has(symbol) || (device && device_runtime_has(symbol))) continue;
         throw ScheduleError(name + ": the schedule needs " + symbol + ", which kernels do not have.",
                             symbol.find("mutex") != std::string::npos ? "Take atomic() away." : "");
     }
@@ -294,6 +322,12 @@ void keep_selects() {
 
 Emitted emit(Algorithm algorithm, const Schedule& schedule, const EmitOptions& options) {
     keep_selects();
+    if (is_cuda_isa(schedule.target) != is_cuda_isa(options.isa)) {
+        throw ScheduleError(
+            "the schedule is for " + (schedule.target.empty() ? "host" : schedule.target) + ", and it is built for " +
+                options.isa + ".",
+            "Schedules for CUDA devices and for CPUs are different ones: write the target in the second line.");
+    }
     // The schedule was applied already; its conditions follow from the text, so the model alone gives them.
     const auto conditions =
         options.guard_tails ? std::map<int, Preconditions>() : preconditions(algorithm.info(), schedule);

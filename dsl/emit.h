@@ -1,6 +1,7 @@
 // dsl/emit.h: Algorithm + Schedule -> object code and the conditions under which it may run.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,7 @@
 namespace tilewright::dsl {
 
 struct EmitOptions {
-    std::string isa = "host";       ///< x86-64, x86-64-v3, x86-64-v4 or host
+    std::string isa = "host";       ///< x86-64, x86-64-v3, x86-64-v4, host, cuda, cuda-sm_80, ...
     bool guard_tails = false;       ///< every tail GuardWithIf: code that needs no precondition
     bool assembly = false;          ///< also fill assembly and lowered
     std::string contract = "numpy"; ///< all but "fast": strict floating point, no contraction, no reassociation
@@ -22,8 +23,11 @@ struct EmittedKernel {
     std::vector<std::string> requires_; ///< conditions of plan_text.md: "X.0 >= 65536"
     int nontemporal_stores = 0;         ///< vector stores past the caches, where store_nontemporal asks for them
     int prefetches = 0;                 ///< instructions that prefetch_lines asks for
-    std::string assembly;
-    std::string lowered; ///< Halide's final statement, as text
+    int device_kernels = 0;             ///< entries of device_code
+    std::int64_t shared_bytes = 0;      ///< the most that the threads of one block share; -1 where sizes decide
+    std::string device_code;            ///< the PTX inside the object, of a CUDA target
+    std::string assembly;               ///< for a CUDA target the same as device_code
+    std::string lowered;                ///< Halide's final statement, as text
 };
 
 struct Emitted {

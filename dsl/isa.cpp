@@ -1,4 +1,5 @@
-// dsl/isa.cpp: what this CPU can run, asked of the CPU and of the system (which must save the wide registers).
+// dsl/isa.cpp: the names of targets, and what this CPU can run: asked of the CPU and of the system (which must save the
+// wide registers).
 #include "dsl/isa.h"
 
 #include <algorithm>
@@ -24,17 +25,36 @@ std::string host_isa() {
     return v4 ? "x86-64-v4" : v3 ? "x86-64-v3" : "x86-64";
 }
 
+const std::vector<std::string>& cuda_isas() {
+    static const std::vector<std::string> isas = {"cuda-sm_70", "cuda-sm_75", "cuda-sm_80", "cuda-sm_86"};
+    return isas;
+}
+
+bool is_cuda_isa(const std::string& isa) {
+    return isa == "cuda" || isa.starts_with("cuda-");
+}
+
+int cuda_capability(const std::string& isa) {
+    return is_cuda_isa(isa) ? std::stoi(resolve_isa(isa).substr(std::string("cuda-sm_").size())) : 0;
+}
+
 std::string resolve_isa(const std::string& isa) {
     if (isa.empty() || isa == "host") return host_isa();
-    const auto& levels = isa_levels();
-    if (std::find(levels.begin(), levels.end(), isa) != levels.end()) return isa;
-    const auto near = near_name(isa, levels);
+    if (isa == "cuda") return "cuda-sm_80";
+    std::vector<std::string> known = isa_levels();
+    known.insert(known.end(), cuda_isas().begin(), cuda_isas().end());
+    if (std::find(known.begin(), known.end(), isa) != known.end()) return isa;
+    const auto near = near_name(isa, known);
+    std::string list = "host, cuda";
+    for (const std::string& name : known)
+        list += ", " + name;
     throw ScheduleError("target " + isa + ": unknown.",
-                        near ? "Did you mean " + *near + "?" : "The targets are: host, x86-64, x86-64-v3, x86-64-v4.");
+                        near ? "Did you mean " + *near + "?" : "The targets are: " + list + ".");
 }
 
 int vector_bytes(const std::string& isa) {
     const std::string level = resolve_isa(isa);
+    if (is_cuda_isa(level)) return 16;
     return level == "x86-64-v4" ? 64 : level == "x86-64-v3" ? 32 : 16;
 }
 

@@ -28,7 +28,16 @@ enum class Tail {
 std::string tail_name(Tail tail);
 std::optional<Tail> tail_by_name(const std::string& name);
 
-enum class Run { serial, parallel, vectorized, unrolled };
+enum class Run { serial, parallel, vectorized, unrolled, gpu_block, gpu_thread, gpu_lane };
+
+/// Whether iterations run side by side in any order: parallel tasks, vectors, blocks, threads.
+inline bool runs_spread(Run run) {
+    return run != Run::serial && run != Run::unrolled;
+}
+/// Threads of a block; lanes are those of a warp.
+inline bool runs_on_threads(Run run) {
+    return run == Run::gpu_thread || run == Run::gpu_lane;
+}
 
 /// A loop, live or already split or fused away.
 struct Loop {

@@ -58,4 +58,15 @@ bool runtime_has(const std::string& symbol) {
     return !symbol.empty() && symbol.back() == 'f' && math.count(symbol.substr(0, symbol.size() - 1));
 }
 
+bool device_runtime_has(const std::string& symbol) {
+    static const std::set<std::string> known = {"halide_cuda_device_interface",
+                                                "halide_cuda_finalize_kernels",
+                                                "halide_cuda_initialize_kernels",
+                                                "halide_cuda_run",
+                                                "halide_device_free",
+                                                "halide_device_free_as_destructor",
+                                                "halide_device_malloc"};
+    return known.count(symbol) != 0;
+}
+
 } // namespace tilewright::dsl

@@ -13,5 +13,7 @@ std::set<std::string> undefined_symbols(std::string_view object);
 /// Whether the runtime's loader can resolve a symbol: parallel loops, memory, libm and the mem* functions that LLVM
 /// calls by itself.
 bool runtime_has(const std::string& symbol);
+/// What kernels for CUDA devices may import beside that.
+bool device_runtime_has(const std::string& symbol);
 
 } // namespace tilewright::dsl

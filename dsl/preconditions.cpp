@@ -14,6 +14,13 @@ bool Preconditions::at_least(const std::string& extent, std::int64_t least) {
     return true;
 }
 
+bool Preconditions::at_most(const std::string& extent, std::int64_t most) {
+    if (const auto value = constant_size(extent)) return *value <= most;
+    const auto known = most_.emplace(extent, most).first;
+    known->second = std::min(known->second, most);
+    return true;
+}
+
 bool Preconditions::divisible(const std::string& extent, std::int64_t factor) {
     if (const auto value = constant_size(extent)) return *value % factor == 0;
     if (factor == 1) return true;
@@ -39,6 +46,8 @@ std::vector<std::string> Preconditions::text() const {
     std::vector<std::string> result;
     for (const auto& [extent, least] : least_)
         result.push_back(extent + " >= " + std::to_string(least));
+    for (const auto& [extent, most] : most_)
+        result.push_back(extent + " <= " + std::to_string(most));
     for (const auto& [extent, factor] : factor_) {
         const std::string whole = extent.find(' ') == std::string::npos ? extent : "(" + extent + ")";
         result.push_back(whole + " % " + std::to_string(factor) + " == 0");

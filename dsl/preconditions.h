@@ -18,6 +18,7 @@ class Preconditions {
     /// Each takes the extent as a size expression; a constant one that holds leaves no condition. False where it is
     /// constant and does not hold.
     bool at_least(const std::string& extent, std::int64_t least);
+    bool at_most(const std::string& extent, std::int64_t most);
     bool divisible(const std::string& extent, std::int64_t factor);
     bool equal(const std::string& extent, std::int64_t value);
 
@@ -26,6 +27,7 @@ class Preconditions {
 
   private:
     std::map<std::string, std::int64_t> least_;
+    std::map<std::string, std::int64_t> most_;
     std::map<std::string, std::int64_t> factor_;
     std::set<std::string> others_;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dsl/base/spelling.h"
+#include "dsl/isa.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -30,7 +31,7 @@ DefinitionModel make_definition(const DefinitionInfo& info, int update, bool out
 } // namespace
 
 ScheduleModel::ScheduleModel(const AlgorithmInfo& algorithm, std::string wanted_target, bool guards)
-    : target(std::move(wanted_target)), guard_tails(guards), algorithm_(algorithm) {
+    : target(std::move(wanted_target)), guard_tails(guards), device(is_cuda_isa(target)), algorithm_(algorithm) {
     for (const StageInfo& info : algorithm.stages) {
         StageModel stage;
         stage.name = info.name;
@@ -110,9 +111,10 @@ StageModel& ScheduleModel::add_wrapper(const std::string& stage, const std::stri
 
 std::vector<Site> ScheduleModel::path_of(const std::string& stage, const DefinitionModel& definition) const {
     std::vector<Site> path = sites_of(stage);
+    if (definition.single_thread) path.push_back({stage, definition.update, "", Run::gpu_block});
     for (int loop : definition.nest.order) {
         const Loop& node = definition.nest.loops[loop];
-        path.push_back({stage, definition.update, node.name, node.run == Run::parallel || node.run == Run::vectorized});
+        path.push_back({stage, definition.update, node.name, node.run});
     }
     return path;
 }
@@ -283,6 +285,7 @@ void ScheduleModel::finish() {
     // Readers first: where a stage may be computed depends on where they are.
     for (auto name = order.rbegin(); name != order.rend(); ++name)
         finish_stage(stages.at(*name));
+    if (device && violations.empty()) finish_device();
     std::stable_sort(violations.begin(), violations.end(), [](const Violation& a, const Violation& b) {
         return std::pair(a.at.line, a.at.column) < std::pair(b.at.line, b.at.column);
     });
@@ -330,7 +333,7 @@ void ScheduleModel::finish_place(StageModel& stage) {
         std::string text = "compute_root()";
         for (const Site& site : *legal) {
             // Loops that vectorize(i, 8) made have no name for people.
-            if (site.loop.find("__") == std::string::npos)
+            if (!site.loop.empty() && site.loop.find("__") == std::string::npos)
                 text += ", compute_at(" + site.stage + ", " + site.loop + ")";
         }
         return text;
@@ -377,10 +380,12 @@ void ScheduleModel::finish_place(StageModel& stage) {
             return std::nullopt;
         }
         for (int k = *at + 1; k <= *compute; ++k) {
-            if (!(*legal)[k].parallel) continue;
+            if (!runs_spread((*legal)[k].run)) continue;
             refuse(level.at, stage.name, verb,
-                   stage.name + ": stored outside the parallel or vectorized loop " + (*legal)[k].stage + "." +
-                       (*legal)[k].loop + ", but computed inside it, so that iterations would overwrite each other.",
+                   stage.name + ": stored outside the " +
+                       (device ? "loop over blocks or threads" : "parallel or vectorized loop") + " " +
+                       (*legal)[k].stage + "." + (*legal)[k].loop +
+                       ", but computed inside it, so that iterations would overwrite each other.",
                    "Store it at (" + (*legal)[k].stage + ", " + (*legal)[k].loop + ") or further in.");
             return std::nullopt;
         }

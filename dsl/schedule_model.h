@@ -37,6 +37,8 @@ struct DefinitionModel {
     std::vector<CallInfo> calls;
     bool associative = false;
     bool atomic = false;
+    bool single_thread = false; ///< a kernel of one block of one thread
+    Position single_thread_at;
     Expression condition;                                   ///< of a specialized copy
     std::vector<std::shared_ptr<DefinitionModel>> branches; ///< specialized copies, in order; addresses stay
     std::optional<FuseWith> with;
@@ -70,6 +72,8 @@ struct StageModel {
     Level hoist;
     std::optional<Position> storage_at; ///< a directive that needs storage of its own
     std::string storage_verb;
+    std::string memory; ///< of store_in
+    Position memory_at;
 
     bool pure() const { return definitions.size() == 1; }
     bool inlined() const {
@@ -82,8 +86,8 @@ struct StageModel {
 struct Site {
     std::string stage;
     int definition = -1;
-    std::string loop;
-    bool parallel = false; ///< or vectorized
+    std::string loop; ///< "" the one block of gpu_single_thread
+    Run run = Run::serial;
     bool operator==(const Site& other) const { return stage == other.stage && loop == other.loop; }
 };
 
@@ -97,6 +101,7 @@ class ScheduleModel {
     std::map<int, Preconditions> preconditions; ///< by kernel
     std::string target;
     bool guard_tails = false;
+    bool device = false; ///< the target is a CUDA device
     /// Under guard_tails a bound(...) is not relied on: loops that are constant only by it run serially instead.
     std::vector<std::pair<const DefinitionModel*, std::string>> demoted;
 
@@ -143,6 +148,8 @@ class ScheduleModel {
     Region base_extent(const StageModel& stage, const Loop& loop) const;
     Region extent(const StageModel& stage, const DefinitionModel& definition, int loop) const;
 
+    friend class DeviceRules;
+    void finish_device();
     void finish_stage(StageModel& stage);
     void finish_place(StageModel& stage);
     void finish_definition(const StageModel& stage, const DefinitionModel& definition);

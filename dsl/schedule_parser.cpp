@@ -20,7 +20,8 @@ constexpr std::uint64_t kMaxUpdates = 1 << 16;
 constexpr std::size_t kMaxArguments = 64;
 
 const std::vector<std::string>& targets() {
-    static const std::vector<std::string> names = {"x86-64", "x86-64-v3", "x86-64-v4", "host"};
+    static const std::vector<std::string> names = {"x86-64",     "x86-64-v3",  "x86-64-v4",  "host",      "cuda",
+                                                   "cuda-sm_70", "cuda-sm_75", "cuda-sm_80", "cuda-sm_86"};
     return names;
 }
 

@@ -16,7 +16,7 @@ const std::vector<DirectiveRow>& directive_rows() {
     static const std::vector<DirectiveRow> rows = [] {
         std::vector<DirectiveRow> result;
         for (auto family :
-             {split_rows, order_rows, placement_rows, stage_rows, storage_rows, traffic_rows, refused_rows}) {
+             {split_rows, order_rows, placement_rows, stage_rows, storage_rows, traffic_rows, gpu_rows, refused_rows}) {
             for (const DirectiveRow& row : family())
                 result.push_back(row);
         }
@@ -290,6 +290,7 @@ HalideDefinition ApplyContext::read_definition(Halide::Func func, const Definiti
     HalideDefinition result{Halide::Stage(function, definition, static_cast<std::size_t>(model.update + 1)), {}};
     std::vector<Dim> dims = definition.schedule().dims();
     std::erase_if(dims, [](const Dim& dim) { return dim.var == Halide::Var::outermost().name(); });
+    if (model.single_thread && !dims.empty()) dims.pop_back(); // the loop over its one block, which has no name
     if (dims.size() != model.nest.order.size()) {
         throw InternalError(func.name() + ": Halide has " + std::to_string(dims.size()) + " loops, not " +
                             std::to_string(model.nest.order.size()) + ".");

@@ -34,10 +34,13 @@ bool check_reorder(CheckContext& context, const std::vector<int>& innermost_firs
 
 bool check_run(CheckContext& context, int loop, Run run) {
     Loop& node = context.definition.nest.loops[loop];
-    const bool spread = run == Run::parallel || run == Run::vectorized;
-    if (spread && (node.ordered || (node.racing && !(context.definition.atomic && context.definition.associative)))) {
+    if (runs_spread(run) &&
+        (node.ordered || (node.racing && !(context.definition.atomic && context.definition.associative)))) {
         const std::string pure = context.other_loop([](const Loop& other) { return !other.racing && !other.ordered; });
-        const std::string what = run == Run::parallel ? "run in parallel" : "be vectorized";
+        const std::string what = run == Run::parallel     ? "run in parallel"
+                                 : run == Run::vectorized ? "be vectorized"
+                                 : run == Run::gpu_block  ? "run over blocks"
+                                                          : "run over threads";
         std::string hint = pure.empty() ? "" : "Use a pure loop instead: " + pure + ".";
         if (!node.ordered && context.definition.associative) {
             hint += (hint.empty() ? "" : " ") + std::string("Or write atomic() before it.");
@@ -49,7 +52,7 @@ bool check_run(CheckContext& context, int loop, Run run) {
                        hint);
         return false;
     }
-    if (run == Run::parallel) {
+    if (runs_spread(run) && run != Run::vectorized) {
         const LoopNest& nest = context.definition.nest;
         const std::set<int> roots = nest.roots(loop);
         for (const Loop& other : nest.loops) {
@@ -57,8 +60,9 @@ bool check_run(CheckContext& context, int loop, Run run) {
             const std::set<int> theirs = nest.roots(static_cast<int>(&other - nest.loops.data()));
             const bool shared = std::any_of(theirs.begin(), theirs.end(), [&](int root) { return roots.count(root); });
             if (!shared) continue;
-            context.refuse(context.where(node.name) + ": cannot run in parallel: " + tail_name(other.tail) +
-                               " reads and writes elements of other iterations.",
+            context.refuse(context.where(node.name) + ": cannot run " +
+                               (run == Run::parallel ? "in parallel" : "over blocks or threads") + ": " +
+                               tail_name(other.tail) + " reads and writes elements of other iterations.",
                            "Split with guard_with_if.");
             return false;
         }
@@ -127,6 +131,7 @@ void check_run_directive(CheckContext& context, Run run, const char* suffix) {
     check_run(context, context.definition.nest.find(run == Run::parallel ? context.name(0) : inner), run);
 }
 void check_parallel(CheckContext& context) {
+    if (refuse_on_device(context, "Use gpu_blocks and gpu_threads.")) return;
     check_run_directive(context, Run::parallel, "__t");
 }
 void check_vectorize(CheckContext& context) {
@@ -237,6 +242,7 @@ void apply_never_partition_all(ApplyContext& context) {
 constexpr std::int64_t kMostRowsTogether = 16;
 
 void check_rows_together(CheckContext& context) {
+    if (refuse_on_device(context, "Take it away.")) return;
     if (!context.whole_stage()) return;
     if (context.stage.rows_together == 0) {
         const auto& stages = context.model.stages;

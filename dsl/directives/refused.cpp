@@ -17,11 +17,6 @@ void no_fail(CheckContext& context) {
     context.refuse(context.where() + ": specialize_fail would stop a kernel at run time, and kernels do not fail.",
                    "Leave the general version as it is.");
 }
-void no_gpu(CheckContext& context) {
-    context.refuse(context.where() + ": " + context.directive.verb + " needs target cuda, and this schedule is for " +
-                       (context.model.target.empty() ? "a CPU" : context.model.target) + ".",
-                   "Use parallel and vectorize.");
-}
 
 } // namespace
 
@@ -31,12 +26,6 @@ std::vector<DirectiveRow> refused_rows() {
         {"async", "refused", "a stage computed by a task of its own; kernels have no such tasks", no_async, nullptr},
         {"ring_buffer", "refused", "several copies of a stage's storage, for async", no_async, nullptr},
         {"specialize_fail", "refused", "an error where no specialization holds", no_fail, nullptr},
-        {"gpu", "refused", "for target cuda", no_gpu, nullptr},
-        {"gpu_blocks", "refused", "for target cuda", no_gpu, nullptr},
-        {"gpu_threads", "refused", "for target cuda", no_gpu, nullptr},
-        {"gpu_lanes", "refused", "for target cuda", no_gpu, nullptr},
-        {"gpu_single_thread", "refused", "for target cuda", no_gpu, nullptr},
-        {"gpu_tile", "refused", "for target cuda", no_gpu, nullptr},
     };
 }
 

@@ -13,7 +13,10 @@ namespace {
 /// kernel whose region grows reads its inputs out of bounds.
 Tail choose_tail(const CheckContext& context, int loop, std::int64_t factor) {
     const LoopNest& nest = context.definition.nest;
-    if (context.guards() || nest.loops[loop].reduced || !context.stage.output || context.definition.update >= 0) {
+    // Blocks and threads cost nothing for what they leave out, and run at the same time: an element that two of them
+    // compute is written by both.
+    if (context.model.device || context.guards() || nest.loops[loop].reduced || !context.stage.output ||
+        context.definition.update >= 0) {
         return Tail::guard_with_if;
     }
     const auto extent = nest.extent(loop);
@@ -52,11 +55,13 @@ bool tail_is_safe(CheckContext& context, int loop, std::int64_t factor, Tail tai
     if (blends(tail)) {
         const std::set<int> roots = nest.roots(loop);
         for (int other : nest.order) {
-            if (nest.loops[other].run != Run::parallel) continue;
+            const Run run = nest.loops[other].run;
+            if (!runs_spread(run) || run == Run::vectorized) continue;
             for (int root : nest.roots(other)) {
                 if (!roots.count(root)) continue;
                 context.refuse_at(argument,
-                                  what + " reads and writes elements of other iterations of the parallel loop " +
+                                  what + " reads and writes elements of other iterations of the " +
+                                      (run == Run::parallel ? "parallel loop " : "loop over blocks or threads ") +
                                       nest.loops[other].name + ".",
                                   "Use guard_with_if.");
                 return false;
@@ -113,6 +118,15 @@ bool check_split(CheckContext& context, int loop, const std::string& outer, cons
     return true;
 }
 
+void split_in_halide(ApplyContext& context, const std::string& loop, const std::string& outer, const std::string& inner,
+                     std::int64_t factor, std::size_t tail) {
+    const Halide::VarOrRVar old = context.loop(loop);
+    context.definition.loops.erase(loop);
+    const Halide::VarOrRVar outer_variable = context.make_loop(outer, old);
+    const Halide::VarOrRVar inner_variable = context.make_loop(inner, old);
+    context.definition.stage.split(old, outer_variable, inner_variable, static_cast<int>(factor), context.tail(tail));
+}
+
 namespace {
 
 // ---- split ----------------------------------------------------------------------------------------------------------
@@ -128,15 +142,6 @@ void check_split_directive(CheckContext& context) {
     }
     if (!context.free_name(1, {*loop}) || !context.free_name(2, {*loop})) return;
     check_split(context, *loop, context.name(1), context.name(2), *factor, tail_argument(context, 4), 4);
-}
-
-void split_in_halide(ApplyContext& context, const std::string& loop, const std::string& outer, const std::string& inner,
-                     std::int64_t factor, std::size_t tail) {
-    const Halide::VarOrRVar old = context.loop(loop);
-    context.definition.loops.erase(loop);
-    const Halide::VarOrRVar outer_variable = context.make_loop(outer, old);
-    const Halide::VarOrRVar inner_variable = context.make_loop(inner, old);
-    context.definition.stage.split(old, outer_variable, inner_variable, static_cast<int>(factor), context.tail(tail));
 }
 
 void apply_split_directive(ApplyContext& context) {

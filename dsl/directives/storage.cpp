@@ -22,14 +22,24 @@ bool check_axis(CheckContext& context, std::size_t argument) {
 // ---- storage --------------------------------------------------------------------------------------------------------
 
 void check_store_in(CheckContext& context) {
-    context.internal_storage();
+    if (!context.internal_storage()) return;
+    if (context.name(0) == "gpu_shared" && !context.model.device) {
+        return context.refuse_at(0,
+                                 context.where() +
+                                     ": store_in(gpu_shared) is memory of a CUDA device, and this schedule is for " +
+                                     (context.model.target.empty() ? "a CPU" : context.model.target) + ".",
+                                 "Use store_in(stack).");
+    }
+    context.stage.memory = context.name(0);
+    context.stage.memory_at = context.directive.at;
 }
 void apply_store_in(ApplyContext& context) {
     const std::string& memory = context.name(0);
-    context.stage.func.store_in(memory == "heap"       ? Halide::MemoryType::Heap
-                                : memory == "stack"    ? Halide::MemoryType::Stack
-                                : memory == "register" ? Halide::MemoryType::Register
-                                                       : Halide::MemoryType::Auto);
+    context.stage.func.store_in(memory == "heap"         ? Halide::MemoryType::Heap
+                                : memory == "stack"      ? Halide::MemoryType::Stack
+                                : memory == "register"   ? Halide::MemoryType::Register
+                                : memory == "gpu_shared" ? Halide::MemoryType::GPUShared
+                                                         : Halide::MemoryType::Auto);
 }
 
 void check_fold_storage(CheckContext& context) {
@@ -182,6 +192,7 @@ void apply_align_bounds(ApplyContext& context) {
 // ---- prefetch -------------------------------------------------------------------------------------------------------
 
 void check_prefetch(CheckContext& context) {
+    if (refuse_on_device(context, "Take it away: other warps run while one waits for memory.")) return;
     const std::string& from = context.name(0);
     const bool stage = context.model.stages.count(from) > 0;
     const bool argument = !stage && context.stage.arguments.count(from) > 0;

@@ -17,6 +17,7 @@ Traffic& traffic_of(ApplyContext& context) {
 // ---- prefetch_lines -------------------------------------------------------------------------------------------------
 
 void check_prefetch_lines(CheckContext& context) {
+    if (refuse_on_device(context, "Take it away: other warps run while one waits for memory.")) return;
     // Lowering knows loops by their names, which the copies of a definition share.
     if (context.in_block) {
         return context.refuse(
@@ -55,6 +56,7 @@ std::string reader_of(const CheckContext& context) {
 }
 
 void check_store_nontemporal(CheckContext& context) {
+    if (refuse_on_device(context, "Take it away.")) return;
     if (!context.whole_stage()) return;
     if (!context.stage.output) {
         return context.refuse(

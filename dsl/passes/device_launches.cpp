@@ -1,0 +1,163 @@
+// dsl/passes/device_launches.cpp: checks the loops of device kernels, and rewrites the calls around them.
+#include "dsl/passes/device_launches.h"
+
+#include <array>
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "dsl/base/error.h"
+
+namespace tilewright::dsl {
+namespace {
+
+using namespace Halide;
+using namespace Halide::Internal;
+
+constexpr std::int64_t kMostThreads = 1024;
+constexpr std::int64_t kMostThreadsInZ = 64;
+/// What a block may ask for on devices of today (compute capability 9.0), all but a KiB of 228.
+constexpr std::int64_t kMostSharedBytes = 227 * 1024;
+/// Of each thread, in the device's memory: a multiple of what pays, far below CUDA's limit of 512 KiB.
+constexpr std::int64_t kMostLocalBytes = 64 * 1024;
+
+[[noreturn]] void on_host(const std::string& name) {
+    throw ScheduleError(name + ": runs on the host, and its arrays lie on the device.",
+                        "Give it loops over blocks, as gpu_tile(i, io, ii, 128) does, or gpu_single_thread().");
+}
+
+/// "distance.s0.i" -> "distance"
+std::string stage_of(const std::string& name) {
+    return name.substr(0, name.find('.'));
+}
+
+/// One device kernel: how many threads, how much memory.
+class Block : public IRVisitor {
+  public:
+    explicit Block(std::string kernel) : kernel_(std::move(kernel)) {}
+
+    void check() const {
+        const std::int64_t all = threads_[0] * threads_[1] * threads_[2];
+        if (all > kMostThreads || threads_[2] > kMostThreadsInZ) {
+            throw ScheduleError(kernel_ + ": " + std::to_string(all) + " threads a block (" +
+                                    std::to_string(threads_[0]) + " x " + std::to_string(threads_[1]) + " x " +
+                                    std::to_string(threads_[2]) + "); CUDA has at most " +
+                                    std::to_string(kMostThreads) + ", and " + std::to_string(kMostThreadsInZ) +
+                                    " in the third dimension.",
+                                "Use smaller factors, such as 128 in all.");
+        }
+        if (shared_bytes_ > kMostSharedBytes) {
+            throw ScheduleError(kernel_ + ": " + std::to_string(shared_bytes_) +
+                                    " bytes of memory that the threads of a block share, more than " +
+                                    std::to_string(kMostSharedBytes) + ".",
+                                "Use smaller blocks, compute stages further in, or store_in(heap).");
+        }
+        if (local_bytes_ > kMostLocalBytes) {
+            throw ScheduleError(kernel_ + ": " + std::to_string(local_bytes_) + " bytes of memory of each thread (" +
+                                    largest_ + " is the largest array), more than " + std::to_string(kMostLocalBytes) +
+                                    ".",
+                                "Compute stages further in, or store_in(heap).");
+        }
+    }
+
+  private:
+    using IRVisitor::visit;
+    std::string kernel_;
+    std::array<std::int64_t, 3> threads_ = {1, 1, 1};
+    std::int64_t shared_bytes_ = 0;
+    std::int64_t local_bytes_ = 0;
+    std::int64_t largest_bytes_ = 0;
+    std::string largest_;
+
+    void visit(const For* op) override {
+        for (int k = 0; k < 3; ++k) {
+            if (!ends_with(op->name, gpu_thread_name(k))) continue;
+            const auto count = as_const_int(op->extent);
+            if (!count) {
+                throw ScheduleError(kernel_ + ": the number of threads of a block is not constant.",
+                                    "Split the loop before gpu_threads, as gpu_tile(i, io, ii, 128) does.");
+            }
+            threads_[static_cast<std::size_t>(k)] = std::max(threads_[static_cast<std::size_t>(k)], *count);
+        }
+        IRVisitor::visit(op);
+    }
+
+    void visit(const Allocate* op) override {
+        const std::int64_t bytes = std::int64_t{op->constant_allocation_size()} * op->type.bytes();
+        if (op->memory_type == MemoryType::GPUShared) {
+            shared_bytes_ += bytes; // 0 where it is not constant
+        } else {
+            local_bytes_ += bytes;
+            if (bytes > largest_bytes_) {
+                largest_bytes_ = bytes;
+                largest_ = stage_of(op->name);
+            }
+        }
+        IRVisitor::visit(op);
+    }
+};
+
+class Launches : public IRMutator {
+    using IRMutator::visit;
+
+    Stmt visit(const For* op) override {
+        if (op->for_type != ForType::GPUBlock) {
+            // Of these only the launches inside are done by the host.
+            if (op->for_type != ForType::Serial) on_host(stage_of(op->name));
+            return IRMutator::visit(op);
+        }
+        Block block(stage_of(op->name));
+        op->accept(&block);
+        block.check();
+        return op;
+    }
+
+    /// Halide counts on the host how much shared memory the largest block needs.
+    static bool of_host(const std::string& name) { return ends_with(name, ".shared_size"); }
+
+    Stmt visit(const Store* op) override {
+        if (!of_host(op->name)) on_host(stage_of(op->name));
+        return IRMutator::visit(op);
+    }
+    Expr visit(const Load* op) override {
+        if (!of_host(op->name)) on_host(stage_of(op->name));
+        return IRMutator::visit(op);
+    }
+
+    /// Arrays that only the device touches have no memory on the host.
+    Stmt visit(const Allocate* op) override {
+        if (!is_const_zero(op->condition)) return IRMutator::visit(op);
+        nowhere_.insert(op->name);
+        return mutate(op->body);
+    }
+    Stmt visit(const Free* op) override { return nowhere_.count(op->name) ? Evaluate::make(0) : Stmt(op); }
+
+    std::set<std::string> nowhere_;
+
+    static const Call* call_of(const Expr& value) { return value.as<Call>(); }
+
+    static std::string buffer_of(const Call* call) {
+        const Variable* buffer = call->args.empty() ? nullptr : call->args[0].as<Variable>();
+        return buffer ? stage_of(buffer->name) : "a stage";
+    }
+
+    Stmt visit(const Evaluate* op) override {
+        const Call* call = call_of(op->value);
+        if (!call) return IRMutator::visit(op);
+        if (call->name == "halide_copy_to_device") return Evaluate::make(0);
+        if (call->name == "halide_copy_to_host" || call->name == "halide_device_and_host_malloc" ||
+            call->name == "halide_device_and_host_free") {
+            on_host(buffer_of(call));
+        }
+        if (call->name == "halide_device_malloc") return call_extern_and_assert(call->name, call->args);
+        return IRMutator::visit(op);
+    }
+};
+
+} // namespace
+
+Stmt device_launches(const Stmt& statement) {
+    return Launches().mutate(statement);
+}
+
+} // namespace tilewright::dsl

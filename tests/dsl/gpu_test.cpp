@@ -1,0 +1,82 @@
+// tests/dsl/gpu_test.cpp: schedules for CUDA devices: their rules, the PTX that they give, and its arithmetic. No
+// device is needed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "algorithms.h"
+#include "dsl/base/error.h"
+#include "dsl/check.h"
+#include "dsl/emit.h"
+#include "dsl/object_symbols.h"
+#include "dsl/schedule_text.h"
+
+namespace tilewright::dsl::test {
+namespace {
+
+Schedule schedule(const std::string& body, const std::string& target = "cuda") {
+    return parse_schedule("tilewright-schedule 1\nschedule f for " + target + "\n" + body);
+}
+
+EmittedKernel build(Algorithm algorithm, const std::string& body, EmitOptions options = {}) {
+    const Schedule text = schedule(body);
+    options.isa = "cuda";
+    options.assembly = true;
+    apply(algorithm, text, options.guard_tails);
+    return emit(std::move(algorithm), text, options).kernels.at(0);
+}
+
+const char* const kKmeans = "labels.gpu_tile(i, io, ii, 128)\n"
+                            "nearest.compute_at(labels, ii)\n"
+                            "nearest.update(0).specialize(extent(k) == 2) { unroll(k) }\n"
+                            "norm.compute_at(nearest, k)\n"
+                            "norm.update(0).specialize(X.1 == 2) { unroll(r) }\n";
+
+/// Lines of PTX that match, for messages.
+std::string lines_with(const std::string& code, const std::string& pattern) {
+    std::string found;
+    std::istringstream lines(code);
+    const std::regex wanted(pattern);
+    for (std::string line; std::getline(lines, line);)
+        if (std::regex_search(line, wanted)) found += line + "\n";
+    return found;
+}
+
+TEST(GpuEmit, KmeansIsOneKernelOfPtx) {
+    const EmittedKernel kernel = build(kmeans(), kKmeans);
+    EXPECT_EQ(kernel.device_kernels, 1);
+    EXPECT_EQ(kernel.shared_bytes, 0);
+    EXPECT_TRUE(kernel.requires_.empty());
+    EXPECT_NE(kernel.device_code.find(".target sm_80"), std::string::npos);
+    EXPECT_NE(kernel.device_code.find(".entry kmeans_k0_device0("), std::string::npos);
+    EXPECT_NE(kernel.object.find(kernel.device_code), std::string::npos);
+    EXPECT_EQ(kernel.assembly, kernel.device_code);
+    EXPECT_NE(kernel.lowered.find("gpu_block"), std::string::npos);
+    // Arguments that the kernel does not write are read past the caches that keep writes in order.
+    EXPECT_NE(kernel.device_code.find("ld.global.nc.b64"), std::string::npos);
+    EXPECT_EQ(lines_with(kernel.device_code, "\\bfma\\b|\\.ftz|\\.approx|(add|sub|mul)\\.f(32|64)|//"), "");
+    EXPECT_EQ(
+        undefined_symbols(kernel.object),
+        (std::set<std::string>{"halide_cuda_finalize_kernels", "halide_cuda_initialize_kernels", "halide_cuda_run"}));
+}
+
+TEST(GpuEmit, FastIsHalidesOwn) {
+    EmitOptions options;
+    options.contract = "fast";
+    EXPECT_NE(lines_with(build(kmeans(), kKmeans, options).device_code, "\\bfma\\.rn\\.f64"), "");
+}
+
+TEST(GpuEmit, EqualInputEqualBytes) {
+    const EmittedKernel first =
+        build(softmax(), "out.gpu_tile(i, io, ii, 32)\ntotal.compute_at(out, ii)\ntop.compute_at(out, ii)\n");
+    const EmittedKernel second =
+        build(softmax(), "out.gpu_tile(i, io, ii, 32)\ntotal.compute_at(out, ii)\ntop.compute_at(out, ii)\n");
+    EXPECT_EQ(first.object, second.object);
+    EXPECT_EQ(first.device_code, second.device_code);
+}
+
+} // namespace
+} // namespace tilewright::dsl::test
