@@ -1,5 +1,5 @@
-// python/native/worker/device_memory.h: what candidates for a CUDA device read and write: memory there, with bytes on both
-// sides that nobody may change.
+// python/native/worker/device_memory.h: what candidates for a CUDA device read and write: memory there, with bytes on
+// both sides that nobody may change.
 #pragma once
 
 #include <cstddef>
