@@ -208,6 +208,7 @@ Machine this_machine(const std::string& isa) {
     if (is_device_isa(machine.isa)) {
         machine.device = read_device();
         machine.l2_bytes = machine.device->l2_bytes;
+        machine.cpu_model = machine.device->name + " beside " + machine.cpu_model;
         // Records of one kind of device serve all of it, whatever CPU is beside it.
         facts.str("");
         facts << machine.device->name << '\n'
