@@ -23,6 +23,11 @@ namespace {
 constexpr double kDescribeLimitS = 60;
 constexpr int kMostBuilders = 8; ///< each takes some 0.3 GB
 
+/// What a worker that measures is told; -1: a CPU does.
+int first_device(const Job& job) {
+    return !is_device_isa(job.isa) ? -1 : job.devices.empty() ? 0 : job.devices.front();
+}
+
 std::string write_job_file(const Job& job) {
     const char* folder = std::getenv("TMPDIR");
     std::string path = std::string(folder != nullptr && *folder != 0 ? folder : "/tmp") + "/tilewright-job-XXXXXX";
@@ -51,7 +56,7 @@ std::string write_job_file(const Job& job) {
 
 ProcessWorkbench::ProcessWorkbench(Job job, const std::atomic<bool>* cancel)
     : job_(std::move(job)), cancel_(cancel), job_file_(write_job_file(job_)),
-      lane_(job_, job_file_, cancel, job_.devices.empty() ? -1 : job_.devices.front()) {
+      lane_(job_, job_file_, cancel, first_device(job_)) {
     if (!is_device_isa(job_.isa)) return;
     const Machine machine = this_machine();
     const int cores = job_.threads > 0 ? job_.threads : machine.cores;

@@ -32,7 +32,7 @@ struct WorkerReply {
 /// Not for several threads at once.
 class WorkerLane {
   public:
-    /// `job` has to live as long. `cancel` may be null. `device`: which one the worker measures on, -1: the first.
+    /// `job` has to live as long. `cancel` may be null. `device`: which one the worker measures on, -1: the CPU.
     WorkerLane(const Job& job, const std::string& job_file, const std::atomic<bool>* cancel, int device);
 
     /// Starts a worker where none runs, asks, and turns errors of the worker into ours.
