@@ -150,6 +150,32 @@ Module load_module(const Device& device, const char* ptx, const char* what) {
     return module;
 }
 
+std::vector<FunctionFacts> function_facts(int device, const std::string& ptx) {
+    Entered entered(device);
+    const Driver& d = ready_driver();
+    Module module = load_module(entered.state().facts, ptx.c_str(), "the code of a kernel");
+    const std::unique_ptr<ModuleHandle, Status (*)(Module)> unloaded(module, d.module_unload);
+    std::vector<FunctionFacts> all;
+    constexpr std::string_view kEntry = ".entry ";
+    for (std::size_t at = ptx.find(kEntry); at != std::string::npos; at = ptx.find(kEntry, at + 1)) {
+        const std::size_t begin = at + kEntry.size();
+        FunctionFacts facts;
+        facts.name = ptx.substr(begin, ptx.find_first_of(" (\n", begin) - begin);
+        Function function = nullptr;
+        require(d.module_function(&function, module, facts.name.c_str()), "cuModuleGetFunction");
+        auto read = [&](FunctionAttribute which) {
+            int value = 0;
+            return d.function_attribute(&value, which, function) == kSuccess ? value : 0;
+        };
+        facts.registers = read(kFunctionRegisters);
+        facts.shared_bytes = read(kFunctionSharedBytes);
+        facts.local_bytes = read(kFunctionLocalBytes);
+        facts.max_threads = read(kFunctionMaxThreads);
+        all.push_back(std::move(facts));
+    }
+    return all;
+}
+
 Call::Call(const Place& place) : entered_(place.device), place_(place), before_(t_call) {
     if (place.device >= kMostDevices)
         throw DeviceError("cuda: device " + std::to_string(place.device) + ": at most 64 devices are served.",
