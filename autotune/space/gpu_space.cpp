@@ -31,6 +31,8 @@ constexpr std::int64_t kShortRow = 32;
 constexpr std::int64_t kBlocksInBlock = 64;
 // Threads of a block that reduces.
 constexpr std::int64_t kThreads = 256;
+// The same where only one block is left.
+constexpr std::int64_t kThreadsOfLast = 512;
 
 class GpuSpace {
   public:
@@ -171,8 +173,12 @@ class GpuSpace {
         const bool is_row = is_row_root_.count(plan.root->name) != 0;
         for (const std::string& axis : nest.axes)
             if (!(is_row && axis == nest.shared_axis) && !follows(plan, axis)) return false;
-        // One thread would go through long sums of a row.
-        if (!stage.updates.empty() && stage.part != "lanes" && reduced_elements(stage) > kShortRow) return false;
+        // A single long sum would be one thread's.
+        const bool single = std::all_of(stage.pure.loops.begin(), stage.pure.loops.end(), [&](const auto& loop) {
+            const auto axis = plan.to_root.find(loop.name);
+            return axis != plan.to_root.end() && axis->second != nest.shared_axis;
+        });
+        if (single && !stage.updates.empty() && reduced_elements(stage) > kShortRow) return false;
         if (stage.part == "block" && blocks_of(stage) > kBlocksInBlock) return false;
         const std::int64_t bytes = block_bytes(stage, plan, nest, is_row);
         std::int64_t& taken = shared_[plan.root->name];
@@ -197,6 +203,9 @@ class GpuSpace {
             lines.push_back("choose { " + body.front() + " | " + stage.name + ".inline() }");
         else
             lines = body;
+        for (std::size_t update = 0; stage.part.empty() && update < stage.updates.size(); ++update)
+            if (unrolled(stage.updates[update], 16).empty())
+                offer_unrolling(stage, update, stage.name + ".update(" + std::to_string(update) + ")", &lines);
         return true;
     }
 
@@ -220,6 +229,11 @@ class GpuSpace {
             if (const dsl::StageInfo* tree = row_tree(stage); tree != nullptr) {
                 is_row_root_.insert(stage.name);
                 return row_nest(stage);
+            }
+            if (stage.part == "fold" || stage.part == "lanes") {
+                // Of a result that is a single number: one block goes through all that is left.
+                is_row_root_.insert(stage.name);
+                return tree_nest(stage, extent_of(stage.pure.loops.back(), 8), kThreadsOfLast, true);
             }
             if (reads_shared_part(stage) || (reads_tree(stage) && is_tree_end(stage))) return tree_of(stage);
         }
@@ -274,7 +288,7 @@ class GpuSpace {
 
     /// Whether a stage has the elements of the trees that it reads, each read at its own.
     bool is_tree_end(const dsl::StageInfo& stage) const {
-        if (!stage.updates.empty() || stage.pure.loops.empty()) return false;
+        if (!stage.updates.empty()) return false;
         return std::all_of(stage.reads.begin(), stage.reads.end(), [&](const dsl::ReadInfo& read) {
             const dsl::StageInfo* from = graph_.find(read.from);
             if (from == nullptr || from->part != "block") return true;

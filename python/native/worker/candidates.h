@@ -28,7 +28,8 @@ struct Candidate {
 /// Builds candidates of one job and keeps them loaded.
 class Candidates {
   public:
-    explicit Candidates(const autotune::Job& job);
+    /// `measures`: false in a process that only builds.
+    explicit Candidates(const autotune::Job& job, bool measures = true);
 
     const translator::Program& program() const { return program_; }
     const autotune::Machine& machine() const { return machine_; }
@@ -39,6 +40,9 @@ class Candidates {
 
     /// Throws ScheduleError where the schedule cannot be applied or lowered.
     const Candidate& build(const std::string& id, const dsl::Schedule& schedule);
+    /// The same in two steps and two processes: into a file, and from it.
+    void compile(const std::string& id, const dsl::Schedule& schedule, const std::string& file);
+    const Candidate& load(const std::string& id, const dsl::Schedule& schedule, const std::string& file);
     /// Throws InternalError for an id that was not built.
     const Candidate& get(const std::string& id) const;
 
@@ -50,6 +54,14 @@ class Candidates {
     dsl::Schedule autoschedule(const std::string& name, const Variant& variant) const;
 
   private:
+    /// The plan and its objects, by name.
+    struct Code {
+        std::string plan;
+        std::map<std::string, std::string> objects;
+    };
+    Code code_of(const std::string& fault, const dsl::Schedule& schedule) const;
+    const Candidate& keep(const std::string& id, const dsl::Schedule& schedule, const Code& code);
+
     const autotune::Job& job_;
     translator::Program program_;
     autotune::Machine machine_;
