@@ -26,7 +26,8 @@ __all__ = [
 ]
 
 _CONTAINERS = (list, tuple)
-_RESERVED_ONLY = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_NORESERVE
+_NO_RESERVE = 0x4000  # of Linux; the module names it from Python 3.11 on
+_RESERVED_ONLY = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
 
 
 def is_placed(value: Any) -> bool:
@@ -78,7 +79,10 @@ def host_copies(values: Iterable[Any]) -> tuple[Any, ...]:
 
 def describe_placed(value: Any) -> str:
     """torch.Tensor float32[3, 2] on cuda:0."""
-    ordinal, dtype, shape, _, _, _, _ = _face.placed(value)
+    placed = _face.placed(value)
+    if placed is None:
+        return type(value).__name__
+    ordinal, dtype, shape, _, _, _, _ = placed
     what = f"{type(value).__module__.partition('.')[0]}.{type(value).__qualname__}"
     return f"{what} {dtype or ''}[{', '.join(map(str, shape))}] on cuda:{ordinal}"
 
