@@ -4,6 +4,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "dsl/runtime/isa.h"
 #include "dsl/runtime/plan.h"
 #include "dsl/runtime/plan_lines.h"
 
@@ -213,8 +214,7 @@ class PlanReader : PlanLines {
         if (take_keyword("isa")) {
             r.kind = PlanRequirement::Kind::isa;
             r.name = word("an ISA level");
-            if (r.name != "x86-64" && r.name != "x86-64-v2" && r.name != "x86-64-v3" && r.name != "x86-64-v4" &&
-                r.name != "host")
+            if (isa_level(r.name) == 0 && cuda_capability(r.name) == 0)
                 fail("ISA level '" + r.name + "' is none that this release knows.");
         } else if (take_keyword("layout")) {
             r.name = word("an array");

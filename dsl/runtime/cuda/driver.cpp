@@ -105,8 +105,7 @@ struct Meaning {
     const char* what; ///< behind the name of the error
     const char* hint;
 };
-constexpr const char* kReport = "Restart the process. If it happens again with indices that are in bounds, please "
-                                "report it, with TILEWRIGHT_CACHE=off and the call that fails.";
+constexpr const char* kReport = "Restart the process. If it happens again, please report it with the call.";
 const Meaning kMeanings[] = {
     {kOutOfDeviceMemory, "there is not enough memory on the device",
      "Free arrays, give other libraries' pools back (torch.cuda.empty_cache()), or work in parts."},

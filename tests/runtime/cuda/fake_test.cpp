@@ -1,0 +1,314 @@
+// tests/runtime/cuda/fake_test.cpp: what only a fake driver shows: drivers and devices that are not there, errors at
+// will, contexts and streams of others, the pool between streams that are busy, memory that runs out.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+
+#include "dsl/base/error.h"
+#include "tests/runtime/cuda/fake_kernels.h"
+#include "tests/runtime/cuda/on_device.h"
+
+namespace tilewright::runtime {
+namespace {
+
+using tests::call_on_device;
+using tests::DeviceVector;
+using tests::load_for_device;
+using tests::use_fake_driver;
+
+/// What a process of its own says that has this environment: the driver is opened once in a process.
+std::string probe(const std::string& what, const std::string& environment) {
+    const std::string command =
+        "env TILEWRIGHT_LIBCUDA='" TW_FAKE_DRIVER "' " + environment + " '" TW_PROBE "' " + what + " 2>&1";
+    FILE* pipe = popen(command.c_str(), "r");
+    std::string out;
+    char buffer[4096];
+    while (std::size_t n = std::fread(buffer, 1, sizeof buffer, pipe))
+        out.append(buffer, n);
+    const int status = pclose(pipe);
+    return out + (status ? "exit " + std::to_string(status) + "\n" : "");
+}
+
+TEST(CudaDriver, NoDriverNoDeviceOrAnOldOneAreSaid) {
+    const std::string none = probe("count", "TILEWRIGHT_LIBCUDA=/nowhere/libcuda.so.1");
+    EXPECT_TRUE(none.starts_with("0 there is no CUDA driver here: /nowhere/libcuda.so.1: cannot open")) << none;
+    EXPECT_NE(none.find("--gpus all, or use the target host."), std::string::npos) << none;
+    const std::string no_device = probe("count", "FAKE_CUDA_INIT=100");
+    EXPECT_TRUE(
+        no_device.starts_with("0 the CUDA driver finds no device: cuInit gives CUDA_ERROR_NO_DEVICE (100, fake). "
+                              "Is CUDA_VISIBLE_DEVICES empty"))
+        << no_device;
+    EXPECT_TRUE(
+        probe("count", "FAKE_CUDA_INIT=803").starts_with("0 the CUDA driver and its kernel module are of different"));
+    EXPECT_TRUE(probe("count", "FAKE_CUDA_INIT=34").starts_with("0 libcuda.so.1 is the toolkit's stub"));
+    EXPECT_TRUE(probe("count", "FAKE_CUDA_INIT=999").starts_with("0 the CUDA driver does not start"));
+    EXPECT_TRUE(probe("count", "FAKE_CUDA_DEVICES=0").starts_with("0 the CUDA driver has no device."));
+    EXPECT_EQ(probe("count", "FAKE_CUDA_VERSION=11020"),
+              "0 the CUDA driver is too old: it supports CUDA 11.2. Update NVIDIA's driver (CUDA 11.4 or later).\n");
+    EXPECT_EQ(probe("count", "FAKE_CUDA_DEVICES=3"), "3 Fake GPU 8.0 GPU-10101010-1010-1010-1010-101010101010\n");
+    EXPECT_TRUE(probe("run", "FAKE_CUDA_INIT=100").starts_with("device_error: cuda: the CUDA driver finds no device"));
+}
+
+TEST(CudaDriver, CodeForNewerDevicesIsSaidBeforeItIsLoaded) {
+    const std::string old = probe("run", "FAKE_CUDA_CAPABILITY=61");
+    EXPECT_EQ(old,
+              "device_error: cuda: the code of a kernel on device 0 (Fake GPU): it is for compute capability 7.0 and "
+              "later, and the device has 6.1. Devices from compute capability 7.0 on are served; use the target "
+              "host.\n");
+}
+
+TEST(CudaDriver, AForkedChildIsToldSo) {
+    EXPECT_EQ(
+        probe("fork", ""),
+        "child: cuda: this process was forked from one that had used the device, and CUDA does not survive a fork. "
+        "Start it with multiprocessing's spawn or forkserver, or fork before the first call on a device.\nparent: "
+        "done\n");
+}
+
+TEST(CudaDriver, ALostContextIsSaidWithItsFirstError) {
+    const std::string text = probe("lost", "");
+    EXPECT_TRUE(
+        text.starts_with("device_error: cuda: launching dev_half, 1x1x1 blocks of 4x1x1 threads with 0 bytes of "
+                         "shared memory: CUDA_ERROR_ILLEGAL_ADDRESS (700, fake): a kernel touched memory that is "
+                         "not there; nothing works on the device in this process any more. Restart the process."))
+        << text;
+    EXPECT_NE(
+        text.find(
+            "\nlater: cuda: waiting for a stream: CUDA_ERROR_ILLEGAL_ADDRESS (700, fake): a kernel touched memory "
+            "that is not there; nothing works on the device in this process any more; the first such error "
+            "was cuda: launching dev_half"),
+        std::string::npos)
+        << text;
+}
+
+class Fake : public testing::Test {
+  protected:
+    const tests::FakeDriver& driver = use_fake_driver();
+    cuda::Place a{0, cuda::new_stream(0)}, b{0, cuda::new_stream(0)};
+    void SetUp() override { cuda::trim_device_pool(0); }
+    void TearDown() override {
+        cuda::destroy_stream(0, a.stream);
+        cuda::destroy_stream(0, b.stream);
+    }
+};
+
+TEST_F(Fake, ABlockIsReusedOnItsStreamAtOnceWithoutTheDriver) {
+    void* first = cuda::allocate(a, 1000);
+    cuda::release(a, first);
+    driver.set_busy(a.stream, true);
+    const auto before = cuda::driver_calls();
+    for (int i = 0; i < 100; ++i) {
+        void* again = cuda::allocate(a, 900);
+        EXPECT_EQ(again, first);
+        cuda::release(a, again);
+    }
+    const auto after = cuda::driver_calls();
+    EXPECT_EQ(after.allocations, before.allocations);
+    EXPECT_EQ(after.events, before.events);
+}
+
+TEST_F(Fake, AnotherStreamTakesItOnlyWhenItsWorkIsDone) {
+    void* other = cuda::allocate(b, 64); // two streams are known from here on
+    driver.set_busy(a.stream, true);
+    void* first = cuda::allocate(a, 1 << 20);
+    cuda::release(a, first);
+    void* second = cuda::allocate(b, 1 << 20);
+    EXPECT_NE(second, first);
+    driver.set_busy(a.stream, false);
+    void* third = cuda::allocate(b, 1 << 20);
+    EXPECT_EQ(third, first);
+    for (void* p : {other, second, third})
+        cuda::release(b, p);
+}
+
+TEST_F(Fake, AStreamThatWasWaitedForGivesItsBlocksToAll) {
+    void* first = cuda::allocate(a, 5000); // alone: no event is recorded
+    cuda::release(a, first);
+    void* other = cuda::allocate(b, 64);
+    EXPECT_NE(other, first);
+    cuda::synchronize(a);
+    void* second = cuda::allocate(b, 5000);
+    EXPECT_EQ(second, first);
+    cuda::release(b, second);
+    cuda::release(b, other);
+}
+
+TEST_F(Fake, ADestroyedStreamLeavesItsBlocksBehindAnEvent) {
+    const cuda::Place c{0, cuda::new_stream(0)};
+    void* first = cuda::allocate(c, 3 << 20);
+    driver.set_busy(c.stream, true);
+    cuda::release(c, first);
+    cuda::destroy_stream(0, c.stream);
+    void* second = cuda::allocate(a, 3 << 20);
+    EXPECT_NE(second, first);
+    driver.set_busy(c.stream, false);
+    void* third = cuda::allocate(a, 3 << 20);
+    EXPECT_EQ(third, first);
+    cuda::release(a, second);
+    cuda::release(a, third);
+}
+
+TEST_F(Fake, MemoryThatRunsOutIsTrimmedForAndThenNull) {
+    const auto whole = static_cast<std::size_t>(cuda::device(0).memory_bytes);
+    void* half = cuda::allocate(a, whole / 5 * 3);
+    ASSERT_NE(half, nullptr);
+    EXPECT_EQ(cuda::allocate(a, whole / 2), nullptr);
+    cuda::release(a, half);
+    // What is kept goes back when it is missing.
+    void* other = cuda::allocate(b, whole / 2);
+    EXPECT_NE(other, nullptr);
+    cuda::release(b, other);
+    EXPECT_EQ(cuda::allocate(a, std::size_t{1} << 50), nullptr);
+    EXPECT_EQ(cuda::device_pool_info(0).live_bytes, 0u);
+    EXPECT_GT(cuda::trim_device_pool(0), 0u);
+    EXPECT_EQ(cuda::device_pool_info(0).pooled_bytes, 0u);
+}
+
+TEST_F(Fake, TheOldestBlocksGoBackBeyondTheLimit) {
+    const auto limit = cuda::device_pool_info(0).limit_bytes;
+    std::vector<void*> blocks;
+    for (int i = 0; i < 6; ++i)
+        blocks.push_back(cuda::allocate(a, limit / 4));
+    for (void* p : blocks)
+        cuda::release(a, p);
+    EXPECT_LE(cuda::device_pool_info(0).pooled_bytes, limit);
+    EXPECT_EQ(cuda::allocate(a, limit / 4), blocks.back());
+    cuda::release(a, blocks.back());
+}
+
+TEST_F(Fake, OutOfMemoryInACallIsADeviceErrorWithBytes) {
+    auto e = load_for_device(tests::kQuarterPlan);
+    DeviceVector x(a, {1, 2, 3, 4});
+    cuda::trim_device_pool(0);
+    // The result is there; the temporary is not.
+    void* kept = cuda::allocate(a, 32);
+    cuda::release(a, kept);
+    driver.fail("cuMemAlloc", 2, 2);
+    auto c = call_on_device(*e, a, {x.view()});
+    driver.fail("cuMemAlloc", 0, 0);
+    EXPECT_EQ(c.status, RunStatus::device_error);
+    EXPECT_TRUE(c.failed.starts_with("cuda: 32 bytes for a temporary on device 0: CUDA_ERROR_OUT_OF_MEMORY (2, fake): "
+                                     "there is not enough memory on the device. Free arrays, "))
+        << c.failed;
+    EXPECT_EQ(call_on_device(*e, a, {x.view()}).status, RunStatus::done);
+}
+
+TEST_F(Fake, ErrorsOfALaunchNameTheKernelAndLeaveNothingBehind) {
+    auto e = load_for_device("tilewright-plan 1\nfunction f\narg x float64 1\nresult y float64 [x.0]\nreturn y\n"
+                             "version \"cuda\"\nrequire isa cuda-sm_70\ncall dev_quarter in \"dev\" (x, y)\nend\n");
+    DeviceVector x(a, {1, 2, 3, 4});
+    ASSERT_EQ(call_on_device(*e, a, {x.view()}).status, RunStatus::done);
+    const auto live = cuda::device_pool_info(0).live_bytes;
+    driver.fail("cuLaunchKernel", 701, 1);
+    auto c = call_on_device(*e, a, {x.view()});
+    EXPECT_EQ(c.status, RunStatus::device_error);
+    EXPECT_NE(c.failed.find("launching dev_half, 1x1x1 blocks of 4x1x1 threads"), std::string::npos) << c.failed;
+    EXPECT_NE(c.failed.find("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701, fake): a block needs more registers"),
+              std::string::npos)
+        << c.failed;
+    EXPECT_EQ(cuda::device_pool_info(0).live_bytes, live);
+}
+
+TEST_F(Fake, AnotherContextThatIsCurrentIsCurrentAgain) {
+    auto set =
+        reinterpret_cast<int (*)(void*)>(dlsym(dlopen(TW_FAKE_DRIVER, RTLD_NOW | RTLD_NOLOAD), "cuCtxSetCurrent"));
+    auto get =
+        reinterpret_cast<int (*)(void**)>(dlsym(dlopen(TW_FAKE_DRIVER, RTLD_NOW | RTLD_NOLOAD), "cuCtxGetCurrent"));
+    auto create = reinterpret_cast<int (*)(void**, unsigned)>(
+        dlsym(dlopen(TW_FAKE_DRIVER, RTLD_NOW | RTLD_NOLOAD), "cuStreamCreate"));
+    auto e = load_for_device(tests::kQuarterPlan);
+    DeviceVector x(a, {1, 2, 3, 4});
+    set(driver.other_context());
+    EXPECT_EQ(call_on_device(*e, a, {x.view()}).status, RunStatus::done);
+    void* now = nullptr;
+    get(&now);
+    EXPECT_EQ(now, driver.other_context());
+    // A stream of that context is not one of the arrays' context.
+    void* foreign = nullptr;
+    create(&foreign, 0);
+    const cuda::Place wrong{0, foreign};
+    std::vector<double> out(4);
+    auto plain = load_for_device("tilewright-plan 1\nfunction f\narg A float64 1 written\nscalar t int64\nreturn None\n"
+                                 "version \"cuda\"\nrequire isa cuda-sm_70\ncall dev_step in \"dev\" (t, A)\nend\n");
+    auto c = call_on_device(*plain, wrong, {x.view()}, 1);
+    EXPECT_EQ(c.status, RunStatus::device_error);
+    EXPECT_NE(c.failed.find("on a stream of another context or of another device: CUDA_ERROR_INVALID_HANDLE"),
+              std::string::npos)
+        << c.failed;
+    EXPECT_NE(c.failed.find("Pass a stream of the device's primary context"), std::string::npos);
+    get(&now);
+    EXPECT_EQ(now, driver.other_context());
+    set(nullptr);
+}
+
+TEST_F(Fake, EachDeviceLoadsItsOwnModuleOnce) {
+    auto e = load_for_device(tests::kQuarterPlan);
+    const auto before = cuda::driver_calls().module_loads;
+    for (int round = 0; round < 2; ++round)
+        for (int device : {0, 1}) {
+            const cuda::Place place{device, nullptr};
+            DeviceVector x(place, {4, 8});
+            EXPECT_EQ(cuda::device_of(x.data()), device);
+            EXPECT_EQ(call_on_device(*e, place, {x.view()}).results[0], (std::vector<double>{1, 2}));
+        }
+    EXPECT_EQ(cuda::driver_calls().module_loads, before + 2);
+}
+
+TEST_F(Fake, CallsOfSeveralThreadsGoOnTheirStreams) {
+    auto e = load_for_device(tests::kQuarterPlan);
+    auto work = [&](cuda::Place place, double value) {
+        for (int i = 0; i < 200; ++i) {
+            DeviceVector x(place, {value, 2 * value});
+            auto c = call_on_device(*e, place, {x.view()});
+            ASSERT_EQ(c.status, RunStatus::done) << c.failed;
+            ASSERT_EQ(c.results[0], (std::vector<double>{value / 4, value / 2}));
+        }
+    };
+    std::thread first(work, a, 4), second(work, b, 64), third(work, cuda::Place{0, reinterpret_cast<void*>(2)}, 256);
+    first.join();
+    second.join();
+    third.join();
+    const auto& launches = driver.launches();
+    EXPECT_GE(std::count_if(launches.begin(), launches.end(), [&](const auto& l) { return l.stream == b.stream; }),
+              400);
+}
+
+TEST_F(Fake, ACapturedStreamKeepsItsMemoryForTheGraph) {
+    void* library = dlopen(TW_FAKE_DRIVER, RTLD_NOW | RTLD_NOLOAD);
+    auto begin = reinterpret_cast<int (*)(void*, int)>(dlsym(library, "cuStreamBeginCapture_v2"));
+    auto end = reinterpret_cast<int (*)(void*, void**)>(dlsym(library, "cuStreamEndCapture"));
+    auto e = load_for_device(tests::kQuarterPlan);
+    DeviceVector x(a, {4, 8});
+    ASSERT_EQ(call_on_device(*e, a, {x.view()}).status, RunStatus::done);
+    begin(a.stream, 2);
+    ASSERT_EQ(call_on_device(*e, a, {x.view()}, 0, false).status, RunStatus::done);
+    void* graph = nullptr;
+    end(a.stream, &graph);
+    // The graph's blocks are not handed out again.
+    const auto before = cuda::driver_calls().allocations;
+    ASSERT_EQ(call_on_device(*e, a, {x.view()}).status, RunStatus::done);
+    EXPECT_GT(cuda::driver_calls().allocations, before);
+}
+
+TEST_F(Fake, NoCallSynchronizesTheDevice) {
+    auto e = load_for_device(tests::kQuarterPlan);
+    DeviceVector x(a, {1, 2, 3, 4});
+    call_on_device(*e, a, {x.view()});
+    const std::size_t before = driver.calls().size();
+    for (int i = 0; i < 10; ++i)
+        call_on_device(*e, a, {x.view()}, 0, false);
+    const std::vector<std::string> calls(driver.calls().begin() + static_cast<std::ptrdiff_t>(before),
+                                         driver.calls().end());
+    for (const std::string& name : calls)
+        EXPECT_TRUE(name == "cuLaunchKernel" || name == "cuCtxGetCurrent" || name == "cuStreamIsCapturing" ||
+                    name == "cuEventRecord" || name == "cuEventCreate")
+            << name;
+}
+
+} // namespace
+} // namespace tilewright::runtime
