@@ -190,6 +190,9 @@ Job read_job(const std::string& text) {
     job.sizes = get_or(object, "sizes", "job", job.sizes);
     job.contract = get_or(object, "contract", "job", job.contract);
     job.threads = get_or(object, "threads", "job", job.threads);
+    job.l2 = get_or(object, "l2", "job", job.l2);
+    if (job.l2 != "warm" && job.l2 != "flushed") fail("l2", "neither warm nor flushed");
+    job.devices = get_or(object, "devices", "job", job.devices);
     job.budget_s = get_or(object, "budget_s", "job", job.budget_s);
     job.max_trials = get_or(object, "max_trials", "job", job.max_trials);
     job.seed = get_or(object, "seed", "job", job.seed);
@@ -226,6 +229,8 @@ std::string print_job(const Job& job) {
                    {"sizes", job.sizes},
                    {"contract", job.contract},
                    {"threads", job.threads},
+                   {"l2", job.l2},
+                   {"devices", job.devices},
                    {"budget_s", job.budget_s},
                    {"max_trials", job.max_trials},
                    {"seed", job.seed},

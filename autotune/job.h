@@ -59,7 +59,9 @@ struct Job {
     std::map<std::string, std::string> layouts; ///< c, f, any
     std::map<std::string, std::int64_t> sizes;
     std::string contract = "numpy";
-    int threads = 0; ///< 0: all usable cores
+    int threads = 0;          ///< 0: all usable cores
+    std::string l2 = "warm";  ///< on a device: "warm" as the call before left its second cache, or "flushed"
+    std::vector<int> devices; ///< that measure; empty: the first one
     double budget_s = 60;
     int max_trials = 0; ///< 0: no limit
     std::uint64_t seed = 0;

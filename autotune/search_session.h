@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -87,6 +88,7 @@ class SearchSession {
     void read_known();
     void run_starts();
     void run_strategy();
+    std::optional<Proposal> next_proposal(Strategy& strategy, std::deque<Proposal>& ahead);
     void run_finals();
     void run_fixed();
     void compare_with_default();

@@ -64,7 +64,8 @@ void SearchSession::run_starts() {
     const Variant best =
         incumbent_ != nullptr ? variant_of(incumbent_->schedule, variants_.front()) : variants_.front();
     for (const char* name : kAutoschedulers) {
-        if (starts_over()) break;
+        // Those of Halide for GPUs know nothing of our runtime's rules.
+        if (machine_.is_device() || starts_over()) break;
         const OrOutcome<dsl::Schedule> proposed = bench_.autoschedule(name, best);
         if (proposed.value)
             attempt(*proposed.value, name, "");

@@ -1,6 +1,8 @@
 // autotune/tune.cpp: the search: propose, check, build, verify, measure, record.
 #include "autotune/tune.h"
 
+#include <deque>
+
 #include "autotune/search_session.h"
 #include "dsl/base/error.h"
 #include "dsl/schedule_text.h"
@@ -172,13 +174,35 @@ Outcome SearchSession::build_verify_measure(Trial& trial) {
     return {OutcomeKind::run_crashed, "the schedules it was to be compared with failed too"};
 }
 
+/// The strategy's next proposal. Where others can be built meanwhile it is asked for some more, which it then makes
+/// without knowing what became of the ones before.
+std::optional<Proposal> SearchSession::next_proposal(Strategy& strategy, std::deque<Proposal>& ahead) {
+    const auto most = static_cast<std::size_t>(bench_.builds_ahead());
+    for (int tries = 0; ahead.size() < most && tries < kKnownInARow; ++tries) {
+        std::optional<Proposal> proposal = strategy.propose();
+        if (!proposal) break;
+        const dsl::Schedule schedule = for_this_target(spaces_[proposal->space].space.at(proposal->point));
+        if (trials_.count(dsl::schedule_digest(schedule)) == 0) {
+            const dsl::AlgorithmInfo* info = try_describe(variant_of(schedule, variants_.front()));
+            if (info != nullptr && env_.rules.check(*info, schedule).empty()) bench_.expect(schedule);
+        }
+        ahead.push_back(std::move(*proposal));
+    }
+    if (ahead.empty()) return strategy.propose();
+    Proposal next = std::move(ahead.front());
+    ahead.pop_front();
+    return next;
+}
+
 void SearchSession::run_strategy() {
     if (stop_reason().empty()) phase("search");
     const std::unique_ptr<Strategy> strategy =
         make_strategy(job_.strategy, spaces_, job_.seed * 0x9e3779b97f4a7c15ULL + earlier_.size() + 1);
     observe_known(*strategy);
+    std::deque<Proposal> ahead;
     for (int known_in_a_row = 0; (reason_ = stop_reason()).empty();) {
-        const std::optional<Proposal> proposal = known_in_a_row < kKnownInARow ? strategy->propose() : std::nullopt;
+        const std::optional<Proposal> proposal =
+            known_in_a_row < kKnownInARow ? next_proposal(*strategy, ahead) : std::nullopt;
         if (!proposal) {
             reason_ = "every point of the space was tried";
             return;

@@ -60,6 +60,10 @@ class Workbench {
     virtual OrOutcome<dsl::Schedule> autoschedule(const std::string& name,
                                                   const std::map<std::string, std::string>& variant) = 0;
     virtual OrOutcome<Built> build(const dsl::Schedule& schedule) = 0;
+    /// How many schedules can be built while others are measured; 0 where measuring wants the machine for itself.
+    virtual int builds_ahead() const { return 0; }
+    /// This schedule will be asked for: it may be built from now on.
+    virtual void expect(const dsl::Schedule&) {}
     /// Runs on every data set of the workload and compares: with the default schedule of the same variant bit by bit,
     /// and with NumPy's recorded answers under the contract. nullopt when right.
     virtual std::optional<Outcome> verify(const Built& built) = 0;

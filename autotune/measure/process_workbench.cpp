@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "autotune/machine.h"
 #include "dsl/base/error.h"
 #include "dsl/schedule_text.h"
 
@@ -23,6 +24,7 @@ constexpr double kDescribeLimitS = 60;
 constexpr double kFirstVerifyLimitS = 120; ///< nothing is known yet of how long the function takes
 constexpr double kLeastRunLimitS = 3;
 constexpr double kVerifyLimitRatio = 10;
+constexpr int kMostBuilders = 8; ///< each takes some 0.3 GB
 
 std::string write_job_file(const Job& job) {
     const char* folder = std::getenv("TMPDIR");
@@ -87,9 +89,18 @@ struct ProcessWorkbench::Reply {
 };
 
 ProcessWorkbench::ProcessWorkbench(Job job, const std::atomic<bool>* cancel)
-    : job_(std::move(job)), cancel_(cancel), job_file_(write_job_file(job_)), worker_(job_.worker, job_file_) {}
+    : job_(std::move(job)), cancel_(cancel), job_file_(write_job_file(job_)),
+      worker_(job_.worker, job_file_, job_.devices.empty() ? -1 : job_.devices.front()) {
+    if (!is_device_isa(job_.isa)) return;
+    const Machine machine = this_machine();
+    const int cores = job_.threads > 0 ? job_.threads : machine.cores;
+    // One core is the measuring worker's, which launches and compares.
+    builders_ = std::make_unique<Builders>(std::clamp(cores - 1, 1, kMostBuilders), job_.worker, job_file_,
+                                           job_.build_limit_s, cancel_);
+}
 
 ProcessWorkbench::~ProcessWorkbench() {
+    builders_.reset();
     worker_.kill();
     ::unlink(job_file_.c_str());
 }
@@ -157,6 +168,7 @@ OrOutcome<Built> ProcessWorkbench::build(const dsl::Schedule& schedule) {
     OrOutcome<Built> result;
     const std::string id = dsl::schedule_digest(schedule);
     const std::string text = dsl::print_schedule(schedule);
+    if (builders_) return build_ahead(id, text);
     const Reply reply = ask({{"verb", "build"}, {"id", id}, {"schedule", text}}, job_.build_limit_s);
     if (!reply.answered()) {
         result.outcome = reply.failure(OutcomeKind::build_failed, OutcomeKind::build_timed_out, job_.build_limit_s);
@@ -172,11 +184,40 @@ OrOutcome<Built> ProcessWorkbench::build(const dsl::Schedule& schedule) {
     return result;
 }
 
+OrOutcome<Built> ProcessWorkbench::build_ahead(const std::string& id, const std::string& text) {
+    OrOutcome<Built> result;
+    builders_->expect(id, text, true);
+    const BuiltFile built = builders_->take(id);
+    if (!built.error_class.empty()) throw_as(built.error_class, built.error_text);
+    if (built.path.empty()) {
+        result.outcome = built.outcome;
+        return result;
+    }
+    files_[id] = built.path;
+    texts_[id] = text;
+    result.value = Built{id, built.build_s};
+    return result;
+}
+
+int ProcessWorkbench::builds_ahead() const {
+    return builders_ ? builders_->count() : 0;
+}
+
+void ProcessWorkbench::expect(const dsl::Schedule& schedule) {
+    if (builders_) builders_->expect(dsl::schedule_digest(schedule), dsl::print_schedule(schedule));
+}
+
+ProcessWorkbench::Reply ProcessWorkbench::ask_for(const std::string& id, const std::string& text) {
+    const auto file = files_.find(id);
+    if (file == files_.end()) return ask({{"verb", "build"}, {"id", id}, {"schedule", text}}, job_.build_limit_s);
+    return ask({{"verb", "load"}, {"id", id}, {"schedule", text}, {"file", file->second}}, job_.build_limit_s);
+}
+
 std::optional<Outcome> ProcessWorkbench::restore(const std::string& id) {
     if (worker_.running() && in_worker_.count(id) > 0) return std::nullopt;
     const auto text = texts_.find(id);
     if (text == texts_.end()) throw InternalError("workbench: the schedule " + id + " was never built.");
-    const Reply reply = ask({{"verb", "build"}, {"id", id}, {"schedule", text->second}}, job_.build_limit_s);
+    const Reply reply = ask_for(id, text->second);
     if (!reply.answered())
         return reply.failure(OutcomeKind::build_failed, OutcomeKind::build_timed_out, job_.build_limit_s);
     if (const auto outcome = reply.outcome()) return outcome;

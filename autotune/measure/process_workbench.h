@@ -9,6 +9,7 @@
 #include <string>
 
 #include "autotune/job.h"
+#include "autotune/measure/builders.h"
 #include "autotune/measure/worker_process.h"
 #include "autotune/workbench.h"
 
@@ -25,6 +26,8 @@ class ProcessWorkbench : public Workbench {
     OrOutcome<dsl::Schedule> autoschedule(const std::string& name,
                                           const std::map<std::string, std::string>& variant) override;
     OrOutcome<Built> build(const dsl::Schedule& schedule) override;
+    int builds_ahead() const override;
+    void expect(const dsl::Schedule& schedule) override;
     std::optional<Outcome> verify(const Built& built) override;
     OrOutcome<PairedTimes> measure(const MeasureRequest& request) override;
 
@@ -39,6 +42,9 @@ class ProcessWorkbench : public Workbench {
 
   private:
     struct Reply;
+    OrOutcome<Built> build_ahead(const std::string& id, const std::string& text);
+    /// Has the worker build a schedule, or load what was built of it.
+    Reply ask_for(const std::string& id, const std::string& text);
     /// Starts a worker where none runs, asks, and turns errors of the worker into ours.
     Reply ask(const nlohmann::json& request, double limit_s);
     /// Builds schedules again that a worker which has died had built.
@@ -50,6 +56,8 @@ class ProcessWorkbench : public Workbench {
     const std::atomic<bool>* cancel_;
     std::string job_file_;
     WorkerProcess worker_;
+    std::unique_ptr<Builders> builders_;       ///< of a job for a device
+    std::map<std::string, std::string> files_; ///< what they have built, by id
     std::map<std::string, std::string> texts_; ///< of every schedule that was built, by id
     std::map<std::string, bool> in_worker_;    ///< what the present worker holds
     std::map<std::string, dsl::AlgorithmInfo> described_;

@@ -65,8 +65,8 @@ std::string signal_words(int signal) {
     }
 }
 
-WorkerProcess::WorkerProcess(std::string program, std::string job_file)
-    : program_(std::move(program)), job_file_(std::move(job_file)) {}
+WorkerProcess::WorkerProcess(std::string program, std::string job_file, int device)
+    : program_(std::move(program)), job_file_(std::move(job_file)), device_(device) {}
 
 WorkerProcess::~WorkerProcess() {
     kill();
@@ -119,7 +119,13 @@ void WorkerProcess::start() {
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
 
     const std::string parent = std::to_string(::getpid());
-    const char* arguments[] = {program_.c_str(), job_file_.c_str(), "--parent", parent.c_str(), nullptr};
+    const std::string device = std::to_string(device_);
+    const char* arguments[] = {program_.c_str(), job_file_.c_str(), "--parent", parent.c_str(),
+                               nullptr,          nullptr,           nullptr};
+    if (device_ >= 0) {
+        arguments[4] = "--device";
+        arguments[5] = device.c_str();
+    }
     pid_t pid = -1;
     const int code =
         ::posix_spawn(&pid, program_.c_str(), &actions, &attributes, const_cast<char* const*>(arguments), environ);

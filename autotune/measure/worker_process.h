@@ -27,7 +27,8 @@ struct WorkerAnswer {
 /// Starts on first use; a dead one is started again by the next start(). Not for several threads at once.
 class WorkerProcess {
   public:
-    WorkerProcess(std::string program, std::string job_file);
+    /// `device`: the ordinal that the worker is told; -1: none.
+    WorkerProcess(std::string program, std::string job_file, int device = -1);
     ~WorkerProcess();
     WorkerProcess(const WorkerProcess&) = delete;
     WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -47,6 +48,7 @@ class WorkerProcess {
 
     std::string program_;
     std::string job_file_;
+    int device_;
     pid_t pid_ = -1;
     int to_worker_ = -1;
     int from_worker_ = -1;

@@ -158,7 +158,7 @@ GpuNest row_nest(const dsl::StageInfo& stage) {
     return nest;
 }
 
-GpuNest tree_nest(const dsl::StageInfo& stage, std::int64_t rows, std::int64_t threads) {
+GpuNest tree_nest(const dsl::StageInfo& stage, std::int64_t rows, std::int64_t threads, bool whole) {
     GpuNest nest;
     nest.cooperative = true;
     nest.axes = names_of(stage.pure.loops);
@@ -166,7 +166,8 @@ GpuNest tree_nest(const dsl::StageInfo& stage, std::int64_t rows, std::int64_t t
     nest.shared_axis = x;
     nest.threads = "?" + stage.name + "_threads";
     std::string line = stage.name + ".split(" + x + ", " + x + "o, " + x + "t, " +
-                       hole(stage.name + "_rows", rows, {1, 2, 4, 8, 16, 32}, 1, std::max<std::int64_t>(rows, 32)) +
+                       hole(stage.name + "_rows", rows, {1, 2, 4, 8, 16, 32}, whole ? rows : 1,
+                            whole ? rows : std::max<std::int64_t>(rows, 32)) +
                        kGuard;
     std::vector<std::string> blocks(nest.axes.begin(), nest.axes.end() - 1);
     blocks.push_back(x + "o");

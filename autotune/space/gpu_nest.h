@@ -31,8 +31,9 @@ GpuNest element_nest(const dsl::StageInfo& stage, bool uneven);
 /// A block a row, whose elements the threads share out.
 GpuNest row_nest(const dsl::StageInfo& stage);
 
-/// A block for a few elements, each of which is reduced from many; `threads` in a block to begin with.
-GpuNest tree_nest(const dsl::StageInfo& stage, std::int64_t rows, std::int64_t threads);
+/// A block for a few elements, each of which is reduced from many; `threads` in a block to begin with. `whole`: never
+/// for fewer.
+GpuNest tree_nest(const dsl::StageInfo& stage, std::int64_t rows, std::int64_t threads, bool whole = false);
 
 /// One element a thread, but several along the axis that stays in memory: other forms of an element_nest of one axis or
 /// of two, as branches of a choose. Only where nothing is computed inside of it.

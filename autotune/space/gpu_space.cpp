@@ -31,6 +31,8 @@ constexpr std::int64_t kShortRow = 32;
 constexpr std::int64_t kBlocksInBlock = 64;
 // Threads of a block that reduces.
 constexpr std::int64_t kThreads = 256;
+// The same where only one block is left.
+constexpr std::int64_t kThreadsOfLast = 512;
 
 class GpuSpace {
   public:
@@ -221,6 +223,11 @@ class GpuSpace {
                 is_row_root_.insert(stage.name);
                 return row_nest(stage);
             }
+            if (stage.part == "fold" || stage.part == "lanes") {
+                // Of a result that is a single number: one block goes through all that is left.
+                is_row_root_.insert(stage.name);
+                return tree_nest(stage, extent_of(stage.pure.loops.back(), 8), kThreadsOfLast, true);
+            }
             if (reads_shared_part(stage) || (reads_tree(stage) && is_tree_end(stage))) return tree_of(stage);
         }
         const dsl::StageInfo* hosted = hosted_loop(stage, graph_, info_);
@@ -274,7 +281,7 @@ class GpuSpace {
 
     /// Whether a stage has the elements of the trees that it reads, each read at its own.
     bool is_tree_end(const dsl::StageInfo& stage) const {
-        if (!stage.updates.empty() || stage.pure.loops.empty()) return false;
+        if (!stage.updates.empty()) return false;
         return std::all_of(stage.reads.begin(), stage.reads.end(), [&](const dsl::ReadInfo& read) {
             const dsl::StageInfo* from = graph_.find(read.from);
             if (from == nullptr || from->part != "block") return true;

@@ -112,7 +112,8 @@ TEST(Check, RefusesWithTheReasonAndSomethingThatWorks) {
          "a: memoize needs a cache in the runtime, and kernels have none. Use compute_root(), so that it is computed "
          "once a call."},
         {chain, "c.gpu_blocks(i)",
-         "c: gpu_blocks needs target cuda, and this schedule is for x86-64-v3. Use parallel and vectorize."},
+         "c: gpu_blocks needs target cuda, and this schedule is for x86-64-v3. Use parallel and vectorize, or write "
+         "'for cuda' in the second line."},
         {chain, "c.specialize(X.7 == 2) { unroll(j) }",
          "c: specialize(X.7 == 2): there is no size X.7. Did you mean X.1?"},
         {chain, "c.specialize(X.0) { unroll(j, 2) }",

@@ -26,7 +26,7 @@ class RandomSchedule {
     Schedule make() {
         result_ = Schedule();
         result_.function = pick({"get_labels", "KMeans.fit", "f.<locals>.g", "<lambda>", "größe"});
-        result_.target = pick({"x86-64", "x86-64-v3", "x86-64-v4", "host"});
+        result_.target = pick({"x86-64", "x86-64-v3", "x86-64-v4", "host", "cuda", "cuda-sm_70"});
         result_.header_comments = comments();
         result_.function_comment = trailing();
         for (int i = below(3); i > 0; --i)

@@ -272,7 +272,7 @@ TEST(ScheduleText, MistakesInSchedules) {
         {"a.compute_at(X.0, i)",
          "3:14: expected a stage name after 'compute_at(', found 'X.0'. Write compute_at(stage, loop)."},
         {"a.store_in(stak)", "3:12: expected a kind of memory after 'store_in(', found 'stak'. Is 'stack' meant? "
-                             "Known: auto, heap, register, stack. Write store_in(memory)."},
+                             "Known: auto, gpu_shared, heap, register, stack. Write store_in(memory)."},
         {"a.split(i, io, ii, ?t{1, 2})",
          "3:20: the hole '?t' in a schedule, which leaves nothing open. Write a number, or 'tilewright-space 1' on the "
          "first line and 'space' for 'schedule' on the second."},
@@ -357,9 +357,10 @@ TEST(ScheduleText, MistakesInTheFirstLines) {
          "2:14: expected 'for' and a target, found 'host'. The second line is: schedule FUNCTION for TARGET."},
         {"tilewright-schedule 1\nschedule f for x86_64",
          "2:16: expected a target after 'for', found 'x86_64'. Is 'x86-64' meant? "
-         "Targets: x86-64, x86-64-v3, x86-64-v4, host."},
-        {"tilewright-schedule 1\nschedule f for", "2:15: expected a target after 'for', found the end of the text. "
-                                                  "Targets: x86-64, x86-64-v3, x86-64-v4, host."},
+         "Targets: x86-64, x86-64-v3, x86-64-v4, host, cuda, cuda-sm_70, cuda-sm_75, cuda-sm_80, cuda-sm_86."},
+        {"tilewright-schedule 1\nschedule f for",
+         "2:15: expected a target after 'for', found the end of the text. "
+         "Targets: x86-64, x86-64-v3, x86-64-v4, host, cuda, cuda-sm_70, cuda-sm_75, cuda-sm_80, cuda-sm_86."},
         {"tilewright-schedule 1\nschedule f for host a.inline()", "2:21: expected the end of the line, found 'a'."},
         {std::string("tilewright-schedule 1\n\0", 23),
          "2:1: control character U+0000. A schedule is plain text. Is this the file you meant?"},

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
+#include <exception>
+#include <unistd.h>
 
 #include "autotune/space/default_space.h"
 #include "dsl/base/error.h"
@@ -23,6 +26,8 @@ namespace {
 constexpr std::size_t kMostReferences = 3; ///< variants whose results are kept at once
 constexpr double kLeastSampleNs =
     50000; ///< shorter calls are timed several at a time: the clock itself costs some 30 ns
+/// Events tell half a microsecond, and the first call of several waits for its launch.
+constexpr double kLeastDeviceSampleNs = 400'000;
 constexpr int kMostRepeats = 10000;
 /// A loop that special values keep from ending would take the worker with it.
 constexpr double kLeastPlantedS = 1, kPlantedRatio = 20;
@@ -53,14 +58,25 @@ GuardedMemory copy_of(const auto& output) {
     return copy;
 }
 
+/// The arguments as they were once more, when special values have left them.
+struct UploadedAfter {
+    DeviceSet* on_device;
+    const DataSet& set;
+    ~UploadedAfter() noexcept(false) {
+        if (on_device != nullptr && std::uncaught_exceptions() == 0) on_device->upload(set);
+    }
+};
+
 bool has_same_bits(runtime::DType dtype, const char* ours, const char* theirs, std::int64_t elements) {
     return ours != nullptr && theirs != nullptr && !first_bit_difference(dtype, ours, theirs, elements);
 }
 
 } // namespace
 
-Bench::Bench(const autotune::Job& job, Candidates& candidates, autotune::WorkerStatus* status)
-    : job_(job), candidates_(candidates), status_(status) {}
+Bench::Bench(const autotune::Job& job, Candidates& candidates, autotune::WorkerStatus* status, int device)
+    : job_(job), candidates_(candidates), status_(status) {
+    if (candidates.machine().is_device()) device_ = runtime::cuda::Place{device, nullptr};
+}
 
 void Bench::say(const char* phase, const std::string& id) {
     if (status_ == nullptr) return;
@@ -72,7 +88,16 @@ void Bench::load() {
     if (loaded_) return;
     if (job_.datasets.empty()) throw InternalError("tuning job: it has no data set.");
     sets_ = load_data_sets(job_);
+    if (device_) {
+        device_->stream = runtime::cuda::new_stream(device_->device);
+        for (const DataSet& set : sets_)
+            device_sets_.emplace_back(*device_, set);
+    }
     loaded_ = true;
+}
+
+DeviceSet* Bench::on_device(const DataSet& set) {
+    return device_ ? &device_sets_[static_cast<std::size_t>(&set - sets_.data())] : nullptr;
 }
 
 Bench::Call Bench::make_ready(const Candidate& candidate, DataSet& set, Place place) {
@@ -82,18 +107,23 @@ Bench::Call Bench::make_ready(const Candidate& candidate, DataSet& set, Place pl
     call.written.resize(set.written.size());
     call.frame_memory.resize(executable.frame_bytes() + 64);
     call.frame = executable.lay_out(call.frame_memory.data());
+    DeviceSet* const on_device = this->on_device(set);
+    if (device_) call.frame.place = &*device_;
     for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
         bool found = false;
         for (std::size_t j = 0; j < set.arguments.size() && !found; ++j) {
             if (set.description->arguments[j].name != plan.arguments[i].name) continue;
             new (&call.frame.arguments[i]) runtime::CallArgument(set.arguments[j]);
+            if (on_device != nullptr && !set.description->arguments[j].is_scalar)
+                call.frame.arguments[i].array.data = on_device->argument(set, j);
             found = true;
             for (std::size_t k = 0; plan.arguments[i].written && k < set.written.size(); ++k) {
                 const WrittenArgument& written = set.written[k];
                 if (written.argument != j) continue;
                 const auto item = static_cast<std::size_t>(runtime::info(written.dtype).bytes);
-                call.written[k] =
-                    place == Place::before_guard ? written.copy.before_guard(item) : written.copy.behind_guard();
+                call.written[k] = on_device != nullptr           ? on_device->written(k).data()
+                                  : place == Place::before_guard ? written.copy.before_guard(item)
+                                                                 : written.copy.behind_guard();
                 call.frame.arguments[i].array.data = call.written[k] + written.first;
             }
             if (plan.arguments[i].written && !set.description->arguments[j].is_written)
@@ -122,14 +152,20 @@ Bench::Call Bench::make_ready(const Candidate& candidate, DataSet& set, Place pl
         if (set.results[i].bytes() != bytes)
             throw InternalError("worker: result " + plan.results[i].name + " has " + std::to_string(bytes) +
                                 " bytes, with another schedule " + std::to_string(set.results[i].bytes()) + ".");
-        call.frame.results[i].data =
-            place == Place::before_guard ? set.results[i].before_guard(item) : set.results[i].behind_guard();
+        call.frame.results[i].data = on_device != nullptr           ? on_device->result(i, bytes).data()
+                                     : place == Place::before_guard ? set.results[i].before_guard(item)
+                                                                    : set.results[i].behind_guard();
     }
     return call;
 }
 
 void Bench::poison(DataSet& set, const Candidate& candidate, Place place) {
     const runtime::Plan& plan = candidate.executable->plan();
+    if (DeviceSet* const there = on_device(set)) {
+        for (std::size_t i = 0; i < set.results.size(); ++i)
+            there->result(i, set.results[i].bytes()).poison();
+        return;
+    }
     for (std::size_t i = 0; i < set.results.size(); ++i) {
         const auto item = static_cast<std::size_t>(runtime::info(plan.results[i].dtype).bytes);
         fill_in_parallel(place == Place::before_guard ? set.results[i].before_guard(item)
@@ -139,11 +175,59 @@ void Bench::poison(DataSet& set, const Candidate& candidate, Place place) {
 }
 
 void Bench::refresh(const Call& call, const DataSet& set) {
-    for (std::size_t k = 0; k < set.written.size(); ++k)
-        if (call.written[k] != nullptr) restore(set, set.written[k], call.written[k]);
+    for (std::size_t k = 0; k < set.written.size(); ++k) {
+        if (call.written[k] == nullptr) continue;
+        if (DeviceSet* const there = on_device(set))
+            there->refresh(set, k);
+        else
+            restore(set, set.written[k], call.written[k]);
+    }
 }
 
-std::optional<Bench::Failure> Bench::run(const Candidate& candidate, const Call& call, const DataSet& set, bool timed,
+Bench::Failure Bench::device_failure(const std::string& text) const {
+    if (const std::string why = runtime::cuda::lost_why(); !why.empty()) {
+        // Another process can go on, this one cannot. The end of stderr is what the search hears.
+        std::fprintf(stderr, "%s\n", text.empty() ? why.c_str() : text.c_str());
+        std::fflush(nullptr);
+        _exit(3);
+    }
+    return Failure{{OutcomeKind::run_crashed, text}, false};
+}
+
+std::optional<Bench::Failure> Bench::finish() {
+    if (!device_) return std::nullopt;
+    try {
+        runtime::cuda::synchronize(*device_);
+    } catch (const DeviceError& error) {
+        return device_failure(error.what());
+    }
+    return std::nullopt;
+}
+
+bool Bench::act_on_device(const Candidate& candidate, const Call& call, DataSet& set, bool timed) {
+    DeviceSet& there = *on_device(set);
+    const runtime::Plan& plan = candidate.executable->plan();
+    DeviceBlock* block = nullptr;
+    runtime::DType dtype{};
+    if (!set.results.empty()) {
+        block = &there.result(0, set.results[0].bytes());
+        dtype = plan.results[0].dtype;
+    } else if (!set.written.empty() && call.written[0] != nullptr) {
+        block = &there.written(0);
+        dtype = set.written[0].dtype;
+    }
+    const bool recorded = set.recorded && !planted_;
+    if (block == nullptr) return act_while_running(candidate.fault, {nullptr, 0, 0}, recorded, timed);
+    std::vector<char> whole = block->whole();
+    const bool done = act_while_running(
+        candidate.fault,
+        {whole.data() + DeviceBlock::zone(), block->bytes(), static_cast<std::size_t>(runtime::info(dtype).bytes)},
+        recorded, timed);
+    block->put(whole);
+    return done;
+}
+
+std::optional<Bench::Failure> Bench::run(const Candidate& candidate, const Call& call, DataSet& set, bool timed,
                                          double limit_s) {
     std::string failed;
     Clock::time_point end = Clock::now();
@@ -151,7 +235,11 @@ std::optional<Bench::Failure> Bench::run(const Candidate& candidate, const Call&
     const runtime::Interrupt interrupt{clock_has_passed, &end};
     runtime::RunStatus status =
         candidate.executable->run(call.frame, call.version, limit_s > 0 ? &interrupt : nullptr, &failed);
-    if (!candidate.fault.empty()) {
+    if (device_ && !timed && status == runtime::RunStatus::done)
+        if (auto failure = finish()) return failure;
+    if (!candidate.fault.empty() && device_) {
+        if (!act_on_device(candidate, call, set, timed)) status = runtime::RunStatus::out_of_memory;
+    } else if (!candidate.fault.empty()) {
         FaultyResult output{nullptr, 0, 0};
         if (!set.results.empty()) {
             const auto item =
@@ -176,6 +264,8 @@ std::optional<Bench::Failure> Bench::run(const Candidate& candidate, const Call&
         return Failure{{OutcomeKind::run_crashed, "a size is out of range on " + data}, true};
     case runtime::RunStatus::check_failed:
         return Failure{{OutcomeKind::run_crashed, "NumPy has to run " + data + ": " + failed}, true};
+    case runtime::RunStatus::device_error:
+        return device_failure(failed + " (" + data + ")");
     case runtime::RunStatus::interrupted:
         return Failure{{OutcomeKind::run_timed_out, "a loop did not end on " + data}, true};
     case runtime::RunStatus::device_error:
@@ -195,6 +285,12 @@ std::vector<Bench::Output> Bench::outputs(const Candidate& candidate, const Call
         output.shape.assign(result.shape, result.shape + plan.results[i].shape.size());
         output.elements = result.elements;
         output.data = static_cast<const char*>(result.data);
+        if (DeviceSet* const there = on_device(set)) {
+            const auto item = static_cast<std::size_t>(runtime::info(output.dtype).bytes);
+            char* const here = set.results[i].before_guard(item);
+            there->result(i, set.results[i].bytes()).download(here);
+            output.data = here;
+        }
         // NumPy's results come in the order of `return`.
         for (std::size_t r = 0; r < plan.returns.size() && r < set.expected.size(); ++r) {
             if (plan.returns[r] != output.name) continue;
@@ -217,7 +313,14 @@ std::vector<Bench::Output> Bench::outputs(const Candidate& candidate, const Call
         output.elements = 1;
         for (std::int64_t extent : argument.shape)
             output.elements *= extent;
-        output.data = gather(set, written, call.written[k]);
+        const char* base = call.written[k];
+        if (DeviceSet* const there = on_device(set)) {
+            const auto item = static_cast<std::size_t>(runtime::info(written.dtype).bytes);
+            char* const here = written.copy.before_guard(item);
+            there->written(k).download(here);
+            base = here;
+        }
+        output.data = gather(set, written, base);
         if (written.after) output.numpy = written.after->data();
         all.push_back(std::move(output));
     }
@@ -229,6 +332,10 @@ namespace {
 template <class Output> std::optional<Outcome> gaps_kept(const Output& output, const std::string& data) {
     if (output.data != nullptr || output.elements == 0) return std::nullopt;
     return Outcome{OutcomeKind::wrong_answer, "it writes between the elements of " + output.name + " (" + data + ")"};
+}
+
+Outcome device_damage(const std::string& damage, const std::string& data) {
+    return {OutcomeKind::wrong_answer, damage + " (" + data + ")"};
 }
 
 /// `theirs` is what the default schedule gives.
@@ -350,8 +457,10 @@ std::optional<Outcome> Bench::prepare(const std::string& id, bool bare) {
 
 std::optional<Outcome> Bench::plant(const Candidate& candidate, Reference& reference, double limit_s) {
     DataSet& set = sets_.front();
+    const UploadedAfter uploaded{on_device(set), set};
     const PlantedSpecials specials(set);
     if (!specials.any()) return std::nullopt;
+    if (DeviceSet* const there = on_device(set)) there->upload(set);
     planted_ = true;
     const Call call = make_ready(candidate, set, Place::before_guard);
     refresh(call, set);
@@ -396,6 +505,8 @@ std::optional<Outcome> Bench::verify(const std::string& id) {
             return failed;
         }
         const std::vector<Output> all = outputs(candidate, call, set);
+        if (DeviceSet* const there = on_device(set))
+            if (const auto damage = there->damage()) return device_damage(*damage, "data set " + set.description->kind);
         if (!reference.served[s] || job_.contract == "fast") {
             if (auto wrong = compare_with_numpy(all, set)) return wrong;
             continue;
@@ -408,7 +519,7 @@ std::optional<Outcome> Bench::verify(const std::string& id) {
         }
         // Writing before the first element is only seen where the guard lies in front: the timed runs do that for the
         // recorded call.
-        if (set.recorded) continue;
+        if (set.recorded || device_) continue;
         const Call again = make_ready(candidate, set, Place::behind_guard);
         refresh(again, set);
         if (auto failed = run(candidate, again, set, false)) return failed;
@@ -418,7 +529,9 @@ std::optional<Outcome> Bench::verify(const std::string& id) {
 
 std::optional<Outcome> Bench::verify_planted(const Candidate& candidate, const Reference& reference) {
     DataSet& set = sets_.front();
+    const UploadedAfter uploaded{on_device(set), set};
     const PlantedSpecials specials(set);
+    if (DeviceSet* const there = on_device(set)) there->upload(set);
     planted_ = true;
     const Call call = make_ready(candidate, set, Place::before_guard);
     poison(set, candidate, Place::before_guard);
@@ -427,6 +540,8 @@ std::optional<Outcome> Bench::verify_planted(const Candidate& candidate, const R
     planted_ = false;
     if (failed) return failed;
     const std::vector<Output> all = outputs(candidate, call, set);
+    if (DeviceSet* const there = on_device(set))
+        if (const auto damage = there->damage()) return device_damage(*damage, "the recorded data set");
     for (std::size_t i = 0; i < all.size(); ++i)
         if (auto wrong = bits_differ(all[i], reference.planted[i].behind_guard(),
                                      "data set recorded, with special values planted in it"))
@@ -451,6 +566,14 @@ autotune::OrOutcome<autotune::PairedTimes> Bench::measure(const autotune::Measur
     // The status names who runs right now: when the process dies the search knows whom to blame.
     auto timed_run = [&](const Candidate& who, const Call& call, int repeats) -> std::optional<double> {
         say("measure", who.id);
+        if (device_) {
+            Outcome failed;
+            const auto ns = timed_on_device(who, call, set, repeats, &failed);
+            if (ns) return ns;
+            answer.outcome = failed;
+            answer.outcome.of_incumbent = &who == incumbent;
+            return std::nullopt;
+        }
         // A call that writes into its arguments is timed alone, since they have to be put back before each.
         const int at_once = set.written.empty() ? repeats : 1;
         double spent_ns = 0;
@@ -474,9 +597,9 @@ autotune::OrOutcome<autotune::PairedTimes> Bench::measure(const autotune::Measur
     if (!first_incumbent) return answer;
     const auto first_candidate = timed_run(candidate, candidate_call, 1);
     if (!first_candidate) return answer;
+    const double sample_ns = device_ ? kLeastDeviceSampleNs : kLeastSampleNs;
     const double shortest = incumbent != nullptr ? std::min(*first_candidate, *first_incumbent) : *first_candidate;
-    const int repeats =
-        static_cast<int>(std::clamp(kLeastSampleNs / std::max(shortest, 1.0), 1.0, double{kMostRepeats}));
+    const int repeats = static_cast<int>(std::clamp(sample_ns / std::max(shortest, 1.0), 1.0, double{kMostRepeats}));
 
     autotune::PairedTimes times;
     for (int i = 0; i < request.max_runs; ++i) {
@@ -496,8 +619,43 @@ autotune::OrOutcome<autotune::PairedTimes> Bench::measure(const autotune::Measur
             hopeless = times.candidate_ns[pair] > request.give_up_ratio * times.incumbent_ns[pair];
         if (hopeless) break;
     }
+    if (DeviceSet* const there = on_device(set))
+        if (const auto damage = there->damage()) {
+            answer.outcome = device_damage(*damage, "while it was timed");
+            return answer;
+        }
     answer.value = std::move(times);
     return answer;
+}
+
+/// Calls back to back, between two events: what the host does beside them does not count as long as it keeps ahead.
+std::optional<double> Bench::timed_on_device(const Candidate& candidate, const Call& call, DataSet& set, int repeats,
+                                             Outcome* failed) {
+    namespace cuda = runtime::cuda;
+    const bool flushed = job_.l2 == "flushed";
+    // Calls that need something put back before each are timed one by one.
+    const int at_once = set.written.empty() && !flushed ? repeats : 1;
+    double spent_ns = 0;
+    try {
+        if (flushed && !flushing_) flushing_.emplace(*device_, 2 * candidates_.machine().device->l2_bytes);
+        cuda::Timer timer(*device_);
+        for (int done = 0; done < repeats; done += at_once) {
+            refresh(call, set);
+            if (flushed) flushing_->poison();
+            timer.start();
+            for (int i = 0; i < at_once; ++i)
+                if (const auto failure = run(candidate, call, set, true)) {
+                    *failed = *failure;
+                    return std::nullopt;
+                }
+            timer.stop();
+            spent_ns += timer.elapsed_ns();
+        }
+    } catch (const DeviceError& error) {
+        *failed = device_failure(error.what());
+        return std::nullopt;
+    }
+    return spent_ns / repeats;
 }
 
 } // namespace tilewright::native

@@ -14,13 +14,14 @@
 #include "autotune/workbench.h"
 #include "python/native/worker/candidates.h"
 #include "python/native/worker/data_sets.h"
+#include "python/native/worker/device_memory.h"
 
 namespace tilewright::native {
 
 class Bench {
   public:
-    /// `status` may be null.
-    Bench(const autotune::Job& job, Candidates& candidates, autotune::WorkerStatus* status);
+    /// `status` may be null. `device`: which one runs candidates whose target is CUDA's.
+    Bench(const autotune::Job& job, Candidates& candidates, autotune::WorkerStatus* status, int device = 0);
 
     /// Loads the data and, once a variant, computes what its candidates are compared with: the results of the default
     /// schedule (or of no schedule at all where `bare`), themselves checked against NumPy. An outcome when that fails.
@@ -72,8 +73,17 @@ class Bench {
     /// Written arguments get their content from before the call.
     void refresh(const Call& call, const DataSet& set);
     /// Requires refresh(). `limit_s`: loops of the plan end then; 0: never.
-    std::optional<Failure> run(const Candidate& candidate, const Call& call, const DataSet& set, bool timed,
+    std::optional<Failure> run(const Candidate& candidate, const Call& call, DataSet& set, bool timed,
                                double limit_s = 0);
+    /// Waits for the device. What went wrong there is a failure, or the end of this process where nothing works any
+    /// more: the search then charges it to the schedule that ran.
+    std::optional<Failure> finish();
+    Failure device_failure(const std::string& text) const;
+    /// Faults that tests inject, on results that lie on a device.
+    bool act_on_device(const Candidate& candidate, const Call& call, DataSet& set, bool timed);
+    DeviceSet* on_device(const DataSet& set);
+    std::optional<double> timed_on_device(const Candidate& candidate, const Call& call, DataSet& set, int repeats,
+                                          autotune::Outcome* failed);
     std::vector<Output> outputs(const Candidate& candidate, const Call& call, DataSet& set);
     std::optional<autotune::Outcome> compare_with_numpy(const std::vector<Output>& outputs, const DataSet& set);
     bool recorded_fits(const Candidate& candidate);
@@ -87,6 +97,10 @@ class Bench {
     bool loaded_ = false;
     bool planted_ = false; ///< the recorded call holds special values right now
     std::vector<DataSet> sets_;
+    /// Of a CUDA target: where calls run, and the arrays of each data set there.
+    std::optional<runtime::cuda::Place> device_;
+    std::vector<DeviceSet> device_sets_;
+    std::optional<DeviceBlock> flushing_; ///< larger than the second cache
     std::map<Variant, Reference> references_;
     unsigned uses_ = 0;
 };

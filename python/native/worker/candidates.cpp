@@ -1,6 +1,8 @@
 // python/native/worker/candidates.cpp: one schedule through translator, dsl and the runtime's loader.
 #include "python/native/worker/candidates.h"
 
+#include <fstream>
+
 #include "dsl/base/error.h"
 #include "dsl/emit.h"
 #include "dsl/runtime/compose_plan.h"
@@ -34,32 +36,72 @@ dsl::Algorithm Candidates::translate(const Variant& variant) const {
     return translator::translate(program_, options(variant));
 }
 
-const Candidate& Candidates::build(const std::string& id, const dsl::Schedule& schedule) {
-    Candidate candidate;
-    candidate.id = id;
-    candidate.variant = whole_variant(schedule.variant());
-    candidate.fault = faults_.of(id);
-    act_while_building(candidate.fault);
-    dsl::Algorithm algorithm = translate(candidate.variant);
+Candidates::Code Candidates::code_of(const std::string& fault, const dsl::Schedule& schedule) const {
+    act_while_building(fault);
+    dsl::Algorithm algorithm = translate(whole_variant(schedule.variant()));
     dsl::apply(algorithm, schedule);
     dsl::EmitOptions emit_options;
-    emit_options.isa = job_.isa;
+    emit_options.isa = machine_.isa;
     emit_options.contract = job_.contract;
-    const dsl::Emitted emitted = dsl::emit(std::move(algorithm), schedule, emit_options);
+    dsl::Emitted emitted = dsl::emit(std::move(algorithm), schedule, emit_options);
 
     runtime::PlanVersion version;
     version.label = "candidate";
     version.object_suffix = "candidate";
     version.body = emitted.plan_body;
+    if (machine_.is_device()) version.requires_.push_back("isa " + machine_.isa);
     for (const auto& [name, layout] : job_.layouts)
         if (layout != "any") version.requires_.push_back("layout " + name + (layout == "c" ? " C" : " F"));
-    std::map<std::string, std::string_view> objects;
-    for (const dsl::EmittedKernel& kernel : emitted.kernels) {
+    Code code;
+    for (dsl::EmittedKernel& kernel : emitted.kernels) {
         version.requires_.insert(version.requires_.end(), kernel.requires_.begin(), kernel.requires_.end());
-        objects[kernel.name + ".candidate"] = kernel.object;
+        code.objects[kernel.name + ".candidate"] = std::move(kernel.object);
     }
-    candidate.executable = runtime::Executable::load(runtime::compose_plan(emitted.plan_header, {version}), objects);
+    code.plan = runtime::compose_plan(emitted.plan_header, {version});
+    return code;
+}
+
+const Candidate& Candidates::keep(const std::string& id, const dsl::Schedule& schedule, const Code& code) {
+    Candidate candidate;
+    candidate.id = id;
+    candidate.variant = whole_variant(schedule.variant());
+    candidate.fault = faults_.of(id);
+    const std::map<std::string, std::string_view> objects(code.objects.begin(), code.objects.end());
+    candidate.executable = runtime::Executable::load(code.plan, objects);
     return built_[id] = std::move(candidate);
+}
+
+const Candidate& Candidates::build(const std::string& id, const dsl::Schedule& schedule) {
+    return keep(id, schedule, code_of(faults_.of(id), schedule));
+}
+
+// A file is: name, bytes, newline, content, for the plan (whose name is "plan") and each object.
+void Candidates::compile(const std::string& id, const dsl::Schedule& schedule, const std::string& path) {
+    const Code code = code_of(faults_.of(id), schedule);
+    std::ofstream file(path, std::ios::binary);
+    const auto put = [&](const std::string& name, const std::string& content) {
+        file << name << ' ' << content.size() << '\n' << content;
+    };
+    put("plan", code.plan);
+    for (const auto& [name, object] : code.objects)
+        put(name, object);
+    file.close();
+    if (!file)
+        throw DeviceError("tuning: " + path + " could not be written.", "Set TMPDIR to a folder with space left.");
+}
+
+const Candidate& Candidates::load(const std::string& id, const dsl::Schedule& schedule, const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    Code code;
+    std::string name;
+    for (std::size_t bytes = 0; file >> name >> bytes;) {
+        file.get();
+        std::string content(bytes, '\0');
+        file.read(content.data(), static_cast<std::streamsize>(bytes));
+        (name == "plan" ? code.plan : code.objects[name]) = std::move(content);
+    }
+    if (code.plan.empty() || file.bad()) throw InternalError("worker: " + path + " is no candidate.");
+    return keep(id, schedule, code);
 }
 
 const Candidate& Candidates::get(const std::string& id) const {
@@ -72,7 +114,7 @@ Candidates::Listing Candidates::lowered(const dsl::Schedule& schedule) const {
     dsl::Algorithm algorithm = translate(whole_variant(schedule.variant()));
     dsl::apply(algorithm, schedule);
     dsl::EmitOptions emit_options;
-    emit_options.isa = job_.isa;
+    emit_options.isa = machine_.isa;
     emit_options.contract = job_.contract;
     emit_options.assembly = true;
     Listing listing;

@@ -39,6 +39,9 @@ class Candidates {
 
     /// Throws ScheduleError where the schedule cannot be applied or lowered.
     const Candidate& build(const std::string& id, const dsl::Schedule& schedule);
+    /// The same in two steps and two processes: into a file, and from it.
+    void compile(const std::string& id, const dsl::Schedule& schedule, const std::string& file);
+    const Candidate& load(const std::string& id, const dsl::Schedule& schedule, const std::string& file);
     /// Throws InternalError for an id that was not built.
     const Candidate& get(const std::string& id) const;
 
@@ -50,6 +53,14 @@ class Candidates {
     dsl::Schedule autoschedule(const std::string& name, const Variant& variant) const;
 
   private:
+    /// The plan and its objects, by name.
+    struct Code {
+        std::string plan;
+        std::map<std::string, std::string> objects;
+    };
+    Code code_of(const std::string& fault, const dsl::Schedule& schedule) const;
+    const Candidate& keep(const std::string& id, const dsl::Schedule& schedule, const Code& code);
+
     const autotune::Job& job_;
     translator::Program program_;
     autotune::Machine machine_;

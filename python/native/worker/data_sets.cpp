@@ -20,8 +20,6 @@ namespace {
 using autotune::JobArgument;
 using runtime::DType;
 
-constexpr std::size_t kAlignment = 64; ///< of an array's lowest address, as NumPy's
-
 template <class T> void put(unsigned char* slot, T value) {
     std::memcpy(slot, &value, sizeof value);
 }
@@ -105,7 +103,7 @@ void load_array(const JobArgument& argument, DType dtype, DataSet& set, std::siz
     const auto bytes = static_cast<std::size_t>(high - low);
     GuardedMemory memory(bytes);
     // The end lies at the guard, so that reading too far is seen; the alignment is NumPy's.
-    char* const first = memory.before_guard(kAlignment);
+    char* const first = memory.before_guard(kArgumentAlignment);
     if (bytes > 0) {
         const MappedFile file(argument.file, static_cast<std::size_t>(high));
         std::memcpy(first, file.data() + low, bytes);
@@ -190,7 +188,7 @@ std::vector<DataSet> load_data_sets(const autotune::Job& job) {
 
 void restore(const DataSet& set, const WrittenArgument& written, char* base) {
     constexpr std::size_t kBlock = std::size_t{1} << 20;
-    const char* const before = set.memory[written.memory].before_guard(kAlignment);
+    const char* const before = set.memory[written.memory].before_guard(kArgumentAlignment);
     const std::size_t bytes = written.copy.bytes();
     runtime::parallel_for(static_cast<int>((bytes + kBlock - 1) / kBlock), [&](int block) {
         const std::size_t begin = static_cast<std::size_t>(block) * kBlock;
@@ -202,7 +200,7 @@ const char* gather(const DataSet& set, WrittenArgument& written, const char* bas
     if (written.is_c_order) return base + written.first;
     const autotune::JobArgument& argument = set.description->arguments[written.argument];
     const auto item = static_cast<std::size_t>(runtime::info(written.dtype).bytes);
-    const char* const before = set.memory[written.memory].before_guard(kAlignment);
+    const char* const before = set.memory[written.memory].before_guard(kArgumentAlignment);
     std::vector<char> with_gaps(before, before + written.copy.bytes());
     for_each_element(argument, base + written.first, [&](const char* element, std::size_t number) {
         std::memcpy(written.in_c_order.data() + number * item, element, item);

@@ -14,6 +14,9 @@
 
 namespace tilewright::native {
 
+/// Of an argument's lowest address, as NumPy's.
+inline constexpr std::size_t kArgumentAlignment = 64;
+
 /// A file mapped for reading.
 class MappedFile {
   public:

@@ -24,6 +24,7 @@
 #include "autotune/measure/messages.h"
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
+#include "dsl/runtime/cuda/device.h"
 #include "dsl/runtime/thread_budget.h"
 #include "dsl/schedule_text.h"
 #include "python/native/worker/bench.h"
@@ -43,8 +44,8 @@ json answer_of(const Outcome& outcome) {
 
 class Worker {
   public:
-    Worker(const autotune::Job& job, autotune::WorkerStatus* status)
-        : status_(status), candidates_(job), bench_(job, candidates_, status) {}
+    Worker(const autotune::Job& job, autotune::WorkerStatus* status, int device)
+        : status_(status), candidates_(job), bench_(job, candidates_, status, device) {}
 
     json answer(const json& request) {
         const std::string verb = request.at("verb");
@@ -52,6 +53,8 @@ class Worker {
         if (verb == "describe") return describe(request);
         if (verb == "autoschedule") return autoschedule(request);
         if (verb == "build") return build(request);
+        if (verb == "compile") return compile(request);
+        if (verb == "load") return load(request);
         if (verb == "prepare") return outcome_or_ok(bench_.prepare(request.at("id"), request.value("bare", false)));
         if (verb == "verify") return outcome_or_ok(bench_.verify(request.at("id")));
         if (verb == "measure") return measure(request);
@@ -109,6 +112,25 @@ class Worker {
             return {{"ok", true}, {"build_s", took.count()}};
         });
     }
+    /// For another worker: into a file.
+    json compile(const json& request) {
+        return or_build_failed([&]() -> json {
+            const auto start = std::chrono::steady_clock::now();
+            candidates_.compile(request.at("id"),
+                                dsl::parse_schedule(request.at("schedule").get<std::string>(), "<candidate>"),
+                                request.at("file"));
+            const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+            return {{"ok", true}, {"build_s", took.count()}};
+        });
+    }
+    json load(const json& request) {
+        return or_build_failed([&]() -> json {
+            candidates_.load(request.at("id"),
+                             dsl::parse_schedule(request.at("schedule").get<std::string>(), "<candidate>"),
+                             request.at("file"));
+            return {{"ok", true}};
+        });
+    }
     json measure(const json& request) {
         const auto times = bench_.measure(autotune::measure_request_from_json(request));
         if (!times.value) return answer_of(times.outcome);
@@ -140,6 +162,11 @@ template <class Body> json answer_or_error(Body&& body) {
     } catch (const ScheduleError& error) {
         return error_of("ScheduleError", error.what());
     } catch (const DeviceError& error) {
+        if (!runtime::cuda::lost_why().empty()) {
+            std::fprintf(stderr, "%s\n", error.what());
+            std::fflush(nullptr);
+            _exit(3);
+        }
         return error_of("DeviceError", error.what());
     } catch (const ExportError& error) {
         return error_of("ExportError", error.what());
@@ -170,7 +197,7 @@ void write_line(int descriptor, const json& answer) {
     }
 }
 
-int work(const std::string& job_file, pid_t parent) {
+int work(const std::string& job_file, pid_t parent, int device) {
     tie_to_parent(parent);
     // Compilers print: what is not an answer goes to stderr.
     const int answers = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 10);
@@ -192,7 +219,7 @@ int work(const std::string& job_file, pid_t parent) {
                            runtime::set_num_threads(job->threads);
                            // Library stages use the BLAS of the process: here as in the user's.
                            if (!job->blas.empty()) dlopen(job->blas.c_str(), RTLD_NOW | RTLD_GLOBAL);
-                           worker = std::make_unique<Worker>(*job, map_status());
+                           worker = std::make_unique<Worker>(*job, map_status(), device);
                        }
                        return worker->answer(request);
                    }));
@@ -204,12 +231,23 @@ int work(const std::string& job_file, pid_t parent) {
 } // namespace tilewright::native
 
 int main(int count, char** arguments) {
-    if (count != 2 && !(count == 4 && std::strcmp(arguments[2], "--parent") == 0)) {
-        std::fprintf(stderr,
-                     "usage: tilewright-worker JOBFILE [--parent PID]\nStarted by the search; not for people.\n");
+    pid_t parent = 0;
+    int device = 0;
+    bool understood = count >= 2 && count % 2 == 0;
+    for (int k = 2; understood && k < count; k += 2) {
+        if (std::strcmp(arguments[k], "--parent") == 0)
+            parent = std::atoi(arguments[k + 1]);
+        else if (std::strcmp(arguments[k], "--device") == 0)
+            device = std::atoi(arguments[k + 1]);
+        else
+            understood = false;
+    }
+    if (!understood) {
+        std::fprintf(stderr, "usage: tilewright-worker JOBFILE [--parent PID] [--device ORDINAL]\nStarted by the "
+                             "search; not for people.\n");
         return 2;
     }
-    const int code = tilewright::native::work(arguments[1], count == 4 ? std::atoi(arguments[3]) : 0);
+    const int code = tilewright::native::work(arguments[1], parent, device);
     // No destructors: libHalide's would take longer than the exit is worth.
     std::fflush(nullptr);
     _exit(code);

@@ -1,0 +1,59 @@
+// autotune/measure/builders.h: several workers that compile candidates into files, ahead of the one that measures. A
+// device measures while the CPU's cores build: neither disturbs the other.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "autotune/workbench.h"
+
+namespace tilewright::autotune {
+
+/// What a builder made of a schedule: a file that a worker loads, or why there is none.
+struct BuiltFile {
+    std::string path; ///< "" where there is none
+    double build_s = 0;
+    Outcome outcome;
+    std::string error_class, error_text; ///< an error of the worker's own
+};
+
+class Builders {
+  public:
+    /// Files lie in a folder of its own, which only this user can read, and go with it. Workers start with the first
+    /// schedules. `cancel` may be null.
+    Builders(int count, std::string worker, std::string job_file, double limit_s, const std::atomic<bool>* cancel);
+    ~Builders();
+    Builders(const Builders&) = delete;
+    Builders& operator=(const Builders&) = delete;
+
+    int count() const { return count_; }
+    /// Puts a schedule in the queue, unless it is or was there.
+    void expect(const std::string& id, const std::string& text, bool first = false);
+    /// Waits for it. Requires expect().
+    BuiltFile take(const std::string& id);
+
+  private:
+    void work();
+
+    const int count_;
+    const std::string worker_, job_file_;
+    const double limit_s_;
+    const std::atomic<bool>* cancel_;
+    std::string folder_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<std::pair<std::string, std::string>> queue_; ///< id, text
+    std::map<std::string, bool> known_;                     ///< id -> done
+    std::map<std::string, BuiltFile> done_;
+    bool ending_ = false;
+    std::atomic<bool> stop_{false};
+    std::vector<std::thread> threads_;
+};
+
+} // namespace tilewright::autotune

@@ -1,0 +1,66 @@
+// python/native/worker/device_memory.h: what candidates for a CUDA device read and write: memory there, with bytes on
+// both sides that nobody may change.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dsl/runtime/cuda/device.h"
+#include "python/native/worker/data_sets.h"
+
+namespace tilewright::native {
+
+/// A piece of device memory between two zones of known bytes. Throws std::bad_alloc where there is none left.
+class DeviceBlock {
+  public:
+    DeviceBlock(const runtime::cuda::Place& place, std::size_t bytes);
+    ~DeviceBlock();
+    DeviceBlock(DeviceBlock&& other) noexcept;
+    DeviceBlock& operator=(DeviceBlock&&) = delete;
+
+    char* data() const; ///< an address of the device
+    std::size_t bytes() const { return bytes_; }
+    void upload(const char* from) const;
+    void download(char* to) const;
+    /// All bytes become what nobody computes; the zones get theirs.
+    void poison() const;
+    /// The bytes from the zone before to the zone behind, for tests that damage them; put() writes them back.
+    std::vector<char> whole() const;
+    void put(const std::vector<char>& whole) const;
+    static std::size_t zone();
+    /// Nothing, or "before" or "behind": where something was written that is not the block's.
+    const char* damage() const;
+
+  private:
+    runtime::cuda::Place place_;
+    std::size_t bytes_ = 0;
+    char* memory_ = nullptr;
+};
+
+/// The arrays of a data set on the device.
+class DeviceSet {
+  public:
+    DeviceSet(const runtime::cuda::Place& place, const DataSet& set);
+
+    /// The arguments' bytes once more, after they have changed on the host.
+    void upload(const DataSet& set);
+    char* argument(const DataSet& set, std::size_t number) const;
+    /// The copy that calls write into, and its content from before a call.
+    DeviceBlock& written(std::size_t k) { return written_[k]; }
+    void refresh(const DataSet& set, std::size_t k) const;
+    /// The memory of result `i`; made where there is none yet.
+    DeviceBlock& result(std::size_t i, std::size_t bytes);
+    std::size_t results() const { return results_.size(); }
+    /// What has been written outside of the arrays, in words; nothing where all is well.
+    std::optional<std::string> damage() const;
+
+  private:
+    runtime::cuda::Place place_;
+    std::vector<int> memory_of_argument_;
+    std::vector<DeviceBlock> memory_, written_, results_;
+};
+
+} // namespace tilewright::native

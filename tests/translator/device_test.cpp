@@ -1,0 +1,104 @@
+// tests/translator/device_test.cpp: what is translated for a device gives the bits that a CPU gives.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+
+#include "harness.h"
+#include "translator/program.h"
+#include "translator/translate.h"
+
+namespace {
+
+using namespace tilewright::translator;
+using harness::Array;
+
+/// y = op(x) along the rows of x, or of all of it.
+std::string reduction(const std::string& op, const std::string& from, const std::string& to, bool all) {
+    const bool searches = op.rfind("arg", 0) == 0;
+    const std::string axes = searches ? "axis=1" : all ? "axes=[0, 1]" : "axes=[1]";
+    const std::string shape = all ? "" : "x.0";
+    return "tilewright-program 1\nfunction f\narg x: " + from + "[x.0, x.1]\nguard x.1 >= 1 \"empty\"\ny: " + to + "[" +
+           shape + "] = " + op + "(x) {" + axes + "}\nreturn y\n";
+}
+
+template <class T> Array rows(const std::string& dtype, std::int64_t height, std::int64_t width, unsigned seed) {
+    std::mt19937_64 rng(seed);
+    std::vector<T> values(static_cast<std::size_t>(height * width));
+    for (T& value : values) {
+        if constexpr (std::is_floating_point_v<T>) {
+            value = static_cast<T>(std::ldexp(static_cast<double>(rng() % 2000) - 1000, static_cast<int>(rng() % 20)));
+            if (rng() % 16 == 0) value = static_cast<T>(-0.0);
+            if (seed % 3 == 0 && rng() % 3000 == 0) value = std::numeric_limits<T>::quiet_NaN();
+            if (seed % 3 == 1 && rng() % 3000 == 0) value = std::numeric_limits<T>::infinity();
+        } else {
+            value = static_cast<T>(rng());
+        }
+    }
+    return harness::array_of(dtype, {height, width}, values);
+}
+
+template <class T>
+void same_bits(const std::string& op, const std::string& from, const std::string& to, const std::string& lanes = "") {
+    unsigned seed = 0;
+    for (const bool all : {false, true}) {
+        if (all && op.rfind("arg", 0) == 0) continue;
+        const Program program = read_program(reduction(op, from, to, all));
+        for (const std::int64_t width : {1, 65, 513, 5000}) {
+            const Array x = rows<T>(from, 3, width, ++seed);
+            harness::RunOptions host;
+            host.translate.sizes_here = {{"x.0", 3}, {"x.1", width}};
+            if (!lanes.empty()) host.translate.variant = {{"y", lanes}};
+            harness::RunOptions device = host;
+            device.translate.device = true;
+            if (variants(program, host.translate)[0].options != variants(program, device.translate)[0].options) {
+                // Shorter lanes take more levels; where nothing rounds they cannot matter.
+                ASSERT_FALSE(op == "sum" && std::is_floating_point_v<T>);
+                device.translate.variant.clear();
+            }
+            const Array a = harness::run(program, {{"x", x}}, host)[0];
+            const Array b = harness::run(program, {{"x", x}}, device)[0];
+            ASSERT_EQ(a.bytes.size(), b.bytes.size());
+            EXPECT_EQ(0, std::memcmp(a.bytes.data(), b.bytes.data(), a.bytes.size()))
+                << op << " of " << from << ", width " << width << (all ? ", all" : "");
+        }
+    }
+}
+
+TEST(OnADevice, SumsHaveTheSameBits) {
+    same_bits<float>("sum", "float32", "float32");
+    same_bits<double>("sum", "float64", "float64");
+    same_bits<double>("prod", "float64", "float64");
+    same_bits<std::int64_t>("sum", "int64", "int64");
+}
+
+TEST(OnADevice, SumsOfAnyLevelsHaveTheSameBits) {
+    same_bits<float>("sum", "float32", "float32", "lanes3");
+    same_bits<double>("sum", "float64", "float64", "lanes2");
+}
+
+TEST(OnADevice, ExtremesAndPlacesAreTheSame) {
+    same_bits<float>("max", "float32", "float32");
+    same_bits<double>("min", "float64", "float64");
+    same_bits<std::int32_t>("max", "int32", "int32");
+    same_bits<float>("argmax", "float32", "int64");
+    same_bits<double>("argmin", "float64", "int64");
+    same_bits<std::int32_t>("argmin", "int32", "int64");
+}
+
+TEST(OnADevice, ATreeIsCutInTwo) {
+    TranslateOptions options;
+    options.device = true;
+    options.sizes_here = {{"x.0", 3}, {"x.1", 1000}};
+    const tilewright::dsl::Algorithm algorithm =
+        translate(read_program(reduction("sum", "float32", "float32", false)), options);
+    std::vector<std::string> parts;
+    for (const tilewright::dsl::StageInfo& stage : algorithm.info().stages)
+        parts.push_back(stage.name + ":" + stage.part);
+    EXPECT_EQ(parts, (std::vector<std::string>{"y_lanes:lanes", "y_fold:fold", "y:block"}));
+    EXPECT_EQ(algorithm.info().stages[1].pure.loops.back().extent, "8");
+}
+
+} // namespace
