@@ -63,7 +63,10 @@ class DeviceRules {
 
     static std::vector<Site> path_of(const StageModel& stage, const DefinitionModel& definition,
                                      std::vector<Site> path) {
-        if (definition.single_thread) path.push_back({stage.name, definition.update, "", Run::gpu_block});
+        if (definition.single_thread) {
+            path.push_back({stage.name, definition.update, "", Run::gpu_block});
+            path.push_back({stage.name, definition.update, "", Run::gpu_thread});
+        }
         for (const int loop : definition.nest.order) {
             const Loop& node = definition.nest.loops[loop];
             path.push_back({stage.name, definition.update, node.name, node.run});
@@ -126,6 +129,20 @@ class DeviceRules {
                 "Write " + (dot.empty() ? where + ".gpu_single_thread()" : dot) +
                     (stage.output ? "." : ", or compute it at a loop of a stage that reads it."));
         }
+        if (definition.single_thread) {
+            const auto spread = std::find_if(definition.nest.order.begin(), definition.nest.order.end(), [&](int loop) {
+                const Run run = definition.nest.loops[loop].run;
+                return run == Run::gpu_block || runs_on_threads(run);
+            });
+            if (spread != definition.nest.order.end() || around > 0) {
+                return refuse(path.size(),
+                              where + ": gpu_single_thread makes a kernel of one block and one thread, and " +
+                                  (spread != definition.nest.order.end()
+                                       ? definition.nest.loops[*spread].name + " runs over blocks or threads."
+                                       : "this stage is computed inside a loop of " + path.front().stage + "."),
+                              "Take one of them away.");
+            }
+        }
         int blocks = 0;
         int threads = 0;
         std::size_t other = path.size(); // the first loop of another kind inside the blocks
@@ -177,7 +194,7 @@ class DeviceRules {
             const bool own = k >= around;
             const int at = dimension++;
             block.any = true;
-            if (!own) continue; // counted where it belongs
+            if (!own || path[k].loop.empty()) continue; // counted where it belongs; one
             const int loop = definition.nest.find(path[k].loop);
             const Loop& node = definition.nest.loops[loop];
             const std::string where = stage.where(definition.update) + "." + node.name;

@@ -111,7 +111,10 @@ StageModel& ScheduleModel::add_wrapper(const std::string& stage, const std::stri
 
 std::vector<Site> ScheduleModel::path_of(const std::string& stage, const DefinitionModel& definition) const {
     std::vector<Site> path = sites_of(stage);
-    if (definition.single_thread) path.push_back({stage, definition.update, "", Run::gpu_block});
+    if (definition.single_thread) {
+        path.push_back({stage, definition.update, "", Run::gpu_block});
+        path.push_back({stage, definition.update, "", Run::gpu_thread});
+    }
     for (int loop : definition.nest.order) {
         const Loop& node = definition.nest.loops[loop];
         path.push_back({stage, definition.update, node.name, node.run});

@@ -2,7 +2,6 @@
 // devices may transform.
 #include "dsl/passes/device_arithmetic.h"
 
-#include <map>
 #include <string>
 
 #include "dsl/base/error.h"
@@ -37,34 +36,16 @@ Expr magnitude_bits(const Expr& x) {
            constant(type, ~sign_bit(type) & (type.bits() == 64 ? ~std::uint64_t{0} : 0xFFFF'FFFFU));
 }
 
-/// A scalar function, element by element where there are several: intrinsics of LLVM's have no vector forms.
-template <class Function> Expr by_element(const Type& type, const Expr& a, const Expr& b, Function function) {
-    if (type.is_scalar()) return function(a, b);
-    const std::string name_a = unique_name('t');
-    const std::string name_b = unique_name('t');
-    const Expr held_a = Variable::make(a.type(), name_a);
-    const Expr held_b = Variable::make(b.type(), name_b);
-    std::vector<Expr> elements;
-    for (int k = 0; k < type.lanes(); ++k) {
-        elements.push_back(
-            function(Shuffle::make_extract_element(held_a, k), Shuffle::make_extract_element(held_b, k)));
-    }
-    return Let::make(name_a, a, Let::make(name_b, b, Shuffle::make_concat(elements)));
-}
-
-Expr rounded(const char* operation, const Expr& a, const Expr& b) {
-    return by_element(a.type(), a, b, [&](const Expr& x, const Expr& y) {
-        const std::string name = std::string("llvm.nvvm.") + operation + (x.type().bits() == 64 ? ".rn.d" : ".rn.f");
-        return Call::make(x.type(), name, {x, y}, Call::PureExtern);
-    });
+/// Of vectors code generation takes these element by element.
+Expr rounded(const std::string& operation, const Expr& a, const Expr& b) {
+    return Call::make(a.type(), "llvm.nvvm." + operation + (a.type().bits() == 64 ? ".rn.d" : ".rn.f"), {a, b},
+                      Call::PureExtern);
 }
 
 /// float32 through float64: the remainder of two float32 is one, and the library's float32 function flushes.
 Expr remainder(const Expr& a, const Expr& b) {
-    return by_element(a.type(), a, b, [](const Expr& x, const Expr& y) {
-        return cast(x.type(),
-                    Call::make(Float(64), "__nv_fmod", {cast(Float(64), x), cast(Float(64), y)}, Call::PureExtern));
-    });
+    const Type wide = Float(64, a.type().lanes());
+    return cast(a.type(), Call::make(wide, "__nv_fmod", {cast(wide, a), cast(wide, b)}, Call::PureExtern));
 }
 
 class ExactArithmetic : public IRMutator {

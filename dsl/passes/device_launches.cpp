@@ -86,6 +86,10 @@ class Block : public IRVisitor {
         const std::int64_t bytes = std::int64_t{op->constant_allocation_size()} * op->type.bytes();
         if (op->memory_type == MemoryType::GPUShared) {
             shared_bytes_ += bytes; // 0 where it is not constant
+        } else if (bytes == 0) {
+            throw ScheduleError(stage_of(op->name) +
+                                    ": its size is not constant, as that of registers and of a stack is.",
+                                "Bound its loops (bound, or specialize on the sizes), or store_in(heap).");
         } else {
             local_bytes_ += bytes;
             if (bytes > largest_bytes_) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <random>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -13,6 +15,7 @@
 #include "dsl/emit.h"
 #include "dsl/object_symbols.h"
 #include "dsl/schedule_text.h"
+#include "random_directives.h"
 
 namespace tilewright::dsl::test {
 namespace {
@@ -77,6 +80,60 @@ TEST(GpuEmit, EqualInputEqualBytes) {
     EXPECT_EQ(first.object, second.object);
     EXPECT_EQ(first.device_code, second.device_code);
 }
+
+// ---- random schedules -----------------------------------------------------------------------------------------------
+
+struct Case {
+    const char* name;
+    Algorithm (*make)();
+    const char* seed; ///< a legal schedule to begin with
+};
+
+const std::vector<Case>& cases() {
+    static const std::vector<Case> list = {
+        {"pointwise", pointwise, "out.gpu_tile(i, io, ii, 16)\n"},
+        {"chain", chain,
+         "c.gpu_tile(j, i, jo, io, ji, ii, 16, 4)\na.compute_at(c, jo)\nb.compute_at(c, jo).gpu_threads(j)\n"},
+        {"row_sums", [] { return row_sums(true); }, "out.gpu_tile(i, io, ii, 16)\n"},
+        {"row_argmin", row_argmin, "out.gpu_tile(i, io, ii, 16)\n"},
+        {"softmax", softmax, "out.gpu_tile(i, io, ii, 4)\n"},
+        {"kmeans", kmeans, "labels.gpu_tile(i, io, ii, 64)\n"},
+        {"output_update", output_update, "out.gpu_tile(i, io, ii, 16)\nout.update(0).gpu_tile(i, io, ii, 16)\n"},
+        {"at_root", chain,
+         "c.gpu_tile(i, io, ii, 16)\nb.compute_root().gpu_single_thread()\na.compute_root().gpu_tile(i, ii, 8)\n"},
+    };
+    return list;
+}
+
+class RandomGpuSchedules : public ::testing::TestWithParam<int> {};
+
+TEST_P(RandomGpuSchedules, WhatCheckAcceptsBuilds) {
+    const Case& test = cases()[GetParam()];
+    const Algorithm described = test.make();
+    const char* seed = std::getenv("TW_SEED");
+    const char* count = std::getenv("TW_RANDOM_SCHEDULES");
+    std::mt19937_64 rng(seed ? std::atoi(seed) : 515 + GetParam());
+    for (int k = 0; k < (count ? std::atoi(count) : 10); ++k) {
+        const Schedule text =
+            random_legal_schedule(described.info(), rng, 1 + static_cast<int>(rng() % 6), "cuda", test.seed);
+        if (std::getenv("TW_VERBOSE")) std::fprintf(stderr, "%s\n", print_schedule(text).c_str());
+        EmitOptions options;
+        options.isa = "cuda";
+        options.guard_tails = k % 4 == 0;
+        try {
+            Algorithm algorithm = test.make();
+            apply(algorithm, text, options.guard_tails);
+            const EmittedKernel kernel = emit(std::move(algorithm), text, options).kernels.at(0);
+            EXPECT_GE(kernel.device_kernels, 1);
+            EXPECT_EQ(lines_with(kernel.device_code, "\\bfma\\.rn\\.f64|\\.ftz"), "");
+        } catch (const Error& error) {
+            ADD_FAILURE() << error.what() << "\n" << print_schedule(text);
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RandomGpuSchedules, ::testing::Range(0, static_cast<int>(8)),
+                         [](const auto& test) { return cases()[test.param].name; });
 
 } // namespace
 } // namespace tilewright::dsl::test

@@ -15,10 +15,11 @@ namespace {
 
 class Draw {
   public:
-    Draw(const AlgorithmInfo& info, std::mt19937_64& rng) : info_(info), rng_(rng) {}
+    Draw(const AlgorithmInfo& info, std::mt19937_64& rng, std::string target)
+        : info_(info), rng_(rng), target_(std::move(target)) {}
 
     std::string line(const Schedule& so_far) {
-        ScheduleModel model(info_, "x86-64-v3", false);
+        ScheduleModel model(info_, target_, false);
         run_schedule(model, so_far, nullptr);
         const std::string name = any(model.order);
         const StageModel& stage = model.stages.at(name);
@@ -27,6 +28,7 @@ class Draw {
         const std::vector<std::string> loops = definition.nest.names();
         const std::string target = which == 0 ? name : name + ".update(" + std::to_string(which - 1) + ")";
         const std::string loop = loops.empty() ? "i" : any(loops);
+        if (model.device && below(3) == 0) return device_line(name, target, loop, loops, so_far);
         switch (below(25)) {
         case 0:
         case 1:
@@ -83,7 +85,39 @@ class Draw {
   private:
     const AlgorithmInfo& info_;
     std::mt19937_64& rng_;
+    std::string target_;
     int fresh_ = 0;
+
+    std::string device_line(const std::string& stage, const std::string& target, const std::string& loop,
+                            const std::vector<std::string>& loops, const Schedule& so_far) {
+        static const std::vector<std::string> threads = {"1", "4", "5", "8", "32"};
+        switch (below(9)) {
+        case 0:
+            return target + ".gpu_blocks(" + loop + ")";
+        case 1:
+            return target + ".gpu_threads(" + loop + ")";
+        case 2:
+        case 6: {
+            const std::string inner = fresh();
+            const bool lanes = below(2) == 0;
+            return target + ".split(" + loop + ", " + fresh() + ", " + inner + ", " + (lanes ? "32" : any(threads)) +
+                   tail() + (lanes ? ").gpu_lanes(" : ").gpu_threads(") + inner + ")";
+        }
+        case 3:
+            return target + ".gpu_single_thread()";
+        case 4:
+            return target + ".gpu_tile(" + loop + ", " + fresh() + ", " + fresh() + ", " + any(threads) + tail() + ")";
+        case 5: {
+            if (loops.size() < 2) return line(so_far);
+            const std::string other = any(loops);
+            return target + ".gpu_tile(" + loop + ", " + other + ", " + fresh() + ", " + fresh() + ", " + any(threads) +
+                   ", " + any(threads) + tail() + ")";
+        }
+        default:
+            return stage + ".store_in(" + any(std::vector<std::string>{"gpu_shared", "register", "stack", "heap"}) +
+                   ")";
+        }
+    }
 
     int below(int n) { return static_cast<int>(rng_() % static_cast<unsigned>(n)); }
     template <class T> T any(const std::vector<T>& list) { return list[below(static_cast<int>(list.size()))]; }
@@ -145,11 +179,12 @@ class Draw {
 
 } // namespace
 
-Schedule random_legal_schedule(const AlgorithmInfo& info, std::mt19937_64& rng, int length) {
-    const std::string header = "tilewright-schedule 1\nschedule f for x86-64-v3\n";
-    Draw draw(info, rng);
-    std::string body;
-    Schedule legal = parse_schedule(header);
+Schedule random_legal_schedule(const AlgorithmInfo& info, std::mt19937_64& rng, int length, const std::string& target,
+                               const std::string& seed) {
+    const std::string header = "tilewright-schedule 1\nschedule f for " + target + "\n";
+    Draw draw(info, rng, target);
+    std::string body = seed;
+    Schedule legal = parse_schedule(header + body);
     for (int k = 0, tries = 0; k < length && tries < 12 * length; ++tries) {
         const std::string line = draw.line(legal);
         Schedule next;
