@@ -268,8 +268,6 @@ std::optional<Bench::Failure> Bench::run(const Candidate& candidate, const Call&
         return device_failure(failed + " (" + data + ")");
     case runtime::RunStatus::interrupted:
         return Failure{{OutcomeKind::run_timed_out, "a loop did not end on " + data}, true};
-    case runtime::RunStatus::device_error:
-        return Failure{{OutcomeKind::run_crashed, failed + " This was on " + data + "."}, true};
     }
     return std::nullopt;
 }
