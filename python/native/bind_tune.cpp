@@ -74,11 +74,11 @@ void cancel() {
         *flag = true;
 }
 
-py::object machine(const std::optional<std::string>& db) {
+py::object machine(const std::optional<std::string>& db, const std::string& isa) {
     nlohmann::json object;
     {
         const py::gil_scoped_release release;
-        object = machine_to_json(machine_with_limits(db));
+        object = machine_to_json(machine_with_limits(db, isa));
     }
     return to_python(object);
 }
@@ -90,8 +90,8 @@ void bind_tune(py::module_& module) {
         "tune", &tune, "job_json"_a, "on_event"_a = py::none(),
         "Search for the fastest schedule of a job. `on_event` is called with a dict for every event, on this thread.");
     module.def("cancel", &cancel, "End all searches that run now; each returns its best so far.");
-    module.def("machine", &machine, "db"_a = py::none(),
-               "Facts of this machine. With a store's path also its measured limits, kept in that store.");
+    module.def("machine", &machine, "db"_a = py::none(), "isa"_a = "host",
+               "Facts of this machine, or of its CUDA device. With a store's path also its measured limits, kept in that store.");
 }
 
 } // namespace tilewright::native

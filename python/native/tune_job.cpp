@@ -85,8 +85,8 @@ json tune_job(const std::string& job_text, const autotune::Observer& observer, c
     return autotune::to_json(autotune::tune(job, environment));
 }
 
-autotune::Machine machine_with_limits(const std::optional<std::string>& db) {
-    autotune::Machine machine = autotune::this_machine();
+autotune::Machine machine_with_limits(const std::optional<std::string>& db, const std::string& isa) {
+    autotune::Machine machine = autotune::this_machine(isa);
     if (!db) return machine;
     std::unique_ptr<autotune::Store> store;
     try {

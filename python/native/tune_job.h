@@ -18,7 +18,7 @@ nlohmann::json tune_job(const std::string& job_text, const autotune::Observer& o
 
 /// This machine, with its measured limits when `db` names a store: taken from it, or measured now (half a second) and
 /// kept in it.
-autotune::Machine machine_with_limits(const std::optional<std::string>& db);
+autotune::Machine machine_with_limits(const std::optional<std::string>& db, const std::string& isa = "host");
 
 nlohmann::json machine_to_json(const autotune::Machine& machine);
 

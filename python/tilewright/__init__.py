@@ -22,6 +22,7 @@ from .errors import (
 
 if TYPE_CHECKING:
     from .decorator import JitFunction, jit
+    from .devices import DeviceArray, device, to_device
     from .specialization import Specialization
     from .thread_budget import get_num_threads, parallel_backend, pool_info, set_num_threads, threads, trim_pool
     from .tuning import TuneResult
@@ -30,19 +31,23 @@ __version__ = "0.1.0"
 
 # Where the names that are imported at first use live.
 _HOME = {
+    "DeviceArray": "devices",
     "jit": "decorator",
     "JitFunction": "decorator",
     "Specialization": "specialization",
     "TuneResult": "tuning",
+    "device": "devices",
     "get_num_threads": "thread_budget",
     "parallel_backend": "thread_budget",
     "pool_info": "thread_budget",
     "set_num_threads": "thread_budget",
     "threads": "thread_budget",
+    "to_device": "devices",
     "trim_pool": "thread_budget",
 }
 
 __all__ = [
+    "DeviceArray",
     "DeviceError",
     "Error",
     "ExportError",
@@ -55,12 +60,14 @@ __all__ = [
     "TraceError",
     "TranslateError",
     "TuneResult",
+    "device",
     "get_num_threads",
     "jit",
     "parallel_backend",
     "pool_info",
     "set_num_threads",
     "threads",
+    "to_device",
     "trim_pool",
 ]
 

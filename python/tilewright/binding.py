@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
+from .devices import stand_in
 from .program import ArrayArgument, Program
 
 
@@ -22,6 +23,7 @@ class Bound:
     hidden: frozenset[str] = field(default_factory=frozenset)  # arrays that are no arguments of the call
     generators: Mapping[str, Any] = field(default_factory=dict)  # of the call: argument with the state -> generator
     symbols: Mapping[str, int] = field(default_factory=dict)  # every extent and integer, by the names of the trace
+    on_device: bool = False  # the call runs on a CUDA device; of arrays that lie there, `arrays` has stand-ins
 
     def without_data(self) -> Bound:
         """The same shapes and layouts, without keeping the caller's arrays alive."""
@@ -43,9 +45,11 @@ def bind(traced: Any, program: Program, args: tuple[Any, ...], kwargs: Mapping[s
     scalars: dict[str, Any] = {}
     hidden: set[str] = set()
     kinds = {argument.name: argument.kind for argument in traced.arguments}
+    on_device = False
     for wanted in program.arguments:
         if isinstance(wanted, ArrayArgument):
-            arrays[wanted.name] = values[wanted.name]
+            arrays[wanted.name] = stand_in(values[wanted.name])
+            on_device = on_device or arrays[wanted.name] is not values[wanted.name]
             if kinds[wanted.name] == "hidden":
                 hidden.add(wanted.name)
         else:
@@ -55,7 +59,7 @@ def bind(traced: Any, program: Program, args: tuple[Any, ...], kwargs: Mapping[s
     symbols = {f"{name}.{k}": n for name, array in arrays.items() for k, n in enumerate(array.shape)}
     symbols.update({name: value for name, value in scalars.items() if type(value) is int})
     generators = traced.called_generators(args, kwargs)
-    return Bound(values, arrays, scalars, sizes, layouts, frozenset(hidden), generators, symbols)
+    return Bound(values, arrays, scalars, sizes, layouts, frozenset(hidden), generators, symbols, on_device)
 
 
 def layout_of(array: Any) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from . import logs, plan
 from .cache import object_cache
 from .errors import InternalError, ScheduleError
-from .machine import host_isa
+from .machine import host_isa, is_cuda_isa
 from .native import compiler, compiler_identity
 from .plan import Build, Kernel, with_type_guards
 from .program import Program
@@ -42,6 +42,7 @@ class BuildRequest:
             "layouts": dict(self.layouts),
             "sizes": dict(self.sizes),
             "contract": self.contract,
+            "device": is_cuda_isa(self.isa),
         }
 
     def key(self) -> str:

@@ -13,6 +13,7 @@ import time
 import types
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -20,10 +21,11 @@ import numpy as np
 
 from . import _face, logs, recording, settings
 from .binding import Bound, bind
+from .devices import places_among
 from .dispatch import c_binding, program_function
 from .draws import SharedGenerator, drawing
-from .errors import Error, FallbackWarning, InternalError, TraceError, TranslateError
-from .machine import resolve_isa
+from .errors import DeviceError, Error, FallbackWarning, InternalError, TraceError, TranslateError
+from .machine import CUDA_DEFAULT, host_isa, targets_of
 from .program import Program
 from .specialization import Specialization, is_one_library_call, is_small
 
@@ -68,7 +70,8 @@ class JitFunction(_face.Dispatcher):
     ) -> None:
         super().__init__(function.__name__, _face_parameters(function))
         functools.update_wrapper(self, function)
-        self._isa = resolve_isa(target)
+        self._targets = targets_of(target)
+        self.copies_to_device = self._targets.host is None
         self._strict = strict
         self._contract = contract
         self._db = db
@@ -142,7 +145,7 @@ class JitFunction(_face.Dispatcher):
         """
         from .tuning import TuneOptions, tune_call
 
-        specialization, _ = self._specialize(args, kwargs)
+        specialization, bound = self._specialize(args, kwargs)
         options = TuneOptions(
             budget_s=budget,
             max_trials=trials or 0,
@@ -151,7 +154,7 @@ class JitFunction(_face.Dispatcher):
             schedule=schedule,
             db=settings.store_path(self._db),
             contract=self._contract,
-            isa=self._isa,
+            on_device=bound.on_device,
         )
         return tune_call(specialization, self.__wrapped__, args, kwargs, options, compiled=self, observer=observer)
 
@@ -186,6 +189,9 @@ class JitFunction(_face.Dispatcher):
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if recording.recorder is not None:
             return recording.recorder.call(self.__wrapped__, self.__name__, args, kwargs, jitted=self)
+        placed = places_among((*args, *kwargs.values()))
+        if placed or self._moves_to_device():
+            return self._miss_on_device(args, kwargs, placed)
         if self._stays and not kwargs and _shape_key(args) in self._stays:
             return self.__wrapped__(*args)
         out = None
@@ -196,6 +202,8 @@ class JitFunction(_face.Dispatcher):
             return self._in_numpy(args, kwargs, out)
         try:
             specialization, bound = self._specialize(args, kwargs)
+            if bound.on_device:  # by an array from outside of the call
+                return self._miss_on_device(args, kwargs if out is None else {**kwargs, "out": out}, placed=True)
             if specialization.numpy_reason(bound) is not None:
                 self._stay(args)
                 return self._in_numpy(args, kwargs, out)
@@ -229,6 +237,62 @@ class JitFunction(_face.Dispatcher):
             return self._in_numpy(args, kwargs, out)
         return self._in_plan(specialization, bound, args, kwargs, out)
 
+    def _moves_to_device(self) -> bool:
+        """Whether a call of NumPy arrays from here and now runs on a device."""
+        return self._targets.host is None or _face.current_device() is not None
+
+    def _miss_on_device(self, args: tuple[Any, ...], kwargs: dict[str, Any], placed: bool) -> Any:
+        """Calls that run on a device. Of arrays that lie there nothing is ever computed on the host instead: NumPy cannot
+        read them, and a copy there and back would cost what nobody sees. So what cannot be compiled is an error, with or
+        without `strict`; NumPy arrays are where NumPy can take them, with its FallbackWarning."""
+        out = None
+        if "out" in kwargs and not self._has_own_out:
+            kwargs = dict(kwargs)
+            out = kwargs.pop("out")
+        if settings.disabled():
+            return self._in_numpy(args, kwargs, out)
+        if self._targets.device is None:
+            where = "arrays on a CUDA device" if placed else "a call inside of `with device(...)`"
+            raise DeviceError(
+                f"{self.__name__}: {where}, but it is compiled for {self._targets.text} alone.",
+                "Use jit(target='host,cuda').",
+            )
+        if _numpy_raises():
+            if not placed:
+                return self._in_numpy(args, kwargs, out)
+            raise DeviceError(
+                f"{self.__name__}: inside of np.errstate(…='raise'), but code on a device raises no floating-point errors.",
+                "Leave np.errstate out around the call.",
+            )
+        try:
+            specialization, bound = self._specialize(args, kwargs)
+            if placed and specialization.traced.generators:
+                code = self.__wrapped__.__code__
+                raise TraceError(
+                    f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}: it draws from a random generator, "
+                    "whose state is on the host, for arrays on a device; such calls are not compiled.",
+                    "Draw before the call, and pass the numbers in.",
+                )
+            if not specialization.fits(bound):
+                self._add_version(specialization, bound)
+        except (TraceError, TranslateError) as error:
+            if placed or self._strict:
+                raise
+            self._fall_back(error)
+            return self._in_numpy(args, kwargs, out)
+        if specialization.runner is None and self not in getattr(_active, "functions", ()):
+            with _marked_active(self):  # a second miss comes here again, and has its reason told
+                if out is not None:
+                    return super().__call__(*args, **kwargs, out=out)
+                return super().__call__(*args, **kwargs)
+        return self._told_on_device(specialization, bound, out)
+
+    def _told_on_device(self, specialization: Specialization, bound: Bound, out: Any) -> Any:
+        """The call through a function of the program's arguments, which says why it serves a call not."""
+        runner = specialization.runner or program_function(specialization.program, specialization.versions)
+        with drawing(specialization.traced, bound) as values:
+            return runner(values, out)
+
     def _in_plan(
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
     ) -> Any:
@@ -246,6 +310,9 @@ class JitFunction(_face.Dispatcher):
 
     def _check_failed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The data are none that the program computes with: NumPy raises its own error, or computes what it can."""
+        if places_among((*args, *kwargs.values())):
+            specialization, bound = self._specialize(args, {k: v for k, v in kwargs.items() if k != "out"})
+            return self._told_on_device(specialization, bound, kwargs.get("out"))
         out = None
         if "out" in kwargs and not self._has_own_out:
             kwargs = dict(kwargs)
@@ -266,14 +333,14 @@ class JitFunction(_face.Dispatcher):
     def _specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:
         for specialization in self._specializations:
             if specialization.traced.matches(args, kwargs):
-                return specialization, bind(specialization.traced, specialization.program, args, kwargs)
+                return specialization, self._bind(specialization.traced, specialization.program, args, kwargs)
         key = _call_key(args, kwargs)
         if key in self._refused:
             raise self._refused[key].with_traceback(None)
         with self._lock:
             for specialization in self._specializations:  # another thread may have been here
                 if specialization.traced.matches(args, kwargs):
-                    return specialization, bind(specialization.traced, specialization.program, args, kwargs)
+                    return specialization, self._bind(specialization.traced, specialization.program, args, kwargs)
             try:
                 return self._new_specialization(args, kwargs)
             except _Idle:
@@ -281,6 +348,10 @@ class JitFunction(_face.Dispatcher):
             except Error as error:
                 self._refused[key] = error
                 raise
+
+    def _bind(self, traced: Any, program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
+        bound = bind(traced, program, args, kwargs)
+        return replace(bound, on_device=True) if self._moves_to_device() else bound
 
     def _new_specialization(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:
         from .trace import trace
@@ -295,12 +366,17 @@ class JitFunction(_face.Dispatcher):
                 line=code.co_firstlineno,
             )
         program = Program(traced.program_text)
-        bound = bind(traced, program, args, kwargs)
+        bound = self._bind(traced, program, args, kwargs)
         specialization = Specialization(
-            traced, program, contract=self._contract, isa=self._isa, cores=int(_face.get_num_threads())
+            traced,
+            program,
+            contract=self._contract,
+            isa=self._targets.host or host_isa(),
+            cores=int(_face.get_num_threads()),
+            device_isa=self._targets.device or CUDA_DEFAULT,
         )
         specialization.example = bound.without_data()
-        if is_one_library_call(program) and not is_small(program, bound):
+        if not bound.on_device and is_one_library_call(program) and not is_small(program, bound):
             specialization.run_in_numpy(bound, "it is one call of BLAS, which NumPy makes itself", at_any_size=True)
         if self._only_stored or (path := settings.store_path(self._db)) is not None and path.exists():
             self._use_stored(specialization, bound)
@@ -317,7 +393,7 @@ class JitFunction(_face.Dispatcher):
 
         found = stored_schedule(specialization, bound, settings.store_path(self._db))
         if found is None:
-            if self._only_stored:
+            if self._only_stored and not bound.on_device:
                 specialization.run_in_numpy(bound, "it was never tuned", at_any_size=True)
             return
         try:
@@ -429,14 +505,16 @@ def jit(
 
     Parameters
     ----------
-    target : ISA level to compile for: host (default), x86-64, x86-64-v3, x86-64-v4.
+    target : what to compile for: host, x86-64, x86-64-v3, x86-64-v4, cuda, cuda-sm_80 and the like, or host,cuda. By
+        default host code for NumPy arrays and CUDA code for arrays that lie on a device. With `cuda` alone NumPy arrays
+        are copied to the device, and results back.
     strict : raise TraceError instead of running in NumPy what cannot be compiled.
     contract : numpy (default), reproducible or fast; what a result promises.
     db : the store of tuned schedules, instead of the usual one.
     """
     if contract not in CONTRACTS:
         raise ValueError(f"jit: contract {contract!r} is none of ours. Use {', '.join(CONTRACTS)}.")
-    resolve_isa(target)
+    targets_of(target)
 
     def wrap(f: Callable[..., Any]) -> JitFunction:
         if isinstance(f, JitFunction):

@@ -65,7 +65,7 @@ def c_binding(function: Callable[..., Any], traced: Any, program: Program) -> di
             constants[name] = guard.value
         elif guard.kind in ("equal", "is") and place is not None:
             conditions.append((*place, guard.value))
-        elif guard.kind == "type" and guard.value is np.ndarray and _is_one_of(place, hidden):
+        elif guard.kind == "type" and _is_one_of(place, hidden):
             continue  # a hidden array is checked as every array is
         else:
             return None

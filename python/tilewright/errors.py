@@ -43,8 +43,8 @@ class StoreError(Error):
     """A store that is locked, from a newer version, or damaged."""
 
 
-class DeviceError(Error):
-    """A target that is not here or was lost."""
+class DeviceError(Error, RuntimeError):
+    """A device that is not here, refuses what is asked of it, or was lost."""
 
 
 class ExportError(Error):

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from . import _face
+from .device_code import assemble
 from .errors import TranslateError
+from .machine import is_cuda_isa
 from .native import compiler
+from .program import evaluate
 from .tuning import COLD, format_ns
 
 if TYPE_CHECKING:
@@ -16,7 +23,9 @@ if TYPE_CHECKING:
 
 def explain_function(function: JitFunction, *, code: bool = False) -> str:
     """All specializations of a jitted function, and the calls that NumPy serves."""
-    parts = [f"{function.__module__}.{function.__qualname__}, contract {function._contract}, for {function._isa}"]
+    parts = [
+        f"{function.__module__}.{function.__qualname__}, contract {function._contract}, for {function._targets.text}"
+    ]
     if not function.specializations:
         parts.append("  nothing compiled yet: call it, or use f.for_args(…)")
     parts += [explain_specialization(s, code=code) for s in function.specializations]
@@ -35,7 +44,10 @@ def explain_specialization(specialization: Specialization, *, code: bool = False
     lines += _stages(specialization)
     lines += _variants(specialization)
     lines += _versions(specialization)
-    lines += _evidence(specialization)
+    lines += _copies(specialization)
+    lines += _evidence(specialization.evidence or ({} if specialization.evidence_on_device else None))
+    if specialization.evidence_on_device:
+        lines += ["on a CUDA device:", *_evidence(specialization.evidence_on_device)]
     lines.append("schedule:")
     lines += [f"  {line}" for line in specialization.schedule.strip().splitlines()]
     if code:
@@ -138,9 +150,49 @@ def _versions(specialization: Specialization) -> list[str]:
     return lines
 
 
-def _evidence(specialization: Specialization) -> list[str]:
-    evidence = specialization.evidence
-    if not evidence:
+def _copies(specialization: Specialization) -> list[str]:
+    """What NumPy arrays cost where only a device has code."""
+    example = specialization.example
+    if example is None or not example.on_device:
+        return []
+    there = sum(array.dtype.itemsize * math.prod(array.shape) for array in example.arrays.values())
+    lines = ["arrays on a device: no copies; results stay there"]
+    passed = ", ".join(f"{name} {_bytes(a.dtype.itemsize * math.prod(a.shape))}" for name, a in example.arrays.items())
+    if passed:
+        back = sum(_result_bytes(specialization, result) for result in specialization.program.results)
+        lines.append(
+            f"NumPy arrays: each call copies {_bytes(there)} to the device ({passed}) and {_bytes(back)} of results back"
+        )
+    hidden = [name for name in example.hidden if name in example.arrays]
+    if hidden:
+        lines.append(f"  {', '.join(sorted(hidden))}: from outside of the call, copied to the device at each call")
+    return lines
+
+
+def _result_bytes(specialization: Specialization, result: str) -> int:
+    dtype, shape = specialization.program.type_of(result)
+    assert specialization.example is not None
+    count = 1
+    for extent in shape:
+        count *= int(evaluate(extent, specialization.example.sizes))
+    return count * np.dtype(dtype).itemsize
+
+
+def _bytes(count: int) -> str:
+    """80.0 MB; bytes below a thousand."""
+    if count < 1000:
+        return f"{count} bytes"
+    for unit in ("kB", "MB"):
+        count_f = count / (1e3 if unit == "kB" else 1e6)
+        if count_f < 1000:
+            return f"{count_f:.3g} {unit}"
+    return f"{count / 1e9:.3g} GB"
+
+
+def _evidence(evidence: dict[str, Any] | None) -> list[str]:
+    if evidence is not None and not evidence:
+        return []
+    if evidence is None:
         return ["why this schedule: the default; f.tune(…) or `autotune` searches for a better one"]
     lines = ["why this schedule: the fastest of those measured"]
     numpy_ns, tuned_ns, default_ns = (evidence.get(k) or 0 for k in ("numpy_ns", "tuned_ns", "default_ns"))
@@ -178,12 +230,25 @@ def _code(specialization: Specialization) -> list[str]:
         request.program,
         request.options(),
         specialization.schedule,
-        specialization.isa,
+        request.isa,
         guard_tails=False,
         assembly=True,
     )
     lines = []
     for kernel in made["kernels"]:
         lines += [f"lowered code of {kernel['name']}:", kernel["lowered"].rstrip()]
-        lines += [f"assembly of {kernel['name']}:", kernel["assembly"].rstrip()]
+        if is_cuda_isa(request.isa):
+            lines += [f"PTX of {kernel['name']}:", kernel["assembly"].rstrip()]
+            for function in assemble(kernel["assembly"], _assembled_for(request.isa)):
+                lines.append(function.text())
+        else:
+            lines += [f"assembly of {kernel['name']}:", kernel["assembly"].rstrip()]
     return lines
+
+
+def _assembled_for(isa: str) -> str:
+    """The device that is here, else the capability of the target."""
+    for device in _face.devices():
+        major, minor = device["capability"]
+        return f"sm_{major}{minor}"
+    return isa.removeprefix("cuda-")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from .machine import is_cuda_isa
 from .program import Program
 
 _CALL = re.compile(r'^call (\w+) in "[^"]*"')
@@ -37,6 +38,11 @@ class Build:
             c for c in (*(r for k in self.kernels for r in k.requires), *own) if c.split()[0] not in ("isa", "layout")
         ]
         return tuple(dict.fromkeys(sizes))
+
+    @property
+    def on_device(self) -> bool:
+        """Whether it runs on a CUDA device."""
+        return is_cuda_isa(self.isa)
 
     @property
     def libraries(self) -> tuple[str, ...]:

@@ -17,12 +17,14 @@ from . import logs, plan
 from .binding import Bound
 from .builder import BuildRequest, build, with_schedule
 from .errors import ScheduleError
+from .machine import CUDA_DEFAULT
 from .native import compiler
 from .program import Program, evaluate, holds, split_sizes
 
 # Element operations below which a call is small: a version for it has loops without threads and small splits.
 SMALL_WORK = 32768
 _MAX_VERSIONS = 12
+_LEADING = ("tuned", "by hand")
 _MANY_TRIPS = 64  # of a loop: more make no call larger
 _LIMITS = re.compile(r" in range\((.*)\)$")
 _works: weakref.WeakKeyDictionary[Program, str] = weakref.WeakKeyDictionary()
@@ -36,26 +38,31 @@ class _Kind:
 
     layouts: tuple[tuple[str, str], ...]
     small: bool
+    on_device: bool = False
 
 
 class Specialization:
     """A traced program with its versions. `f.specializations` lists them, `f.for_args(…)` gives one."""
 
-    def __init__(self, traced: Any, program: Program, *, contract: str, isa: str, cores: int) -> None:
+    def __init__(
+        self, traced: Any, program: Program, *, contract: str, isa: str, cores: int, device_isa: str = CUDA_DEFAULT
+    ) -> None:
         self.traced = traced
         self.program = program
         self.contract = contract
         self.isa = isa
+        self.device_isa = device_isa
         self.cores = cores
         self.versions: list[plan.Version] = []
         self.evidence: dict[str, Any] | None = None
+        self.evidence_on_device: dict[str, Any] | None = None
         self.example: Bound | None = None  # shapes only matter: the call it was made for
         self.plan_index: int | None = None
         self.runner: Callable[[Mapping[str, Any], Any], Any] | None = None
         self.why_numpy: dict[_Kind, str] = {}
         self.large_from = SMALL_WORK  # large calls below this much work lose against NumPy
         self.large_reason = ""
-        self._lead: plan.Version | None = None  # the tuned or hand-written one
+        self._leads: dict[bool, plan.Version] = {}  # the tuned or hand-written ones: of the host, of a device
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -81,7 +88,7 @@ class Specialization:
             "layouts": dict(bound.layouts),
             "sizes": dict(bound.sizes),
             "contract": self.contract,
-            "isa": self.isa,
+            "isa": self.device_isa if bound.on_device else self.isa,
             "cores": self.cores,
         }
         return BuildRequest(**(fields | changes))
@@ -95,6 +102,8 @@ class Specialization:
         if not self.why_numpy and not self.large_reason:
             return None
         kind = self._kind(bound)
+        if kind.on_device:
+            return None
         if not kind.small and evaluate(work_of(self.program), bound.sizes) < self.large_from:
             return self.large_reason
         return self.why_numpy.get(kind)
@@ -125,7 +134,7 @@ class Specialization:
             request = self.request(bound, layouts=layouts)
             guarded = crowded
             made = build(self.request(bound, layouts=layouts, guard_tails=True) if guarded else request)
-            conditions = () if crowded else (self._work_condition(kind.small),)
+            conditions = () if crowded or kind.on_device else (self._work_condition(kind.small),)
             version = self._version(self._label(kind, "any size" if guarded else "default"), made, layouts, conditions)
             if not version_fits(version, bound):
                 made = build(self.request(bound, layouts=layouts, guard_tails=True))
@@ -139,10 +148,12 @@ class Specialization:
         canonical = self.check_schedule(text, file)
         made = build(with_schedule(self.request(bound), canonical))
         # A person decides for all sizes; what was measured at one magnitude says nothing about the other.
-        conditions = () if label == "by hand" else (work_condition(self.program, is_small(self.program, bound)),)
+        any_size = label == "by hand" or bound.on_device
+        conditions = () if any_size else (work_condition(self.program, is_small(self.program, bound)),)
         with self._lock:
-            self._lead = self._version(label, made, dict(bound.layouts), conditions)
-            self.versions = [self._lead, *(v for v in self.versions if v.label not in ("by hand", "tuned"))]
+            lead = self._leads[bound.on_device] = self._version(label, made, dict(bound.layouts), conditions)
+            others = [v for v in self.versions if v.label not in _LEADING or v.build.on_device != bound.on_device]
+            self.versions = [lead, *others]
 
     def check_schedule(self, text: str, file: str = "schedule") -> str:
         """The canonical text of a legal schedule. Raises ScheduleError: where, why not, what would work."""
@@ -163,7 +174,8 @@ class Specialization:
         return plan.all_objects(self.versions)
 
     def _kind(self, bound: Bound) -> _Kind:
-        return _Kind(tuple(sorted(bound.layouts.items())), is_small(self.program, bound))
+        small = not bound.on_device and is_small(self.program, bound)
+        return _Kind(tuple(sorted(bound.layouts.items())), small, bound.on_device)
 
     def _work_condition(self, small: bool) -> str:
         return work_condition(self.program, small, SMALL_WORK if small else self.large_from)
@@ -175,20 +187,18 @@ class Specialization:
 
     def _label(self, kind: _Kind, what: str) -> str:
         layouts = "".join(layout[0] for _, layout in kind.layouts)
-        return (
-            f"{'small' if kind.small else 'large'} {layouts} {what}".rstrip()
-            if what
-            else (f"{'small' if kind.small else 'large'} {layouts} ")
-        )
+        size = "cuda" if kind.on_device else "small" if kind.small else "large"
+        return f"{size} {layouts} {what}".rstrip() if what else f"{size} {layouts} "
 
     # ---- for people -----------------------------------------------------------------------------------------------
 
     @property
     def schedule(self) -> str:
         """The schedule that runs: the tuned or hand-written one, else the default of the call it was made for."""
-        if self._lead is not None:
-            return self._lead.schedule
         assert self.example is not None
+        lead = self._leads.get(self.example.on_device)
+        if lead is not None:
+            return lead.schedule
         for version in self.versions:
             if version_fits(version, self.example):
                 return version.schedule
@@ -205,12 +215,21 @@ class Specialization:
     @property
     def has_own_schedule(self) -> bool:
         """Whether a tuned or hand-written schedule is in use."""
-        return self._lead is not None
+        return self.lead is not None
+
+    def lead_for(self, on_device: bool) -> plan.Version | None:
+        """The tuned or hand-written version of the host, or of a device."""
+        return self._leads.get(on_device)
+
+    @property
+    def lead(self) -> plan.Version | None:
+        """The tuned or hand-written version for calls like the one it was made for."""
+        return None if self.example is None else self._leads.get(self.example.on_device)
 
     @property
     def is_by_hand(self) -> bool:
         """Whether a person wrote the schedule in use."""
-        return self._lead is not None and self._lead.label == "by hand"
+        return self.lead is not None and self.lead.label == "by hand"
 
     def changed(self) -> None:
         """Called after versions changed; the jitted function sets it."""
@@ -220,7 +239,7 @@ class Specialization:
         """The space that a search goes through, as text to narrow and hand back."""
         assert self.example is not None
         request = self.request(self.example)
-        text: str = compiler().default_space(request.program, request.options(), self.isa, self.cores)
+        text: str = compiler().default_space(request.program, request.options(), request.isa, self.cores)
         return text
 
     @property
@@ -253,6 +272,8 @@ class Specialization:
 
 def version_fits(version: plan.Version, bound: Bound) -> bool:
     """The runtime's test, for deciding what to build."""
+    if version.build.on_device != bound.on_device:
+        return False
     for name, layout in version.layouts.items():
         if layout == "any":
             continue
@@ -305,7 +326,7 @@ def is_one_library_call(program: Program) -> bool:
 
 def _rank(version: plan.Version) -> int:
     """Tuned first, then small ones (they say for which work they are), large ones, and what serves any size."""
-    if version.label in ("tuned", "by hand"):
+    if version.label in _LEADING:
         return 0
     if version.label.endswith("any size"):
         return 3

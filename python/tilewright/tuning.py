@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from . import datasets, logs
 from .binding import Bound, bind
+from .devices import check_device, device, device_name, host_copies
 from .errors import Error
 from .machine import cpu_model
 from .native import compiler, worker_path
@@ -51,7 +52,8 @@ class TuneOptions:
     schedule: str | None = None  # only measure this one beside the stored best
     db: Path | None = None
     contract: str = "numpy"
-    isa: str = "host"
+    on_device: bool = False  # NumPy arrays too
+    devices: tuple[int, ...] = ()  # that measure; all candidates on the first where none is named
 
 
 @dataclass
@@ -74,6 +76,8 @@ class TuneResult:
     limit_share: float | None  # of this machine's measured limit
     workload: Workload
     call_ns: float | None = None  # of a call from Python, where that is so short that the way counts
+    device: str = ""  # the name of the CUDA device whose kernels were timed, with the data there
+    copied_ns: float | None = None  # of a call of NumPy arrays that runs there
     raw: dict[str, Any] = field(repr=False, default_factory=dict)
 
     @property
@@ -103,12 +107,18 @@ class TuneResult:
             if notes:
                 return f"{self.function}: nothing measured: {'; '.join(notes)}"
             return f"{self.function}: nothing measured within the budget ({self.reason}). Give a larger --budget."
-        share = "" if self.limit_share is None else f", {100 * self.limit_share:.0f} % of this machine's measured limit"
+        share = (
+            ""
+            if self.limit_share is None
+            else f", {100 * self.limit_share:.0f} % of this {'device' if self.device else 'machine'}'s measured limit"
+        )
         known = f" and {self.known} known from before" if self.known else ""
         kernel = "" if self.call_ns is None else f", {format_ns(self.kernel_ns)} of it in the kernel"
+        placed = f" on {self.device} with data on the device" if self.device else ""
+        copied = "" if self.copied_ns is None else f"; with copies from and to NumPy arrays {format_ns(self.copied_ns)}"
         return (
             f"{self.function}: NumPy {format_ns(self.numpy_ns)}{COLD if self.numpy_is_cold else ''} -> "
-            f"tuned {format_ns(self.tuned_ns)} ({self.ratio:.1f}x{kernel}); result equal under contract {self.contract}; "
+            f"tuned {format_ns(self.tuned_ns)}{placed} ({self.ratio:.1f}x{kernel}){copied}; result equal under contract {self.contract}; "
             f"{self.gbps:.1f} GB/s{share}; "
             f"searched {self.elapsed_s:.0f} s, {self.trials} candidates{known}, stopped: {self.reason}"
         )
@@ -132,6 +142,7 @@ class TuneResult:
             "searched_s": round(self.elapsed_s, 2),
             "stopped": self.reason,
             "cpu": cpu_model(),
+            **({"device": self.device, "with_copies_ns": self.copied_ns} if self.device else {}),
             "isa": self.workload.isa,
             "numpy_version": np.__version__,
             "schedule": self.schedule,
@@ -161,6 +172,15 @@ def tune_call(
             "Tune it with a seed (default_rng(0)), or pass the generator in.",
         )
     bound = bind(traced, program, args, kwargs)
+    on_device = bound.on_device or options.on_device
+    bound = replace(bound, on_device=on_device)
+    if on_device:
+        check_device()
+        args, kwargs = (
+            host_copies(args),
+            {name: value for name, value in zip(kwargs, host_copies(kwargs.values()), strict=True)},
+        )
+        bound = replace(bind(traced, program, args, kwargs), on_device=True)
     workload = workload_of(specialization, bound, options.db)
     notify = observer or (lambda event: None)
     recorded = datasets.Call("recorded", args, kwargs)
@@ -192,7 +212,8 @@ def tune_call(
         job = {
             "program": program.text,
             "function": program.function,
-            "isa": specialization.isa,
+            "isa": workload.isa,
+            "devices": list(options.devices),
             "layouts": dict(bound.layouts),
             "sizes": dict(bound.sizes),
             "contract": options.contract,
@@ -216,13 +237,26 @@ def tune_call(
             with suppress(OSError):
                 options.db.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         way = _WayToKernel(specialization, bound, datasets.Reference(compiled, traced, program), recorded, notify)
-        found = run_search(json.dumps(job), way)
+        found = run_search(json.dumps(job), notify if on_device else way)
     result = _result(found, job, workload, measured, float(needed))
     if result.complete:
         way.use(result.schedule)
-        result.call_ns = way.call_ns(result.kernel_ns)
-        specialization.evidence = result.evidence()
+        if on_device:
+            result.device = device_name(options.devices)
+            result.copied_ns = _time_with_copies(way)
+            specialization.evidence_on_device = result.evidence()
+        else:
+            result.call_ns = way.call_ns(result.kernel_ns)
+            specialization.evidence = result.evidence()
     return result
+
+
+def _time_with_copies(way: _WayToKernel) -> float | None:
+    """Of a call of the recorded NumPy arrays that runs on the device, copies there and back included."""
+    with suppress(Error), device(), np.errstate(all="ignore"):
+        way.compiled_once()  # the driver loads the code, the pools get their blocks
+        return statistics.median(way.times())
+    return None
 
 
 class _WayToKernel:
@@ -262,6 +296,14 @@ class _WayToKernel:
         self._specialization.set_schedule(schedule, self._bound, file="the best schedule", label="tuned")
         self._specialization.changed()
 
+    def compiled_once(self) -> None:
+        """One call, untimed."""
+        self._compiled.answer(self._call)
+
+    def times(self) -> list[float]:
+        """Calls from Python, in nanoseconds."""
+        return _many_times(self._compiled, self._call)
+
     def call_ns(self, kernel_ns: float) -> float | None:
         """What a call from Python takes with the schedule in use; None where the kernel is all of it."""
         if kernel_ns >= _SHORT_NS:
@@ -271,13 +313,14 @@ class _WayToKernel:
 
 def workload_of(specialization: Specialization, bound: Bound, db: Path | None) -> Workload:
     """The key of this call in the store."""
-    machine = compiler().machine(None)
+    isa = specialization.device_isa if bound.on_device else specialization.isa
+    machine = compiler().machine(None, isa)
     return Workload(
         specialization.traced.digest,
         dict(bound.layouts),
         dict(bound.sizes),
         specialization.contract,
-        specialization.isa,
+        isa,
         str(machine.get("fingerprint", "")),
     )
 

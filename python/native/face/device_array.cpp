@@ -483,13 +483,22 @@ DeviceMemory* DeviceMemory::make(const cuda::Place& place, std::int64_t bytes) {
     return nullptr;
 }
 
+DeviceMemory* DeviceMemory::borrow(const cuda::Place& place, void* pointer) {
+    auto* memory = new (std::nothrow) DeviceMemory;
+    if (!memory) return PyErr_NoMemory(), nullptr;
+    memory->place_ = place;
+    memory->pointer_ = pointer;
+    memory->is_borrowed_ = true;
+    return memory;
+}
+
 void DeviceMemory::release() noexcept {
     if (__atomic_sub_fetch(&references_, 1, __ATOMIC_ACQ_REL) > 0) return;
     try {
         if (is_lent_) cuda::wait_for(place_, {place_.device, consumer_});
     } catch (...) { // a lost device: nothing uses the memory any more
     }
-    cuda::release(place_, pointer_);
+    if (!is_borrowed_) cuda::release(place_, pointer_);
     delete this;
 }
 
@@ -572,6 +581,32 @@ PyObject* device_copy_of(PyArrayObject* array, DType dtype, const cuda::Place& p
     }
     return new_device_array(memory, memory->pointer(), dtype, rank, shape,
                             PyArray_IS_C_CONTIGUOUS(array) ? nullptr : strides);
+}
+
+PyObject* host_copy(PyObject* object) {
+    const ArrayClass* its_class = array_class_of(object);
+    DeviceView view;
+    cuda::Place place = default_place();
+    if (its_class && !read_device_array(object, *its_class, place.stream, view)) return nullptr;
+    if (view.device == DeviceView::kHost || !view.has_dtype) {
+        PyErr_Format(PyExc_TypeError, "host_copy: %s is no array on a device that kernels know.",
+                     describe_placed(object).c_str());
+        return nullptr;
+    }
+    place = place_on(view.device);
+    void* stream = nullptr;
+    bool failed = false;
+    if (library_stream(view, stream, failed)) place.stream = stream;
+    if (failed) return nullptr;
+    DeviceMemory* memory = memory_of_device_array(object);
+    if (memory)
+        memory->retain();
+    else
+        memory = DeviceMemory::borrow(place, view.array.data);
+    if (!memory) return nullptr;
+    Ref array(new_device_array(memory, view.array.data, view.dtype, view.rank, view.array.shape, view.array.strides));
+    Ref none(PyTuple_New(0));
+    return array && none ? copy_to_host(array.get(), none.get(), nullptr) : nullptr;
 }
 
 const char kToDeviceDoc[] = "to_device(array, device='cuda')\n--\n\n"

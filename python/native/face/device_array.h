@@ -10,6 +10,8 @@ class DeviceMemory {
   public:
     /// Null with a Python error: MemoryError, DeviceError.
     static DeviceMemory* make(const runtime::cuda::Place& place, std::int64_t bytes);
+    /// Memory of somebody who keeps it for as long as this is used.
+    static DeviceMemory* borrow(const runtime::cuda::Place& place, void* pointer);
     void retain() { __atomic_add_fetch(&references_, 1, __ATOMIC_RELAXED); }
     void release() noexcept;
 
@@ -30,6 +32,7 @@ class DeviceMemory {
     void* pointer_ = nullptr;
     void* consumer_ = nullptr;
     bool is_lent_ = false;
+    bool is_borrowed_ = false;
 };
 
 PyTypeObject* device_array_type();
@@ -47,6 +50,9 @@ void view_device_array(PyObject* object, DeviceView& view);
 DeviceMemory* memory_of_device_array(PyObject* object);
 /// A copy of a NumPy array whose elements lie C- or Fortran-contiguous.
 PyObject* device_copy_of(PyArrayObject* array, runtime::DType dtype, const runtime::cuda::Place& place);
+
+/// A NumPy array with the elements of an array on a device, of whatever library. Null with a Python error.
+PyObject* host_copy(PyObject* object);
 
 /// to_device(array, device="cuda").
 PyObject* to_device(PyObject* module, PyObject* args, PyObject* kwargs);

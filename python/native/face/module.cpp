@@ -137,6 +137,13 @@ PyObject* driver_calls(PyObject*, PyObject*) {
     return dict.release();
 }
 
+PyObject* current_device(PyObject*, PyObject*) {
+    const DeviceContext* context = device_context();
+    if (!context) Py_RETURN_NONE;
+    Ref stream(context->has_stream ? PyLong_FromVoidPtr(context->place.stream) : Py_NewRef(Py_None));
+    return stream ? Py_BuildValue("(iO)", context->place.device, stream.get()) : nullptr;
+}
+
 PyObject* device_pool_info(PyObject*, PyObject* argument) {
     runtime::cuda::Place place;
     if (!place_named(argument, place)) return nullptr;
@@ -206,6 +213,10 @@ PyMethodDef kMethods[] = {
      "device_pool_info($module, device, /)\n--\n\nBytes of device memory kept, handed out, and the limit."},
     {"trim_device_pool", trim_device_pool, METH_O,
      "trim_device_pool($module, device, /)\n--\n\nGives kept device memory back to the driver; returns how many bytes."},
+    {"host_copy", [](PyObject*, PyObject* object) { return host_copy(object); }, METH_O,
+     "host_copy($module, array, /)\n--\n\nA NumPy array with the elements of an array on a device."},
+    {"current_device", current_device, METH_NOARGS,
+     "current_device($module)\n--\n\nNone, or inside of `with device(...)` its (number, stream or None)."},
     {"placed", placed, METH_O,
      "placed($module, object, /)\n--\n\nNone, or of an array on a device: its number, dtype, shape, strides, "
      "read-only, pointer, library."},

@@ -29,6 +29,9 @@ def doctor(db: Annotated[Path | None, typer.Option(help="The store to look at.")
         ("worker", _worker, True),
         ("a kernel, end to end", _end_to_end, True),
         ("cpu", _cpu, True),
+        ("cuda", _cuda, False),
+        ("ptxas", _ptxas, False),
+        ("cuBLAS", _cublas, False),
         ("memory for data", _memory, False),
         ("object cache", _cache, False),
         ("store", lambda: _store(db), False),
@@ -100,6 +103,45 @@ def _cpu() -> str:
     from ..machine import cpu_model, host_isa, usable_cores
 
     return f"{cpu_model()}, {host_isa()}, {usable_cores()} cores usable"
+
+
+def _cuda() -> str:
+    from .. import _face
+
+    why = _face.no_device_reason()
+    if why:
+        raise RuntimeError(f"{why} --target cuda --build-only writes modules all the same.")
+    found = _face.devices()
+    version = found[0]["driver_version"]
+    each = [
+        f"cuda:{d['ordinal']} {d['name']}, compute capability {d['capability'][0]}.{d['capability'][1]}, "
+        f"{d['memory_bytes'] >> 30} GiB"
+        for d in found
+    ]
+    return f"driver for CUDA {version // 1000}.{version % 1000 // 10}; {'; '.join(each)}"
+
+
+def _ptxas() -> str:
+    from ..device_code import ptxas_path
+
+    path = ptxas_path()
+    if path is None:
+        raise RuntimeError("not on PATH nor in CUDA_HOME: registers and spills of kernels are told on a device alone")
+    return str(path)
+
+
+def _cublas() -> str:
+    import ctypes
+
+    for name in ("libcublas.so.13", "libcublas.so.12"):
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        return name
+    raise RuntimeError(
+        "not there: matrix products on a device run in kernels of ours, or in the cuBLAS that torch or CuPy brings"
+    )
 
 
 def _memory() -> str:

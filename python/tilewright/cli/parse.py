@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ..machine import resolve_isa
+from ..machine import is_cuda_isa, resolve_isa
 from ..record import Script
 from . import script_arguments
 
@@ -35,6 +35,20 @@ def targets(values: list[str]) -> tuple[str, ...]:
         except ValueError as error:
             raise UsageError(f"--target: {str(error).removeprefix('target: ')}") from None
     return tuple(dict.fromkeys(names)) or ("host",)
+
+
+def jit_target(names: tuple[str, ...]) -> str:
+    """What the recorded functions are compiled for while they are tuned: this machine, a CUDA device, or both."""
+    cuda = [name for name in names if is_cuda_isa(resolve_isa(name))]
+    return ",".join([*(["host"] if len(cuda) < len(names) else []), *cuda[:1]])
+
+
+def device_numbers(text: str) -> tuple[int, ...]:
+    """`--devices 0,1` -> (0, 1)."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not all(word.isdigit() for word in words) or len(set(words)) != len(words):
+        raise UsageError(f"--devices: {text!r} is no list of different numbers. Write 0,1,2,3.")
+    return tuple(int(word) for word in words)
 
 
 def text_file(option: str, path: Path | None) -> str | None:

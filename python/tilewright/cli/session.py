@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ class Request:
     strict: bool = False
     contract: str = "numpy"
     run_all: bool = False
+    target: str = "host"
 
 
 @dataclass
@@ -39,9 +39,7 @@ class Prepared:
         return self.choice.call
 
 
-def prepare(
-    script: Script, request: Request, isa: str = "host", db: Path | None = None
-) -> tuple[list[Prepared], list[str]]:
+def prepare(script: Script, request: Request) -> tuple[list[Prepared], list[str]]:
     """Run the script and make specializations of the calls chosen. Raises NothingToTune, ScriptRaised, ScriptStopped."""
     recorder = Recorder(
         only=request.function,
@@ -52,7 +50,7 @@ def prepare(
     jitted: dict[int, JitFunction] = {}
 
     def try_trace(candidate: Candidate, call: RecordedCall) -> Any:
-        function = _jit_of(candidate, jitted, request, isa)
+        function = _jit_of(candidate, jitted, request)
         try:
             return _specialize(function, call)
         except Error as error:
@@ -109,11 +107,11 @@ def _specialize(function: JitFunction, call: RecordedCall) -> Specialization:
     return specialization
 
 
-def _jit_of(candidate: Candidate, jitted: dict[int, JitFunction], request: Request, isa: str) -> JitFunction:
+def _jit_of(candidate: Candidate, jitted: dict[int, JitFunction], request: Request) -> JitFunction:
     key = id(candidate.function)
     if key not in jitted:
         contract = getattr(candidate.jitted, "_contract", None) or request.contract
         if request.contract != "numpy":
             contract = request.contract
-        jitted[key] = JitFunction(candidate.function, target=isa, strict=request.strict, contract=contract)
+        jitted[key] = JitFunction(candidate.function, target=request.target, strict=request.strict, contract=contract)
     return jitted[key]

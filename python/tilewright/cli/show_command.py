@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +17,7 @@ from ..native import compiler
 from ..record import ScriptRaised, ScriptStopped
 from ..record.choose import NothingToTune
 from .app import OK, SCRIPT_RAISED, USAGE
-from .parse import UsageError, scripts_of
+from .parse import UsageError, jit_target, scripts_of, targets
 from .session import Prepared, Request, prepare
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -34,6 +35,7 @@ def show(
     part: Annotated[str, typer.Option(help=f"What to show: {', '.join(_PARTS)}.")] = "all",
     db: Annotated[Path | None, typer.Option(help="The store.")] = None,
     contract: Annotated[str, typer.Option(help="numpy, reproducible, fast.")] = "numpy",
+    target: Annotated[str, typer.Option(help="host, x86-64-v3, …, or cuda: PTX, registers, copies.")] = "host",
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> int:
     """Show what tilewright makes of a script's function."""
@@ -43,7 +45,9 @@ def show(
         wanted = scripts_of(scripts or [], module)
         if len(wanted) != 1:
             raise UsageError(f"show: {len(wanted)} scripts given. Give one.")
-        prepared, refusals = prepare(wanted[0], Request(function, workload, False, contract))
+        prepared, refusals = prepare(
+            wanted[0], Request(function, workload, False, contract, target=jit_target(targets([target])))
+        )
         for refusal in refusals:
             print(refusal, file=sys.stderr)
         for one in prepared:
@@ -63,6 +67,7 @@ def _look_up(one: Prepared, db: Path | None) -> None:
 
     specialization = one.specialization
     bound = bind(specialization.traced, specialization.program, one.call.args, one.call.kwargs)
+    bound = replace(bound, on_device=specialization.example is not None and specialization.example.on_device)
     found = stored_schedule(specialization, bound, settings.store_path(db))
     if found is not None:
         specialization.set_schedule(found.schedule, bound, file="store", label="tuned")

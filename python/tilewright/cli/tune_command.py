@@ -15,14 +15,16 @@ import typer
 
 from .. import settings
 from ..decorator import JitFunction
+from ..devices import check_device
 from ..errors import Error, ExportError, ScheduleError
 from ..export import ExportOptions, export_module
 from ..export.package import check_exportable, check_place
+from ..machine import is_cuda_isa, resolve_isa, targets_of
 from ..record import Script, ScriptRaised, ScriptStopped
 from ..record.choose import NothingToTune
 from ..tuning import COLD, TuneOptions, TuneResult, check_space_or_schedule, format_ns, tune_call
 from .app import INTERRUPTED, OK, PARTIAL, SCRIPT_RAISED, USAGE
-from .parse import UsageError, duration_s, scripts_of, targets, text_file
+from .parse import UsageError, device_numbers, duration_s, jit_target, scripts_of, targets, text_file
 from .progress import Progress
 from .session import Prepared, Request, also_specialize, prepare
 
@@ -46,8 +48,15 @@ def tune(
     workload: Annotated[str, typer.Option(help="Which call: time (most NumPy time), first, largest, all.")] = "time",
     target: Annotated[
         list[str] | None,
-        typer.Option(help="host, x86-64, x86-64-v3, x86-64-v4; several give one module that picks at load."),
+        typer.Option(
+            help="host, x86-64, x86-64-v3, x86-64-v4, cuda, cuda-sm_80; several give one module that picks at load, "
+            "and host,cuda one that runs where its arguments are."
+        ),
     ] = None,
+    build_only: Annotated[
+        bool, typer.Option("--build-only", help="Write the module with default schedules, without measuring.")
+    ] = False,
+    devices: Annotated[str, typer.Option(help="CUDA devices that measure at once, a candidate each: 0,1,2,3.")] = "",
     budget: Annotated[str, typer.Option(help="Time for the search: 60s, 2m, 1h.")] = "60s",
     trials: Annotated[int, typer.Option(min=0, help="At most so many candidates; 0 is no limit.")] = 0,
     db: Annotated[Path | None, typer.Option(help="The store, instead of TILEWRIGHT_DB or the usual place.")] = None,
@@ -73,6 +82,9 @@ def tune(
             raise UsageError(f"--workload: {workload!r} is none of time, first, largest, all.")
         if contract not in ("numpy", "reproducible", "fast"):
             raise UsageError(f"--contract: {contract!r} is none of numpy, reproducible, fast.")
+        named = targets(target or [])
+        if not build_only and any(is_cuda_isa(resolve_isa(name)) for name in named):
+            check_device()  # before the script is run
         wanted = scripts_of(scripts or [], module)
         if len(wanted) > 1:
             if out is not None or schedule is not None or space is not None:
@@ -88,10 +100,11 @@ def tune(
                 schedule=_checked("--schedule", schedule),
                 db=settings.store_path(db),
                 contract=contract,
+                devices=device_numbers(devices),
             ),
-            request=Request(function, workload, strict, contract, run_all),
+            request=Request(function, workload, strict, contract, run_all, jit_target(named)),
             export=ExportOptions(
-                targets=targets(target or []),
+                targets=named,
                 force=force,
                 replace_own=out is None,
                 wheel=wheel,
@@ -102,6 +115,7 @@ def tune(
             files=(schedule, space),
             out=(out if out is not None else Path(f"{wanted[0].stem}_tuned")).absolute(),
             also=also or [],
+            build_only=build_only,
         )
         return tune_script(wanted[0], options, as_json, quiet)
     except (UsageError, ScriptStopped, NothingToTune, ScheduleError) as error:
@@ -124,6 +138,7 @@ class _Options:
         files: tuple[Path | None, Path | None],
         out: Path,
         also: list[str],
+        build_only: bool,
     ) -> None:
         self.tune = tune
         self.schedule_file, self.space_file = files
@@ -131,6 +146,7 @@ class _Options:
         self.export = export
         self.out = out
         self.also = also
+        self.build_only = build_only
 
 
 def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -> int:
@@ -147,12 +163,19 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
         if options.tune.db is None:
             progress.warn("warning: there is no home directory: nothing learnt is kept. Give --db FILE.")
         also_specialize(prepared[0], options.also)
-        budget_s = options.tune.budget_s / len(prepared)
+        if options.build_only:
+            progress.say(f"writing {options.out}")
+            _report_built(_built(prepared, options), as_json)
+            return OK
+        targeted = targets_of(options.request.target)
+        places = [on_device for on_device, isa in ((False, targeted.host), (True, targeted.device)) if isa is not None]
+        budget_s = options.tune.budget_s / len(prepared) / len(places)
         interrupted = False
-        for one in prepared:
-            progress.say(one.choice.sentence)
+        for one, on_device in ((one, on_device) for one in prepared for on_device in places):
+            progress.say(one.choice.sentence + (" on the CUDA device" if on_device else ""))
             progress.say(f"the call: {one.function.__name__}({one.call.text()}), seen {one.call.count} times")
             options.tune.budget_s = budget_s
+            options.tune.on_device = on_device
             result = _tune_one(one, options, progress)
             results.append((one, result))
             if result.raw.get("interrupted") or result.raw.get("cancelled"):
@@ -171,7 +194,22 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
         return INTERRUPTED
     if not_written is not None:
         return USAGE
-    return OK if len(measured) == len(prepared) else PARTIAL
+    return OK if len(measured) == len(prepared) * len(places) else PARTIAL
+
+
+def _built(prepared: list[Prepared], options: _Options) -> _Written:
+    """The module of `--build-only`. Raises ExportError."""
+    function = prepared[0].function
+    return _Written(export_module(options.out, function, function.specializations, options.export), function)
+
+
+def _report_built(written: _Written, as_json: bool) -> None:
+    name = written.function.__name__
+    if as_json:
+        print(json.dumps({"results": [], "module": str(written.folder)}))
+        return
+    print(f"wrote {written.folder}: from {written.folder.name} import {name}")
+    print(f"{name}: nothing measured (--build-only): it has the default schedules")
 
 
 def _check_files(one: Prepared, options: _Options) -> None:

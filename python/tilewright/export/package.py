@@ -19,6 +19,7 @@ import numpy as np
 
 from .. import __version__, _face
 from ..errors import ExportError
+from ..machine import is_cuda_isa
 from ..plan import Version, all_objects, compose
 from ..program import Program
 from ..specialization import Specialization
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _MAX_HIDDEN_BYTES = 16 << 20
 _MANIFEST = "evidence.json"
+_DEVICE_NAMES = ", 'device', 'to_device', 'DeviceArray'"
 
 
 _PLAIN = (bool, int, float, str, type(None))
@@ -181,9 +183,12 @@ def _write(
         stem = name if number == 0 else f"{name}-{number}"
         schedules.update(_schedule_files(stem, versions))
     programs = [specialization.program for specialization in specializations]
+    on_device = any(is_cuda_isa(level) for level in levels)
     notes = ["Needs NumPy alone."]
     if needs:
         notes = [f"Needs NumPy; {', '.join(sorted(needs))} runs in the BLAS that NumPy brings (--no-libs avoids it)."]
+    if on_device:
+        notes += _device_notes(levels)
     (folder / "objects").mkdir()
     (folder / "schedules").mkdir()
     for key, data in objects.items():
@@ -195,8 +200,9 @@ def _write(
     shutil.copyfile(str(_face.__file__), folder / "_face.abi3.so")
     (folder / "_face.abi3.so").chmod(0o755)
     groups = _groups(function, specializations, folder)
-    (folder / "__init__.py").write_text(_init_text(function, groups, sorted(objects), notes))
-    (folder / "__init__.pyi").write_text(stub_text(name, programs, notes, [_parameters(function, p) for p in programs]))
+    (folder / "__init__.py").write_text(_init_text(function, groups, sorted(objects), notes, on_device))
+    parameters = [_parameters(function, p) for p in programs]
+    (folder / "__init__.pyi").write_text(stub_text(name, programs, notes, parameters, on_device=on_device))
     (folder / "py.typed").write_text("")
     _write_licenses(folder)
     if len(plans) == 1 and not groups[0].saved:
@@ -204,10 +210,26 @@ def _write(
     _write_evidence(folder, function, specializations, options, levels=levels, needs=sorted(needs))
 
 
+def _device_notes(levels: list[str]) -> list[str]:
+    """Where calls run: for the module's documentation and its stub."""
+    capabilities = ", ".join(f"{isa[-2]}.{isa[-1]}" for isa in levels if is_cuda_isa(isa))
+    notes = [
+        f"Arrays on a CUDA device (compute capability {capabilities} or later; PyTorch, CuPy, Numba, JAX, DeviceArray) are "
+        "computed with there, without copies, and results are of the same kind."
+    ]
+    if all(is_cuda_isa(isa) for isa in levels):
+        notes.append("NumPy arrays are copied to the device, and results back.")
+    else:
+        notes.append("NumPy arrays are computed with on the host.")
+    return notes
+
+
 def _schedule_files(stem: str, versions: list[Version]) -> dict[str, str]:
     files: dict[str, str] = {}
     for version in versions:
         what = version.label.partition(", ")[2].replace(" ", "_").replace(",", "")
+        if version.build.on_device:
+            what = f"cuda_{what}"
         files.setdefault(f"{stem}.{what}.tws", version.schedule)
     return files
 
@@ -270,7 +292,9 @@ def _outside_value(specialization: Specialization, argument: Any) -> Any:
     return np.asarray(follow(argument.path, {}, specialization.traced.function))
 
 
-def _init_text(function: JitFunction, groups: list[_Group], objects: list[str], notes: list[str]) -> str:
+def _init_text(
+    function: JitFunction, groups: list[_Group], objects: list[str], notes: list[str], on_device: bool
+) -> str:
     """The module itself: it reads the plans and the objects and hands them to the C extension, nothing else."""
     name = function.__name__
     programs = [program for group in groups for program in group.programs]
@@ -321,7 +345,8 @@ def _init_text(function: JitFunction, groups: list[_Group], objects: list[str], 
         "",
         "",
         "del _objects",
-        f"__all__ = [{name!r}, 'evidence']",
+        *(["device, to_device, DeviceArray = _face.device, _face.to_device, _face.DeviceArray"] if on_device else []),
+        f"__all__ = [{name!r}, 'evidence'{_DEVICE_NAMES if on_device else ''}]",
         "",
     ]
     return "\n".join(lines)
@@ -425,7 +450,7 @@ def _write_evidence(
             "isa_levels": levels,
             "needs": ["numpy", *needs],
             "signatures": [shapes(s.program) for s in specializations],
-            "measured": [s.evidence for s in specializations if s.evidence],
+            "measured": [e for s in specializations for e in (s.evidence, s.evidence_on_device) if e],
             "files": files,
         },
         indent=2,

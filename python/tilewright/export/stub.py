@@ -11,22 +11,33 @@ _PYTHON = {"int64": "int", "float64": "float", "bool": "bool", "complex128": "co
 
 
 def stub_text(
-    name: str, programs: list[Program], notes: list[str], parameters: Sequence[Sequence[inspect.Parameter]] = ()
+    name: str,
+    programs: list[Program],
+    notes: list[str],
+    parameters: Sequence[Sequence[inspect.Parameter]] = (),
+    *,
+    on_device: bool = False,
 ) -> str:
     """One overload per signature. `parameters`: of each program, the user's own; else the program's arguments."""
     lines = [f'"""{name}, compiled by tilewright. Arrays as listed; anything else is a TypeError."""', ""]
     lines += [f"# {note}" for note in notes]
-    imports = "Any, overload" if len(programs) > 1 else "Any"
-    lines += [f"from typing import {imports}", "", "import numpy as np", "from numpy.typing import NDArray", ""]
+    many = len(programs) > 1 or (on_device and bool(programs[0].arrays))
+    names = ["Any", *(["Protocol", "TypeVar"] if on_device else []), *(["overload"] if many else [])]
+    lines += [
+        f"from typing import {', '.join(names)}",
+        "",
+        "import numpy as np",
+        "from numpy.typing import NDArray",
+        "",
+    ]
+    if on_device:
+        lines += _DEVICE_LINES
     for number, program in enumerate(programs):
-        if len(programs) > 1:
-            lines.append("@overload")
-        lines += [
-            _signature(name, program, parameters[number] if parameters else _arguments(program)),
-            f'    """{shapes(program)}"""',
-            "    ...",
-            "",
-        ]
+        given = parameters[number] if parameters else _arguments(program)
+        for placed in (False, True) if on_device and program.arrays else (False,):
+            if many:
+                lines.append("@overload")
+            lines += [_signature(name, program, given, placed), f'    """{shapes(program)}"""', "    ...", ""]
     lines += [
         "def evidence() -> dict[str, Any]:",
         '    """How fast it is, where that was measured, and which schedule runs."""',
@@ -34,6 +45,45 @@ def stub_text(
         "",
     ]
     return "\n".join(lines)
+
+
+_DEVICE_LINES = [
+    "class DeviceArray:",
+    "    shape: tuple[int, ...]",
+    "    strides: tuple[int, ...]",
+    "    dtype: np.dtype[Any]",
+    "    ndim: int",
+    "    size: int",
+    "    nbytes: int",
+    "    device: str",
+    "    @property",
+    "    def __cuda_array_interface__(self) -> dict[str, Any]: ...",
+    "    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...",
+    "    def __dlpack_device__(self) -> Any: ...",
+    "    def __getitem__(self, key: Any) -> DeviceArray: ...",
+    "    def __len__(self) -> int: ...",
+    "    def copy_to_host(self, out: NDArray[Any] | None = ...) -> NDArray[Any]: ...",
+    "",
+    "class device:",
+    "    def __init__(self, name: str = ..., *, stream: Any = ...) -> None: ...",
+    "    def __enter__(self) -> device: ...",
+    "    def __exit__(self, *arguments: object) -> None: ...",
+    "    def synchronize(self) -> None: ...",
+    "",
+    "def to_device(array: Any, device: str | device = ...) -> DeviceArray: ...",
+    "",
+    "class _OnDevice(Protocol):",
+    "    @property",
+    "    def __cuda_array_interface__(self) -> dict[str, Any]: ...",
+    "",
+    "class _Exchanged(Protocol):",
+    "    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...",
+    "    def __dlpack_device__(self) -> Any: ...",
+    "",
+    "# Arrays of one library, on one CUDA device; results are of that library too.",
+    '_Array = TypeVar("_Array", bound=_OnDevice | _Exchanged)',
+    "",
+]
 
 
 def shapes(program: Program) -> str:
@@ -63,7 +113,13 @@ def _arguments(program: Program) -> list[inspect.Parameter]:
     return [inspect.Parameter(a.name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in program.arguments]
 
 
-def _signature(name: str, program: Program, parameters: Sequence[inspect.Parameter]) -> str:
+def _signature(name: str, program: Program, parameters: Sequence[inspect.Parameter], placed: bool = False) -> str:
+    def _array(dtype: str) -> str:
+        return "_Array" if placed else _numpy_array(dtype)
+
+    def _result(dtype: str, shape: tuple[str, ...]) -> str:
+        return "_Array" if placed else _numpy_result(dtype, shape)
+
     types = {
         argument.name: _PYTHON[argument.dtype] if isinstance(argument, ScalarArgument) else _array(argument.dtype)
         for argument in program.arguments
@@ -94,9 +150,9 @@ def _signature(name: str, program: Program, parameters: Sequence[inspect.Paramet
     return f"def {name}({', '.join(parts)}) -> {whole}:"
 
 
-def _array(dtype: str) -> str:
+def _numpy_array(dtype: str) -> str:
     return f"NDArray[np.{dtype if dtype != 'bool' else 'bool_'}]"
 
 
-def _result(dtype: str, shape: tuple[str, ...]) -> str:
-    return _array(dtype) if shape else f"np.{dtype if dtype != 'bool' else 'bool_'}"
+def _numpy_result(dtype: str, shape: tuple[str, ...]) -> str:
+    return _numpy_array(dtype) if shape else f"np.{dtype if dtype != 'bool' else 'bool_'}"

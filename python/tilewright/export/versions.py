@@ -1,4 +1,5 @@
-"""The versions that a module carries: for each ISA level the tuned one, small calls, other layouts, and any call."""
+"""The versions that a module carries: for each ISA level the tuned one, small calls, other layouts, and any call; for a
+CUDA target the same but for small calls: a device's schedule does not depend on the work."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from ..binding import Bound
 from ..builder import BuildRequest, build, with_schedule
 from ..errors import Error, ScheduleError
 from ..logs import logger
-from ..machine import ISA_LEVELS, resolve_isa
+from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa
 from ..plan import Build, Version
 from ..program import Program, evaluate
 from ..specialization import Specialization, is_small, work_condition
@@ -23,13 +24,19 @@ _GROWTH = 1024  # from a small recorded call to the sizes for which the default 
 _HUGE_EXTENT = 1 << 26
 _MAX_FREE_LAYOUTS = 2  # arrays of rank 2 and more for which all combinations of C and Fortran order are built
 
-_SHORT = {"x86-64": "v1", "x86-64-v3": "v3", "x86-64-v4": "v4"}
+_SHORT = {"x86-64": "v1", "x86-64-v3": "v3", "x86-64-v4": "v4"} | {
+    isa: isa.replace("cuda-sm_", "c") for isa in CUDA_TARGETS
+}
 
 
 def isa_levels(targets: tuple[str, ...]) -> list[str]:
-    """The levels asked for, highest first, the baseline always among them. ValueError for an unknown one."""
-    chosen = {resolve_isa(target) for target in targets} | {"x86-64"}
-    return [level for level in ISA_LEVELS if level in chosen]
+    """The levels asked for, highest first, the baseline always among those of the host; CUDA targets follow. ValueError
+    for an unknown one."""
+    chosen = {resolve_isa(target) for target in targets}
+    devices = [isa for isa in CUDA_TARGETS if isa in chosen]
+    if len(devices) < len(chosen) or not chosen:
+        chosen.add("x86-64")
+    return [level for level in ISA_LEVELS if level in chosen] + devices
 
 
 def versions_of(
@@ -40,7 +47,8 @@ def versions_of(
     assert bound is not None
     found: list[Version] = []
     for isa in isa_levels(targets):
-        for position, (label, request, conditions) in enumerate(_requests(specialization, bound, libraries)):
+        placed = replace(bound, on_device=is_cuda_isa(isa))
+        for position, (label, request, conditions) in enumerate(_requests(specialization, placed, libraries)):
             made = _try_build(replace(request, isa=isa), required=label in ("default", "any layout"))
             if made is None:
                 continue
@@ -67,11 +75,13 @@ def _requests(
     small_work = work_condition(program, True)
     anything = dict.fromkeys(bound.layouts, "any")
     # Small calls are the ones that feel how many versions are asked before theirs.
-    if specialization.is_by_hand:
-        yield "tuned", with_schedule(base, specialization.schedule), ()
-    yield "small", small, (small_work,)
-    if specialization.has_own_schedule and not specialization.is_by_hand:
-        yield "tuned", with_schedule(base, specialization.schedule), (work_condition(program, small_call),)
+    lead = specialization.lead_for(bound.on_device)
+    if lead is not None and (bound.on_device or lead.label == "by hand"):
+        yield "tuned", with_schedule(base, lead.schedule), ()
+    if not bound.on_device:
+        yield "small", small, (small_work,)
+        if lead is not None and lead.label != "by hand":
+            yield "tuned", with_schedule(base, lead.schedule), (work_condition(program, small_call),)
     yield "default", replace(base, layouts=contiguous, sizes=_fixed(program, large_sizes)), ()
     if medium_sizes != large_sizes:
         yield "medium", medium, ()
@@ -81,7 +91,8 @@ def _requests(
             replace(base, layouts=layouts),
             (),
         )
-    yield "small, any layout", replace(small, layouts=anything, guard_tails=True), (small_work,)
+    if not bound.on_device:
+        yield "small, any layout", replace(small, layouts=anything, guard_tails=True), (small_work,)
     yield "any layout", replace(medium, layouts=anything, guard_tails=True), ()
     huge = {name: max(size, _HUGE_EXTENT) for name, size in bound.sizes.items()}
     yield "any size", replace(base, layouts=anything, sizes=_fixed(program, huge), guard_tails=True), ()

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..devices import is_placed, stand_in
 from .arrays import Storage, SymArray
 from .generators import SymGenerator
 from .graph import Value
@@ -117,6 +118,8 @@ class Inputs:
             return self._generator(value, path)
         if isinstance(value, np.ndarray):
             return self._array(value, path, is_parameter)
+        if is_placed(value):
+            return self._array(stand_in(value), path, is_parameter, of=type(value))
         if isinstance(value, np.generic):
             return self._numpy_scalar(value, path, is_parameter)
         if isinstance(value, (bool, int, float)) and type(value) in (bool, int, float):
@@ -169,7 +172,9 @@ class Inputs:
         )
         return value
 
-    def _array(self, value: np.ndarray[Any, Any], path: Path, is_parameter: bool, name: str = "") -> SymArray:
+    def _array(
+        self, value: np.ndarray[Any, Any], path: Path, is_parameter: bool, name: str = "", of: type = np.ndarray
+    ) -> SymArray:
         tracer = self.tracer
         refuse_array(tracer, value, name or path_text(path))
         argument = Argument(
@@ -194,7 +199,7 @@ class Inputs:
         array = SymArray(tracer, Storage(argument.program_value, argument))
         self.arrays.append(array)
         if not is_parameter and path[0][0] != "constant" and path[-1][0] != "pcg64":
-            self._guard(path, "type", np.ndarray)
+            self._guard(path, "type", of)
         return array
 
     def captured_array(self, value: np.ndarray[Any, Any]) -> SymArray:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..devices import stand_in
 from ..errors import TraceError
 from ..ops.operands import is_symbolic
 from .arguments import Inputs, Missing, follow
@@ -116,6 +117,8 @@ class Traced:
                 if argument.path[0][0] == "constant" or argument.kind not in ("array", "hidden", "scalar"):
                     continue
                 value = follow(argument.path, parameters, root)
+                if argument.kind != "scalar":
+                    value = stand_in(value)
                 if not _fits(argument, value, sizes):
                     return False
                 if argument.kind in ("array", "hidden"):

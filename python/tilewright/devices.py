@@ -1,0 +1,103 @@
+"""Arrays on CUDA devices, and what a trace and a schedule need to know of them: everything but their data."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _face
+from ._face import DeviceArray, device, to_device
+from .errors import DeviceError
+
+__all__ = [
+    "DeviceArray",
+    "check_device",
+    "describe_placed",
+    "device",
+    "device_name",
+    "host_copies",
+    "is_placed",
+    "places_among",
+    "stand_in",
+    "to_device",
+]
+
+_CONTAINERS = (list, tuple)
+_NO_RESERVE = 0x4000  # of Linux; the module names it from Python 3.11 on
+_RESERVED_ONLY = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
+
+
+def is_placed(value: Any) -> bool:
+    """Whether it is an array on a device, of whatever library."""
+    return type(value) is not np.ndarray and _face.placed(value) is not None
+
+
+def stand_in(value: Any) -> Any:
+    """For an array on a device a NumPy array of its dtype, shape, strides and writeability, whose elements are nobody's:
+    zeros that take no memory. Anything else as it is."""
+    if type(value) is np.ndarray:
+        return value
+    placed = _face.placed(value)
+    if placed is None:
+        return value
+    _, name, shape, strides, read_only, _, _ = placed
+    if name is None:
+        raise TypeError(f"{describe_placed(value)}: its dtype is none that is compiled.")
+    dtype = np.dtype(name)
+    spans = [(n - 1) * s for n, s in zip(shape, strides, strict=True) if n > 1]
+    offset = -sum(s for s in spans if s < 0)
+    length = 0 if 0 in shape else offset + sum(s for s in spans if s > 0) + dtype.itemsize
+    memory = mmap.mmap(-1, max(length, 1), flags=_RESERVED_ONLY)
+    array: np.ndarray[Any, Any] = np.ndarray(shape, dtype, memory, offset, strides)
+    array.flags.writeable = not read_only
+    return array
+
+
+def check_device() -> None:
+    """DeviceError where there is no CUDA device."""
+    why = _face.no_device_reason()
+    if why:
+        raise DeviceError(
+            f"cuda: there is no CUDA device here: {why}",
+            "`--build-only` makes modules without one, with default schedules.",
+        )
+
+
+def device_name(ordinals: Sequence[int] = ()) -> str:
+    """NVIDIA H200, of the first device that measures."""
+    found = {entry["ordinal"]: str(entry["name"]) for entry in _face.devices()}
+    return found.get(ordinals[0] if ordinals else 0, "a CUDA device")
+
+
+def host_copies(values: Iterable[Any]) -> tuple[Any, ...]:
+    """The values with NumPy arrays for those on a device."""
+    return tuple(_face.host_copy(value) if is_placed(value) else value for value in values)
+
+
+def describe_placed(value: Any) -> str:
+    """torch.Tensor float32[3, 2] on cuda:0."""
+    placed = _face.placed(value)
+    if placed is None:
+        return type(value).__name__
+    ordinal, dtype, shape, _, _, _, _ = placed
+    what = f"{type(value).__module__.partition('.')[0]}.{type(value).__qualname__}"
+    return f"{what} {dtype or ''}[{', '.join(map(str, shape))}] on cuda:{ordinal}"
+
+
+def places_among(values: Iterable[Any]) -> bool:
+    """Whether an array on a device is among the arguments of a call, in lists and dictionaries too."""
+    for value in values:
+        if type(value) is np.ndarray:
+            continue
+        if type(value) in _CONTAINERS:
+            if places_among(value):
+                return True
+        elif type(value) is dict:
+            if places_among(value.values()):
+                return True
+        elif _face.placed(value) is not None:
+            return True
+    return False
