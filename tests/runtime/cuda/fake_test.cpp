@@ -62,6 +62,12 @@ TEST(CudaDriver, CodeForNewerDevicesIsSaidBeforeItIsLoaded) {
               "host.\n");
 }
 
+TEST(CudaDriver, WithoutCublasAVersionWithLoopsServesTheCall) {
+    EXPECT_EQ(probe("blas", "TILEWRIGHT_LIBCUBLAS=/nowhere/libcublas.so"),
+              "loops done\n-1 arrays on a device of compute capability 7.0 or later, and cuBLAS\n");
+    EXPECT_EQ(probe("blas", "").substr(0, 12), "cuBLAS done\n");
+}
+
 TEST(CudaDriver, AForkedChildIsToldSo) {
     EXPECT_EQ(
         probe("fork", ""),
