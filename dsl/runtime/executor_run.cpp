@@ -486,6 +486,8 @@ RunStatus Executable::run(const Frame& frame, int version, const Interrupt* inte
 
     if (!frame.place) return run_steps(frame, v, interrupt, failed, nullptr);
     try {
+        if (v.capability == 0)
+            throw DeviceError("cuda: a version for the host was to run on a device.", "Please report this.");
         cuda::Call call(*frame.place);
         return run_steps(frame, v, interrupt, failed, &call);
     } catch (const DeviceError& e) {
