@@ -169,8 +169,10 @@ int driver_version() {
 void synchronize(const Place& place) {
     Entered entered(place.device);
     count(g_calls.stream_synchronizations);
+    // Other threads may put more on the stream, and release more, behind what is waited for.
+    const std::size_t releases = entered.state().pool.releases();
     require(driver().stream_synchronize(stream_of(place)), "waiting for a stream");
-    entered.state().pool.stream_is_done(place.stream);
+    entered.state().pool.stream_is_done(place.stream, releases);
 }
 
 void* new_stream(int device) {

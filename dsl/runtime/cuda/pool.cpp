@@ -196,21 +196,31 @@ void DevicePool::keep_within_limit(const Block* newest) {
     }
 }
 
-void DevicePool::hand_on(Lists& lists) {
+void DevicePool::hand_on(Lists& lists, std::size_t releases) {
     if (lists.bytes == 0) return;
     for (Block*& first : lists.first)
-        while (Block* block = first) {
-            first = block->next;
+        for (Block** link = &first; *link;) {
+            Block* block = *link;
+            if (block->age > releases) {
+                link = &block->next;
+                continue;
+            }
+            *link = block->next;
+            lists.bytes -= block->capacity;
             kept_bytes_ -= block->capacity;
             put(*lists_[0], block);
         }
-    lists.bytes = 0;
 }
 
-void DevicePool::stream_is_done(void* stream) {
+std::size_t DevicePool::releases() {
+    std::lock_guard lock(mutex_);
+    return releases_;
+}
+
+void DevicePool::stream_is_done(void* stream, std::size_t releases) {
     std::lock_guard lock(mutex_);
     // Alone, a stream finds its blocks in its own list.
-    if (lists_.size() > 2) hand_on(*lists_of(stream_key(stream)));
+    if (lists_.size() > 2) hand_on(*lists_of(stream_key(stream)), releases);
 }
 
 void DevicePool::stream_ends(void* stream) {

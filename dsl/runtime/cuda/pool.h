@@ -20,7 +20,10 @@ class DevicePool {
     void set_device(int ordinal, std::size_t memory_bytes);
     void* allocate(const Place& place, std::size_t bytes);
     void release(const Place& place, void* pointer) noexcept;
-    void stream_is_done(void* stream);
+    /// How many releases there were.
+    std::size_t releases();
+    /// What was released before that many is not used any more: the stream was waited for.
+    void stream_is_done(void* stream, std::size_t releases);
     /// The stream is about to be destroyed; its blocks are handed on behind an event.
     void stream_ends(void* stream);
     std::size_t trim();
@@ -55,7 +58,7 @@ class DevicePool {
     Block* take_passed(int size_class, std::size_t capacity, void* key);
     Block* make(std::size_t capacity);
     void put(Lists& lists, Block* block);
-    void hand_on(Lists& lists);
+    void hand_on(Lists& lists, std::size_t releases);
     void keep_within_limit(const Block* newest);
     void destroy(Block* block);
     std::size_t trim_locked();

@@ -93,40 +93,6 @@ TEST(Device, FactsAreThere) {
     EXPECT_GT(d.memory_bytes, 0);
 }
 
-TEST(Device, ProductsOfMatrices) {
-    TW_NEEDS_DEVICE();
-    if (!cuda::has_blas()) GTEST_SKIP() << "no cuBLAS";
-    const cuda::Place place{0, cuda::new_stream(0)};
-    auto e = load_for_device("tilewright-plan 1\nfunction f\narg A float64 2\narg B float64 2\n"
-                             "result C float64 [A.0, B.1]\nreturn C\nversion \"cuda\"\nrequire isa cuda-sm_70\n"
-                             "library matmul (A, B, C)\nend\n");
-    // Plain, transposed, and with gaps in both directions.
-    const std::int64_t m = 5, k = 4, n = 3;
-    for (int left = 0; left < 3; ++left)
-        for (int right = 0; right < 3; ++right) {
-            std::vector<double> a(256), b(256);
-            for (std::size_t i = 0; i < a.size(); ++i)
-                a[i] = static_cast<double>(i % 17) - 8, b[i] = static_cast<double>(i % 13) - 6;
-            DeviceVector da(place, a), db(place, b);
-            const std::int64_t a_strides[3][2] = {{k, 1}, {1, m}, {2 * k, 2}},
-                               b_strides[3][2] = {{n, 1}, {1, k}, {2 * n, 2}};
-            const std::int64_t a_shape[] = {m, k}, b_shape[] = {k, n};
-            const std::int64_t a_bytes[] = {a_strides[left][0] * 8, a_strides[left][1] * 8},
-                               b_bytes[] = {b_strides[right][0] * 8, b_strides[right][1] * 8};
-            auto c = call_on_device(*e, place, {{da.data(), a_shape, a_bytes}, {db.data(), b_shape, b_bytes}});
-            ASSERT_EQ(c.status, RunStatus::done) << c.failed;
-            for (std::int64_t i = 0; i < m; ++i)
-                for (std::int64_t j = 0; j < n; ++j) {
-                    double sum = 0;
-                    for (std::int64_t x = 0; x < k; ++x)
-                        sum += a[static_cast<std::size_t>(i * a_strides[left][0] + x * a_strides[left][1])] *
-                               b[static_cast<std::size_t>(x * b_strides[right][0] + j * b_strides[right][1])];
-                    EXPECT_EQ(c.results[0][static_cast<std::size_t>(i * n + j)], sum);
-                }
-        }
-    cuda::destroy_stream(0, place.stream);
-}
-
 TEST(Device, WhatCallsAndCopiesCost) {
     TW_NEEDS_DEVICE();
     const cuda::Place place{0, cuda::new_stream(0)};

@@ -50,6 +50,7 @@ std::function<void()> strided_copy(void** a, const FakeLaunch& launch) {
 const FakeDriver& use_fake_driver() {
     static const FakeDriver* face = [] {
         if (!std::getenv("TILEWRIGHT_LIBCUDA")) setenv("TILEWRIGHT_LIBCUDA", TW_FAKE_DRIVER, 1);
+        if (!std::getenv("TILEWRIGHT_LIBCUBLAS")) setenv("TILEWRIGHT_LIBCUBLAS", TW_FAKE_DRIVER, 1);
         void* library = dlopen(TW_FAKE_DRIVER, RTLD_NOW | RTLD_LOCAL);
         if (!library) throw std::runtime_error(dlerror());
         auto get = reinterpret_cast<const FakeDriver* (*)()>(dlsym(library, "fake_driver"));

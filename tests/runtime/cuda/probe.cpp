@@ -45,6 +45,21 @@ void run_blindly() {
     std::printf("%s: %s\n", kStatus[static_cast<int>(status)], failed.c_str());
 }
 
+void choose_without_blas() {
+    tests::use_fake_driver();
+    const std::string head = "tilewright-plan 1\nfunction f\narg A float64 1 written\nscalar t int64\nreturn None\n";
+    const std::string product =
+        "version \"cuBLAS\"\nrequire isa cuda-sm_70\ntemp a float64 [2, 2]\n"
+        "temp b float64 [2, 2]\nlibrary matmul (a, a, b)\ncall dev_step in \"dev\" (t, A)\nend\n";
+    const std::string loops = "version \"loops\"\nrequire isa cuda-sm_70\ncall dev_step in \"dev\" (t, A)\nend\n";
+    DeviceVector a({}, {1});
+    auto both = tests::load_for_device(head + product + loops);
+    const auto chosen = call_on_device(*both, {}, {a.view()});
+    std::printf("%s %s\n", both->version_label(chosen.version).c_str(), kStatus[static_cast<int>(chosen.status)]);
+    auto one = tests::load_for_device(head + product);
+    std::printf("%d %s\n", call_on_device(*one, {}, {a.view()}).version, one->requirements_text().c_str());
+}
+
 void lose_the_context() {
     const auto& driver = tests::use_fake_driver();
     auto e = tests::load_for_device(tests::kQuarterPlan);
@@ -87,6 +102,7 @@ int main(int argc, char** argv) {
     const std::string what = argc > 1 ? argv[1] : "count";
     if (what == "run") run_blindly();
     if (what == "lost") lose_the_context();
+    if (what == "blas") choose_without_blas();
     if (what == "fork") fork_behind_a_call();
     return what == "count" ? count_devices() : 0;
 }
