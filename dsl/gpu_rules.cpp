@@ -102,8 +102,24 @@ class DeviceRules {
     void definition_rules(const StageModel& stage, const DefinitionModel& definition, const std::vector<Site>& sites) {
         const std::vector<Site> path = path_of(stage, definition, sites);
         if (nest_rules(stage, definition, path, sites.size())) thread_rules(stage, definition, path, sites.size());
+        atomic_rules(stage, definition);
         for (const auto& branch : definition.branches)
             definition_rules(stage, *branch, sites);
+    }
+
+    /// A load under a condition is a branch, and an atomic update around a branch is one that LLVM aborts on.
+    void atomic_rules(const StageModel& stage, const DefinitionModel& definition) {
+        if (!definition.atomic) return;
+        for (const Loop& loop : definition.nest.loops) {
+            if (loop.factor == 0 || loop.tail == Tail::guard_with_if || loop.tail == Tail::automatic ||
+                loop.tail == Tail::round_up) {
+                continue;
+            }
+            return model_.refuse(definition.first_at, stage.name, "atomic",
+                                 stage.where(definition.update) + "." + loop.name + ": atomic() and " +
+                                     tail_name(loop.tail) + " together are not possible on a device.",
+                                 "Use guard_with_if.");
+        }
     }
 
     /// How the loops nest. False after a refusal.
