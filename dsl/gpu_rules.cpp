@@ -102,8 +102,24 @@ class DeviceRules {
     void definition_rules(const StageModel& stage, const DefinitionModel& definition, const std::vector<Site>& sites) {
         const std::vector<Site> path = path_of(stage, definition, sites);
         if (nest_rules(stage, definition, path, sites.size())) thread_rules(stage, definition, path, sites.size());
+        atomic_rules(stage, definition);
         for (const auto& branch : definition.branches)
             definition_rules(stage, *branch, sites);
+    }
+
+    /// A load under a condition is a branch, and an atomic update around a branch is one that LLVM aborts on.
+    void atomic_rules(const StageModel& stage, const DefinitionModel& definition) {
+        if (!definition.atomic) return;
+        for (const Loop& loop : definition.nest.loops) {
+            if (loop.factor == 0 || loop.tail == Tail::guard_with_if || loop.tail == Tail::automatic ||
+                loop.tail == Tail::round_up) {
+                continue;
+            }
+            return model_.refuse(definition.first_at, stage.name, "atomic",
+                                 stage.where(definition.update) + "." + loop.name + ": atomic() and " +
+                                     tail_name(loop.tail) + " together are not possible on a device.",
+                                 "Use guard_with_if.");
+        }
     }
 
     /// How the loops nest. False after a refusal.
@@ -326,13 +342,28 @@ class DeviceRules {
         }
     }
 
+    /// A stage inside the kernel computes a part of its axes, no more than all.
+    LoopNest with_extents(const StageModel& stage, const DefinitionModel& definition) const {
+        LoopNest nest = definition.nest;
+        for (const StageInfo& info : model_.algorithm().stages) {
+            if (info.name != stage.name) continue;
+            for (Loop& loop : nest.loops) {
+                if (loop.origin != Loop::Origin::base || loop.reduced || !loop.extent.empty()) continue;
+                for (const LoopInfo& axis : info.pure.loops)
+                    if (axis.name == loop.axis) loop.extent = axis.extent;
+            }
+        }
+        return nest;
+    }
+
     void grid_rules(const StageModel& stage, const DefinitionModel& definition) {
+        const LoopNest nest = with_extents(stage, definition);
         bool innermost = true;
         for (auto loop = definition.nest.order.rbegin(); loop != definition.nest.order.rend(); ++loop) {
             const Loop& node = definition.nest.loops[*loop];
             if (node.run != Run::gpu_block) continue;
             const bool first = std::exchange(innermost, false);
-            const std::string extent = definition.nest.extent_text(*loop);
+            const std::string extent = nest.extent_text(*loop);
             if (first || extent.empty() || model_.guard_tails) continue;
             if (model_.preconditions[stage.kernel].at_most(extent, kMostBlocksInY)) continue;
             model_.refuse(node.run_at, stage.name, "gpu_blocks",
