@@ -72,7 +72,8 @@ class Entries : public IRVisitor {
             const StringImm* entry = op->args[1].as<StringImm>();
             if (!entry) throw InternalError("a launch without a name.");
             names.emplace(entry->value, prefix_ + std::to_string(names.size()));
-            const auto bytes = as_const_int(op->args[8]);
+            const Halide::Expr size = simplify(op->args[8]);
+            const auto bytes = as_const_int(size);
             shared_bytes = bytes && shared_bytes >= 0 ? std::max(shared_bytes, *bytes) : -1;
         }
         IRVisitor::visit(op);

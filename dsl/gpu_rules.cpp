@@ -326,13 +326,28 @@ class DeviceRules {
         }
     }
 
+    /// A stage inside the kernel computes a part of its axes, no more than all.
+    LoopNest with_extents(const StageModel& stage, const DefinitionModel& definition) const {
+        LoopNest nest = definition.nest;
+        for (const StageInfo& info : model_.algorithm().stages) {
+            if (info.name != stage.name) continue;
+            for (Loop& loop : nest.loops) {
+                if (loop.origin != Loop::Origin::base || loop.reduced || !loop.extent.empty()) continue;
+                for (const LoopInfo& axis : info.pure.loops)
+                    if (axis.name == loop.axis) loop.extent = axis.extent;
+            }
+        }
+        return nest;
+    }
+
     void grid_rules(const StageModel& stage, const DefinitionModel& definition) {
+        const LoopNest nest = with_extents(stage, definition);
         bool innermost = true;
         for (auto loop = definition.nest.order.rbegin(); loop != definition.nest.order.rend(); ++loop) {
             const Loop& node = definition.nest.loops[*loop];
             if (node.run != Run::gpu_block) continue;
             const bool first = std::exchange(innermost, false);
-            const std::string extent = definition.nest.extent_text(*loop);
+            const std::string extent = nest.extent_text(*loop);
             if (first || extent.empty() || model_.guard_tails) continue;
             if (model_.preconditions[stage.kernel].at_most(extent, kMostBlocksInY)) continue;
             model_.refuse(node.run_at, stage.name, "gpu_blocks",

@@ -124,6 +124,16 @@ class Walk {
             HalideDefinition& halide = definitions_.at(definition);
             guarded(loop, [&] { halide.stage.serial(halide.loops.at(loop)); });
         }
+        // A test of each thread costs next to nothing, a copy of the whole kernel for the blocks at the end its size.
+        for (auto& [definition, halide] : definitions_) {
+            for (const int id : definition->nest.order) {
+                const Loop& loop = definition->nest.loops[id];
+                if (loop.partitioned || (loop.run != Run::gpu_block && !runs_on_threads(loop.run))) continue;
+                guarded(loop.name, [&stage = halide.stage, &variable = halide.loops.at(loop.name)] {
+                    stage.partition(variable, Halide::Partition::Never);
+                });
+            }
+        }
         for (auto& [definition, halide] : definitions_) {
             if (!definition->single_thread) continue;
             guarded("gpu_single_thread", [&, &stage = halide.stage] { stage.gpu_single_thread(); });

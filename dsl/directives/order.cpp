@@ -201,7 +201,9 @@ void apply_allow_race_conditions(ApplyContext& context) {
 
 void check_partition_loops(CheckContext& context, std::size_t count) {
     for (std::size_t k = 0; k < count; ++k) {
-        if (!context.loop(k)) return;
+        const auto loop = context.loop(k);
+        if (!loop) return;
+        context.definition.nest.loops[*loop].partitioned = true;
     }
     context.touch();
 }
@@ -210,6 +212,12 @@ void check_partition(CheckContext& context) {
 }
 void check_partition_list(CheckContext& context) {
     check_partition_loops(context, context.directive.arguments.size());
+}
+
+void check_partition_all(CheckContext& context) {
+    for (const int loop : context.definition.nest.order)
+        context.definition.nest.loops[loop].partitioned = true;
+    context.touch();
 }
 
 void apply_partition(ApplyContext& context) {
@@ -297,10 +305,10 @@ std::vector<DirectiveRow> order_rows() {
          apply_always_partition},
         {"never_partition", "order", "partition(i, never) for each loop named", check_partition_list,
          apply_never_partition},
-        {"always_partition_all", "order", "partition(i, always) for every loop of the definition",
-         check_allow_race_conditions, apply_always_partition_all},
-        {"never_partition_all", "order", "partition(i, never) for every loop of the definition",
-         check_allow_race_conditions, apply_never_partition_all},
+        {"always_partition_all", "order", "partition(i, always) for every loop of the definition", check_partition_all,
+         apply_always_partition_all},
+        {"never_partition_all", "order", "partition(i, never) for every loop of the definition", check_partition_all,
+         apply_never_partition_all},
         {"rows_together", "order",
          "for i: for j: s(i, j)   ->   for i in 0..n/8: for j: s(8*i, j); s(8*i + 1, j - skew); …     "
          "(rows_together(8), "

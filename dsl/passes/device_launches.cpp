@@ -115,6 +115,23 @@ class SharedBounds : public IRVisitor {
     using IRVisitor::visit;
     std::vector<std::pair<std::string, Expr>> lets_;
 
+    /// No less than a number of elements: extents, none of them negative, their products, and the largest of several.
+    /// -1 where there is no such number.
+    static std::int64_t bound_of(const Expr& size, const std::string& counter) {
+        if (const Max* both = size.as<Max>()) {
+            const std::int64_t a = bound_of(both->a, counter), b = bound_of(both->b, counter);
+            return a < 0 || b < 0 ? -1 : std::max(a, b);
+        }
+        if (const Mul* product = size.as<Mul>()) {
+            const std::int64_t a = bound_of(product->a, counter), b = bound_of(product->b, counter);
+            return a < 0 || b < 0 || a > INT32_MAX || b > INT32_MAX ? -1 : a * b;
+        }
+        const Load* before = size.as<Load>();
+        if (before && before->name == counter) return 0;
+        const auto constant = as_const_int(find_constant_bound(size, Direction::Upper, Scope<Interval>()));
+        return constant && *constant <= INT32_MAX ? std::max<std::int64_t>(*constant, 0) : -1;
+    }
+
     void visit(const LetStmt* op) override {
         lets_.emplace_back(op->name, op->value);
         op->body.accept(this);
@@ -129,22 +146,7 @@ class SharedBounds : public IRVisitor {
         for (auto let = lets_.rbegin(); let != lets_.rend(); ++let)
             if (expr_uses_var(size, let->first)) size = Let::make(let->first, let->second, size);
         size = substitute_in_all_lets(size);
-        // max(size, what was counted before)
-        std::vector<Expr> terms = {size};
-        std::int64_t bound = 0;
-        while (!terms.empty()) {
-            const Expr term = terms.back();
-            terms.pop_back();
-            if (const Max* both = term.as<Max>()) {
-                terms.push_back(both->a);
-                terms.push_back(both->b);
-                continue;
-            }
-            const Load* before = term.as<Load>();
-            if (before && before->name == op->name) continue;
-            const auto constant = as_const_int(find_constant_bound(term, Direction::Upper, Scope<Interval>()));
-            bound = constant && bound >= 0 ? std::max(bound, *constant) : -1;
-        }
+        const std::int64_t bound = bound_of(size, op->name);
         const auto found = most.emplace(op->name, bound).first;
         found->second = bound < 0 || found->second < 0 ? -1 : std::max(found->second, bound);
     }

@@ -23,9 +23,17 @@ class BranchPredicates : public IRMutator {
         return on_device_ && predicate.type().is_vector() && !is_const_one(predicate);
     }
 
+    bool claims_alignment(const Type& type, const ModulusRemainder& alignment) const {
+        return on_device_ && type.is_vector() && alignment.modulus != 1;
+    }
+
     Expr visit(const Load* op) override {
         const Expr mutated = IRMutator::visit(op);
         const Load* load = mutated.as<Load>();
+        if (load && !masked(load->predicate) && claims_alignment(load->type, load->alignment)) {
+            return Load::make(load->type, load->name, load->index, load->image, load->param, load->predicate,
+                              ModulusRemainder());
+        }
         if (!load || !masked(load->predicate)) return mutated;
         const Type element = load->type.element_of();
         std::vector<Expr> elements;
@@ -42,6 +50,10 @@ class BranchPredicates : public IRMutator {
     Stmt visit(const Store* op) override {
         const Stmt mutated = IRMutator::visit(op);
         const Store* store = mutated.as<Store>();
+        if (store && !masked(store->predicate) && claims_alignment(store->value.type(), store->alignment)) {
+            return Store::make(store->name, store->value, store->index, store->param, store->predicate,
+                               ModulusRemainder());
+        }
         if (!store || !masked(store->predicate)) return mutated;
         const std::string name = unique_name('t');
         const Expr value = Variable::make(store->value.type(), name);

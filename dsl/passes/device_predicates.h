@@ -5,8 +5,9 @@
 
 namespace tilewright::dsl {
 
-/// Devices have no masked vector loads and stores, and masked ones of memory that a block shares end in an assertion of
-/// LLVM's. This turns, in loops over blocks,
+/// Code generation loads and stores four aligned values at once, and takes arrays to begin at multiples of 16 bytes,
+/// which views of arrays do not: nothing is claimed of alignment in loops over blocks. Devices have no masked vector
+/// loads and stores, and masked ones of memory that a block shares end in an assertion of LLVM's. This turns there
 ///   x[ramp] if (mask), x[ramp] = v if (mask)   ->   for each element: if (mask) load or store
 Halide::Internal::Stmt branch_device_predicates(const Halide::Internal::Stmt& statement);
 

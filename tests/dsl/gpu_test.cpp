@@ -81,6 +81,101 @@ TEST(GpuEmit, EqualInputEqualBytes) {
     EXPECT_EQ(first.device_code, second.device_code);
 }
 
+TEST(GpuEmit, VectorsClaimNoAlignment) {
+    const EmittedKernel kernel =
+        build(gemm(), "out.split(j, jo, ji, 4).vectorize(ji).gpu_tile(jo, i, jb, ib, jt, it, 16, 8)\n"
+                      "product.compute_at(out, jt).vectorize(j, 4)\nproduct.update(0).reorder(j, r).vectorize(j, 4)\n");
+    EXPECT_EQ(lines_with(kernel.device_code, "\\.v[24]\\.|b128"), "");
+}
+
+TEST(GpuEmit, SharedMemoryOfATileIsConstant) {
+    const EmittedKernel kernel = build(chain(), "c.gpu_tile(j, i, jo, io, ji, ii, 16, 4)\n"
+                                                "a.compute_at(c, jo).gpu_threads(j, i)\n"
+                                                "b.compute_at(c, jo).gpu_threads(j, i).store_in(gpu_shared)\n");
+    EXPECT_EQ(kernel.shared_bytes, 2 * 16 * 4 * 8);
+    EXPECT_NE(lines_with(kernel.device_code, "bar\\.sync|barrier"), "");
+    EXPECT_NE(lines_with(kernel.device_code, "st\\.shared"), "");
+    EXPECT_EQ(kernel.lowered.find("shared_size"), std::string::npos) << kernel.lowered;
+}
+
+TEST(GpuEmit, TemporariesAreAllocatedAndCheckedOnTheDevice) {
+    const EmittedKernel kernel =
+        build(chain(), "c.gpu_tile(i, io, ii, 16)\nb.compute_root().gpu_tile(j, i, ji, ii, 32, 4)\n");
+    EXPECT_EQ(kernel.device_kernels, 2);
+    EXPECT_EQ(kernel.requires_, std::vector<std::string>{"(X.0 + 3) // 4 <= 65535"});
+    EXPECT_NE(kernel.lowered.find("halide_device_malloc_result"), std::string::npos);
+    EXPECT_EQ(undefined_symbols(kernel.object),
+              (std::set<std::string>{"halide_cuda_device_interface", "halide_cuda_finalize_kernels",
+                                     "halide_cuda_initialize_kernels", "halide_cuda_run", "halide_device_free",
+                                     "halide_device_free_as_destructor", "halide_device_malloc"}));
+}
+
+TEST(GpuEmit, TheScheduleHasToBeForTheTarget) {
+    Algorithm algorithm = pointwise();
+    const Schedule text = schedule("out.gpu_tile(i, io, ii, 16)\n");
+    apply(algorithm, text);
+    EmitOptions options;
+    options.isa = "x86-64-v3";
+    try {
+        emit(std::move(algorithm), text, options);
+        FAIL();
+    } catch (const ScheduleError& error) {
+        EXPECT_EQ(
+            std::string(error.what()),
+            "the schedule is for cuda, and it is built for x86-64-v3. Schedules for CUDA devices and for CPUs are "
+            "different ones: write the target in the second line.");
+    }
+}
+
+// ---- rules ----------------------------------------------------------------------------------------------------------
+
+std::string complaint(const Algorithm& algorithm, const std::string& body) {
+    const auto violations = check(algorithm.info(), schedule(body));
+    return violations.empty() ? "" : violations.front().text();
+}
+
+TEST(GpuCheck, SaysWhatIsWrongAndWhatToWrite) {
+    const struct {
+        Algorithm (*make)();
+        const char* body;
+        const char* expected;
+    } mistakes[] = {
+        {pointwise, "", "runs on the host, and a kernel for cuda has its arrays on the device"},
+        {pointwise, "out.parallel(i)\n",
+         "parallel is for CPUs, and this schedule is for cuda. Use gpu_blocks and gpu_threads"},
+        {pointwise, "out.gpu_threads(j)\n", "runs over threads outside of every loop over blocks"},
+        {pointwise, "out.gpu_blocks(i).gpu_threads(j)\n", "the number of threads has to be constant"},
+        {pointwise, "out.gpu_tile(j, i, jo, io, ji, ii, 64, 32)\n", "2048 threads a block (64 x 32 x 1"},
+        {pointwise, "out.gpu_tile(i, io, ii, 16, 8)\n", "gpu_tile takes one to three loops"},
+        {pointwise, "out.gpu_tile(i, j, jo, 16)\n", "there already is a loop j"},
+        {pointwise, "out.gpu_tile(i, io, ii, 16)\nout.prefetch_lines(j, 64)\n", "prefetch_lines is for CPUs"},
+        {pointwise, "out.gpu_tile(i, io, ii, 16)\nout.gpu_blocks(j)\n",
+         "lies inside out.ii, which is no loop over blocks"},
+        {pointwise, "out.gpu_tile(i, io, ii, 16).gpu_single_thread()\n",
+         "gpu_single_thread makes a kernel of one block"},
+        {pointwise, "out.split(j, jo, ji, 64).gpu_lanes(ji).gpu_blocks(i)\n", "64 lanes; a warp has 32"},
+        {chain, "c.gpu_tile(i, io, ii, 16)\nb.compute_root().gpu_tile(i, io, ii, 16).store_in(gpu_shared)\n",
+         "stored outside of the kernels"},
+        {chain, "c.gpu_tile(i, io, ii, 16)\nb.compute_at(c, io).store_in(register)\n",
+         "each thread has registers of its own"},
+        {chain, "c.gpu_tile(i, io, ii, 16)\nb.compute_at(c, ii).store_in(gpu_shared)\n",
+         "stored inside a loop over threads"},
+        {chain, "c.gpu_tile(j, i, jo, io, ji, ii, 16, 4)\nb.compute_at(c, io)\n", "lies between loops over blocks"},
+        {chain, "c.gpu_tile(i, io, ii, 16)\nb.compute_at(c, io).gpu_blocks(i)\n",
+         "has loops over blocks and is computed inside"},
+        {output_update, "out.gpu_tile(i, io, ii, 16)\n", "out.update(0): runs on the host"},
+        {gemm,
+         "out.gpu_tile(i, io, ii, 16)\nproduct.compute_root().gpu_tile(i, io, ii, 8)\n"
+         "product.update(0).gpu_blocks(i).gpu_threads(r)\n",
+         "cannot run over threads: iterations of a reduction write the same element"},
+    };
+    for (const auto& mistake : mistakes) {
+        const std::string text = complaint(mistake.make(), mistake.body);
+        EXPECT_NE(text.find(mistake.expected), std::string::npos) << mistake.body << text;
+    }
+    EXPECT_EQ(complaint(pointwise(), "out.gpu_blocks(i).split(j, jo, ji, 32).gpu_lanes(ji)\n"), "");
+}
+
 // ---- random schedules -----------------------------------------------------------------------------------------------
 
 struct Case {
