@@ -104,8 +104,25 @@ def loops(folder: Path) -> None:
     compile_(square, [real, imag, x, y], "square")
 
 
+def device(folder: Path) -> None:
+    """gpu_axpy(a, X, Y, Z) for CUDA devices, with a temporary and with shared memory."""
+    i, j, jo, ji = hl.Var("i"), hl.Var("j"), hl.Var("jo"), hl.Var("ji")
+    a = hl.Param(hl.Float(64), "a")
+    x, y = hl.ImageParam(hl.Float(64), 2, "X"), hl.ImageParam(hl.Float(64), 2, "Y")
+    for image in (x, y):
+        image.dim(0).set_stride(hl.Expr())
+    scaled, row, z = hl.Func("scaled"), hl.Func("row"), hl.Func("gpu_axpy")
+    scaled[j, i] = a * x[j, i]
+    row[j, i] = scaled[j, i] + y[j, i]
+    z[j, i] = row[j, i]
+    scaled.compute_root().gpu_tile(j, jo, ji, 64, hl.TailStrategy.GuardWithIf).gpu_blocks(i)
+    z.gpu_tile(j, jo, ji, 128, hl.TailStrategy.GuardWithIf).gpu_blocks(i)
+    row.compute_at(z, jo).store_in(hl.MemoryType.GPUShared).gpu_threads(j)
+    z.compile_to_object(str(folder / "gpu_axpy.o"), [a, x, y], "gpu_axpy", hl.Target(BASE + "-cuda-cuda_capability_80"))
+
+
 if __name__ == "__main__":
     target = Path(sys.argv[1])
     target.mkdir(parents=True, exist_ok=True)
-    for make in (kmeans, axpy, elementary, big_scratch, loops):
+    for make in (kmeans, axpy, elementary, big_scratch, loops, device):
         make(target)

@@ -13,7 +13,7 @@ namespace {
 /// Up to here the driver stages by itself as fast.
 constexpr std::size_t kDirect = 64u << 10;
 /// What one thread copies at a time.
-constexpr std::size_t kPiece = 512u << 10;
+constexpr std::size_t kPiece = 256u << 10;
 
 Pointer address_of(const void* pointer) {
     return static_cast<Pointer>(reinterpret_cast<std::uintptr_t>(pointer));

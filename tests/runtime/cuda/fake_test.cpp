@@ -214,6 +214,42 @@ TEST_F(Fake, ErrorsOfALaunchNameTheKernelAndLeaveNothingBehind) {
     EXPECT_EQ(cuda::device_pool_info(0).live_bytes, live);
 }
 
+TEST_F(Fake, ObjectsThatHalideMakesAreServed) {
+    auto e = Executable::load(R"(tilewright-plan 1
+function axpy
+scalar a float64
+arg X float64 2
+arg Y float64 2
+result Z float64 [X.0, X.1]
+return Z
+version "cuda"
+require isa cuda-sm_80
+call gpu_axpy in "gpu_axpy" (a, X, Y, Z)
+end
+)",
+                              {{"gpu_axpy", tests::kernel("gpu_axpy")}});
+    DeviceVector x(a, std::vector<double>(5 * 200)), y(a, std::vector<double>(5 * 200));
+    const std::int64_t shape[] = {5, 200}, strides[] = {1600, 8};
+    const std::size_t before = driver.launches().size();
+    const auto calls = cuda::driver_calls();
+    for (int i = 0; i < 3; ++i) {
+        auto c = call_on_device(*e, a, {{x.data(), shape, strides}, {y.data(), shape, strides}});
+        ASSERT_EQ(c.status, RunStatus::done) << c.failed;
+    }
+    EXPECT_EQ(cuda::driver_calls().module_loads, calls.module_loads + 1);
+    ASSERT_EQ(driver.launches().size(), before + 6);
+    const auto& first = driver.launches()[before];
+    const auto& second = driver.launches()[before + 1];
+    EXPECT_TRUE(first.function.starts_with("_kernel_scaled")) << first.function;
+    EXPECT_TRUE(second.function.starts_with("_kernel_gpu_axpy")) << second.function;
+    EXPECT_EQ(first.threads[0], 64u);
+    EXPECT_EQ(first.blocks[0] * first.blocks[1], 4u * 5u);
+    EXPECT_EQ(second.threads[0], 128u);
+    EXPECT_EQ(second.blocks[0] * second.blocks[1], 2u * 5u);
+    EXPECT_EQ(second.shared_bytes, 1024u);
+    EXPECT_EQ(first.stream, a.stream);
+}
+
 TEST_F(Fake, AnotherContextThatIsCurrentIsCurrentAgain) {
     auto set =
         reinterpret_cast<int (*)(void*)>(dlsym(dlopen(TW_FAKE_DRIVER, RTLD_NOW | RTLD_NOLOAD), "cuCtxSetCurrent"));
