@@ -182,7 +182,7 @@ GpuNest tree_nest(const dsl::StageInfo& stage, std::int64_t rows, std::int64_t t
     return nest;
 }
 
-void offer_items(GpuNest& nest, const dsl::StageInfo& stage, int item_bytes) {
+void offer_items(GpuNest& nest, const dsl::StageInfo& stage, int item_bytes, bool hosts) {
     if (stage.pure.loops.size() != 1 || !stage.updates.empty() || nest.lines.size() != 1) return;
     const std::string x = stage.pure.loops.back().name, name = stage.name;
     const std::string blocks = ".gpu_blocks(" + x + "o).gpu_threads(" + x + "t)";
@@ -191,6 +191,15 @@ void offer_items(GpuNest& nest, const dsl::StageInfo& stage, int item_bytes) {
                               "_span{1024, 512, 2048, 4096}" + kGuard + ".split(" + x + "i, " + x + "m, " + x + "t, ?" +
                               name + "_threads).reorder(" + x + "m, " + x + "t, " + x + "o).unroll(" + x + "m)" +
                               blocks;
+    if (hosts) {
+        // What is computed for one element runs at the innermost loop, which has the same name either way.
+        nest.lines = {"choose { " + nest.lines.front() + " | " + name + ".split(" + x + ", " + x + "o, " + x + "i, ?" +
+                          name + "_span{512, 1024, 2048}" + kGuard + ".split(" + x + "i, " + x + "t, " + x + "s, ?" +
+                          name + "_threads).reorder(" + x + "t, " + x + "s, " + x + "o).gpu_blocks(" + x +
+                          "o).gpu_threads(" + x + "s) }",
+                      "where ?" + name + "_span > ?" + name + "_threads"};
+        return;
+    }
     std::string branches = nest.lines.front() + " | " + apart;
     if (item_bytes < 16 && !stage.guarded) {
         // Side by side, as one load: blocks that are whole, which calls of fewer elements than a block do not have.

@@ -36,8 +36,8 @@ GpuNest row_nest(const dsl::StageInfo& stage);
 GpuNest tree_nest(const dsl::StageInfo& stage, std::int64_t rows, std::int64_t threads, bool whole = false);
 
 /// One element a thread, but several along the axis that stays in memory: other forms of an element_nest of one axis or
-/// of two, as branches of a choose. Only where nothing is computed inside of it.
-void offer_items(GpuNest& nest, const dsl::StageInfo& stage, int item_bytes);
+/// of two, as branches of a choose. `hosts`: other stages are computed for each element.
+void offer_items(GpuNest& nest, const dsl::StageInfo& stage, int item_bytes, bool hosts);
 
 /// The loops of `stage` that are not in `fixed`, as threads of the block that it is computed in; one line for each
 /// definition.

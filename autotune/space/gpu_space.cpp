@@ -47,8 +47,9 @@ class GpuSpace {
         for (const std::string& name : order_) {
             const dsl::StageInfo& stage = *graph_.find(name);
             if (const auto nest = nests_.find(name); nest != nests_.end()) {
-                if (hosts_.count(name) == 0 && !nest->second.cooperative)
-                    offer_items(nest->second, stage, bytes_of(stage));
+                const bool hosts = hosts_.count(name) != 0;
+                if (!nest->second.cooperative && !(hosts && is_uneven(stage)))
+                    offer_items(nest->second, stage, bytes_of(stage), hosts);
                 if (!stage.output) text += name + ".compute_root()\n";
                 for (const std::string& line : nest->second.lines)
                     text += line + "\n";
@@ -237,8 +238,12 @@ class GpuSpace {
             }
             if (reads_shared_part(stage) || (reads_tree(stage) && is_tree_end(stage))) return tree_of(stage);
         }
-        const dsl::StageInfo* hosted = hosted_loop(stage, graph_, info_);
-        return element_nest(stage, hosted != nullptr || stage.part == "loop");
+        return element_nest(stage, is_uneven(stage));
+    }
+
+    /// Whether some elements take longer than others.
+    bool is_uneven(const dsl::StageInfo& stage) const {
+        return stage.part == "loop" || hosted_loop(stage, graph_, info_) != nullptr;
     }
 
     /// Rows of a block: as many as its threads have lanes for; one where a row is several blocks of lanes.

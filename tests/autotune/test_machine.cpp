@@ -24,8 +24,23 @@ TEST(Machine, RefusesAnUnknownTarget) {
         FAIL();
     } catch (const DeviceError& error) {
         EXPECT_STREQ(error.what(),
-                     "target x86-64-v9: not a known instruction set. Use host, x86-64, x86-64-v3 or x86-64-v4.");
+                     "target x86-64-v9: not a known instruction set. Use host, x86-64, x86-64-v3, x86-64-v4 or cuda.");
     }
+}
+
+TEST(Machine, ACudaTargetHasADeviceHereOrAssumed) {
+    const Machine assumed = this_machine("cuda", false);
+    EXPECT_EQ(assumed.isa, "cuda-sm_80");
+    ASSERT_TRUE(assumed.is_device());
+    EXPECT_FALSE(assumed.device->present);
+    EXPECT_EQ(assumed.device->multiprocessors, 132);
+    EXPECT_EQ(assumed.lanes("float64"), 2);
+    EXPECT_EQ(assumed.l2_bytes, assumed.device->l2_bytes);
+    // Records of a device are not those of the CPU, nor of what was only assumed.
+    EXPECT_NE(assumed.fingerprint, this_machine().fingerprint);
+    const Machine here = this_machine("cuda-sm_80");
+    ASSERT_TRUE(here.is_device());
+    EXPECT_EQ(here.device->present, here.fingerprint != assumed.fingerprint);
 }
 
 TEST(Machine, LanesFollowTheInstructionSet) {
