@@ -171,7 +171,7 @@ bool check_device(int ordinal) {
     int count = runtime::cuda::device_count(&why);
     if (ordinal < count) return true;
     if (count == 0)
-        PyErr_Format(device_error(), "cuda:%d: there is no CUDA device here: %s", ordinal, why.c_str());
+        PyErr_Format(device_error(), "cuda:%d: %s", ordinal, why.c_str());
     else
         PyErr_Format(device_error(), "cuda:%d: there %s %d CUDA device%s here. Use cuda:0%s.", ordinal,
                      count == 1 ? "is" : "are", count, count == 1 ? "" : "s",
