@@ -11,7 +11,9 @@
 #include <mutex>
 #include <string>
 
+#include "dsl/base/error.h"
 #include "dsl/runtime/c_entry.h"
+#include "dsl/runtime/cuda/device.h"
 #include "dsl/runtime/executor.h"
 #include "dsl/runtime/kernel_symbols.h"
 #include "dsl/runtime/memory.h"
@@ -70,15 +72,15 @@ const Loaded& load(EmbeddedFunction& f) {
 class Arguments {
   public:
     Arguments(const SavedRegisters& registers, const void* stack)
-        : registers_(registers), stack_(static_cast<const char*>(stack)) {}
+        : registers_(&registers), stack_(static_cast<const char*>(stack)) {}
 
     void integer(void* to, std::size_t bytes) {
-        std::memcpy(to, integers_ < 6 ? &registers_.integer[integers_++] : pop(8), bytes);
+        std::memcpy(to, integers_ < 6 ? &registers_->integer[integers_++] : pop(8), bytes);
     }
     void floating(void* to, std::size_t bytes) {
         std::size_t words = (bytes + 7) / 8;
         // A pair that does not fit into the registers left goes to the stack as a whole.
-        const void* from = floats_ + words <= 8 ? &registers_.floating[floats_] : pop(8 * words);
+        const void* from = floats_ + words <= 8 ? &registers_->floating[floats_] : pop(8 * words);
         if (floats_ + words <= 8) floats_ += words;
         std::memcpy(to, from, bytes);
     }
@@ -94,7 +96,7 @@ class Arguments {
         stack_ += bytes;
         return at;
     }
-    const SavedRegisters& registers_;
+    const SavedRegisters* registers_;
     const char* stack_;
     std::size_t integers_ = 0, floats_ = 0;
 };
@@ -132,15 +134,40 @@ std::string why_not_written(const Plan& plan, tw_array* const* inputs, std::size
 struct Staging {
     void** memory;
     std::size_t count;
+    const cuda::Place* place;
+    void* allocate(std::size_t bytes) const { return place ? cuda::allocate(*place, bytes) : scratch_allocate(bytes); }
+    void copy(void* to, const void* from, std::size_t bytes) const {
+        if (place)
+            cuda::copy_on_device(*place, to, from, bytes);
+        else
+            std::memcpy(to, from, bytes);
+    }
     ~Staging() {
         for (std::size_t i = 0; i < count; ++i)
-            scratch_release(memory[i]);
+            if (place)
+                cuda::release(*place, memory[i]);
+            else
+                scratch_release(memory[i]);
     }
 };
 
-int run(const Executable& executable, Arguments& from) {
+/// Which device an array lies on becomes the call's, or why it cannot be.
+std::string put_on_device(cuda::Place& place, const std::string& array, const tw_array& a) {
+    if (!a.data) return "";
+    const int device = cuda::device_of(a.data);
+    if (device < 0) return array + " is in memory of the host, but the call is for a CUDA device. Copy it there.";
+    if (place.device >= 0 && place.device != device)
+        return array + " is on device " + std::to_string(device) + ", and others are on device " +
+               std::to_string(place.device) + ". Copy it there.";
+    place.device = device;
+    return "";
+}
+
+int run(const Executable& executable, Arguments& from, bool on_device) {
     const Plan& plan = executable.plan();
-    const std::string& name = plan.function;
+    const std::string name = plan.function + (on_device ? "_cuda" : "");
+    cuda::Place place{-1, nullptr};
+    if (on_device) from.integer(&place.stream, sizeof place.stream);
     Executable::Frame frame = executable.lay_out(alloca(executable.frame_bytes()));
     auto** inputs = static_cast<tw_array**>(alloca((plan.arguments.size() + 1) * sizeof(void*)));
     for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
@@ -168,6 +195,9 @@ int run(const Executable& executable, Arguments& from) {
         if (!whole || reinterpret_cast<std::uintptr_t>(array->data) % std::min<std::size_t>(bytes, 8))
             return fail(TW_BAD_ARGUMENT, name + ": " + a.name + " is not aligned to its elements. Copy it.");
         frame.arguments[i].array = {array->data, array->shape, array->strides};
+        if (!on_device) continue;
+        const std::string why = put_on_device(place, a.name, *array);
+        if (!why.empty()) return fail(TW_BAD_ARGUMENT, name + ": " + why);
     }
     int large = -1;
     if (!executable.read_sizes(frame, large))
@@ -181,6 +211,19 @@ int run(const Executable& executable, Arguments& from) {
     }
     int guard = executable.failed_guard(frame);
     if (guard >= 0) return fail(TW_BAD_ARGUMENT, name + ": " + executable.guard_message(guard, frame));
+    // Results say where a call is that has no arrays before them.
+    const Arguments at_results = from;
+    for (std::size_t i = 0; i < plan.results.size() && on_device; ++i)
+        if (const tw_array* array = from.array()) {
+            const std::string why = put_on_device(place, "result " + plan.results[i].name, *array);
+            if (!why.empty()) return fail(TW_BAD_ARGUMENT, name + ": " + why);
+        }
+    from = at_results;
+    place.device = std::max(place.device, 0);
+    if (on_device) {
+        frame.place = &place;
+        cuda::device(place.device); // no driver, no device: an error of its own
+    }
     int version = executable.select(frame);
     if (version < 0)
         return fail(TW_NOT_SERVED, name + ": no version serves " + executable.sizes_text(frame) +
@@ -194,7 +237,7 @@ int run(const Executable& executable, Arguments& from) {
     auto** outputs = static_cast<tw_array**>(alloca((results + 1) * sizeof(void*)));
     auto** staged = static_cast<void**>(alloca((results + 1) * sizeof(void*)));
     std::fill_n(staged, results, nullptr);
-    Staging staging{staged, results};
+    const Staging staging{staged, results, frame.place};
     bool needs_memory = false;
     for (std::size_t i = 0; i < results; ++i) {
         const PlanBuffer& b = plan.results[i];
@@ -226,7 +269,7 @@ int run(const Executable& executable, Arguments& from) {
                 return fail(TW_BAD_ARGUMENT, name + ": result " + b.name + " shares memory with " +
                                                  plan.arguments[a].name + ", and the call writes into both.");
             if (staged[i]) continue;
-            staged[i] = scratch_allocate(bytes);
+            staged[i] = staging.allocate(bytes);
             if (!staged[i]) return fail(TW_OUT_OF_MEMORY, name + ": there is not enough memory.");
             r.data = staged[i];
         }
@@ -253,10 +296,23 @@ int run(const Executable& executable, Arguments& from) {
     }
     for (std::size_t i = 0; i < results; ++i)
         if (staged[i])
-            std::memcpy(outputs[i]->data, staged[i],
-                        static_cast<std::size_t>(frame.results[i].elements) *
-                            static_cast<std::size_t>(info(plan.results[i].dtype).bytes));
+            staging.copy(outputs[i]->data, staged[i],
+                         static_cast<std::size_t>(frame.results[i].elements) *
+                             static_cast<std::size_t>(info(plan.results[i].dtype).bytes));
     return TW_OK;
+}
+
+int run_embedded(EmbeddedFunction& function, const SavedRegisters& registers, const void* stack, bool on_device) {
+    try {
+        const Loaded& loaded = load(function);
+        if (!loaded.executable) return fail(TW_FAILED, loaded.error);
+        Arguments arguments(registers, stack);
+        return run(*loaded.executable, arguments, on_device);
+    } catch (const DeviceError& e) {
+        return fail(TW_DEVICE_ERROR, parse_plan({function.plan, function.plan_bytes}).function + "_cuda: " + e.what());
+    } catch (const std::exception& e) {
+        return fail(TW_OUT_OF_MEMORY, e.what());
+    }
 }
 
 } // namespace
@@ -266,15 +322,12 @@ extern "C" {
 
 int tw_run_embedded(tilewright::runtime::EmbeddedFunction* function,
                     const tilewright::runtime::SavedRegisters* registers, const void* stack) {
-    using namespace tilewright::runtime;
-    try {
-        const Loaded& loaded = load(*function);
-        if (!loaded.executable) return fail(TW_FAILED, loaded.error);
-        Arguments arguments(*registers, stack);
-        return run(*loaded.executable, arguments);
-    } catch (const std::exception& e) {
-        return fail(TW_OUT_OF_MEMORY, e.what());
-    }
+    return tilewright::runtime::run_embedded(*function, *registers, stack, false);
+}
+
+int tw_run_embedded_on_device(tilewright::runtime::EmbeddedFunction* function,
+                              const tilewright::runtime::SavedRegisters* registers, const void* stack) {
+    return tilewright::runtime::run_embedded(*function, *registers, stack, true);
 }
 
 const char* tw_last_error(void) {

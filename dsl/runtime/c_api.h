@@ -44,6 +44,11 @@ struct tw_complex128 {
     double re, im;
 };
 
+/* A function NAME that was built for CUDA devices is there as NAME_cuda too. It takes a stream first, a CUstream or
+   cudaStream_t of the device's primary context (NULL: the legacy default stream), and arrays whose data are addresses
+   of one device. It puts its work on the stream and returns; what goes wrong there later is an error of a later call.
+   Structures, shapes and strides lie on the host and may go when it returns. */
+
 enum tw_status {
     TW_OK = 0,
     TW_NEEDS_MEMORY = 1, /* a result's data is NULL: dtype, rank, shape and strides were filled in, nothing computed */

@@ -26,4 +26,7 @@ extern "C" {
 /// Reads the call's arguments as the System V ABI passes them, runs the plan, returns a tw_status.
 int tw_run_embedded(tilewright::runtime::EmbeddedFunction* function,
                     const tilewright::runtime::SavedRegisters* registers, const void* stack);
+/// The same for arrays of a CUDA device; a stream goes before the arguments.
+int tw_run_embedded_on_device(tilewright::runtime::EmbeddedFunction* function,
+                              const tilewright::runtime::SavedRegisters* registers, const void* stack);
 }

@@ -131,6 +131,9 @@ class Executable {
     struct Range {
         CompiledSize from, to, step;
         int symbol;
+        /// On a device: after so many trips all swaps are undone, and each trip does the same. 0: not all trips do.
+        int period = 0;
+        int launches = 0; ///< of a trip
     };
     struct Condition {
         Operand::Kind kind;

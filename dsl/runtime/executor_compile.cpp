@@ -2,6 +2,8 @@
 // resolved.
 #include <algorithm>
 #include <functional>
+#include <numeric>
+#include <set>
 
 #include "dsl/base/error.h"
 #include "dsl/runtime/executor.h"
@@ -166,7 +168,9 @@ class Executable::VersionCompiler {
     CompiledSize compile(const SizeExpression& e) const {
         return CompiledSize::compile(e, [this](const std::string& name) {
             auto found = local_.find(name);
-            return found != local_.end() ? found->second : executable_.slot(name);
+            if (found == local_.end()) return executable_.slot(name);
+            used_.insert(found->second);
+            return found->second;
         });
     }
     bool moves(const SizeExpression& e) const {
@@ -349,6 +353,7 @@ class Executable::VersionCompiler {
         Block block = std::move(blocks_.back());
         blocks_.pop_back();
         bool is_loop = block.kind != PlanStep::Kind::branch;
+        if (block.kind == PlanStep::Kind::for_range) look_for_equal_trips(block);
         if (block.kind == PlanStep::Kind::for_range) emit(Op::next_trip, block.range, 0, block.begin);
         if (block.kind == PlanStep::Kind::loop) emit(Op::again, 0, 0, block.begin);
         if (!is_loop && block.begin >= 0) patch(block.begin);
@@ -361,12 +366,45 @@ class Executable::VersionCompiler {
                 emit(Op::release, buffer_of_temporary_[t]);
     }
 
+    /// Trips of kernels, copies and swaps alone, which the loop's index does not change.
+    void look_for_equal_trips(const Block& block) {
+        Range& range = v_.ranges[static_cast<std::size_t>(block.range)];
+        if (v_.capability == 0 || used_.count(range.symbol)) return;
+        std::map<int, int> place; // buffer -> whose memory it has behind a trip
+        std::set<int> of_a_trip;  // temporaries: they have other memory in each
+        int launches = 0;
+        for (int at = block.begin; at < here(); ++at) {
+            const Instruction& i = v_.code[static_cast<std::size_t>(at)];
+            if (i.op == Op::call || i.op == Op::copy)
+                ++launches;
+            else if (i.op == Op::swap)
+                std::swap(place.try_emplace(i.a, i.a).first->second, place.try_emplace(i.b, i.b).first->second);
+            else if (i.op == Op::acquire)
+                of_a_trip.insert(i.a);
+            else if (i.op != Op::release)
+                return;
+        }
+        for (const auto& [buffer, ignored] : place)
+            if (of_a_trip.count(buffer)) return;
+        int period = 1;
+        for (const auto& [buffer, ignored] : place) {
+            int length = 1;
+            for (int next = place[buffer]; next != buffer; next = place[next])
+                ++length;
+            period = std::lcm(period, length);
+            if (period > 12) return;
+        }
+        range.period = launches > 0 ? period : 0;
+        range.launches = launches;
+    }
+
     Executable& executable_;
     const Plan& plan_;
     const PlanVersionBody& body_;
     const std::map<std::string, std::string_view>& objects_;
     Version v_;
     std::map<std::string, int> buffer_of_, local_;
+    mutable std::set<int> used_; ///< symbols that steps define, and that some size reads
     std::vector<int> buffer_of_temporary_;
     std::vector<std::size_t> lenders_; ///< temporary -> result
     std::vector<Block> blocks_;

@@ -5,6 +5,7 @@
 #include <x86intrin.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "dsl/base/error.h"
@@ -158,9 +159,13 @@ class Executable::Run {
     }
 
     /// 0, or the error code of a kernel; status() says what became of it otherwise.
-    int execute() {
-        const Instruction* code = v_.code.data();
-        for (const Instruction* at = code;;) {
+    int execute() { return execute(v_.code.data(), nullptr); }
+
+  private:
+    /// From one instruction to another, or to the end.
+    int execute(const Instruction* at, const Instruction* end) {
+        const Instruction* const code = v_.code.data();
+        while (at != end) {
             const Instruction& i = *at++;
             switch (i.op) {
             case Instruction::Op::call: {
@@ -203,7 +208,7 @@ class Executable::Run {
             case Instruction::Op::release: {
                 void*& memory = memory_[buffer(i.a).index];
                 if (call_)
-                    cuda::release(call_->place(), memory);
+                    call_->give_back(memory);
                 else
                     scratch_release(memory);
                 memory = nullptr;
@@ -218,6 +223,12 @@ class Executable::Run {
             case Instruction::Op::next_trip: {
                 Trips& trips = trips_[i.a];
                 if (--trips.left == 0) break;
+                if (call_ && may_replay(v_.ranges[static_cast<std::size_t>(i.a)], trips)) {
+                    if (int rc = replay(v_.ranges[static_cast<std::size_t>(i.a)], code + i.target, at - 1, trips))
+                        return rc;
+                    if (status_ != RunStatus::done) return 0;
+                    if (trips.left == 0) break;
+                }
                 frame_.symbols[v_.ranges[static_cast<std::size_t>(i.a)].symbol] += trips.step;
                 at = code + i.target;
                 if (watch_.interrupted()) return stop(RunStatus::interrupted);
@@ -241,8 +252,44 @@ class Executable::Run {
                 return 0;
             }
         }
+        return 0;
     }
 
+    /// Whether the trips that are left are worth recording: launching a graph of them takes less time than launching
+    /// their kernels, recording it more.
+    bool may_replay(const Range& range, const Trips& trips) {
+        static const bool wanted = [] {
+            const char* text = std::getenv("TILEWRIGHT_CUDA_GRAPHS");
+            return !text || std::strcmp(text, "0") != 0;
+        }();
+        constexpr std::uint64_t kLeastLaunches = 200;
+        if (range.period == 0 || !wanted || call_->is_recording() ||
+            trips.left < kLeastLaunches / static_cast<std::uint64_t>(range.launches))
+            return false;
+        bool captured = true;
+        call_->attempt([&] { captured = cuda::is_captured(call_->place()); });
+        return !captured;
+    }
+    /// Records a few trips, which leave all swaps undone, and launches them as often as they fit into what is left.
+    int replay(const Range& range, const Instruction* begin, const Instruction* end, Trips& trips) {
+        constexpr int kLaunchesOfAGraph = 32;
+        const auto recorded_trips =
+            static_cast<std::uint64_t>(range.period * std::max(1, kLaunchesOfAGraph / (range.period * range.launches)));
+        if (int rc = call_->attempt([&] { call_->begin_recording(); })) return rc;
+        for (std::uint64_t trip = 0; trip < recorded_trips; ++trip)
+            if (int rc = execute(begin, end); rc || status_ != RunStatus::done) return rc;
+        cuda::GraphExecutable recorded = nullptr;
+        int rc = call_->attempt([&] { recorded = call_->end_recording(); });
+        while (!rc && status_ == RunStatus::done && trips.left >= recorded_trips) {
+            rc = call_->attempt([&] { call_->launch_recorded(recorded); });
+            trips.left -= recorded_trips;
+            if (watch_.interrupted()) stop(RunStatus::interrupted);
+        }
+        if (recorded) cuda::Call::forget_recorded(recorded);
+        return rc;
+    }
+
+  public:
     RunStatus status() const { return status_; }
     /// Of the version's failures.
     int failure() const { return failure_; }

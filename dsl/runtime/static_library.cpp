@@ -10,6 +10,7 @@
 
 #include "dsl/base/error.h"
 #include "dsl/runtime/c_entry.h"
+#include "dsl/runtime/isa.h"
 #include "dsl/runtime/plan.h"
 
 namespace tilewright::runtime {
@@ -53,6 +54,14 @@ constexpr unsigned char kStub[] = {
 constexpr std::size_t kFunctionReference = sizeof kStub - 18; // the four bytes after lea's opcode
 constexpr std::size_t kCallReference = sizeof kStub - 6;      // the four bytes after call's opcode
 
+/// Whether a function is there for arrays of CUDA devices too.
+bool serves_devices(const Plan& plan) {
+    for (const PlanVersionBody& version : plan.versions)
+        for (const PlanRequirement& r : version.requirements)
+            if (r.kind == PlanRequirement::Kind::isa && cuda_capability(r.name) > 0) return true;
+    return false;
+}
+
 /// The member kernels.o: .text (stubs), .rodata (plans, objects), .data (EmbeddedFunction each).
 std::string kernels_member(const std::vector<CFunction>& functions,
                            const std::map<std::string, std::string_view>& objects) {
@@ -82,7 +91,8 @@ std::string kernels_member(const std::vector<CFunction>& functions,
     add_symbol(0, STB_LOCAL, STT_SECTION, rodata, 0, 0);
     add_symbol(0, STB_LOCAL, STT_SECTION, data, 0, 0);
     add_symbol(name_of("tw_run_embedded"), STB_GLOBAL, STT_NOTYPE, 0, 0, 0);
-    enum : std::uint64_t { rodata_symbol = 1, data_symbol = 2, run_symbol = 3 };
+    add_symbol(name_of("tw_run_embedded_on_device"), STB_GLOBAL, STT_NOTYPE, 0, 0, 0);
+    enum : std::uint64_t { rodata_symbol = 1, data_symbol = 2, run_symbol = 3, device_run_symbol = 4 };
     for (const CFunction& f : functions) {
         std::uint64_t plan_at = body[rodata].size(), entry_at = body[data].size();
         body[rodata] += f.plan_text;
@@ -93,13 +103,17 @@ std::string kernels_member(const std::vector<CFunction>& functions,
         pointer(offsetof(EmbeddedFunction, plan), plan_at);
         pointer(offsetof(EmbeddedFunction, objects), 0);
         put(body[data], EmbeddedFunction{nullptr, f.plan_text.size(), nullptr, blob.size(), nullptr});
-        pad(body[text], 16);
-        std::uint64_t stub_at = body[text].size();
-        body[text].append(reinterpret_cast<const char*>(kStub), sizeof kStub);
-        put(body[rela_text], Elf64_Rela{stub_at + kFunctionReference, ELF64_R_INFO(data_symbol, R_X86_64_PC32),
-                                        static_cast<std::int64_t>(entry_at) - 4});
-        put(body[rela_text], Elf64_Rela{stub_at + kCallReference, ELF64_R_INFO(run_symbol, R_X86_64_PLT32), -4});
-        add_symbol(name_of(f.name), STB_GLOBAL, STT_FUNC, text, stub_at, sizeof kStub);
+        auto stub = [&](const std::string& name, std::uint64_t run) {
+            pad(body[text], 16);
+            std::uint64_t stub_at = body[text].size();
+            body[text].append(reinterpret_cast<const char*>(kStub), sizeof kStub);
+            put(body[rela_text], Elf64_Rela{stub_at + kFunctionReference, ELF64_R_INFO(data_symbol, R_X86_64_PC32),
+                                            static_cast<std::int64_t>(entry_at) - 4});
+            put(body[rela_text], Elf64_Rela{stub_at + kCallReference, ELF64_R_INFO(run, R_X86_64_PLT32), -4});
+            add_symbol(name_of(name), STB_GLOBAL, STT_FUNC, text, stub_at, sizeof kStub);
+        };
+        stub(f.name, run_symbol);
+        if (serves_devices(parse_plan(f.plan_text))) stub(f.name + "_cuda", device_run_symbol);
     }
     struct Shape {
         const char* name;
@@ -254,7 +268,9 @@ void check(const std::vector<CFunction>& functions) {
     std::set<std::string> names;
     for (const CFunction& f : functions) {
         if (!is_c_name(f.name)) fail("'" + f.name + "' is no name in C. Export it under another with --out.");
-        if (!names.insert(f.name).second) fail("'" + f.name + "' is there twice.");
+        const bool for_devices = serves_devices(parse_plan(f.plan_text));
+        if (!names.insert(f.name).second || (for_devices && !names.insert(f.name + "_cuda").second))
+            fail("'" + f.name + "' is there twice.");
     }
 }
 
@@ -299,6 +315,9 @@ std::string c_header(const std::vector<CFunction>& functions) {
         }
         out += "\n/* " + comment + " -> " + (results.empty() ? "nothing" : results) + "; returns a tw_status. */\n";
         out += "int " + f.name + "(" + (prototype.empty() ? "void" : prototype) + ");\n";
+        if (serves_devices(plan))
+            out += "/* The same with arrays of a CUDA device, on this stream. */\nint " + f.name +
+                   "_cuda(void* stream" + (prototype.empty() ? "" : ", ") + prototype + ");\n";
     }
     return out + "\n#ifdef __cplusplus\n}\n#endif\n";
 }
@@ -311,8 +330,8 @@ void write_static_library(const std::string& path, std::string_view runtime_arch
     std::string kernels = kernels_member(functions, objects);
     Member own{"kernels.o", kernels, {}};
     for (const CFunction& f : functions) {
-        parse_plan(f.plan_text);
         own.symbols.push_back(f.name);
+        if (serves_devices(parse_plan(f.plan_text))) own.symbols.push_back(f.name + "_cuda");
     }
     members.insert(members.begin(), own);
     std::string bytes = archive_of(members);

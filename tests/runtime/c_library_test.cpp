@@ -102,6 +102,68 @@ int main(void) {
               "shared\nexit 0\n");
 }
 
+TEST_F(CLibrary, ArraysOfADeviceComeWithAStream) {
+    const std::string plan = R"(tilewright-plan 1
+function same
+scalar a float64
+arg x float64 1
+result y float64 [x.0]
+return y
+version "cuda"
+require isa cuda-sm_80
+copy x to y
+end
+)";
+    std::vector<CFunction> functions{{"same", plan}};
+    write_static_library(folder_ + "/libkernels.a", runtime_, functions, {});
+    const std::string header = c_header(functions);
+    EXPECT_NE(header.find("int same_cuda(void* stream, double a_, const struct tw_array* x_, struct tw_array* y_);"),
+              std::string::npos)
+        << header;
+    write("kernels.h", header);
+    write("main.c", R"(#include "kernels.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+static double* device_array(void* cuda) {
+    unsigned long long address = 0;
+    ((int (*)(unsigned long long*, size_t))dlsym(cuda, "cuMemAlloc_v2"))(&address, 24);
+    return (double*)address;
+}
+int main(void) {
+    void *cuda = dlopen(getenv("FAKE"), RTLD_NOW), *context = 0;
+    int64_t n[] = {3};
+    double* X, *Y, host[3] = {0};
+    struct tw_array x, y;
+    ((int (*)(unsigned))dlsym(cuda, "cuInit"))(0);
+    ((int (*)(void**, int))dlsym(cuda, "cuDevicePrimaryCtxRetain"))(&context, 1);
+    ((int (*)(void*))dlsym(cuda, "cuCtxSetCurrent"))(context);
+    X = device_array(cuda), Y = device_array(cuda);
+    X[0] = 1, X[1] = 2, X[2] = 3; /* memory of the fake device is memory */
+    x = tw_contiguous(X, TW_FLOAT64, 1, n), y = tw_contiguous(NULL, TW_FLOAT64, 1, n);
+    printf("%d", same_cuda(NULL, 0.5, &x, &y));
+    y.data = Y;
+    printf(" %d", same_cuda(NULL, 0.5, &x, &y));
+    printf(" %g %g %g %s\n", Y[0], Y[1], Y[2], tw_last_error());
+    y.data = host;
+    printf("%d", same_cuda(NULL, 0.5, &x, &y));
+    printf(" %s\n", tw_last_error());
+    printf("%d", same(0.5, &x, &y));
+    printf(" %s\n", tw_last_error());
+    return 0;
+}
+)");
+    const std::string build =
+        std::string(TW_C_COMPILER) + " -std=c99 -Wall -Wextra main.c libkernels.a -lpthread -ldl -lm -o main";
+    EXPECT_EQ(run(build + " && FAKE=" TW_FAKE_DRIVER " TILEWRIGHT_LIBCUDA=" TW_FAKE_DRIVER " ./main"),
+              "1 0 1 2 3 same_cuda: a result has no memory yet; its shape was filled in.\n"
+              "2 same_cuda: result y is in memory of the host, but the call is for a CUDA device. Copy it there.\n"
+              "3 same: no version serves x float64[3] as they lie in memory: one needs arrays on a device of compute "
+              "capability 8.0 or later. Tune the function with such arguments too.\nexit 0\n");
+    EXPECT_EQ(run("FAKE=" TW_FAKE_DRIVER " TILEWRIGHT_LIBCUDA=/nowhere ./main").substr(0, 55),
+              "7 7 0 0 0 same_cuda: cuda: there is no CUDA driver here");
+}
+
 TEST_F(CLibrary, ArgumentsAreWrittenAndComplexArraysAreCs) {
     std::string plan = R"(tilewright-plan 1
 function squares

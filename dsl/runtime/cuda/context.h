@@ -18,6 +18,8 @@ struct DeviceState {
     std::mutex context_mutex;
     DevicePool pool;
     Staging to_device, to_host;
+    std::mutex capture_mutex; ///< held while trips of a loop are recorded
+    Stream capture_stream = nullptr;
 };
 
 /// Throws DeviceError where there is no such device. Lives as long as the process.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tilewright::runtime::cuda {
 
@@ -106,6 +107,8 @@ struct FunctionFacts {
     int local_bytes = 0;  ///< a thread's; spills are among them
     int max_threads = 0;  ///< that a block of it may have
 };
+/// Of each `.entry` of a text of PTX, in its order; loads it and unloads it again. For explaining, not for calls.
+std::vector<FunctionFacts> function_facts(int device, const std::string& ptx);
 
 /// Calls of the driver by this process so far.
 struct DriverCalls {

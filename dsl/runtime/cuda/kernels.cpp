@@ -150,7 +150,33 @@ Module load_module(const Device& device, const char* ptx, const char* what) {
     return module;
 }
 
-Call::Call(const Place& place) : entered_(place.device), place_(place), before_(t_call) {
+std::vector<FunctionFacts> function_facts(int device, const std::string& ptx) {
+    Entered entered(device);
+    const Driver& d = ready_driver();
+    Module module = load_module(entered.state().facts, ptx.c_str(), "the code of a kernel");
+    const std::unique_ptr<ModuleHandle, Status (*)(Module)> unloaded(module, d.module_unload);
+    std::vector<FunctionFacts> all;
+    constexpr std::string_view kEntry = ".entry ";
+    for (std::size_t at = ptx.find(kEntry); at != std::string::npos; at = ptx.find(kEntry, at + 1)) {
+        const std::size_t begin = at + kEntry.size();
+        FunctionFacts facts;
+        facts.name = ptx.substr(begin, ptx.find_first_of(" (\n", begin) - begin);
+        Function function = nullptr;
+        require(d.module_function(&function, module, facts.name.c_str()), "cuModuleGetFunction");
+        auto read = [&](FunctionAttribute which) {
+            int value = 0;
+            return d.function_attribute(&value, which, function) == kSuccess ? value : 0;
+        };
+        facts.registers = read(kFunctionRegisters);
+        facts.shared_bytes = read(kFunctionSharedBytes);
+        facts.local_bytes = read(kFunctionLocalBytes);
+        facts.max_threads = read(kFunctionMaxThreads);
+        all.push_back(std::move(facts));
+    }
+    return all;
+}
+
+Call::Call(const Place& place) : entered_(place.device), place_(place), stream_(stream_of(place)), before_(t_call) {
     if (place.device >= kMostDevices)
         throw DeviceError("cuda: device " + std::to_string(place.device) + ": at most 64 devices are served.",
                           "Choose devices with CUDA_VISIBLE_DEVICES.");
@@ -158,8 +184,15 @@ Call::Call(const Place& place) : entered_(place.device), place_(place), before_(
 }
 Call::~Call() {
     t_call = before_;
+    if (is_recording()) {
+        // An error ended the recording half way.
+        Graph graph = nullptr;
+        if (ready_driver().capture_end(stream_, &graph) == kSuccess && graph) ready_driver().graph_destroy(graph);
+    }
     for (int i = 0; i < count_; ++i)
         release(place_, temporaries_[i]);
+    for (void* pointer : held_)
+        release(place_, pointer);
 }
 Call* Call::current() {
     return t_call;
@@ -178,6 +211,49 @@ bool Call::forget_temporary(void* pointer) {
     return true;
 }
 
+void Call::begin_recording() {
+    const Driver& d = ready_driver();
+    std::unique_lock lock(device().capture_mutex);
+    Stream& stream = device().capture_stream;
+    if (!stream) require(d.stream_create(&stream, kNonBlockingStream), "cuStreamCreate");
+    // Relaxed: other threads, and the pool, go on calling the driver.
+    require(d.capture_begin(stream, kCaptureRelaxed), "cuStreamBeginCapture");
+    stream_ = stream;
+    recording_ = std::move(lock);
+}
+
+GraphExecutable Call::end_recording() {
+    const Driver& d = ready_driver();
+    Graph graph = nullptr;
+    const Status ended = d.capture_end(stream_, &graph);
+    stream_ = stream_of(place_);
+    recording_.unlock();
+    require(ended, "recording trips of a loop");
+    GraphExecutable recorded = nullptr;
+    const Status made = d.graph_instantiate(&recorded, graph, 0);
+    d.graph_destroy(graph);
+    require(made, "making a graph of a loop's trips");
+    return recorded;
+}
+
+void Call::launch_recorded(GraphExecutable recorded) {
+    count(g_calls.graph_launches);
+    require(ready_driver().graph_launch(recorded, stream_), "launching the trips of a loop");
+}
+
+void Call::forget_recorded(GraphExecutable recorded) {
+    // What was launched ends all the same.
+    ready_driver().graph_executable_destroy(recorded);
+}
+
+void Call::give_back(void* pointer) {
+    if (!pointer) return;
+    if (is_recording())
+        held_.push_back(pointer);
+    else
+        device().pool.release(place_, pointer);
+}
+
 const halide_device_interface_t* device_interface() {
     // Only its address is looked at: kernels pass it on to us.
     static const halide_device_interface_t interface {};
@@ -186,9 +262,9 @@ const halide_device_interface_t* device_interface() {
 
 void launch(Call& call, Function function, const char* name, const unsigned (&blocks)[3], const unsigned (&threads)[3],
             unsigned shared_bytes, void** arguments) {
-    count(g_calls.launches);
+    if (!call.is_recording()) count(g_calls.launches);
     const Status status = ready_driver().launch(function, blocks[0], blocks[1], blocks[2], threads[0], threads[1],
-                                                threads[2], shared_bytes, stream_of(call.place()), arguments, nullptr);
+                                                threads[2], shared_bytes, call.stream(), arguments, nullptr);
     if (status == kSuccess) [[likely]]
         return;
     auto shape = [](const unsigned(&n)[3]) {
@@ -300,7 +376,7 @@ int device_free(void*, halide_buffer_t* buffer) {
     auto* memory = reinterpret_cast<void*>(static_cast<std::uintptr_t>(buffer->device));
     Call* call = t_call;
     // An array of the call is not the kernel's to free.
-    if (call && call->forget_temporary(memory)) call->device().pool.release(call->place(), memory);
+    if (call && call->forget_temporary(memory)) call->give_back(memory);
     buffer->device = 0;
     buffer->device_interface = nullptr;
     return 0;

@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "dsl/runtime/cuda/context.h"
 
@@ -27,6 +29,17 @@ class Call {
 
     static Call* current();
     const Place& place() const { return place_; }
+    /// Where its work goes: the place's stream, or the one that is being recorded.
+    Stream stream() const { return stream_; }
+    bool is_recording() const { return recording_.owns_lock(); }
+    void begin_recording();
+    /// What was put on stream() since then, ready to be launched on the place's stream. Memory that was released
+    /// meanwhile stays the call's until its end: each launch uses it.
+    GraphExecutable end_recording();
+    void launch_recorded(GraphExecutable recorded);
+    static void forget_recorded(GraphExecutable recorded);
+    /// A temporary of the plan or of a kernel is not needed any more.
+    void give_back(void* pointer);
     DeviceState& device() const { return entered_.state(); }
     bool remember_temporary(void* pointer);
     bool forget_temporary(void* pointer);
@@ -52,7 +65,10 @@ class Call {
     static constexpr int kMostTemporaries = 64;
     Entered entered_;
     Place place_;
+    Stream stream_;
     Call* before_;
+    std::unique_lock<std::mutex> recording_;
+    std::vector<void*> held_;
     void* temporaries_[kMostTemporaries];
     int count_ = 0;
     std::string error_;

@@ -110,9 +110,9 @@ int copy_strided(Call& call, const halide_buffer_t& from, const halide_buffer_t&
     return call.attempt([&] {
         Pointer source = from.device, target = to.device;
         if (count == 1 && axes[0].from == bytes && axes[0].to == bytes) {
-            cuda::count(g_calls.copies_on_device);
+            if (!call.is_recording()) cuda::count(g_calls.copies_on_device);
             return require(ready_driver().copy_on_device(target, source, static_cast<std::size_t>(elements * bytes),
-                                                         stream_of(call.place())),
+                                                         call.stream()),
                            "a copy on the device");
         }
         int log = 0;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "dsl/base/error.h"
+#include "dsl/runtime/cuda/strided_copy.h"
 #include "tests/runtime/cuda/on_device.h"
 #include "tests/runtime/cuda/which_driver.h"
 
@@ -179,6 +180,74 @@ end
     }
 }
 
+TEST_F(OnDevice, LongLoopsOfEqualTripsAreRecordedOnceAndLaunchedAsGraphs) {
+    // A swap of two, a cycle of three, and a temporary of each trip.
+    auto e = load_for_device(R"(tilewright-plan 1
+function f
+arg A float64 1 written
+arg x float64 1
+scalar n int64
+result y float64 [x.0]
+return y
+version "cuda"
+require isa cuda-sm_70
+temp a float64 [x.0]
+temp b float64 [x.0]
+temp c float64 [x.0]
+copy x to a
+copy x to b
+copy x to c
+for t from 0 to n step 1 {
+  temp u float64 [x.0]
+  call dev_quarter in "dev" (a, u)
+  call dev_step in "dev" (1, u)
+  call dev_half in "dev" (u, b)
+  swap a b
+  swap b c
+  call dev_step in "dev" (3, A)
+  call dev_half in "dev" (A, A)
+}
+copy a to y
+end
+)");
+    auto expected = [](std::vector<double> x, std::vector<double>& A, std::int64_t n) {
+        std::vector<double> a = x, b = x, c = x;
+        for (std::int64_t t = 0; t < n; ++t) {
+            for (std::size_t i = 0; i < x.size(); ++i)
+                b[i] = (2 * (a[i] / 4) + 1) / 2;
+            std::swap(a, b);
+            std::swap(b, c);
+            for (double& v : A)
+                v = (2 * v + 3) / 2;
+        }
+        return a;
+    };
+    for (std::int64_t n : {0, 1, 5, 49, 50, 51, 333, 1000}) {
+        std::vector<double> A{1, -1};
+        DeviceVector x(place_, counted(300)), on_device(place_, A);
+        const auto before = cuda::driver_calls();
+        auto c = call_on_device(*e, place_, {on_device.view(), x.view()}, n);
+        const auto after = cuda::driver_calls();
+        ASSERT_EQ(c.status, RunStatus::done) << c.failed;
+        EXPECT_EQ(c.results[0], expected(counted(300), A, n)) << n;
+        EXPECT_EQ(on_device.values(), A) << n;
+        EXPECT_EQ(after.graph_launches > before.graph_launches, n > 40) << n;
+        EXPECT_LT(after.launches - before.launches, 400u) << n;
+        // Memory that the graphs used is there again.
+        EXPECT_LT(cuda::device_pool_info(0).live_bytes, 16u << 10);
+    }
+    // What a trip's index changes is not recorded.
+    auto indexed =
+        load_for_device("tilewright-plan 1\nfunction f\narg A float64 1 written\nscalar n int64\nreturn None\n"
+                        "version \"cuda\"\nrequire isa cuda-sm_70\nfor t from 0 to n step 1 {\n"
+                        "call dev_step in \"dev\" (t % 2, A)\ncall dev_half in \"dev\" (A, A)\n}\nend\n");
+    DeviceVector a(place_, {0});
+    const auto before = cuda::driver_calls().graph_launches;
+    ASSERT_EQ(call_on_device(*indexed, place_, {a.view()}, 1000).status, RunStatus::done);
+    EXPECT_EQ(a.values()[0], 250);
+    EXPECT_EQ(cuda::driver_calls().graph_launches, before);
+}
+
 TEST_F(OnDevice, CopiesTakeAnyStridesAndEverySizeOfElement) {
     for (const char* dtype : {"int8", "int16", "float32", "float64", "complex128"}) {
         auto e =
@@ -291,6 +360,18 @@ TEST_F(OnDevice, ObjectsThatGoTakeTheirModulesWithThem) {
         ASSERT_EQ(call_on_device(*e, place_, {x.view()}).results[0], counted(10, 0.25));
         EXPECT_EQ(cuda::driver_calls().module_loads, loads + 1);
     }
+}
+
+TEST_F(OnDevice, FunctionsTellWhatTheyNeed) {
+    const auto facts = cuda::function_facts(0, cuda::strided_copy_ptx());
+    ASSERT_EQ(facts.size(), 5u);
+    EXPECT_EQ(facts[3].name, "tilewright_copy_8");
+    for (const auto& f : facts) {
+        EXPECT_GT(f.registers, 0);
+        EXPECT_EQ(f.local_bytes, 0);
+        EXPECT_GE(f.max_threads, 256);
+    }
+    EXPECT_THROW(cuda::function_facts(0, ".version 6.0\n.target sm_70\nSYNTAX ERROR\n"), DeviceError);
 }
 
 TEST_F(OnDevice, AddressesKnowTheirDevice) {

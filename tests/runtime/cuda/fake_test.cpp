@@ -295,6 +295,18 @@ TEST_F(Fake, ACapturedStreamKeepsItsMemoryForTheGraph) {
     EXPECT_GT(cuda::driver_calls().allocations, before);
 }
 
+TEST_F(Fake, TheLogOfTheDriversCompilerIsInTheMessage) {
+    try {
+        cuda::function_facts(0, ".version 6.0\n.target sm_70\nSYNTAX ERROR\n");
+        FAIL();
+    } catch (const DeviceError& e) {
+        EXPECT_TRUE(std::string(e.what()).starts_with(
+            "cuda: loading the code of a kernel on device 0 (Fake GPU), compiler's log \"ptxas fatal: line 3: a fake "
+            "complaint\": CUDA_ERROR_INVALID_PTX (218, fake): the driver does not accept the code. Update the driver"))
+            << e.what();
+    }
+}
+
 TEST_F(Fake, NoCallSynchronizesTheDevice) {
     auto e = load_for_device(tests::kQuarterPlan);
     DeviceVector x(a, {1, 2, 3, 4});
