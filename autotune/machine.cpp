@@ -187,7 +187,7 @@ bool is_device_isa(const std::string& isa) {
     return known.count(isa) != 0;
 }
 
-Machine this_machine(const std::string& isa) {
+Machine this_machine(const std::string& isa, bool look) {
     Machine machine;
     const std::string host = isa_of_this_cpu();
     machine.isa = isa == "host" || isa.empty() ? host : isa == "cuda" ? "cuda-sm_80" : isa;
@@ -206,8 +206,9 @@ Machine this_machine(const std::string& isa) {
           << machine.l2_bytes << '\n'
           << machine.l3_bytes << '\n';
     if (is_device_isa(machine.isa)) {
-        machine.device = read_device();
+        machine.device = look ? read_device() : DeviceFacts();
         machine.l2_bytes = machine.device->l2_bytes;
+        machine.cpu_model = machine.device->name + " beside " + machine.cpu_model;
         // Records of one kind of device serve all of it, whatever CPU is beside it.
         facts.str("");
         facts << machine.device->name << '\n'

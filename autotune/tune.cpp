@@ -106,13 +106,8 @@ Outcome SearchSession::build_verify_measure(Trial& trial) {
     if (const std::optional<Outcome> wrong = bench_.verify(*built.value)) return *wrong;
 
     for (int attempt = 0; attempt < 3; ++attempt) {
-        MeasureRequest request;
-        request.candidate = trial.digest;
-        request.incumbent = incumbent_ != nullptr && incumbent_ != &trial ? incumbent_->digest : "";
-        request.budget_s = 0.25;
-        request.min_runs = request.incumbent.empty() ? 8 : 3;
-        request.max_runs = 20;
-        request.give_up_ratio = 1.15;
+        MeasureRequest request = first_request(
+            trial.digest, incumbent_ != nullptr && incumbent_ != &trial ? incumbent_->digest : std::string());
         OrOutcome<PairedTimes> times = bench_.measure(request);
         if (times.value && !times.value->incumbent_ns.empty()) {
             // What may be a gain is worth more runs; ties are not: they cannot win.
@@ -225,7 +220,9 @@ std::string SearchSession::stop_reason() {
     // Not even the fastest build so far would end in time.
     if (incumbent_ != nullptr && shortest_build_s_ < kNoBuild && left_s() <= shortest_build_s_)
         return "the time budget was used up";
-    if (near_limit()) return "95 % of this machine's measured memory bandwidth was reached";
+    if (near_limit())
+        return machine_.is_device() ? "the limit of this device's memory was reached"
+                                    : "95 % of this machine's measured memory bandwidth was reached";
     if (new_trials_ - last_gain_ >= kTrialsWithoutGain)
         return "nothing better was found in " + std::to_string(kTrialsWithoutGain) + " trials";
     return "";

@@ -43,6 +43,18 @@ struct MeasureRequest {
     double give_up_ratio = 1.5;
 };
 
+/// The measurement that every candidate begins with.
+inline MeasureRequest first_request(const std::string& candidate, const std::string& incumbent) {
+    MeasureRequest request;
+    request.candidate = candidate;
+    request.incumbent = incumbent;
+    request.budget_s = 0.25;
+    request.min_runs = incumbent.empty() ? 8 : 3;
+    request.max_runs = 20;
+    request.give_up_ratio = 1.15;
+    return request;
+}
+
 /// Either a value or what became of the candidate instead.
 template <class T> struct OrOutcome {
     std::optional<T> value;

@@ -23,6 +23,7 @@
 #include "dsl/object_symbols.h"
 #include "dsl/passes/device_arithmetic.h"
 #include "dsl/passes/device_launches.h"
+#include "dsl/passes/device_predicates.h"
 #include "dsl/passes/kernel_groups.h"
 #include "dsl/passes/memory_hints.h"
 #include "dsl/passes/nontemporal_stores.h"
@@ -211,7 +212,7 @@ Halide::Pipeline prepared(const KernelImpl& kernel, const Schedule& schedule, co
     if (target.has_feature(Target::CUDA)) {
         const bool exact = target.has_feature(Target::StrictFloat);
         add_statement_pass(pipeline, [exact](const Halide::Internal::Stmt& statement) {
-            const Halide::Internal::Stmt launches = device_launches(statement);
+            const Halide::Internal::Stmt launches = branch_device_predicates(device_launches(statement));
             return exact ? exact_device_arithmetic(launches) : launches;
         });
     }

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,19 @@ class DeviceRules {
         bool any = false;
     };
     std::map<Kernel, Block> blocks_;
+
+    /// A loop over threads, and how many others lie inside it at most, those of stages computed there too: its
+    /// dimension.
+    using LoopKey = std::tuple<std::string, int, std::string>;
+    struct ThreadLoop {
+        Kernel kernel;
+        LoopKey key;
+        std::int64_t count;
+        Position at;
+        std::string where;
+    };
+    std::vector<ThreadLoop> thread_loops_;
+    std::map<LoopKey, int> inside_;
 
     static std::vector<Site> path_of(const StageModel& stage, const DefinitionModel& definition,
                                      std::vector<Site> path) {
@@ -187,14 +201,15 @@ class DeviceRules {
     void thread_rules(const StageModel& stage, const DefinitionModel& definition, const std::vector<Site>& path,
                       std::size_t around) {
         const Site& root = path[first_block(path)];
-        Block& block = blocks_[{root.stage, root.definition}];
-        int dimension = 0;
+        const Kernel kernel = {root.stage, root.definition};
+        int threads = 0;
         for (std::size_t k = path.size(); k-- > 0;) {
             if (!runs_on_threads(path[k].run)) continue;
-            const bool own = k >= around;
-            const int at = dimension++;
-            block.any = true;
-            if (!own || path[k].loop.empty()) continue; // counted where it belongs; one
+            const LoopKey key = {path[k].stage, path[k].definition, path[k].loop};
+            int& inside = inside_[key];
+            inside = std::max(inside, threads++);
+            blocks_[kernel].any = true;
+            if (k < around || path[k].loop.empty()) continue; // counted where it belongs; one thread
             const int loop = definition.nest.find(path[k].loop);
             const Loop& node = definition.nest.loops[loop];
             const std::string where = stage.where(definition.update) + "." + node.name;
@@ -214,11 +229,7 @@ class DeviceRules {
                                   std::to_string(kMostLanes) + ".",
                               "Split it by " + std::to_string(kMostLanes) + " first.");
             }
-            if (*count.extent > block.threads[at]) {
-                block.threads[at] = *count.extent;
-                block.at = node.run_at;
-                block.where = where;
-            }
+            thread_loops_.push_back({kernel, key, *count.extent, node.run_at, where});
         }
     }
 
@@ -282,6 +293,14 @@ class DeviceRules {
     }
 
     void block_rules() {
+        for (const ThreadLoop& loop : thread_loops_) {
+            Block& block = blocks_[loop.kernel];
+            std::int64_t& most = block.threads[static_cast<std::size_t>(inside_[loop.key])];
+            if (loop.count <= most) continue;
+            most = loop.count;
+            block.at = loop.at;
+            block.where = loop.where;
+        }
         for (const auto& [kernel, block] : blocks_) {
             const std::int64_t threads = block.threads[0] * block.threads[1] * block.threads[2];
             const std::string shape = std::to_string(block.threads[0]) + " x " + std::to_string(block.threads[1]) +

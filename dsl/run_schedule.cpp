@@ -124,6 +124,10 @@ class Walk {
             HalideDefinition& halide = definitions_.at(definition);
             guarded(loop, [&] { halide.stage.serial(halide.loops.at(loop)); });
         }
+        for (auto& [definition, halide] : definitions_) {
+            if (!definition->single_thread) continue;
+            guarded("gpu_single_thread", [&, &stage = halide.stage] { stage.gpu_single_thread(); });
+        }
         // Halide warns about updates without directives where others have some; here that is no oversight.
         for (auto& [name, stage] : algorithm_->stages) {
             for (int k = 0; k < stage.func.num_update_definitions(); ++k) {

@@ -27,6 +27,14 @@ Builders::Builders(int count, std::string worker, std::string job_file, double l
 }
 
 Builders::~Builders() {
+    stop();
+    for (std::thread& thread : threads_)
+        thread.join();
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+}
+
+void Builders::stop() {
     {
         const std::lock_guard lock(mutex_);
         ending_ = true;
@@ -34,10 +42,6 @@ Builders::~Builders() {
         queue_.clear();
     }
     changed_.notify_all();
-    for (std::thread& thread : threads_)
-        thread.join();
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
 }
 
 void Builders::expect(const std::string& id, const std::string& text, bool first) {
@@ -56,8 +60,13 @@ BuiltFile Builders::take(const std::string& id) {
     std::unique_lock lock(mutex_);
     const auto known = known_.find(id);
     if (known == known_.end()) throw InternalError("builders: " + id + " was never asked for.");
-    while (!changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return known->second; }))
+    while (!changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return known->second || ending_; }))
         if (cancel_ != nullptr && cancel_->load()) stop_ = true; // what is being built ends now
+    if (!known->second) {
+        BuiltFile none;
+        none.outcome = {OutcomeKind::build_failed, "cancelled"};
+        return none;
+    }
     return done_.at(id);
 }
 

@@ -37,6 +37,8 @@ class Builders {
     void expect(const std::string& id, const std::string& text, bool first = false);
     /// Waits for it. Requires expect().
     BuiltFile take(const std::string& id);
+    /// Nothing is built from here on, and nobody waits.
+    void stop();
 
   private:
     void work();

@@ -27,7 +27,7 @@ struct WorkerAnswer {
 /// Starts on first use; a dead one is started again by the next start(). Not for several threads at once.
 class WorkerProcess {
   public:
-    /// `device`: the ordinal that the worker is told; -1: none.
+    /// `device`: the ordinal that the worker measures on; -1: it measures on the CPU, or only builds.
     WorkerProcess(std::string program, std::string job_file, int device = -1);
     ~WorkerProcess();
     WorkerProcess(const WorkerProcess&) = delete;

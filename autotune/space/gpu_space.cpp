@@ -173,8 +173,12 @@ class GpuSpace {
         const bool is_row = is_row_root_.count(plan.root->name) != 0;
         for (const std::string& axis : nest.axes)
             if (!(is_row && axis == nest.shared_axis) && !follows(plan, axis)) return false;
-        // One thread would go through long sums of a row.
-        if (!stage.updates.empty() && stage.part != "lanes" && reduced_elements(stage) > kShortRow) return false;
+        // A single long sum would be one thread's.
+        const bool single = std::all_of(stage.pure.loops.begin(), stage.pure.loops.end(), [&](const auto& loop) {
+            const auto axis = plan.to_root.find(loop.name);
+            return axis != plan.to_root.end() && axis->second != nest.shared_axis;
+        });
+        if (single && !stage.updates.empty() && reduced_elements(stage) > kShortRow) return false;
         if (stage.part == "block" && blocks_of(stage) > kBlocksInBlock) return false;
         const std::int64_t bytes = block_bytes(stage, plan, nest, is_row);
         std::int64_t& taken = shared_[plan.root->name];
@@ -199,6 +203,9 @@ class GpuSpace {
             lines.push_back("choose { " + body.front() + " | " + stage.name + ".inline() }");
         else
             lines = body;
+        for (std::size_t update = 0; stage.part.empty() && update < stage.updates.size(); ++update)
+            if (unrolled(stage.updates[update], 16).empty())
+                offer_unrolling(stage, update, stage.name + ".update(" + std::to_string(update) + ")", &lines);
         return true;
     }
 

@@ -289,8 +289,7 @@ HalideDefinition ApplyContext::read_definition(Halide::Func func, const Definiti
     const auto definition = pure ? function.definition() : function.update(model.update);
     HalideDefinition result{Halide::Stage(function, definition, static_cast<std::size_t>(model.update + 1)), {}};
     std::vector<Dim> dims = definition.schedule().dims();
-    // gpu_single_thread adds loops over the one block and the one thread, named after the outermost.
-    std::erase_if(dims, [](const Dim& dim) { return dim.var.starts_with(Halide::Var::outermost().name()); });
+    std::erase_if(dims, [](const Dim& dim) { return dim.var == Halide::Var::outermost().name(); });
     if (dims.size() != model.nest.order.size()) {
         throw InternalError(func.name() + ": Halide has " + std::to_string(dims.size()) + " loops, not " +
                             std::to_string(model.nest.order.size()) + ".");

@@ -78,13 +78,14 @@ void check_gpu_single_thread(CheckContext& context) {
         return context.refuse(context.where() + ": gpu_single_thread cannot stand inside specialize.",
                               "Write it outside, before specialize.");
     }
+    if (context.definition.single_thread) {
+        return context.refuse(context.where() + ": gpu_single_thread stands there twice.", "Take one of them away.");
+    }
     context.definition.single_thread = true;
     context.definition.single_thread_at = context.directive.at;
     context.touch();
 }
-void apply_gpu_single_thread(ApplyContext& context) {
-    context.definition.stage.gpu_single_thread();
-}
+void at_the_end(ApplyContext&) {} // its loops have no names, so apply() makes them when all others stand
 
 // ---- gpu ------------------------------------------------------------------------------------------------------------
 
@@ -245,7 +246,7 @@ std::vector<DirectiveRow> gpu_rows() {
          "in each block: for ii in 0..32: s(ii)   ->   the 32 threads of a warp: s(lane)     (gpu_lanes(ii))",
          check_gpu_lanes, apply_gpu_lanes},
         {"gpu_single_thread", "gpu", "for i: s   ->   a kernel of one block of one thread: for i: s",
-         check_gpu_single_thread, apply_gpu_single_thread},
+         check_gpu_single_thread, at_the_end},
         {"gpu_tile", "gpu",
          "for i in 0..n: s(i)   ->   n/128 blocks of 128 threads: s(128*block + thread)     (gpu_tile(i, io, ii, 128))",
          check_gpu_tile, apply_gpu_tile},

@@ -1,10 +1,14 @@
 // dsl/passes/device_launches.cpp: checks the loops of device kernels, and rewrites the calls around them.
 #include "dsl/passes/device_launches.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "dsl/base/error.h"
 
@@ -101,14 +105,87 @@ class Block : public IRVisitor {
     }
 };
 
+/// Where the memory that a block shares follows from sizes and the block's number, Halide has the host walk over all
+/// blocks before each launch, for the largest. Of a tile there is a constant that none exceeds.
+class SharedBounds : public IRVisitor {
+  public:
+    std::map<std::string, std::int64_t> most; ///< by the name of what the host counts in
+
+  private:
+    using IRVisitor::visit;
+    std::vector<std::pair<std::string, Expr>> lets_;
+
+    void visit(const LetStmt* op) override {
+        lets_.emplace_back(op->name, op->value);
+        op->body.accept(this);
+        lets_.pop_back();
+    }
+    void visit(const For* op) override {
+        if (op->for_type != ForType::GPUBlock) IRVisitor::visit(op);
+    }
+    void visit(const Store* op) override {
+        if (!ends_with(op->name, kSharedSize)) return;
+        Expr size = op->value;
+        for (auto let = lets_.rbegin(); let != lets_.rend(); ++let)
+            if (expr_uses_var(size, let->first)) size = Let::make(let->first, let->second, size);
+        size = substitute_in_all_lets(size);
+        // max(size, what was counted before)
+        std::vector<Expr> terms = {size};
+        std::int64_t bound = 0;
+        while (!terms.empty()) {
+            const Expr term = terms.back();
+            terms.pop_back();
+            if (const Max* both = term.as<Max>()) {
+                terms.push_back(both->a);
+                terms.push_back(both->b);
+                continue;
+            }
+            const Load* before = term.as<Load>();
+            if (before && before->name == op->name) continue;
+            const auto constant = as_const_int(find_constant_bound(term, Direction::Upper, Scope<Interval>()));
+            bound = constant && bound >= 0 ? std::max(bound, *constant) : -1;
+        }
+        const auto found = most.emplace(op->name, bound).first;
+        found->second = bound < 0 || found->second < 0 ? -1 : std::max(found->second, bound);
+    }
+
+  public:
+    static constexpr const char* kSharedSize = ".shared_size";
+};
+
 class Launches : public IRMutator {
+  public:
+    explicit Launches(const std::map<std::string, std::int64_t>& shared) : shared_(shared) {}
+
+  private:
     using IRMutator::visit;
+    const std::map<std::string, std::int64_t>& shared_;
+
+    /// A constant number of elements in the place of what the host would count; -1 where there is none.
+    std::int64_t bound_of(const std::string& name) const {
+        const auto found = shared_.find(name);
+        return found == shared_.end() ? -1 : found->second;
+    }
+
+    Stmt visit(const LetStmt* op) override {
+        if (ends_with(op->name, ".shared_size_var")) {
+            const std::int64_t bound = bound_of(op->name.substr(0, op->name.size() - 4));
+            if (bound >= 0) return mutate(substitute(op->name, static_cast<int>(bound), op->body));
+        }
+        const Expr value = mutate(op->value);
+        if (!value.same_as(op->value) || is_const(value) || !shared_.empty()) {
+            if (const auto constant = as_const_int(simplify(value)); constant && value.type() == Int(32))
+                return mutate(substitute(op->name, static_cast<int>(*constant), op->body));
+        }
+        return LetStmt::make(op->name, value, mutate(op->body));
+    }
 
     Stmt visit(const For* op) override {
         if (op->for_type != ForType::GPUBlock) {
             // Of these only the launches inside are done by the host.
             if (op->for_type != ForType::Serial) on_host(stage_of(op->name));
-            return IRMutator::visit(op);
+            const Stmt mutated = IRMutator::visit(op);
+            return is_no_op(mutated.as<For>()->body) ? Evaluate::make(0) : mutated;
         }
         Block block(stage_of(op->name));
         op->accept(&block);
@@ -117,11 +194,11 @@ class Launches : public IRMutator {
     }
 
     /// Halide counts on the host how much shared memory the largest block needs.
-    static bool of_host(const std::string& name) { return ends_with(name, ".shared_size"); }
+    static bool of_host(const std::string& name) { return ends_with(name, SharedBounds::kSharedSize); }
 
     Stmt visit(const Store* op) override {
         if (!of_host(op->name)) on_host(stage_of(op->name));
-        return IRMutator::visit(op);
+        return bound_of(op->name) >= 0 ? Evaluate::make(0) : IRMutator::visit(op);
     }
     Expr visit(const Load* op) override {
         if (!of_host(op->name)) on_host(stage_of(op->name));
@@ -130,7 +207,7 @@ class Launches : public IRMutator {
 
     /// Arrays that only the device touches have no memory on the host.
     Stmt visit(const Allocate* op) override {
-        if (!is_const_zero(op->condition)) return IRMutator::visit(op);
+        if (!is_const_zero(op->condition) && bound_of(op->name) < 0) return IRMutator::visit(op);
         nowhere_.insert(op->name);
         return mutate(op->body);
     }
@@ -161,7 +238,9 @@ class Launches : public IRMutator {
 } // namespace
 
 Stmt device_launches(const Stmt& statement) {
-    return Launches().mutate(statement);
+    SharedBounds bounds;
+    statement.accept(&bounds);
+    return Launches(bounds.most).mutate(statement);
 }
 
 } // namespace tilewright::dsl

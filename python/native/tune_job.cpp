@@ -15,10 +15,16 @@ namespace {
 
 using nlohmann::json;
 
+autotune::Roofline limits_of(const autotune::Machine& machine) {
+    return machine.device ? autotune::measure_device_roofline(machine.device->ordinal)
+                          : autotune::measure_roofline(machine);
+}
+
 /// Limits from the store, or measured and kept there. Never throws for a failing store.
 void take_limits(autotune::Machine& machine, autotune::Store* store) {
+    if (machine.device && !machine.device->present) return;
     // Limits belong to the machine and not to the ISA of one job.
-    const autotune::Machine host = autotune::this_machine();
+    const autotune::Machine host = machine.device ? machine : autotune::this_machine();
     try {
         if (store != nullptr)
             if (const auto stored = store->roofline(host.fingerprint)) {
@@ -28,7 +34,7 @@ void take_limits(autotune::Machine& machine, autotune::Store* store) {
     } catch (const StoreError&) {
         store = nullptr;
     }
-    machine.roofline = autotune::measure_roofline(host);
+    machine.roofline = limits_of(host);
     try {
         if (store != nullptr && !store->read_only()) {
             autotune::Machine measured = host;
@@ -70,8 +76,8 @@ json tune_job(const std::string& job_text, const autotune::Observer& observer, c
         return autotune::default_space(info, machine);
     };
     environment.rules.check = dsl::check;
-    environment.rules.measure_roofline = [](const autotune::Machine&) {
-        return autotune::measure_roofline(autotune::this_machine());
+    environment.rules.measure_roofline = [](const autotune::Machine& machine) {
+        return limits_of(machine.device ? machine : autotune::this_machine());
     };
 
     autotune::ProcessWorkbench workbench(job, cancel);

@@ -231,7 +231,7 @@ TEST_P(OfAProgram, TheDefaultAndAnotherPointBuild) {
 }
 
 INSTANTIATE_TEST_SUITE_P(GpuSpace, OfAProgram, testing::ValuesIn(kCases),
-                         [](const testing::TestParamInfo<Case>& info) { return std::string(info.param.name); });
+                         [](const auto& one) { return std::string(one.param.name); });
 
 /// A search over a space of a device, whose times are made up: 512 threads and two elements side by side are best.
 TEST(GpuSpace, ASearchFindsItsWay) {

@@ -264,10 +264,10 @@ std::optional<Bench::Failure> Bench::run(const Candidate& candidate, const Call&
         return Failure{{OutcomeKind::run_crashed, "a size is out of range on " + data}, true};
     case runtime::RunStatus::check_failed:
         return Failure{{OutcomeKind::run_crashed, "NumPy has to run " + data + ": " + failed}, true};
-    case runtime::RunStatus::device_error:
-        return device_failure(failed + " (" + data + ")");
     case runtime::RunStatus::interrupted:
         return Failure{{OutcomeKind::run_timed_out, "a loop did not end on " + data}, true};
+    case runtime::RunStatus::device_error:
+        return device_failure(failed + " This was on " + data + ".");
     }
     return std::nullopt;
 }
@@ -410,6 +410,10 @@ std::optional<Outcome> Bench::prepare(const std::string& id, bool bare) {
             standard = nullptr;
         }
     }
+    if (standard == nullptr && device_)
+        return Outcome{OutcomeKind::build_failed,
+                       "the default schedule of its variant fails on this device, and plain loops, which it could be "
+                       "compared with instead, do not run there"};
     // A default that cannot be had is a defect that its own trial reports; candidates are then compared with plain
     // loops.
     if (standard == nullptr) standard = &candidates_.build("bare-" + key, unscheduled);

@@ -8,8 +8,8 @@
 #include "dsl/runtime/compose_plan.h"
 
 namespace tilewright::native {
-Candidates::Candidates(const autotune::Job& job)
-    : job_(job), program_(translator::read_program(job.program)), machine_(autotune::this_machine(job.isa)) {
+Candidates::Candidates(const autotune::Job& job, bool measures)
+    : job_(job), program_(translator::read_program(job.program)), machine_(autotune::this_machine(job.isa, measures)) {
     if (job.threads > 0) machine_.cores = job.threads;
     variants_ = translator::variants(program_, options({}));
 }

@@ -28,7 +28,8 @@ struct Candidate {
 /// Builds candidates of one job and keeps them loaded.
 class Candidates {
   public:
-    explicit Candidates(const autotune::Job& job);
+    /// `measures`: false in a process that only builds.
+    explicit Candidates(const autotune::Job& job, bool measures = true);
 
     const translator::Program& program() const { return program_; }
     const autotune::Machine& machine() const { return machine_; }

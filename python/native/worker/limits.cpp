@@ -12,8 +12,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "autotune/machine.h"
-
 namespace tilewright::native {
 namespace {
 
@@ -39,8 +37,6 @@ void tie_to_parent(pid_t parent) {
 }
 
 void limit_memory(const autotune::Job& job) {
-    // A driver reserves far more addresses than there is memory, for all devices.
-    if (autotune::is_device_isa(job.isa)) return;
     std::int64_t limit = job.memory_limit_bytes;
     if (limit <= 0) {
         // Data, results, references of some variants, stages that are computed whole; and a compiler.

@@ -2,6 +2,7 @@
 // request.
 //
 // A crash, a hang or a wild write of a candidate ends this process and nothing else: the search starts another one.
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -45,7 +46,7 @@ json answer_of(const Outcome& outcome) {
 class Worker {
   public:
     Worker(const autotune::Job& job, autotune::WorkerStatus* status, int device)
-        : status_(status), candidates_(job), bench_(job, candidates_, status, device) {}
+        : status_(status), candidates_(job, device >= 0), bench_(job, candidates_, status, std::max(device, 0)) {}
 
     json answer(const json& request) {
         const std::string verb = request.at("verb");
@@ -215,7 +216,7 @@ int work(const std::string& job_file, pid_t parent, int device) {
                        if (!worker) {
                            if (!file) throw InternalError("worker: " + job_file + " cannot be read.");
                            job = autotune::read_job(text.str());
-                           limit_memory(*job);
+                           if (device < 0) limit_memory(*job); // a driver reserves more addresses than any limit
                            runtime::set_num_threads(job->threads);
                            // Library stages use the BLAS of the process: here as in the user's.
                            if (!job->blas.empty()) dlopen(job->blas.c_str(), RTLD_NOW | RTLD_GLOBAL);
@@ -232,7 +233,7 @@ int work(const std::string& job_file, pid_t parent, int device) {
 
 int main(int count, char** arguments) {
     pid_t parent = 0;
-    int device = 0;
+    int device = -1;
     bool understood = count >= 2 && count % 2 == 0;
     for (int k = 2; understood && k < count; k += 2) {
         if (std::strcmp(arguments[k], "--parent") == 0)

@@ -1,0 +1,68 @@
+// autotune/measure/worker_lane.h: one worker that builds, checks and times; a dead one is replaced, and what it held is
+// built or loaded again.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "autotune/job.h"
+#include "autotune/measure/worker_process.h"
+#include "autotune/workbench.h"
+
+namespace tilewright::autotune {
+
+struct WorkerReply {
+    WorkerAnswer answer;
+    nlohmann::json object;
+    bool answered() const { return answer.kind == WorkerAnswer::Kind::line; }
+    /// The outcome in the reply; nullopt where it is a success.
+    std::optional<Outcome> outcome() const;
+    /// What a worker that did not answer means for a candidate.
+    Outcome failure(OutcomeKind crashed, OutcomeKind timed_out, double limit_s) const;
+};
+
+/// Throws an error of a worker as the class that it had there.
+[[noreturn]] void throw_as(const std::string& name, const std::string& text);
+
+/// Not for several threads at once.
+class WorkerLane {
+  public:
+    /// `job` has to live as long. `cancel` may be null. `device`: which one the worker measures on, -1: the CPU.
+    WorkerLane(const Job& job, const std::string& job_file, const std::atomic<bool>* cancel, int device);
+
+    /// Starts a worker where none runs, asks, and turns errors of the worker into ours.
+    WorkerReply ask(const nlohmann::json& request, double limit_s);
+    OrOutcome<Built> build(const std::string& id, const std::string& text);
+    /// A schedule that was built elsewhere, into a file.
+    void know(const std::string& id, const std::string& text, const std::string& file);
+    bool knows(const std::string& id) const { return texts_.count(id) != 0; }
+    std::optional<Outcome> verify(const std::string& id);
+    OrOutcome<PairedTimes> measure(const MeasureRequest& request);
+    void kill() { worker_.kill(); }
+    pid_t pid() const { return worker_.running() ? worker_.pid() : 0; }
+
+  private:
+    /// Has the worker build a schedule, or load what was built of it.
+    WorkerReply ask_for(const std::string& id, const std::string& text);
+    /// Builds schedules again that a worker which has died had built.
+    std::optional<Outcome> restore(const std::string& id);
+    std::optional<Outcome> prepare(const std::string& id);
+    double run_limit_s() const;
+
+    const Job& job_;
+    const std::atomic<bool>* cancel_;
+    WorkerProcess worker_;
+    std::map<std::string, std::string> texts_; ///< of every schedule that was built, by id
+    std::map<std::string, std::string> files_; ///< of those that another worker has built
+    std::map<std::string, bool> in_worker_;    ///< what the present worker holds
+    std::set<std::string> bare_references_;    ///< variants whose default schedule kills its worker
+    double slowest_verify_s_ = 0;
+    int verified_ = 0;
+};
+
+} // namespace tilewright::autotune
