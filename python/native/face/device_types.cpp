@@ -65,7 +65,7 @@ const dlpack::ExchangeApi* exchange_api_of(PyTypeObject* type) {
     while (api && api->version.major > 1)
         api = api->previous;
     return api && api->tensor_from_object && api->allocate && api->object_from_managed && api->current_stream ? api
-                                                                                                                : nullptr;
+                                                                                                              : nullptr;
 }
 
 ArrayClass look_at(PyTypeObject* type) {
@@ -251,12 +251,13 @@ bool read_dlpack(PyObject* object, void* stream, DeviceView& view) {
     if (PyCapsule_IsValid(capsule.get(), dlpack::kVersionedCapsule)) {
         const auto* managed = static_cast<const dlpack::ManagedTensorVersioned*>(
             PyCapsule_GetPointer(capsule.get(), dlpack::kVersionedCapsule));
-        if (managed->version.major > 1) return fail(PyExc_TypeError, "a DLPack capsule of a version that is not known.");
+        if (managed->version.major > 1)
+            return fail(PyExc_TypeError, "a DLPack capsule of a version that is not known.");
         tensor = &managed->tensor;
         view.read_only = managed->flags & dlpack::kReadOnly;
     } else if (PyCapsule_IsValid(capsule.get(), dlpack::kCapsule)) {
-        tensor = &static_cast<const dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule.get(), dlpack::kCapsule))
-                      ->tensor;
+        tensor =
+            &static_cast<const dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule.get(), dlpack::kCapsule))->tensor;
     } else {
         return fail(PyExc_TypeError, "__dlpack__ gave no DLPack capsule.");
     }
@@ -371,11 +372,11 @@ bool dtype_of(dlpack::DataType type, DType& dtype) {
 
 dlpack::DataType dlpack_type(DType dtype) {
     auto bits = static_cast<std::uint8_t>(8 * runtime::info(dtype).bytes);
-    std::uint8_t code = dtype == DType::boolean     ? dlpack::kBool
-                        : dtype <= DType::int64     ? dlpack::kInt
-                        : dtype <= DType::uint64    ? dlpack::kUInt
-                        : dtype <= DType::float64   ? dlpack::kFloat
-                                                    : dlpack::kComplex;
+    std::uint8_t code = dtype == DType::boolean   ? dlpack::kBool
+                        : dtype <= DType::int64   ? dlpack::kInt
+                        : dtype <= DType::uint64  ? dlpack::kUInt
+                        : dtype <= DType::float64 ? dlpack::kFloat
+                                                  : dlpack::kComplex;
     return {code, bits, 1};
 }
 
