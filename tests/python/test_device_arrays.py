@@ -275,6 +275,8 @@ def test_torch_on_a_device():
     _bits(_mixed(s.T, t.T).cpu().numpy(), _mixed.__wrapped__(a.T, b.T))
     with pytest.raises(TypeError, match="detach"):
         _mixed(s.clone().requires_grad_(), t)
+    with torch.no_grad():
+        _mixed(s.clone().requires_grad_(), t)
     with pytest.raises(TypeError, match="on the host"):
         _mixed(s, torch.from_numpy(b))
     stream = torch.cuda.Stream()
