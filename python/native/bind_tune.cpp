@@ -91,7 +91,8 @@ void bind_tune(py::module_& module) {
         "Search for the fastest schedule of a job. `on_event` is called with a dict for every event, on this thread.");
     module.def("cancel", &cancel, "End all searches that run now; each returns its best so far.");
     module.def("machine", &machine, "db"_a = py::none(), "isa"_a = "host",
-               "Facts of this machine, or of its CUDA device. With a store's path also its measured limits, kept in that store.");
+               "Facts of this machine, or of its CUDA device. With a store's path also its measured limits, kept in "
+               "that store.");
 }
 
 } // namespace tilewright::native

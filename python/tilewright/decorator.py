@@ -189,11 +189,11 @@ class JitFunction(_face.Dispatcher):
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if recording.recorder is not None:
             return recording.recorder.call(self.__wrapped__, self.__name__, args, kwargs, jitted=self)
+        if self._stays and not kwargs and _shape_key(args) in self._stays and _face.current_device() is None:
+            return self.__wrapped__(*args)
         placed = places_among((*args, *kwargs.values()))
         if placed or self._moves_to_device():
             return self._miss_on_device(args, kwargs, placed)
-        if self._stays and not kwargs and _shape_key(args) in self._stays:
-            return self.__wrapped__(*args)
         out = None
         if "out" in kwargs and not self._has_own_out:
             kwargs = dict(kwargs)
@@ -558,6 +558,9 @@ def _value_key(name: str, value: Any) -> tuple[Any, ...]:
         return (name, value.dtype.str, value.ndim, type(value), value.size == 0)
     if value is None or isinstance(value, (str, bool, np.dtype)):
         return (name, value)
+    placed = _face.placed(value)
+    if placed is not None:
+        return (name, placed[1], len(placed[2]), type(value), 0 in placed[2])
     return (name, type(value))
 
 

@@ -61,7 +61,7 @@ def check_device() -> None:
     why = _face.no_device_reason()
     if why:
         raise DeviceError(
-            f"cuda: there is no CUDA device here: {why}",
+            f"cuda: {why}",
             "`--build-only` makes modules without one, with default schedules.",
         )
 

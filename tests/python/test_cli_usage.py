@@ -31,7 +31,7 @@ def autotune(*arguments, cwd, stdin=None):
         (["--budget", "0s", "s.py"], "autotune: --budget: '0s' is no duration. Write 60s, 2m or 1h."),
         (
             ["--target", "host,arm64", "s.py"],
-            "autotune: --target: 'arm64' is none of ours. Use host, x86-64, x86-64-v3, x86-64-v4.",
+            "autotune: --target: 'arm64' is none of ours. Use host, x86-64, x86-64-v3, x86-64-v4, cuda, cuda-sm_70,",
         ),
         (["--workload", "some", "s.py"], "autotune: --workload: 'some' is none of time, first, largest, all."),
         (["--contract", "exact", "s.py"], "autotune: --contract: 'exact' is none of numpy, reproducible, fast."),

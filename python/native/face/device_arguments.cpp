@@ -63,7 +63,8 @@ bool LoadedPlan::DeviceArguments::read() {
         if (PyErr_ExceptionMatches(PyExc_TypeError)) {
             PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
             PyErr_Fetch(&type, &value, &traceback);
-            PyErr_Format(PyExc_TypeError, "%s: %s is %S", plan_.function_.c_str(), name(i).c_str(), value ? value : type);
+            PyErr_Format(PyExc_TypeError, "%s: %s is %S", plan_.function_.c_str(), name(i).c_str(),
+                         value ? value : type);
             Py_XDECREF(type);
             Py_XDECREF(value);
             Py_XDECREF(traceback);
@@ -107,9 +108,8 @@ bool LoadedPlan::DeviceArguments::all_on_one_device() const {
         if (!is_array(i) || views_[i].device == place_.device) continue;
         if (views_[i].device == DeviceView::kHost && !is_passed(i)) continue;
         std::string here = describe_placed(objects_[leader()]), there = describe_placed(objects_[i]);
-        const char* advice = views_[i].device == DeviceView::kHost
-                                 ? "Move it: to_device(), or its library's own way"
-                                 : "Copy one of them to the other's device";
+        const char* advice = views_[i].device == DeviceView::kHost ? "Move it: to_device(), or its library's own way"
+                                                                   : "Copy one of them to the other's device";
         PyErr_Format(PyExc_TypeError, "%s: %s is %s, but %s is %s. The arrays of a call lie on one device. %s.",
                      plan_.function_.c_str(), name(leader()).c_str(), here.c_str(), name(i).c_str(), there.c_str(),
                      advice);

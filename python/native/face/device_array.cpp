@@ -257,7 +257,8 @@ PyObject* copy_to_host(PyObject* self, PyObject* args, PyObject* kwargs) {
         for (int k = 0; k < a.rank && fits; ++k)
             fits = PyArray_DIMS(given)[k] == shape[k];
         if (!fits) {
-            PyErr_Format(PyExc_ValueError, "copy_to_host: out is %s, but the array is %R.", describe(out).c_str(), self);
+            PyErr_Format(PyExc_ValueError, "copy_to_host: out is %s, but the array is %R.", describe(out).c_str(),
+                         self);
             return nullptr;
         }
         if (PyArray_FailUnlessWriteable(given, "out") != 0) return nullptr;
@@ -268,8 +269,9 @@ PyObject* copy_to_host(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (c_order || f_order) {
         auto* given = reinterpret_cast<PyArrayObject*>(array.get());
         bool direct = !array || (c_order ? PyArray_IS_C_CONTIGUOUS(given) : PyArray_IS_F_CONTIGUOUS(given));
-        Ref made = direct && array ? array : Ref(PyArray_New(&PyArray_Type, a.rank, shape, numpy_type(a.dtype), nullptr,
-                                                             nullptr, 0, c_order ? 0 : NPY_ARRAY_F_CONTIGUOUS, nullptr));
+        Ref made = direct && array ? array
+                                   : Ref(PyArray_New(&PyArray_Type, a.rank, shape, numpy_type(a.dtype), nullptr,
+                                                     nullptr, 0, c_order ? 0 : NPY_ARRAY_F_CONTIGUOUS, nullptr));
         if (!made) return nullptr;
         if (!copy_bytes_to_host(a.memory->place(), PyArray_DATA(reinterpret_cast<PyArrayObject*>(made.get())), a.data,
                                 bytes))
@@ -301,12 +303,14 @@ PyObject* copy_to_host(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* refuse_array(PyObject*, PyObject*, PyObject*) {
-    PyErr_SetString(PyExc_TypeError, "a DeviceArray becomes a NumPy array where that is asked for: use copy_to_host().");
+    PyErr_SetString(PyExc_TypeError,
+                    "a DeviceArray becomes a NumPy array where that is asked for: use copy_to_host().");
     return nullptr;
 }
 
 PyObject* refuse_pickling(PyObject*, PyObject*) {
-    PyErr_SetString(PyExc_TypeError, "a DeviceArray cannot be pickled: its memory is on a device. Pickle its copy_to_host().");
+    PyErr_SetString(PyExc_TypeError,
+                    "a DeviceArray cannot be pickled: its memory is on a device. Pickle its copy_to_host().");
     return nullptr;
 }
 
@@ -369,8 +373,9 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
         int kind = 0, id = 0;
         if (!PyTuple_Check(device) || !PyArg_ParseTuple(device, "ii", &kind, &id)) return nullptr;
         if (kind != dlpack::kCuda || id != a.memory->place().device) {
-            PyErr_Format(PyExc_BufferError, "DeviceArray: it is on cuda:%d, and DLPack does not move it. Use "
-                                            "copy_to_host(), then to_device().",
+            PyErr_Format(PyExc_BufferError,
+                         "DeviceArray: it is on cuda:%d, and DLPack does not move it. Use "
+                         "copy_to_host(), then to_device().",
                          a.memory->place().device);
             return nullptr;
         }
@@ -397,9 +402,8 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
         return PyCapsule_New(export_versioned(a), dlpack::kVersionedCapsule, [](PyObject* capsule) {
             drop_capsule<dlpack::ManagedTensorVersioned>(capsule, dlpack::kVersionedCapsule);
         });
-    return PyCapsule_New(export_array<dlpack::ManagedTensor>(a), dlpack::kCapsule, [](PyObject* capsule) {
-        drop_capsule<dlpack::ManagedTensor>(capsule, dlpack::kCapsule);
-    });
+    return PyCapsule_New(export_array<dlpack::ManagedTensor>(a), dlpack::kCapsule,
+                         [](PyObject* capsule) { drop_capsule<dlpack::ManagedTensor>(capsule, dlpack::kCapsule); });
 }
 
 PyObject* dlpack_device(PyObject* self, PyObject*) {
@@ -689,8 +693,9 @@ PyObject* make_device_array_type() {
         {Py_mp_length, reinterpret_cast<void*>(length)},
         {Py_mp_subscript, reinterpret_cast<void*>(item)},
         {Py_nb_bool, reinterpret_cast<void*>(truth)},
-        {Py_tp_doc, const_cast<char*>("An array on a CUDA device: to_device() makes it of a NumPy array, and calls give "
-                                      "it back for it. copy_to_host() reads it.")},
+        {Py_tp_doc,
+         const_cast<char*>("An array on a CUDA device: to_device() makes it of a NumPy array, and calls give "
+                           "it back for it. copy_to_host() reads it.")},
         {0, nullptr}};
     static PyType_Spec spec = {"tilewright._face.DeviceArray", sizeof(DeviceArrayObject), 0,
                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};

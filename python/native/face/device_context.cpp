@@ -82,7 +82,8 @@ bool read_stream(PyObject* object, void*& stream) {
 int initialize(PyObject* self, PyObject* args, PyObject* kwargs) {
     static const char* kNames[] = {"name", "stream", nullptr};
     PyObject *name = nullptr, *stream = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$O:device", const_cast<char**>(kNames), &name, &stream)) return -1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$O:device", const_cast<char**>(kNames), &name, &stream))
+        return -1;
     DeviceContext context;
     if (name && !parse_name(name, context.place.device)) return -1;
     if (stream != Py_None) {
@@ -171,7 +172,7 @@ bool check_device(int ordinal) {
     int count = runtime::cuda::device_count(&why);
     if (ordinal < count) return true;
     if (count == 0)
-        PyErr_Format(device_error(), "cuda:%d: there is no CUDA device here: %s", ordinal, why.c_str());
+        PyErr_Format(device_error(), "cuda:%d: %s", ordinal, why.c_str());
     else
         PyErr_Format(device_error(), "cuda:%d: there %s %d CUDA device%s here. Use cuda:0%s.", ordinal,
                      count == 1 ? "is" : "are", count, count == 1 ? "" : "s",
@@ -195,11 +196,12 @@ bool place_named(PyObject* name, runtime::cuda::Place& place) {
 }
 
 PyObject* make_device_type() {
-    static PyMethodDef methods[] = {{"__enter__", enter, METH_NOARGS, nullptr},
-                                    {"__exit__", leave, METH_VARARGS, nullptr},
-                                    {"synchronize", synchronize, METH_NOARGS,
-                                     "synchronize($self)\n--\n\nWaits for the stream, and raises what went wrong on it."},
-                                    {}};
+    static PyMethodDef methods[] = {
+        {"__enter__", enter, METH_NOARGS, nullptr},
+        {"__exit__", leave, METH_VARARGS, nullptr},
+        {"synchronize", synchronize, METH_NOARGS,
+         "synchronize($self)\n--\n\nWaits for the stream, and raises what went wrong on it."},
+        {}};
     static PyGetSetDef getters[] = {{"name", get_name, nullptr, "cuda:0", nullptr},
                                     {"ordinal", get_ordinal, nullptr, "The number of the device.", nullptr},
                                     {"stream", get_stream, nullptr, "The stream, as it was given.", nullptr},
@@ -210,11 +212,12 @@ PyObject* make_device_type() {
         {Py_tp_repr, reinterpret_cast<void*>(repr)},
         {Py_tp_methods, methods},
         {Py_tp_getset, getters},
-        {Py_tp_doc, const_cast<char*>(
-                        "device(name='cuda', *, stream=None)\n--\n\n"
-                        "with device('cuda:1'): NumPy arrays of this thread's calls are computed with on that device, "
-                        "and come back as NumPy arrays.\n\n"
-                        "stream: where the calls of the block run: a stream of PyTorch, CuPy or Numba, or its address.")},
+        {Py_tp_doc,
+         const_cast<char*>(
+             "device(name='cuda', *, stream=None)\n--\n\n"
+             "with device('cuda:1'): NumPy arrays of this thread's calls are computed with on that device, "
+             "and come back as NumPy arrays.\n\n"
+             "stream: where the calls of the block run: a stream of PyTorch, CuPy or Numba, or its address.")},
         {0, nullptr}};
     static PyType_Spec spec = {"tilewright._face.device", sizeof(DeviceObject), 0, Py_TPFLAGS_DEFAULT, slots};
     if (!g_device_type) g_device_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));

@@ -32,7 +32,8 @@ bool from_table(const ArrayClass& like, const cuda::Place& place, DType dtype, i
     prototype.shape = extents;
     dlpack::ManagedTensorVersioned* made = nullptr;
     auto set_error = [](void*, const char* kind, const char* message) {
-        const bool is_memory = std::string(kind) == "MemoryError" || std::string(message).find("out of memory") != std::string::npos;
+        const bool is_memory =
+            std::string(kind) == "MemoryError" || std::string(message).find("out of memory") != std::string::npos;
         PyErr_SetString(is_memory ? PyExc_MemoryError : PyExc_RuntimeError, message);
     };
     if (like.api->allocate(&prototype, &made, nullptr, set_error) != 0) {

@@ -65,7 +65,7 @@ const dlpack::ExchangeApi* exchange_api_of(PyTypeObject* type) {
     while (api && api->version.major > 1)
         api = api->previous;
     return api && api->tensor_from_object && api->allocate && api->object_from_managed && api->current_stream ? api
-                                                                                                                : nullptr;
+                                                                                                              : nullptr;
 }
 
 ArrayClass look_at(PyTypeObject* type) {
@@ -77,7 +77,8 @@ ArrayClass look_at(PyTypeObject* type) {
     }
     if (PyType_IsSubtype(type, &PyArray_Type) || PyType_IsSubtype(type, &PyGenericArrType_Type)) return found;
     found.library = library_of(type);
-    found.api = exchange_api_of(type);
+    // Arrays of JAX are read-only, and are held until the call is done: a table would say neither.
+    found.api = found.library == Library::jax ? nullptr : exchange_api_of(type);
     if (found.api)
         found.access = Access::exchange;
     else if (found.library != Library::jax && has(type, "__cuda_array_interface__"))
@@ -129,6 +130,18 @@ bool read_tensor(const dlpack::Tensor& tensor, PyObject* object, DeviceView& vie
     return true;
 }
 
+/// Whether PyTorch records what is computed here: not inside of torch.no_grad().
+bool torch_follows_gradients() {
+    static PyObject* ask = nullptr;
+    if (!ask) {
+        Ref torch(PyImport_ImportModule("torch"));
+        ask = torch ? PyObject_GetAttrString(torch.get(), "is_grad_enabled") : nullptr;
+    }
+    Ref answer(ask ? PyObject_CallNoArgs(ask) : nullptr);
+    if (!answer) PyErr_Clear();
+    return !answer || answer.get() == Py_True;
+}
+
 /// PyTorch's table gives memory whatever autograd or a lazy conjugation think of it.
 bool check_torch(PyObject* object, const dlpack::Tensor& tensor) {
     static PyObject* const requires_grad = interned("requires_grad");
@@ -137,9 +150,9 @@ bool check_torch(PyObject* object, const dlpack::Tensor& tensor) {
     if (tensor.dtype.code != dlpack::kFloat && tensor.dtype.code != dlpack::kComplex) return true;
     Ref grad(PyObject_GetAttr(object, requires_grad));
     if (!grad) return false;
-    if (grad.get() == Py_True)
+    if (grad.get() == Py_True && torch_follows_gradients())
         return fail(PyExc_TypeError, "a torch.Tensor that requires a gradient, which compiled code does not follow. "
-                                     "Pass its detach().");
+                                     "Pass its detach(), or call inside of torch.no_grad().");
     for (PyObject* name : {is_conj, is_neg}) {
         if (name == is_conj && tensor.dtype.code != dlpack::kComplex) continue;
         Ref lazy(PyObject_CallMethodObjArgs(object, name, nullptr));
@@ -251,12 +264,13 @@ bool read_dlpack(PyObject* object, void* stream, DeviceView& view) {
     if (PyCapsule_IsValid(capsule.get(), dlpack::kVersionedCapsule)) {
         const auto* managed = static_cast<const dlpack::ManagedTensorVersioned*>(
             PyCapsule_GetPointer(capsule.get(), dlpack::kVersionedCapsule));
-        if (managed->version.major > 1) return fail(PyExc_TypeError, "a DLPack capsule of a version that is not known.");
+        if (managed->version.major > 1)
+            return fail(PyExc_TypeError, "a DLPack capsule of a version that is not known.");
         tensor = &managed->tensor;
         view.read_only = managed->flags & dlpack::kReadOnly;
     } else if (PyCapsule_IsValid(capsule.get(), dlpack::kCapsule)) {
-        tensor = &static_cast<const dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule.get(), dlpack::kCapsule))
-                      ->tensor;
+        tensor =
+            &static_cast<const dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule.get(), dlpack::kCapsule))->tensor;
     } else {
         return fail(PyExc_TypeError, "__dlpack__ gave no DLPack capsule.");
     }
@@ -371,11 +385,11 @@ bool dtype_of(dlpack::DataType type, DType& dtype) {
 
 dlpack::DataType dlpack_type(DType dtype) {
     auto bits = static_cast<std::uint8_t>(8 * runtime::info(dtype).bytes);
-    std::uint8_t code = dtype == DType::boolean     ? dlpack::kBool
-                        : dtype <= DType::int64     ? dlpack::kInt
-                        : dtype <= DType::uint64    ? dlpack::kUInt
-                        : dtype <= DType::float64   ? dlpack::kFloat
-                                                    : dlpack::kComplex;
+    std::uint8_t code = dtype == DType::boolean   ? dlpack::kBool
+                        : dtype <= DType::int64   ? dlpack::kInt
+                        : dtype <= DType::uint64  ? dlpack::kUInt
+                        : dtype <= DType::float64 ? dlpack::kFloat
+                                                  : dlpack::kComplex;
     return {code, bits, 1};
 }
 

@@ -1,12 +1,12 @@
 // python/native/face/module.cpp: the extension module _face: NumPy's C API, our types, threads and memory.
 #define TW_FACE_IMPORTS_ARRAY
+#include "dsl/runtime/cuda/device.h"
 #include "dsl/runtime/executor.h"
 #include "dsl/runtime/isa.h"
 #include "dsl/runtime/matmul.h"
 #include "dsl/runtime/memory.h"
 #include "dsl/runtime/parallel.h"
 #include "dsl/runtime/thread_budget.h"
-#include "dsl/runtime/cuda/device.h"
 #include "python/native/face/arrays.h"
 #include "python/native/face/device_array.h"
 #include "python/native/face/device_context.h"
@@ -212,7 +212,8 @@ PyMethodDef kMethods[] = {
     {"device_pool_info", device_pool_info, METH_O,
      "device_pool_info($module, device, /)\n--\n\nBytes of device memory kept, handed out, and the limit."},
     {"trim_device_pool", trim_device_pool, METH_O,
-     "trim_device_pool($module, device, /)\n--\n\nGives kept device memory back to the driver; returns how many bytes."},
+     "trim_device_pool($module, device, /)\n--\n\nGives kept device memory back to the driver; returns how many "
+     "bytes."},
     {"host_copy", [](PyObject*, PyObject* object) { return host_copy(object); }, METH_O,
      "host_copy($module, array, /)\n--\n\nA NumPy array with the elements of an array on a device."},
     {"current_device", current_device, METH_NOARGS,
@@ -266,8 +267,7 @@ int execute(PyObject* module) {
         PyModule_AddObjectRef(module, "CheckIndexError", g_check_index_error) != 0 ||
         PyModule_AddObjectRef(module, "MISSING", g_missing) != 0)
         return -1;
-    return add_type(module, "Dispatcher", make_dispatcher_type()) &&
-                   add_type(module, "threads", make_threads_type()) &&
+    return add_type(module, "Dispatcher", make_dispatcher_type()) && add_type(module, "threads", make_threads_type()) &&
                    add_type(module, "DeviceArray", make_device_array_type()) &&
                    add_type(module, "device", make_device_type())
                ? 0

@@ -125,9 +125,9 @@ void LoadedPlan::look_at_versions() {
             on_device =
                 on_device || (r.kind == runtime::PlanRequirement::Kind::isa && r.name.compare(0, 4, "cuda") == 0);
         for (const runtime::PlanStep& step : version.steps)
-            device_waits_ = device_waits_ || (on_device && step.kind != Kind::call && step.kind != Kind::copy &&
-                                              step.kind != Kind::swap && step.kind != Kind::temporary &&
-                                              step.kind != Kind::matmul);
+            device_waits_ =
+                device_waits_ || (on_device && step.kind != Kind::call && step.kind != Kind::copy &&
+                                  step.kind != Kind::swap && step.kind != Kind::temporary && step.kind != Kind::matmul);
     }
 }
 
@@ -426,8 +426,7 @@ bool LoadedPlan::take_out(const Executable::Frame& frame, PyObject* out, PyObjec
         PyObject* item = is_tuple ? PyTuple_GetItem(out, static_cast<Py_ssize_t>(r)) : out;
         if (item == Py_None) continue;
         if (!returns_[r].is_result) {
-            PyErr_Format(PyExc_ValueError, "%s: out must be None for an argument that is returned as it is.",
-                         function);
+            PyErr_Format(PyExc_ValueError, "%s: out must be None for an argument that is returned as it is.", function);
             return false;
         }
         std::size_t index = static_cast<std::size_t>(returns_[r].index);
@@ -565,7 +564,7 @@ void LoadedPlan::raise(const Problem& problem) const {
         const PlanArgument& a = plan.arguments[index];
         std::string wanted = describe(a.dtype, a.rank);
         std::string got = array_class_of(problem.object.get()) ? describe_placed(problem.object.get())
-                                                                : describe(problem.object.get());
+                                                               : describe(problem.object.get());
         bool is_array = PyArray_Check(problem.object.get());
         bool same_rank = is_array && PyArray_NDIM(reinterpret_cast<PyArrayObject*>(problem.object.get())) == a.rank;
         // Of strings, dates and objects a cast makes an error, or numbers that nobody meant.

@@ -121,9 +121,9 @@ class LoadedPlan {
     std::vector<Return> returns_;
     bool returns_arguments_ = false;
     bool writes_arguments_ = false;
-    bool has_host_ = true;                ///< versions for the host
-    bool has_device_ = false;             ///< versions for a device
-    bool device_waits_ = false;           ///< some of them look at data on the way
+    bool has_host_ = true;                   ///< versions for the host
+    bool has_device_ = false;                ///< versions for a device
+    bool device_waits_ = false;              ///< some of them look at data on the way
     mutable bool has_run_on_device_ = false; ///< the driver has its code
     std::vector<Ref> result_descrs_;
 };

@@ -127,7 +127,8 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
                 }
             int large = -1;
             if (!executable_->read_sizes(frame, large))
-                return no_match(Problem::Kind::too_large, static_cast<std::size_t>(large), given_arrays[static_cast<std::size_t>(large)]);
+                return no_match(Problem::Kind::too_large, static_cast<std::size_t>(large),
+                                given_arrays[static_cast<std::size_t>(large)]);
             int guard = executable_->failed_guard(frame);
             if (guard >= 0)
                 return no_match(Problem::Kind::guard, static_cast<std::size_t>(guard), nullptr,
@@ -151,9 +152,11 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
             frame.arguments[i].array.data = on_device(bytes);
             if (!frame.arguments[i].array.data) return out_of_memory();
             if (bytes == 0) continue;
-            there.push_back({frame.arguments[i].array.data, PyArray_DATA(numpy(dense[i])), static_cast<std::size_t>(bytes)});
+            there.push_back(
+                {frame.arguments[i].array.data, PyArray_DATA(numpy(dense[i])), static_cast<std::size_t>(bytes)});
             if (plan.arguments[i].written)
-                back.push_back({PyArray_DATA(numpy(dense[i])), frame.arguments[i].array.data, static_cast<std::size_t>(bytes)});
+                back.push_back(
+                    {PyArray_DATA(numpy(dense[i])), frame.arguments[i].array.data, static_cast<std::size_t>(bytes)});
         }
         RefArray made(alloca((results + 1) * sizeof(PyObject*)), results);
         auto* scalars = static_cast<unsigned char*>(alloca(16 * results + 16));
@@ -194,7 +197,8 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
         }
         thread.take_gil();
         if (thrown) std::rethrow_exception(thrown);
-        if (status == RunStatus::check_failed) return no_match(Problem::Kind::check, 0, nullptr, failed), Attempt::unchecked;
+        if (status == RunStatus::check_failed)
+            return no_match(Problem::Kind::check, 0, nullptr, failed), Attempt::unchecked;
         if (status != RunStatus::done) return failure(status, version, failed);
         for (std::size_t i = 0; i < count; ++i)
             if (plan.arguments[i].is_array && plan.arguments[i].written && dense[i] != given_arrays[i] &&
@@ -211,18 +215,19 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
             if (!returns_[r].is_result && number.empty()) {
                 item = Ref::borrowed(sources_[i].parameter >= 0 ? values[sources_[i].parameter] : given_arrays[i]);
             } else if (!returns_[r].is_result) {
-                item = python_number(number, plan.arguments[i].is_array ? PyArray_DATA(numpy(given_arrays[i]))
-                                                                        : static_cast<const void*>(frame.arguments[i].scalar));
+                item = python_number(number, plan.arguments[i].is_array
+                                                 ? PyArray_DATA(numpy(given_arrays[i]))
+                                                 : static_cast<const void*>(frame.arguments[i].scalar));
             } else if (given[i]) {
                 if (made[i] && PyArray_CopyInto(numpy(given[i]), numpy(made[i])) != 0) return Attempt::error;
                 item = Ref::borrowed(given[i]);
             } else if (made[i]) {
                 item = Ref::borrowed(made[i]);
             } else {
-                item = number.empty() ? Ref(PyArray_Scalar(scalars + 16 * i,
-                                                           reinterpret_cast<PyArray_Descr*>(result_descrs_[i].get()),
-                                                           nullptr))
-                                      : python_number(number, scalars + 16 * i);
+                item = number.empty()
+                           ? Ref(PyArray_Scalar(scalars + 16 * i,
+                                                reinterpret_cast<PyArray_Descr*>(result_descrs_[i].get()), nullptr))
+                           : python_number(number, scalars + 16 * i);
             }
             if (!item) return Attempt::error;
             if (tuple)

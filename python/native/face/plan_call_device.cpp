@@ -134,8 +134,7 @@ LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObj
             return Attempt::error;
         }
         frame.arguments[i].array = view.array;
-        if (writes_arguments_)
-            ranges[i] = runtime::memory_of(view.array, view.rank, runtime::info(a.dtype).bytes);
+        if (writes_arguments_) ranges[i] = runtime::memory_of(view.array, view.rank, runtime::info(a.dtype).bytes);
     }
     for (std::size_t i = 0; i < count && writes_arguments_; ++i) {
         if (!plan.arguments[i].written) continue;
@@ -144,7 +143,8 @@ LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObj
     }
     int large = -1;
     if (!executable_->read_sizes(frame, large))
-        return no_match(Problem::Kind::too_large, static_cast<std::size_t>(large), arguments.object(static_cast<std::size_t>(large)));
+        return no_match(Problem::Kind::too_large, static_cast<std::size_t>(large),
+                        arguments.object(static_cast<std::size_t>(large)));
     int guard = executable_->failed_guard(frame);
     if (guard >= 0)
         return no_match(Problem::Kind::guard, static_cast<std::size_t>(guard), nullptr,
@@ -195,10 +195,10 @@ bool LoadedPlan::take_device_out(const DeviceCall& call, PyObject** given, Devic
         for (int k = 0; k < rank && fits; ++k)
             fits = view.array.shape[k] == call.frame.results[index].shape[k];
         const std::int64_t bytes = runtime::info(b.dtype).bytes;
-        const char* why_not = !fits                          ? nullptr
-                              : view.read_only               ? "read-only"
+        const char* why_not = !fits                           ? nullptr
+                              : view.read_only                ? "read-only"
                               : !is_c_contiguous(view, bytes) ? "not C-contiguous"
-                                                             : "";
+                                                              : "";
         MemoryRange range;
         if (why_not && !*why_not) {
             // What shares memory cannot be computed aside and copied as on the host: the caller would not hear of it.
@@ -218,8 +218,8 @@ bool LoadedPlan::take_device_out(const DeviceCall& call, PyObject** given, Devic
             for (int k = 0; k < rank; ++k)
                 shape += (k ? ", " : "") + std::to_string(call.frame.results[index].shape[k]);
             PyErr_Format(same_type || !its_class ? PyExc_ValueError : PyExc_TypeError,
-                         "%s: out is %s%s%s, but the result is a C-contiguous %s[%s] on %s of its own memory.", function,
-                         describe_placed(item).c_str(), why_not ? ", " : "", why_not ? why_not : "",
+                         "%s: out is %s%s%s, but the result is a C-contiguous %s[%s] on %s of its own memory.",
+                         function, describe_placed(item).c_str(), why_not ? ", " : "", why_not ? why_not : "",
                          std::string(runtime::info(b.dtype).name).c_str(), shape.c_str(),
                          device_name(call.arguments.place().device).c_str());
             return false;
@@ -262,7 +262,8 @@ LoadedPlan::Attempt LoadedPlan::run_on_device(const DeviceCall& call, PyObject* 
     RunningThread thread;
     const runtime::Interrupt interrupt{
         [](void* context) { return static_cast<RunningThread*>(context)->interrupted(); }, &thread};
-    // Kernels are queued in less time than the GIL takes to change hands; loading their code and looking at data is not.
+    // Kernels are queued in less time than the GIL takes to change hands; loading their code and looking at data is
+    // not.
     if (device_waits_ || !has_run_on_device_) thread.release_gil();
     RunStatus status = executable_->run(call.frame, call.version, &interrupt, &failed);
     thread.take_gil();
@@ -278,10 +279,12 @@ LoadedPlan::Attempt LoadedPlan::run_on_device(const DeviceCall& call, PyObject* 
         if (!returns_[r].number.empty()) {
             alignas(16) unsigned char number[16];
             const bool is_array = returns_[r].is_result || plan.arguments[i].is_array;
-            const void* from = !returns_[r].is_result ? (is_array ? call.frame.arguments[i].array.data
-                                                                  : static_cast<const void*>(call.frame.arguments[i].scalar))
-                                                      : call.frame.results[i].data;
-            const int bytes = runtime::info(returns_[r].is_result ? plan.results[i].dtype : plan.arguments[i].dtype).bytes;
+            const void* from = !returns_[r].is_result
+                                   ? (is_array ? call.frame.arguments[i].array.data
+                                               : static_cast<const void*>(call.frame.arguments[i].scalar))
+                                   : call.frame.results[i].data;
+            const int bytes =
+                runtime::info(returns_[r].is_result ? plan.results[i].dtype : plan.arguments[i].dtype).bytes;
             if (!is_array)
                 std::memcpy(number, from, 16);
             else if (!read_number(place, from, bytes, number))

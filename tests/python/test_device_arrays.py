@@ -1,0 +1,352 @@
+"""Arrays on devices as arguments and results. The fake driver tells kinds, places, streams and counts; what kernels
+compute is seen on a device alone (the last tests, which need one)."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+import tilewright
+from device_helpers import needs_device, with_fake
+from tilewright import _face
+
+
+def test_a_device_array_is_a_copy_with_shape_and_views():
+    with_fake("""
+        d = tilewright.to_device(x)
+        assert (d.shape, d.strides, d.dtype, d.ndim, d.size, d.nbytes, d.itemsize) == ((3, 4), (32, 8), x.dtype, 2, 12, 96, 8)
+        assert d.device == 'cuda:0' and len(d) == 3 and repr(d) == "DeviceArray(float64, shape=(3, 4), device='cuda:0')"
+        assert np.array_equal(d.copy_to_host(), x)
+        for key in (1, -1, slice(1, None), (slice(None), slice(None, None, -2)), (..., 1), (None, 2), (1, 2), ((),)[0]):
+            assert np.array_equal(d[key].copy_to_host(), x[key]), key
+        turned = tilewright.to_device(np.asfortranarray(x))
+        assert turned.strides == (8, 24) and turned.copy_to_host().flags.f_contiguous
+        assert np.array_equal(tilewright.to_device(x[:, ::2]).copy_to_host(), x[:, ::2])
+        out = np.empty_like(x)
+        assert d.copy_to_host(out) is out and np.array_equal(out, x)
+        for dtype in ('bool', 'i1', 'i2', 'i4', 'i8', 'u1', 'u2', 'u4', 'u8', 'f4', 'f8', 'c8', 'c16'):
+            a = np.arange(5).astype(dtype)
+            b = tilewright.to_device(a)
+            assert b.dtype == a.dtype and b.__cuda_array_interface__['typestr'] == a.dtype.str
+            assert np.array_equal(b.copy_to_host(), a)
+        assert tilewright.to_device(np.zeros((0, 3))).copy_to_host().shape == (0, 3)
+    """)
+
+
+def test_what_a_device_array_refuses_is_said():
+    with_fake("""
+        import pickle
+        d = tilewright.to_device(x)
+        assert 'copy_to_host()' in refused(TypeError, lambda: np.asarray(d))
+        assert 'does not support ufuncs' in refused(TypeError, lambda: np.add(d, 1))
+        assert 'Pickle its copy_to_host()' in refused(TypeError, lambda: pickle.dumps(d))
+        assert 'copy_to_host()' in refused(TypeError, lambda: bool(d))
+        assert 'out of bounds for axis 0 with size 3' in refused(IndexError, lambda: d[3])
+        assert 'copy_to_host() gives an array' in refused(TypeError, lambda: d[[0, 1]])
+        assert 'object' in refused(TypeError, lambda: tilewright.to_device(np.array([None])))
+        assert 'on cuda:0 already' in refused(TypeError, lambda: tilewright.to_device(d))
+        assert 'cuda:0 to cuda:1' in refused(tilewright.DeviceError, lambda: tilewright.to_device(x, 'cuda:7'))
+        assert '"cuda:1"' in refused(ValueError, lambda: tilewright.device('gpu'))
+        assert 'no CUDA stream' in refused(TypeError, lambda: tilewright.device('cuda', stream='s'))
+    """)
+
+
+def test_results_are_of_the_kind_that_was_given():
+    with_fake("""
+        d = tilewright.to_device(x)
+        r = f(d, d)
+        assert type(r) is tilewright.DeviceArray and r.shape == (3, 4) and r.device == 'cuda:0'
+        assert type(f(x, x)) is np.ndarray
+        assert type(f(Foreign(d), Foreign(d))) is tilewright.DeviceArray
+        assert type(f(Capsule(d), Capsule(d))) is tilewright.DeviceArray
+        out = tilewright.to_device(x)
+        assert f(d, d, out=out) is out
+        other = tilewright.to_device(x, 'cuda:1')
+        assert f(other, other).device == 'cuda:1'
+        assert f.misses == 1, f.misses
+    """)
+
+
+def test_arrays_of_a_call_lie_on_one_device():
+    with_fake("""
+        d = tilewright.to_device(x)
+        f(d, d)
+        text = refused(TypeError, lambda: f(d, x))
+        assert 'x is DeviceArray of float64[3, 4] on cuda:0, but y is a NumPy array on the host' in text, text
+        text = refused(TypeError, lambda: f(d, tilewright.to_device(x, 'cuda:1')))
+        assert 'on cuda:0, but y is DeviceArray of float64[3, 4] on cuda:1' in text, text
+        assert 'of its own memory' in refused(ValueError, lambda: f(d, d, out=d))
+        assert 'a NumPy array on the host' in refused(ValueError, lambda: f(d, d, out=x))
+        assert 'not C-contiguous' in refused(ValueError, lambda: f(d, d, out=tilewright.to_device(np.asfortranarray(x))))
+    """)
+
+
+def test_a_thousand_calls_neither_wait_nor_copy():
+    with_fake("""
+        d = tilewright.to_device(x)
+        f(d, d)
+        seen = calls_of(lambda: f(d, d), 1000)
+        assert seen == {'launches': 1000}, seen
+        with tilewright.device('cuda', stream=2):
+            f(d, d)
+            seen = calls_of(lambda: f(d, d), 1000)
+        # A block that goes back to the pool may leave an event on its stream; nothing waits for it.
+        assert {**seen, 'events': 0} == {'launches': 1000, 'events': 0}, seen
+        given = Foreign(d, stream=2)
+        with tilewright.device('cuda', stream=2):
+            seen = calls_of(lambda: f(given, given), 1000)
+        assert {**seen, 'events': 0} == {'launches': 1000, 'events': 0}, seen
+    """)
+
+
+def test_streams_wait_for_each_other_on_the_device():
+    with_fake("""
+        d, e = tilewright.to_device(x), tilewright.to_device(x)
+        f(d, e)
+        # The stream of the first array is the call's; the second one's data are ready on another.
+        seen = calls_of(lambda: f(Foreign(d, stream=2), Foreign(e, stream=1)))
+        assert seen['stream_waits'] == 2 and 'stream_synchronizations' not in seen, seen  # before, and for its library after
+        r = f(Foreign(d, stream=2), Foreign(e, stream=2))
+        assert r.__cuda_array_interface__['stream'] == 2
+        # Our own arrays know the stream that used them last.
+        d.copy_to_host()
+        with tilewright.device('cuda', stream=2) as place:
+            seen = calls_of(lambda: f(d, e))
+            assert seen['stream_waits'] == 2, seen
+            assert 'stream_waits' not in calls_of(lambda: f(d, e))
+            place.synchronize()
+        asked = Capsule(d)
+        with tilewright.device('cuda', stream=2):
+            f(asked, asked)
+        assert asked.streams == [2, 2], asked.streams
+    """)
+
+
+def test_numpy_arrays_inside_of_a_device_block_go_there_and_come_back():
+    with_fake("""
+        @tilewright.jit
+        def g(a):
+            return a + 1
+        g(x)
+        assert [v.build.on_device for v in g.specializations[0].versions] == [False]
+        with tilewright.device('cuda:1'):
+            seen = calls_of(lambda: g(x))
+        assert [v.build.on_device for v in g.specializations[0].versions] == [False, True]
+        assert seen['copies_to_device'] >= 1 and seen['copies_to_host'] >= 1, seen
+        assert np.array_equal(g(x), x + 1)  # outside of it the host's version runs
+        assert type(g(tilewright.to_device(x))) is tilewright.DeviceArray
+
+        @tilewright.jit(target='host')
+        def h(a):
+            return a + 1
+        assert "host,cuda" in refused(tilewright.DeviceError, lambda: h(tilewright.to_device(x)))
+        with tilewright.device('cuda'):
+            assert "host,cuda" in refused(tilewright.DeviceError, lambda: h(x))
+    """)
+
+
+def test_what_cannot_be_compiled_for_arrays_on_a_device_is_an_error():
+    with_fake("""
+        import warnings
+        @tilewright.jit
+        def k(a):
+            return np.linalg.svd(a)
+        d = tilewright.to_device(x)
+        assert 'svd' in refused(tilewright.TraceError, lambda: k(d))
+        with np.errstate(all='raise'):
+            assert 'np.errstate' in refused(tilewright.DeviceError, lambda: f(d, d))
+        @tilewright.jit(target='cuda')
+        def only(a):
+            return np.linalg.eigvals(a[:3, :3])
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter('always')
+            only(x)  # NumPy arrays are where NumPy can take them
+        assert any(issubclass(w.category, tilewright.FallbackWarning) for w in seen)
+    """)
+
+
+def test_written_arguments():
+    with_fake("""
+        @tilewright.jit
+        def add_one(a, b):
+            a += b
+        d, e = tilewright.to_device(x), tilewright.to_device(x)
+        assert add_one(d, e) is None
+        assert 'read-only' in refused(ValueError, lambda: add_one(Foreign(d, read_only=True), Foreign(e)))
+        assert 'shares memory with' in refused(ValueError, lambda: add_one(d, d))
+    """)
+
+
+def test_arrays_from_outside_of_the_call_are_copied_and_that_is_said():
+    with_fake("""
+        weights = np.ones(4)
+        @tilewright.jit
+        def scaled(a):
+            return a * weights
+        d = tilewright.to_device(x)
+        scaled(d)
+        assert calls_of(lambda: scaled(d))['copies_to_device'] == 1
+        assert 'weights: from outside of the call, copied to the device at each call' in scaled.explain()
+        weights = tilewright.to_device(np.ones(4))
+        scaled(d)
+        assert 'copies_to_device' not in calls_of(lambda: scaled(d))
+    """)
+
+
+def test_explain_says_copies_aloud():
+    with_fake("""
+        f(x, x)
+        text = f.explain()
+        assert 'requires isa cuda-sm_80' in text
+        assert 'each call copies 192 bytes to the device (x 96 bytes, y 96 bytes) and 96 bytes of results back' in text
+        assert 'arrays on a device: no copies' in text
+        assert 'ld.global' in f.explain(code=True)
+    """)
+
+
+def test_without_a_driver_host_calls_just_work():
+    from device_helpers import run_python
+
+    run_python("""
+        import numpy as np, tilewright
+        x = np.arange(6.0)
+        @tilewright.jit
+        def f(a): return a + 1
+        @tilewright.jit(target='host,cuda')
+        def g(a): return a + 1
+        @tilewright.jit(target='cuda')
+        def h(a): return a + 1
+        assert np.array_equal(f(x), x + 1) and np.array_equal(g(x), x + 1)
+        for call in (lambda: h(x), lambda: tilewright.to_device(x), lambda: tilewright.device('cuda').__enter__()):
+            try:
+                call()
+            except tilewright.DeviceError as error:
+                assert 'driver' in str(error) and isinstance(error, RuntimeError), error
+            else:
+                raise AssertionError
+    """)
+
+
+# ---- on a device ------------------------------------------------------------------------------------------------------
+
+
+@tilewright.jit
+def _mixed(a, b):
+    return np.sqrt(a * a + b) / (1 + a)
+
+
+def _operands():
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((300, 7)) ** 2, rng.standard_normal((300, 7)) ** 2
+
+
+def _library(name):
+    if importlib.util.find_spec(name.partition(".")[0]) is None:
+        pytest.skip(f"{name} is not here")
+    return pytest.importorskip(name)
+
+
+def _bits(result, expected):
+    assert result.dtype == expected.dtype and result.shape == expected.shape
+    assert np.array_equal(result.view(np.uint8), expected.view(np.uint8))
+
+
+@needs_device
+def test_device_arrays_on_a_device():
+    a, b = _operands()
+    result = _mixed(tilewright.to_device(a), tilewright.to_device(b))
+    _bits(result.copy_to_host(), _mixed.__wrapped__(a, b))
+    _bits(
+        _mixed(tilewright.to_device(a)[::2], tilewright.to_device(b)[::2]).copy_to_host(),
+        _mixed.__wrapped__(a[::2], b[::2]),
+    )
+    with tilewright.device("cuda"):
+        _bits(_mixed(a, b), _mixed.__wrapped__(a, b))
+
+
+@needs_device
+def test_torch_on_a_device():
+    torch = _library("torch")
+    a, b = _operands()
+    s, t = torch.from_numpy(a).cuda(), torch.from_numpy(b).cuda()
+    result = _mixed(s, t)
+    assert type(result) is torch.Tensor and result.is_cuda
+    _bits(result.cpu().numpy(), _mixed.__wrapped__(a, b))
+    _bits(_mixed(s.T, t.T).cpu().numpy(), _mixed.__wrapped__(a.T, b.T))
+    with pytest.raises(TypeError, match="detach"):
+        _mixed(s.clone().requires_grad_(), t)
+    with torch.no_grad():
+        _mixed(s.clone().requires_grad_(), t)
+    with pytest.raises(TypeError, match="on the host"):
+        _mixed(s, torch.from_numpy(b))
+    stream = torch.cuda.Stream()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        _mixed(s, t)
+        before = _face.driver_calls()
+        for _ in range(1000):
+            result = _mixed(s, t)
+        after = _face.driver_calls()
+    changed = {name: after[name] - before[name] for name in after if after[name] != before[name]}
+    assert {**changed, "events": 0} == {"launches": 1000, "events": 0}
+    stream.synchronize()
+    _bits(result.cpu().numpy(), _mixed.__wrapped__(a, b))
+
+
+@needs_device
+def test_cupy_on_a_device():
+    cupy = _library("cupy")
+    a, b = _operands()
+    s, t = cupy.asarray(a), cupy.asarray(b)
+    result = _mixed(s, t)
+    assert type(result) is cupy.ndarray
+    _bits(cupy.asnumpy(result), _mixed.__wrapped__(a, b))
+    stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()
+    with stream:
+        _mixed(s, t)
+        before = _face.driver_calls()
+        for _ in range(1000):
+            result = _mixed(s, t)
+        after = _face.driver_calls()
+        assert after["stream_synchronizations"] == before["stream_synchronizations"]
+        assert after["copies_to_host"] == before["copies_to_host"]
+        _bits(cupy.asnumpy(result), _mixed.__wrapped__(a, b))
+
+
+@needs_device
+def test_numba_on_a_device():
+    cuda = _library("numba.cuda")
+    a, b = _operands()
+    result = _mixed(cuda.to_device(a), cuda.to_device(b))
+    assert cuda.is_cuda_array(result) and not isinstance(result, tilewright.DeviceArray)
+    _bits(result.copy_to_host(), _mixed.__wrapped__(a, b))
+
+
+@needs_device
+def test_jax_on_a_device():
+    jax = _library("jax")
+    jax.config.update("jax_enable_x64", True)
+    if jax.default_backend() != "gpu":
+        pytest.skip("this JAX has no CUDA")
+    a, b = _operands()
+    s, t = jax.numpy.asarray(a), jax.numpy.asarray(b)
+    for _ in range(50):
+        result = _mixed(s, t)
+    assert isinstance(result, jax.Array)
+    _bits(np.asarray(result), _mixed.__wrapped__(a, b))
+
+    @tilewright.jit
+    def add_one(x):
+        x += 1
+
+    with pytest.raises(ValueError, match="read-only"):
+        add_one(s)
+
+
+@needs_device
+def test_libraries_mix_on_one_device():
+    torch, cupy = _library("torch"), _library("cupy")
+    a, b = _operands()
+    result = _mixed(torch.from_numpy(a).cuda(), cupy.asarray(b))
+    assert type(result) is torch.Tensor
+    _bits(result.cpu().numpy(), _mixed.__wrapped__(a, b))
