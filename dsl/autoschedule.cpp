@@ -412,6 +412,10 @@ Schedule autoschedule(Algorithm algorithm, const std::string& name, const std::s
         throw ScheduleError("autoscheduler " + name + ": unknown.",
                             near ? "Did you mean " + *near + "?" : "There are Adams2019, Mullapudi2016 and Li2018.");
     }
+    if (is_cuda_isa(isa)) {
+        throw ScheduleError(name + ": schedules for CPUs alone, and the target is " + isa + ".",
+                            "Take the default schedule or a search for this target.");
+    }
     load_autoscheduler(name);
     const AlgorithmInfo info = algorithm.info();
     AlgorithmImpl& impl = algorithm.impl();

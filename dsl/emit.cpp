@@ -288,8 +288,9 @@ EmittedKernel emit_group(const KernelGroup& group, const std::vector<KernelImpl>
                          const EmitOptions& options) {
     const Target target = halide_target(options.isa, options.contract != "fast");
     if (target.has_feature(Target::CUDA)) {
-        throw ScheduleError(group.name + ": loops of the program around kernels are one function with them, which the host runs.",
-                            "Translate it for a device (TranslateOptions::device): the plan then launches each kernel.");
+        throw ScheduleError(
+            group.name + ": loops of the program around kernels are one function with them, which the host runs.",
+            "Translate it for a device (TranslateOptions::device): the plan then launches each kernel.");
     }
     std::map<int, Halide::Internal::Stmt> statements;
     bool hints = false, strict = false;

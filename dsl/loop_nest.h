@@ -57,7 +57,7 @@ struct Loop {
     bool racing = false;
     Run run = Run::serial;
     Position run_at;
-    bool partitioned = false; ///< a directive says how it is partitioned
+    bool partitioned = false;             ///< a directive says how it is partitioned
     std::string extent;                   ///< base: size expression, empty where the stage's region decides
     std::optional<std::int64_t> constant; ///< base: known constant extent
 };
