@@ -62,8 +62,8 @@ Real sine_of(const Reduced& a, const Expr& quadrant, const Expr& flip) {
 
 /// libm's function in float64, for the arguments that the reduction above cannot serve.
 Real library(const Real& x, Expr (*function)(Expr)) {
-    if (x.is_double()) return Real(function(x.expr()), x.is_fast());
-    return Real(Halide::cast<float>(function(Halide::cast<double>(x.expr()))), x.is_fast());
+    if (x.is_double()) return Real(function(x.expr()), x.contraction());
+    return Real(Halide::cast<float>(function(Halide::cast<double>(x.expr()))), x.contraction());
 }
 
 } // namespace
