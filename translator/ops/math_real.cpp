@@ -207,11 +207,26 @@ Real polynomial_wide(const std::vector<double>& coefficients, const Real& x) {
     return terms[0];
 }
 
+namespace {
+
+/// Adding 1.5 * 2^52 leaves the integer in the low bits of the sum: one addition on every instruction set, where a
+/// conversion to int64 needs AVX-512.
+double rounding_magic(const Real& x) {
+    return x.is_double() ? 6755399441055744.0 : 12582912.0;
+}
+
+} // namespace
+
 Rounded round_to_integer(const Real& x) {
-    // Adding 1.5 * 2^52 leaves the integer in the low bits of the sum: one addition on every instruction set, where
-    // a conversion to int64 needs AVX-512.
-    const double magic = x.is_double() ? 6755399441055744.0 : 12582912.0;
+    const double magic = rounding_magic(x);
     Real sum = x + magic;
+    return {sum - magic, sum.bits()};
+}
+
+Rounded round_product(const Real& x, double factor) {
+    if (x.contraction() != Contraction::device) return round_to_integer(x * factor);
+    const double magic = rounding_magic(x);
+    Real sum = multiply_add(x, x.constant(factor), x.constant(magic));
     return {sum - magic, sum.bits()};
 }
 

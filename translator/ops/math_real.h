@@ -88,6 +88,8 @@ struct Rounded {
     Expr low_bits;
 };
 Rounded round_to_integer(const Real& x);
+/// x * factor, rounded to the nearest integer (of a product near the middle of two, to either).
+Rounded round_product(const Real& x, double factor);
 /// x * 2^n by adding n to the exponent field; n as low bits. Requires a normal x and a normal result.
 Real scale_exponent(const Real& x, const Expr& n);
 /// 2^n for -bias < n <= bias, n as low bits.
