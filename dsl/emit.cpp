@@ -31,6 +31,7 @@
 #include "dsl/passes/placed_outputs.h"
 #include "dsl/passes/prefetch_lines.h"
 #include "dsl/passes/statement_pass.h"
+#include "dsl/passes/whole_threads.h"
 
 namespace tilewright::dsl {
 
@@ -212,7 +213,7 @@ Halide::Pipeline prepared(const KernelImpl& kernel, const Schedule& schedule, co
     if (target.has_feature(Target::CUDA)) {
         const bool exact = target.has_feature(Target::StrictFloat);
         add_statement_pass(pipeline, [exact](const Halide::Internal::Stmt& statement) {
-            const Halide::Internal::Stmt launches = branch_device_predicates(device_launches(statement));
+            const Halide::Internal::Stmt launches = whole_threads(branch_device_predicates(device_launches(statement)));
             return exact ? exact_device_arithmetic(launches) : launches;
         });
     }

@@ -9,6 +9,7 @@
 
 #include "dsl/passes/statement_pass.h"
 #include "dsl/passes/tuple_updates.h"
+#include "dsl/passes/whole_threads.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -247,12 +248,22 @@ bool is_straight_line(const Stmt& statement) {
     return statement.as<Store>() != nullptr;
 }
 
-Stmt branch(const Stmt& statement, const Expr& condition) {
-    return IfThenElse::make(condition, strip(statement, Form::select), strip(statement, Form::fast));
-}
-
 class BranchOnMarkers : public IRMutator {
     using IRMutator::visit;
+    bool in_thread_ = false; ///< of a device
+
+    Stmt visit(const For* op) override {
+        const bool is_thread = op->for_type == ForType::GPUThread || op->for_type == ForType::GPULane;
+        const ScopedValue<bool> inside(in_thread_, in_thread_ || is_thread);
+        return IRMutator::visit(op);
+    }
+
+    Stmt branch(const Stmt& statement, const Expr& condition) const {
+        return branch(condition, strip(statement, Form::select), strip(statement, Form::fast));
+    }
+    Stmt branch(const Expr& condition, const Stmt& slow, const Stmt& fast) const {
+        return IfThenElse::make(in_thread_ ? mark_rare_branch(condition) : condition, slow, fast);
+    }
 
     // Whatever is not handled below (loop bounds, conditions of ifs, sizes) takes the plain select.
     Expr visit(const Call* op) override { return is_marker(op) ? strip(Expr(op), Form::select) : IRMutator::visit(op); }
@@ -291,8 +302,8 @@ class BranchOnMarkers : public IRMutator {
         };
         CollectConditions conditions;
         conditions.mutate(op->value);
-        Stmt fill = IfThenElse::make(conditions.any(), store(strip(op->value, Form::select)),
-                                     store(strip(op->value, Form::fast)));
+        Stmt fill =
+            branch(conditions.any(), store(strip(op->value, Form::select)), store(strip(op->value, Form::fast)));
         Expr value = Load::make(stored, name, index, Buffer<>(), Parameter(), always, ModulusRemainder());
         if (type.is_bool()) value = NE::make(value, make_zero(stored));
         Stmt body = Block::make(fill, LetStmt::make(op->name, value, mutate(op->body)));
