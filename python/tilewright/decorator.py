@@ -376,6 +376,7 @@ class JitFunction(_face.Dispatcher):
             device_isa=self._targets.device or CUDA_DEFAULT,
         )
         specialization.example = bound.without_data()
+        specialization.function = self
         if not bound.on_device and is_one_library_call(program) and not is_small(program, bound):
             specialization.run_in_numpy(bound, "it is one call of BLAS, which NumPy makes itself", at_any_size=True)
         if self._only_stored or (path := settings.store_path(self._db)) is not None and path.exists():

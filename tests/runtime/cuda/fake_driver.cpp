@@ -1,6 +1,7 @@
 // tests/runtime/cuda/fake_driver.cpp: libcuda_fake.so, the driver's functions over host memory.
 #include "tests/runtime/cuda/fake_driver.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -272,6 +273,11 @@ int cuFuncGetAttribute(int* value, int which, FunctionObject*) {
     ENTER("cuFuncGetAttribute");
     static const int kValues[] = {1024, 0, 0, 0, 32};
     *value = which < 5 ? kValues[which] : 0;
+    return 0;
+}
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionObject*, int threads, std::size_t) {
+    ENTER("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    *blocks = threads > 0 ? std::min(32, 2048 / threads) : 0;
     return 0;
 }
 int cuFuncSetAttribute(FunctionObject* function, int which, int value) {
