@@ -168,8 +168,13 @@ class JitFunction(_face.Dispatcher):
         wheel: bool = False,
         libraries: bool = True,
         allow_fallback: bool = False,
+        cubins: tuple[str, ...] | None = None,
     ) -> Path:
-        """Write a module that imports with NumPy alone. Raises ExportError."""
+        """Write a module that imports with NumPy alone. Raises ExportError.
+
+        cubins: architectures (sm_90) for which code of CUDA targets is assembled beforehand; by default those of the devices
+        that are here, where there is a ptxas.
+        """
         from .errors import ExportError
         from .export import ExportOptions, export_module
 
@@ -180,7 +185,12 @@ class JitFunction(_face.Dispatcher):
             )
         target = Path(folder) if folder is not None else Path(f"{name or self.__name__}_tuned")
         options = ExportOptions(
-            targets=targets, force=force, wheel=wheel, libraries=libraries, allow_fallback=allow_fallback
+            targets=targets,
+            force=force,
+            wheel=wheel,
+            libraries=libraries,
+            allow_fallback=allow_fallback,
+            cubins=cubins,
         )
         return export_module(target, self, self._specializations, options)
 

@@ -141,9 +141,7 @@ def functions_of(ptx: str, isa: str) -> tuple[list[DeviceFunction], str]:
             return [], str(error)
         of = multiprocessor_of(arch)
         return [
-            DeviceFunction(
-                f["name"], arch, f["registers"], f["shared_bytes"], f["local_bytes"], None, "the driver", of
-            )
+            DeviceFunction(f["name"], arch, f["registers"], f["shared_bytes"], f["local_bytes"], None, "the driver", of)
             for f in found
         ], ""
     arch = isa.removeprefix("cuda-")

@@ -97,7 +97,9 @@ def profile_call(call: Callable[[], Any], runs: int, moved_bytes: int, limit_gbp
         raise ValueError(f"profile: runs is {runs}; one is the least.")
     why = _face.no_device_reason()
     if why:
-        raise DeviceError(f"profile: {why}", "Times of kernels are taken on a device; explain() says what is known without.")
+        raise DeviceError(
+            f"profile: {why}", "Times of kernels are taken on a device; explain() says what is known without."
+        )
     for _ in range(_WARM_CALLS):
         call()
     taken = [_face.profile(call) for _ in range(runs)]
