@@ -250,6 +250,7 @@ int cuCtxSynchronize() {
 int cuModuleLoadDataEx(ModuleObject** module, const void* image, unsigned options, int* names, void** values) {
     ENTER("cuModuleLoadDataEx");
     const char* text = static_cast<const char*>(image);
+    if (std::strncmp(text, "\177ELF", 4) == 0) return 200; // code for real devices
     if (std::strstr(text, "SYNTAX ERROR")) {
         for (unsigned i = 0; i < options; ++i)
             if (names[i] == 5) std::strcpy(static_cast<char*>(values[i]), "ptxas fatal: line 3: a fake complaint\n");
