@@ -200,7 +200,7 @@ def parse(said: str) -> list[DeviceFunction]:
     functions = []
     for name, arch, rest in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         numbers = {key: int(found[1]) for key, pattern in _NUMBERS.items() if (found := pattern.search(rest))}
-        functions.append(DeviceFunction(name, arch, **numbers, on=multiprocessor_of(arch)))
+        functions.append(DeviceFunction(name, arch, on=multiprocessor_of(arch), **numbers))  # type: ignore[arg-type]
     return functions
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from . import logs, plan
+from ._face import current_device
 from .binding import Bound, bind
 from .builder import BuildRequest, build, with_schedule
 from .errors import DeviceError, ScheduleError
@@ -278,13 +279,14 @@ class Specialization:
         occupancy. Calls the function `runs` times and a few times before; NumPy arrays are copied to the device once,
         arrays on a device that it writes into are written each time. Raises DeviceError where there is no device."""
         from .device_profile import profile_call
-        from .devices import check_device, place_all
+        from .devices import check_device, place_all, places_among
         from .explain import moved_bytes
 
         assert self.example is not None
-        if not self.example.on_device:
+        runs_there = self.example.on_device or current_device() is not None
+        if not runs_there and not places_among((*args, *kwargs.values())):
             raise DeviceError(
-                f"{self.signature}: this is the code for calls on the host; its kernels run on no device.",
+                f"{self.signature}: such a call runs on the host; its kernels run on no device.",
                 "Pass arrays that lie on the device (tilewright.to_device), or use jit(target='cuda').",
             )
         assert self.function is not None

@@ -7,7 +7,7 @@ import sys
 import textwrap
 
 import pytest
-from device_helpers import fake_driver, run_python, with_fake
+from device_helpers import fake_driver, needs_device, run_python, with_fake
 from tilewright import _face, device_code
 from tilewright.device_code import Multiprocessor, occupancy
 from tilewright.device_profile import KernelRow, Profile
@@ -76,11 +76,12 @@ def test_a_profile_tells_each_kernel():
         @tilewright.jit
         def g(x): return x + 1
         print(refused(tilewright.DeviceError, lambda: g.for_args(x).profile(x)))
+        assert g.for_args(x) is g.for_args(d) and len(g.for_args(x).profile(d)) == 1  # made for NumPy arrays first
     """)
     assert "kernels of a call on Fake GPU, medians of 5 calls:" in out
     assert "f_k0_device0: 500 us, grid 1, block 256, 32 registers, 0 bytes of shared memory, occupancy 100%" in out
     assert "together 500 us; arguments and results, each once: 288 bytes" in out
-    assert "runs is 0" in out and "code for calls on the host" in out
+    assert "runs is 0" in out and "such a call runs on the host" in out
 
 
 def test_loops_launch_kernel_by_kernel_while_they_are_profiled():
@@ -208,3 +209,37 @@ def test_names_of_architectures():
         check_cubins(("hopper",))
     assert file_name("ptx", "sm_90").endswith(".sm_90.cubin")
     assert file_bytes("ptx", "sm_90", b"code").startswith(b"tilewright-cubin 1 sm_90 ")
+
+
+@needs_device
+def test_a_profile_on_a_device():
+    import numpy as np
+    import tilewright
+
+    @tilewright.jit(target="cuda")
+    def f(x, y):
+        return x * 2 + y
+
+    x = tilewright.to_device(np.ones(1 << 20))
+    profile = f.for_args(x, x).profile(x, x)
+    (row,) = profile
+    assert row.median_ns > 0 and row.registers > 0 and row.occupancy.blocks > 0
+    assert profile.moved_bytes == 3 * 8 << 20 and profile.gbps > 0
+    assert "(by the driver)" in f.explain(code=True)
+
+
+@needs_device
+@pytest.mark.skipif(device_code.ptxas_path() is None, reason="no ptxas")
+def test_assembled_code_is_what_a_device_loads(tmp_path):
+    arch = device_code.arch_of(_face.devices()[0])
+    (tmp_path / "s.py").write_text(SCRIPT)
+    command = [sys.executable, "-m", "tilewright", "--target", "cuda", "--build-only", "--out", "m", "s.py"]
+    made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    assert {file.name.split(".")[1] for file in (tmp_path / "m" / "cubins").iterdir()} == {arch}
+    script = """import numpy as np, m
+a = np.arange(9.0)
+assert np.array_equal(m.scaled(a, a), a * 3)
+print(m._face.driver_calls()["cubin_loads"])"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "1\n", done.stderr
