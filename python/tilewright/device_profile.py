@@ -27,6 +27,12 @@ class KernelRow:
     registers: int = 0
     local_bytes: int = 0
     occupancy: Occupancy | None = None  # None of a library's kernels
+    array_bytes: int = 0  # of the arrays that it is given, each once
+
+    @property
+    def gbps(self) -> float:
+        """Of the arrays that it is given, each once; one that is read twice, or in part, moves more, or less."""
+        return self.array_bytes / self.median_ns if self.median_ns else 0.0
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,8 @@ class Profile:
         for row in self.rows:
             words = f"  {row.kernel}: {format_ns(row.median_ns)}"
             words += f", {row.launches} times" if row.launches > 1 else ""
+            if row.array_bytes:
+                words += f", {row.array_bytes} bytes of arrays ({row.gbps:.1f} GB/s)"
             if row.occupancy is not None:
                 words += f", grid {_shape(row.grid)}, block {_shape(row.block)}, {row.registers} registers, "
                 words += f"{row.shared_bytes} bytes of shared memory, "
@@ -145,6 +153,7 @@ def _row(launch: dict[str, Any], times: list[float], of: Multiprocessor) -> Kern
         launch["registers"],
         launch["local_bytes"],
         found,
+        launch["array_bytes"],
     )
 
 

@@ -295,8 +295,8 @@ class Specialization:
         values, named = place_all(args, kwargs)
         bound = bind(self.traced, self.program, values, named)
         evidence = self.evidence_on_device or self.evidence or {}
-        share = evidence.get("share_of_limit")
-        limit = evidence["gbps"] / share if share else None
+        gbps, share = evidence.get("gbps"), evidence.get("share_of_limit")
+        limit = gbps / share if gbps and share else None
         return profile_call(lambda: function(*values, **named), runs, moved_bytes(self.program, bound), limit)
 
 

@@ -67,7 +67,7 @@ def test_a_profile_tells_each_kernel():
         profile = of.profile(d, e, runs=5)
         (row,) = profile
         assert (row.grid, row.block, row.median_ns, row.registers) == ((1, 1, 1), (256, 1, 1), 5e5, 32), row
-        assert row.occupancy.blocks == 8 and profile.moved_bytes == 3 * x.nbytes and profile.runs == 5
+        assert row.occupancy.blocks == 8 and row.array_bytes == 3 * x.nbytes and profile.moved_bytes == 3 * x.nbytes and profile.runs == 5
         assert of.profile(x, x, runs=1).rows == profile.rows  # NumPy arrays are copied there once
         # Calls that nobody profiles record no events.
         assert calls_of(lambda: f(d, e), 10) == {'launches': 10}
@@ -79,7 +79,10 @@ def test_a_profile_tells_each_kernel():
         assert g.for_args(x) is g.for_args(d) and len(g.for_args(x).profile(d)) == 1  # made for NumPy arrays first
     """)
     assert "kernels of a call on Fake GPU, medians of 5 calls:" in out
-    assert "f_k0_device0: 500 us, grid 1, block 256, 32 registers, 0 bytes of shared memory, occupancy 100%" in out
+    assert (
+        "f_k0_device0: 500 us, 288 bytes of arrays (0.0 GB/s), grid 1, block 256, 32 registers, 0 bytes of shared memory, occupancy 100%"
+        in out
+    )
     assert "together 500 us; arguments and results, each once: 288 bytes" in out
     assert "runs is 0" in out and "such a call runs on the host" in out
 

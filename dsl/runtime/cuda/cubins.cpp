@@ -3,8 +3,7 @@
 #include "dsl/runtime/cuda/cubins.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+#include <cstdio>
 #include <mutex>
 #include <vector>
 
@@ -21,6 +20,17 @@ struct Folders {
 Folders& folders() {
     static Folders& instance = *new Folders;
     return instance;
+}
+
+/// Streams would make each module half a megabyte larger.
+bool read(const std::string& path, std::string& file) {
+    FILE* in = std::fopen(path.c_str(), "rbe");
+    if (!in) return false;
+    char part[1 << 14];
+    while (const std::size_t bytes = std::fread(part, 1, sizeof part, in))
+        file.append(part, bytes);
+    std::fclose(in);
+    return true;
 }
 
 std::string checked(const std::string& path, const std::string& file, const std::string& arch,
@@ -56,10 +66,8 @@ std::string find_cubin(const Device& device, std::string_view ptx) {
         const std::string arch = "sm_" + std::to_string(device.major) + std::to_string(minor);
         for (const std::string& folder : list) {
             const std::string path = folder + "/" + digest.substr(0, 32) + "." + arch + ".cubin";
-            std::ifstream in(path, std::ios::binary);
-            if (!in) continue;
-            const std::string file{std::istreambuf_iterator<char>(in), {}};
-            return checked(path, file, arch, digest);
+            std::string file;
+            if (read(path, file)) return checked(path, file, arch, digest);
         }
     }
     return {};

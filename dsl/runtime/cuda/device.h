@@ -119,6 +119,7 @@ struct LaunchTime {
     unsigned blocks[3] = {}, threads[3] = {}; ///< 0 of a library's kernels
     unsigned shared_bytes = 0;                ///< that the launch asks for, beside facts.shared_bytes
     int blocks_per_multiprocessor = 0;        ///< at a time, as the driver says; 0 where it does not
+    std::int64_t array_bytes = 0;             ///< of the arrays that it is given, each once; 0 of a library's kernels
     double ns = 0;                            ///< from an event before it to one behind it
 };
 

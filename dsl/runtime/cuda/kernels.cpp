@@ -130,6 +130,20 @@ LoadedModule& load(Kernels& kernels, const DeviceState& device) {
     return *loaded;
 }
 
+/// Of a launch: each array once, though the kernel may read it more often or not all of it.
+std::int64_t bytes_of_arrays(void* const* arguments, const std::int8_t* is_buffer, std::size_t count) {
+    std::int64_t total = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (!is_buffer[i]) continue;
+        const auto& buffer = *static_cast<const halide_buffer_t*>(arguments[i]);
+        std::int64_t bytes = (buffer.type.bits + 7) / 8 * buffer.type.lanes;
+        for (int d = 0; d < buffer.dimensions; ++d)
+            bytes *= std::max(buffer.dim[d].extent, 0);
+        total += bytes;
+    }
+    return total;
+}
+
 [[noreturn]] void outside_of_a_call() {
     throw DeviceError("cuda: a kernel for a device was called as one for the host.", "Please report this.");
 }
@@ -268,9 +282,9 @@ const halide_device_interface_t* device_interface() {
 }
 
 void launch(Call& call, Function function, const char* name, const unsigned (&blocks)[3], const unsigned (&threads)[3],
-            unsigned shared_bytes, void** arguments) {
+            unsigned shared_bytes, void** arguments, std::int64_t array_bytes) {
     if (!call.is_recording()) count(g_calls.launches);
-    const Timed timed(call, function, name, blocks, threads, shared_bytes);
+    const Timed timed(call, function, name, blocks, threads, shared_bytes, array_bytes);
     const Status status = ready_driver().launch(function, blocks[0], blocks[1], blocks[2], threads[0], threads[1],
                                                 threads[2], shared_bytes, call.stream(), arguments, nullptr);
     if (status == kSuccess) [[likely]]
@@ -349,7 +363,8 @@ int run_kernel(void*, void* state, const char* name, int blocks_x, int blocks_y,
         launch(*call, entry.function, name,
                {static_cast<unsigned>(blocks_x), static_cast<unsigned>(blocks_y), static_cast<unsigned>(blocks_z)},
                {static_cast<unsigned>(threads_x), static_cast<unsigned>(threads_y), static_cast<unsigned>(threads_z)},
-               static_cast<unsigned>(shared_bytes), pointers);
+               static_cast<unsigned>(shared_bytes), pointers,
+               call->profile() ? bytes_of_arrays(arguments, is_buffer, n) : 0);
     });
 }
 

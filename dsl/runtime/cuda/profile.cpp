@@ -81,7 +81,7 @@ std::vector<LaunchTime> Profile::read() {
 }
 
 void Timed::begin(Call& call, Function function, const char* name, const unsigned (&blocks)[3],
-                  const unsigned (&threads)[3], unsigned shared_bytes) {
+                  const unsigned (&threads)[3], unsigned shared_bytes, std::int64_t array_bytes) {
     // What is being captured into a graph does not run now.
     if (profile_->launches_.size() >= kMostLaunches || is_captured(call.place())) {
         ++profile_->untimed_;
@@ -92,6 +92,7 @@ void Timed::begin(Call& call, Function function, const char* name, const unsigne
     launch.time.device = call.place().device;
     launch.time.facts.name = name;
     launch.time.shared_bytes = shared_bytes;
+    launch.time.array_bytes = array_bytes;
     for (int axis = 0; axis < 3; ++axis) {
         launch.time.blocks[axis] = blocks[axis];
         launch.time.threads[axis] = threads[axis];

@@ -9,10 +9,10 @@ namespace tilewright::runtime::cuda {
 class Timed {
   public:
     Timed(Call& call, Function function, const char* name, const unsigned (&blocks)[3], const unsigned (&threads)[3],
-          unsigned shared_bytes)
+          unsigned shared_bytes, std::int64_t array_bytes = 0)
         : profile_(call.profile()) {
         if (profile_) [[unlikely]]
-            begin(call, function, name, blocks, threads, shared_bytes);
+            begin(call, function, name, blocks, threads, shared_bytes, array_bytes);
     }
     /// Of a library's kernels, whose number and shapes nobody tells.
     Timed(Call& call, const char* name) : Timed(call, nullptr, name, {0, 0, 0}, {0, 0, 0}, 0) {}
@@ -25,7 +25,7 @@ class Timed {
 
   private:
     void begin(Call& call, Function function, const char* name, const unsigned (&blocks)[3],
-               const unsigned (&threads)[3], unsigned shared_bytes);
+               const unsigned (&threads)[3], unsigned shared_bytes, std::int64_t array_bytes);
     void end() noexcept;
 
     Profile* profile_;

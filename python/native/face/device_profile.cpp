@@ -21,9 +21,10 @@ PyObject* dict_of(const cuda::FunctionFacts& f) {
 
 PyObject* dict_of(const cuda::LaunchTime& t) {
     Ref dict(dict_of(t.facts));
-    Ref more(Py_BuildValue("{si s(III) s(III) sI si sd}", "device", t.device, "grid", t.blocks[0], t.blocks[1],
+    Ref more(Py_BuildValue("{si s(III) s(III) sI si sL sd}", "device", t.device, "grid", t.blocks[0], t.blocks[1],
                            t.blocks[2], "block", t.threads[0], t.threads[1], t.threads[2], "dynamic_shared_bytes",
-                           t.shared_bytes, "blocks_per_multiprocessor", t.blocks_per_multiprocessor, "ns", t.ns));
+                           t.shared_bytes, "blocks_per_multiprocessor", t.blocks_per_multiprocessor, "array_bytes",
+                           static_cast<long long>(t.array_bytes), "ns", t.ns));
     if (!dict || !more || PyDict_Update(dict.get(), more.get()) != 0) return nullptr;
     return dict.release();
 }

@@ -421,6 +421,7 @@ TEST_F(OnDevice, AProfileTimesEachLaunch) {
         EXPECT_GT(time.facts.registers, 0);
         EXPECT_GT(time.blocks_per_multiprocessor, 0);
         EXPECT_GT(time.blocks[0] * time.threads[0], 0u);
+        EXPECT_EQ(time.array_bytes % 8000, 0);
     }
     EXPECT_TRUE(profile.read().empty());
     EXPECT_EQ(profile.untimed(), 0u);
