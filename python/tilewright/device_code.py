@@ -6,11 +6,13 @@ writes PTX), running it (the driver assembles it for its device, unless a module
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -152,7 +154,7 @@ def functions_of(ptx: str, isa: str) -> tuple[list[DeviceFunction], str]:
 
 
 def ptxas_path() -> Path | None:
-    """CUDA's assembler: TILEWRIGHT_PTXAS, or from PATH, CUDA_HOME or the usual folder."""
+    """CUDA's assembler: TILEWRIGHT_PTXAS, or from PATH, CUDA_HOME, the usual folder, or a package that brings it."""
     given = os.environ.get("TILEWRIGHT_PTXAS")
     if given is not None:
         return Path(given) if os.access(given, os.X_OK) else None
@@ -166,7 +168,15 @@ def _tool(name: str) -> Path | None:
     for folder in (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"):
         if folder and os.access(Path(folder) / "bin" / name, os.X_OK):
             return Path(folder) / "bin" / name
-    return None
+    return next((file for file in _in_packages(name) if os.access(file, os.X_OK)), None)
+
+
+def _in_packages(name: str) -> Iterator[Path]:
+    """Triton brings the tools, and so do NVIDIA's own packages; nothing is imported."""
+    for package, pattern in (("triton", "backends/nvidia/bin"), ("nvidia", "*/bin")):
+        spec = importlib.util.find_spec(package)
+        for folder in (spec.submodule_search_locations or ()) if spec else ():
+            yield from sorted(Path(folder).glob(f"{pattern}/{name}"))
 
 
 def ptx_of(code: bytes) -> list[str]:
@@ -178,7 +188,7 @@ def cubin_of(ptx: str, arch: str) -> tuple[bytes, str]:
     """The assembled code and what ptxas says of it; no bytes where there is no ptxas, or it refuses the text."""
     ptxas = ptxas_path()
     if ptxas is None:
-        return b"", "there is no ptxas: not on PATH, not in CUDA_HOME, not named by TILEWRIGHT_PTXAS"
+        return b"", "there is no ptxas: not on PATH, in CUDA_HOME or a package (triton), not named by TILEWRIGHT_PTXAS"
     with tempfile.TemporaryDirectory(prefix="tilewright-ptx-") as folder:
         source, made = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
         source.write_text(ptx)

@@ -128,6 +128,27 @@ def test_what_is_not_available_is_said(monkeypatch):
     assert "no nvdisasm and no cuobjdump" in device_code.sass_of("", "sm_90")[1]
 
 
+def test_sass_by_the_tools_of_the_toolkit(tmp_path, monkeypatch, ptxas):
+    tool = tmp_path / "nvdisasm"
+    tool.write_text(
+        f"#!{sys.executable}\nimport pathlib, sys\nprint('SASS of', pathlib.Path(sys.argv[1]).read_text())\n"
+    )
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("TILEWRIGHT_PTXAS", str(ptxas))
+    assert device_code.sass_of("text", "sm_90") == ("SASS of assembled text\n", "")
+    assert device_code.sass_of("text", "sm_52") == ("", "ptxas fatal: not for sm_52")
+    package = tmp_path / "triton" / "backends" / "nvidia" / "bin"
+    package.mkdir(parents=True)
+    (tmp_path / "triton" / "__init__.py").write_text("raise AssertionError")
+    tool.rename(package / "ptxas")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delenv("TILEWRIGHT_PTXAS")
+    monkeypatch.setenv("CUDA_HOME", "")
+    if not os.path.exists("/usr/local/cuda/bin/ptxas"):
+        assert device_code.ptxas_path() == package / "ptxas"
+
+
 def test_text_of_a_profile():
     rows = [KernelRow("library matmul (cuBLAS)", (0, 0, 0), (0, 0, 0), 0, 2e3, 1)]
     text = Profile(rows, "a device", 3, 4000, 4.0, 2).text()

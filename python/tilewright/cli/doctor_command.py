@@ -127,7 +127,7 @@ def _ptxas() -> str:
     path = ptxas_path()
     if path is None:
         raise RuntimeError(
-            "not on PATH, in CUDA_HOME or TILEWRIGHT_PTXAS: registers of kernels are told on a device alone, and modules "
+            "not on PATH, in CUDA_HOME, a package (triton) or TILEWRIGHT_PTXAS: registers of kernels are told on a device alone, and modules "
             "carry no assembled code"
         )
     return str(path)
