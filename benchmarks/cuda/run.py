@@ -2,7 +2,7 @@
 
 Modules are made by `autotune --target cuda` first, unless they are there. Data lies on the device; a turn is `calls` calls back to back and
 one wait, by the clock of the host, L2 as it is. Every way to write a case has to answer as NumPy does before it is timed; the fastest way of a
-peer takes the turns. Writes results.json and table.md to --out."""
+peer takes the turns. Writes results.json, machine.json, table.md and index.html to --out."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 from cuda_cases import CASES, CASES_FOLDER, Case  # noqa: E402
+from facts import clocks, machine  # noqa: E402
+from page import rewrite_page  # noqa: E402
 
 
 def to_numpy(value: Any) -> list[np.ndarray]:
@@ -122,13 +124,15 @@ def measure(case: Case, peers: list[str], turns: int) -> dict[str, Any]:
     for _ in range(turns):
         for runner in running:
             runner.times_ns.append(runner.turn())
-    result: dict[str, Any] = {"case": case.name, "title": case.title, "must": case.must, "goal": case.goal, "peers": {}}
+    ours = next(r for r in runners if r.peer == "tilewright")
+    clocks_then = clocks(ours.turn) if ours.ready else None
+    result: dict[str, Any] = {"case": case.name, "title": case.title, "must": case.must, "goal": case.goal, "peers": {},
+                              "clocks": clocks_then}  # fmt: skip
     for runner in runners:
         result["peers"][runner.peer] = (
             {"way": runner.way, "median_ns": float(np.median(runner.times_ns)), "times_ns": runner.times_ns,
              "agreement": runner.agreement} if runner.ready else {"absent": runner.reason}
         )  # fmt: skip
-    ours = next(r for r in runners if r.peer == "tilewright")
     rivals = [r for r in running if r.peer != "tilewright"]
     if ours.ready and rivals:
         best = min(rivals, key=lambda r: float(np.median(r.times_ns)))
@@ -158,17 +162,21 @@ def line_of(result: dict[str, Any]) -> str:
     return f"| {result['title']} | {micro(ours)} | {others} | {ratio} | {result['must']:g} / {result['goal']:g} | {result.get('verdict', '')} | {note} |"
 
 
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("cases", nargs="*", help=f"of: {', '.join(c.name for c in CASES)} (all)")
+    made.add_argument("--peers", default="torch,cupy,jax,triton,numba,nvrtc")
+    made.add_argument("--turns", type=int, default=15)
+    made.add_argument("--budget", default="20s", help="search time for each module")
+    made.add_argument("--modules", type=Path, help="folder of tuned modules (default: below --out)")
+    made.add_argument("--out", type=Path, default=HERE / "results")
+    made.add_argument("--tune-only", action="store_true")
+    made.add_argument("--build-only", action="store_true", help="default schedules, no search")
+    return made
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="*", help=f"of: {', '.join(c.name for c in CASES)} (all)")
-    parser.add_argument("--peers", default="torch,cupy,jax,triton,numba,nvrtc")
-    parser.add_argument("--turns", type=int, default=15)
-    parser.add_argument("--budget", default="20s", help="search time for each module")
-    parser.add_argument("--modules", type=Path, help="folder of tuned modules (default: below --out)")
-    parser.add_argument("--out", type=Path, default=HERE / "results")
-    parser.add_argument("--tune-only", action="store_true")
-    parser.add_argument("--build-only", action="store_true", help="default schedules, no search")
-    options = parser.parse_args()
+    options = parser().parse_args()
     chosen = [c for c in CASES if not options.cases or c.name in options.cases]
     options.out.mkdir(parents=True, exist_ok=True)
     modules = (options.modules or options.out / "modules").resolve()
@@ -191,6 +199,8 @@ def main() -> None:
         print(lines[-1], flush=True)
         (options.out / "results.json").write_text(json.dumps(results, indent=1))
         (options.out / "table.md").write_text("\n".join(lines) + "\n")
+    (options.out / "machine.json").write_text(json.dumps(machine(), indent=1))
+    print(rewrite_page(options.out))
 
 
 if __name__ == "__main__":

@@ -263,7 +263,7 @@ class Executable::Run {
             return !text || std::strcmp(text, "0") != 0;
         }();
         constexpr std::uint64_t kLeastLaunches = 200;
-        if (range.period == 0 || !wanted || call_->is_recording() ||
+        if (range.period == 0 || !wanted || call_->is_recording() || call_->profile() ||
             trips.left < kLeastLaunches / static_cast<std::uint64_t>(range.launches))
             return false;
         bool captured = true;

@@ -168,8 +168,13 @@ class JitFunction(_face.Dispatcher):
         wheel: bool = False,
         libraries: bool = True,
         allow_fallback: bool = False,
+        cubins: tuple[str, ...] | None = None,
     ) -> Path:
-        """Write a module that imports with NumPy alone. Raises ExportError."""
+        """Write a module that imports with NumPy alone. Raises ExportError.
+
+        cubins: architectures (sm_90) for which code of CUDA targets is assembled beforehand; by default those of the devices
+        that are here, where there is a ptxas.
+        """
         from .errors import ExportError
         from .export import ExportOptions, export_module
 
@@ -180,7 +185,12 @@ class JitFunction(_face.Dispatcher):
             )
         target = Path(folder) if folder is not None else Path(f"{name or self.__name__}_tuned")
         options = ExportOptions(
-            targets=targets, force=force, wheel=wheel, libraries=libraries, allow_fallback=allow_fallback
+            targets=targets,
+            force=force,
+            wheel=wheel,
+            libraries=libraries,
+            allow_fallback=allow_fallback,
+            cubins=cubins,
         )
         return export_module(target, self, self._specializations, options)
 
@@ -376,6 +386,7 @@ class JitFunction(_face.Dispatcher):
             device_isa=self._targets.device or CUDA_DEFAULT,
         )
         specialization.example = bound.without_data()
+        specialization.function = self
         if not bound.on_device and is_one_library_call(program) and not is_small(program, bound):
             specialization.run_in_numpy(bound, "it is one call of BLAS, which NumPy makes itself", at_any_size=True)
         if self._only_stored or (path := settings.store_path(self._db)) is not None and path.exists():

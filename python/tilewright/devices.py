@@ -20,6 +20,7 @@ __all__ = [
     "device_name",
     "host_copies",
     "is_placed",
+    "place_all",
     "places_among",
     "stand_in",
     "to_device",
@@ -75,6 +76,14 @@ def device_name(ordinals: Sequence[int] = ()) -> str:
 def host_copies(values: Iterable[Any]) -> tuple[Any, ...]:
     """The values with NumPy arrays for those on a device."""
     return tuple(_face.host_copy(value) if is_placed(value) else value for value in values)
+
+
+def place_all(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call with NumPy arrays on the device, where none of them lies on one yet."""
+    if places_among((*args, *kwargs.values())):
+        return args, kwargs
+    place = lambda value: to_device(value) if type(value) is np.ndarray else value  # noqa: E731
+    return tuple(place(value) for value in args), {name: place(value) for name, value in kwargs.items()}
 
 
 def describe_placed(value: Any) -> str:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _face
-from .device_code import assemble
+from .device_code import arch_of, functions_of, sass_of
 from .errors import TranslateError
 from .machine import is_cuda_isa
 from .native import compiler
-from .program import evaluate
+from .program import Program, evaluate
 from .tuning import COLD, format_ns
 
 if TYPE_CHECKING:
+    from .binding import Bound
     from .decorator import JitFunction
     from .specialization import Specialization
     from .trace.tracer import PythonGuard
@@ -156,10 +157,13 @@ def _copies(specialization: Specialization) -> list[str]:
     if example is None or not example.on_device:
         return []
     there = sum(array.dtype.itemsize * math.prod(array.shape) for array in example.arrays.values())
-    lines = ["arrays on a device: no copies; results stay there"]
+    lines = [
+        "arrays on a device: no copies; results stay there",
+        f"a call moves at least {_bytes(moved_bytes(specialization.program, example))}: arguments and results, each once",
+    ]
     passed = ", ".join(f"{name} {_bytes(a.dtype.itemsize * math.prod(a.shape))}" for name, a in example.arrays.items())
     if passed:
-        back = sum(_result_bytes(specialization, result) for result in specialization.program.results)
+        back = moved_bytes(specialization.program, example) - there
         lines.append(
             f"NumPy arrays: each call copies {_bytes(there)} to the device ({passed}) and {_bytes(back)} of results back"
         )
@@ -169,13 +173,13 @@ def _copies(specialization: Specialization) -> list[str]:
     return lines
 
 
-def _result_bytes(specialization: Specialization, result: str) -> int:
-    dtype, shape = specialization.program.type_of(result)
-    assert specialization.example is not None
-    count = 1
-    for extent in shape:
-        count *= int(evaluate(extent, specialization.example.sizes))
-    return count * np.dtype(dtype).itemsize
+def moved_bytes(program: Program, bound: Bound) -> int:
+    """Of a call: its arguments and results, each once. A kernel that reads them twice moves more."""
+    total = sum(array.dtype.itemsize * math.prod(array.shape) for array in bound.arrays.values())
+    for result in program.results:
+        dtype, shape = program.type_of(result)
+        total += math.prod(int(evaluate(extent, bound.sizes)) for extent in shape) * np.dtype(dtype).itemsize
+    return total
 
 
 def _bytes(count: int) -> str:
@@ -239,16 +243,25 @@ def _code(specialization: Specialization) -> list[str]:
         lines += [f"lowered code of {kernel['name']}:", kernel["lowered"].rstrip()]
         if is_cuda_isa(request.isa):
             lines += [f"PTX of {kernel['name']}:", kernel["assembly"].rstrip()]
-            for function in assemble(kernel["assembly"], _assembled_for(request.isa)):
-                lines.append(function.text())
+            lines += _device_functions(kernel["assembly"], request.isa)
+            lines += _sass(kernel["name"], kernel["assembly"], _assembled_for(request.isa))
         else:
             lines += [f"assembly of {kernel['name']}:", kernel["assembly"].rstrip()]
     return lines
 
 
+def _device_functions(ptx: str, isa: str) -> list[str]:
+    functions, why = functions_of(ptx, isa)
+    return [why] if why else [function.text() for function in functions]
+
+
+def _sass(name: str, ptx: str, arch: str) -> list[str]:
+    text, why = sass_of(ptx, arch)
+    return [f"SASS of {name} for {arch}:", text.rstrip()] if text else [f"SASS of {name}: not shown: {why}"]
+
+
 def _assembled_for(isa: str) -> str:
     """The device that is here, else the capability of the target."""
     for device in _face.devices():
-        major, minor = device["capability"]
-        return f"sm_{major}{minor}"
+        return arch_of(device)
     return isa.removeprefix("cuda-")

@@ -11,12 +11,13 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import logs, plan
-from .binding import Bound
+from ._face import current_device
+from .binding import Bound, bind
 from .builder import BuildRequest, build, with_schedule
-from .errors import ScheduleError
+from .errors import DeviceError, ScheduleError
 from .machine import CUDA_DEFAULT
 from .native import compiler
 from .program import Program, evaluate, holds, split_sizes
@@ -28,6 +29,9 @@ _LEADING = ("tuned", "by hand")
 _MANY_TRIPS = 64  # of a loop: more make no call larger
 _LIMITS = re.compile(r" in range\((.*)\)$")
 _works: weakref.WeakKeyDictionary[Program, str] = weakref.WeakKeyDictionary()
+
+if TYPE_CHECKING:
+    from .device_profile import Profile
 
 _VIEWS = {"index", "transpose", "reshape", "broadcast_to", "const"}
 
@@ -58,6 +62,7 @@ class Specialization:
         self.evidence_on_device: dict[str, Any] | None = None
         self.example: Bound | None = None  # shapes only matter: the call it was made for
         self.plan_index: int | None = None
+        self.function: Callable[..., Any] | None = None  # the jitted one
         self.runner: Callable[[Mapping[str, Any], Any], Any] | None = None
         self.why_numpy: dict[_Kind, str] = {}
         self.large_from = SMALL_WORK  # large calls below this much work lose against NumPy
@@ -268,6 +273,31 @@ class Specialization:
         from .explain import explain_specialization
 
         return explain_specialization(self, code=code)
+
+    def profile(self, *args: Any, runs: int = 20, **kwargs: Any) -> Profile:
+        """How long each kernel of such a call takes on its CUDA device: rows with grid, block, shared memory, median_ns,
+        occupancy. Calls the function `runs` times and a few times before; NumPy arrays are copied to the device once,
+        arrays on a device that it writes into are written each time. Raises DeviceError where there is no device."""
+        from .device_profile import profile_call
+        from .devices import check_device, place_all, places_among
+        from .explain import moved_bytes
+
+        assert self.example is not None
+        runs_there = self.example.on_device or current_device() is not None
+        if not runs_there and not places_among((*args, *kwargs.values())):
+            raise DeviceError(
+                f"{self.signature}: such a call runs on the host; its kernels run on no device.",
+                "Pass arrays that lie on the device (tilewright.to_device), or use jit(target='cuda').",
+            )
+        assert self.function is not None
+        check_device()
+        function = self.function
+        values, named = place_all(args, kwargs)
+        bound = bind(self.traced, self.program, values, named)
+        evidence = self.evidence_on_device or self.evidence or {}
+        gbps, share = evidence.get("gbps"), evidence.get("share_of_limit")
+        limit = gbps / share if gbps and share else None
+        return profile_call(lambda: function(*values, **named), runs, moved_bytes(self.program, bound), limit)
 
 
 def version_fits(version: plan.Version, bound: Bound) -> bool:

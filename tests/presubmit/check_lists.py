@@ -87,10 +87,10 @@ def ufuncs_that_disagree() -> list[str]:
 
 def cases_and_peers() -> list[str]:
     found = []
-    case_list = (ROOT / "benchmarks/case_list.py").read_text()
+    case_list = "".join((ROOT / "benchmarks" / name).read_text() for name in ("case_list.py", "cuda/cuda_cases.py"))
     for path in tracked("benchmarks/cases", ".py"):
         if f'"{path.stem}"' not in case_list:
-            found.append(f"benchmarks/cases/{path.name} is not in case_list.py.")
+            found.append(f"benchmarks/cases/{path.name} is in neither case_list.py nor cuda_cases.py.")
     peers = (ROOT / "benchmarks/peers/__init__.py").read_text()
     for path in tracked("benchmarks/peers", ".py"):
         if path.stem != "__init__" and f'"{path.stem}"' not in peers:

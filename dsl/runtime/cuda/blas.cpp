@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstdlib>
 
+#include "dsl/runtime/cuda/profile.h"
 #include "dsl/runtime/cuda/strided_copy.h"
 
 namespace tilewright::runtime::cuda {
@@ -174,6 +175,7 @@ int matmul(Call& call, DType dtype, const MatrixView& a, const MatrixView& b, co
                                                           : 3;
             // cuBLAS counts by columns: to it, all three are transposed, and C' = B' A'.
             count(g_calls.launches);
+            const Timed timed(call, "library matmul (cuBLAS)");
             require_blas(*library,
                          library->gemm[which](device.handle, right.operation, left.operation,
                                               static_cast<int>(c.columns), static_cast<int>(c.rows),

@@ -39,6 +39,8 @@ std::unique_ptr<DeviceState> describe(const Driver& d, int ordinal) {
     facts.multiprocessors = attribute(kMultiprocessorCount);
     facts.max_threads_per_block = attribute(kMaxThreadsPerBlock);
     facts.max_threads_per_multiprocessor = attribute(kMaxThreadsPerMultiprocessor);
+    facts.max_blocks_per_multiprocessor = attribute(kMaxBlocksPerMultiprocessor);
+    facts.shared_bytes_reserved = attribute(kReservedSharedPerBlock);
     facts.shared_bytes_per_block = attribute(kSharedPerBlockOptIn);
     facts.shared_bytes_per_multiprocessor = attribute(kSharedPerMultiprocessor);
     facts.registers_per_multiprocessor = attribute(kRegistersPerMultiprocessor);

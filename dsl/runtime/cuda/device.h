@@ -17,8 +17,10 @@ struct Device {
     int multiprocessors = 0;
     int max_threads_per_block = 0;
     int max_threads_per_multiprocessor = 0;
+    int max_blocks_per_multiprocessor = 0;
     std::int64_t shared_bytes_per_block = 0; ///< what a kernel may ask for (opt-in)
     std::int64_t shared_bytes_per_multiprocessor = 0;
+    std::int64_t shared_bytes_reserved = 0; ///< of each block, by the system
     int registers_per_multiprocessor = 0;
     std::int64_t memory_bytes = 0;
     std::int64_t l2_bytes = 0;
@@ -110,6 +112,43 @@ struct FunctionFacts {
 /// Of each `.entry` of a text of PTX, in its order; loads it and unloads it again. For explaining, not for calls.
 std::vector<FunctionFacts> function_facts(int device, const std::string& ptx);
 
+/// One launch of a kernel, as the device timed it.
+struct LaunchTime {
+    FunctionFacts facts; ///< of a library's kernels the name alone
+    int device = 0;
+    unsigned blocks[3] = {}, threads[3] = {}; ///< 0 of a library's kernels
+    unsigned shared_bytes = 0;                ///< that the launch asks for, beside facts.shared_bytes
+    int blocks_per_multiprocessor = 0;        ///< at a time, as the driver says; 0 where it does not
+    std::int64_t array_bytes = 0;             ///< of the arrays that it is given, each once; 0 of a library's kernels
+    double ns = 0;                            ///< from an event before it to one behind it
+};
+
+/// As long as it lives, events stand around each launch of this thread's calls; their loops launch kernel by kernel and
+/// no graphs. Launches of a stream that is being captured are not timed, nor those behind the ten thousandth.
+class Profile {
+  public:
+    Profile();
+    ~Profile();
+    Profile(const Profile&) = delete;
+    Profile& operator=(const Profile&) = delete;
+    /// Waits for the launches since the last read(), and tells them in their order.
+    std::vector<LaunchTime> read();
+    /// Launches that were not timed, of those that the last read() was about.
+    std::size_t untimed() const { return untimed_; }
+
+  private:
+    friend class Timed;
+    struct Launch;
+    void forget() noexcept;
+    Profile* before_;
+    std::vector<Launch> launches_;
+    std::size_t untimed_ = 0;
+};
+
+/// A folder in which code may lie that was assembled before, looked at when a kernel's code is loaded: the driver's
+/// compiler has nothing to do then. See cubins.cpp for what lies there.
+void look_for_cubins_in(const std::string& folder);
+
 /// Calls of the driver by this process so far.
 struct DriverCalls {
     std::uint64_t launches = 0;
@@ -127,6 +166,7 @@ struct DriverCalls {
     std::uint64_t stream_waits = 0;
     std::uint64_t events = 0; ///< recorded
     std::uint64_t module_loads = 0;
+    std::uint64_t cubin_loads = 0; ///< those of them that the driver's compiler had nothing to do for
     std::uint64_t context_switches = 0;
 };
 DriverCalls driver_calls();

@@ -250,6 +250,7 @@ DriverCalls driver_calls() {
     TW_READ(stream_waits)
     TW_READ(events)
     TW_READ(module_loads)
+    TW_READ(cubin_loads)
     TW_READ(context_switches)
 #undef TW_READ
     return calls;

@@ -69,7 +69,9 @@ enum DeviceAttribute : int {
     kCapabilityMinor = 76,
     kSharedPerMultiprocessor = 81,
     kRegistersPerMultiprocessor = 82,
-    kSharedPerBlockOptIn = 97
+    kSharedPerBlockOptIn = 97,
+    kMaxBlocksPerMultiprocessor = 106,
+    kReservedSharedPerBlock = 111
 };
 enum FunctionAttribute : int {
     kFunctionMaxThreads = 0,
@@ -109,6 +111,7 @@ inline constexpr int kCaptureRelaxed = 2;
     X(module_function, "cuModuleGetFunction", (Function*, Module, const char*))                                        \
     X(function_attribute, "cuFuncGetAttribute", (int*, int, Function))                                                 \
     X(function_set, "cuFuncSetAttribute", (Function, int, int))                                                        \
+    X(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int*, Function, int, std::size_t))                    \
     X(launch, "cuLaunchKernel",                                                                                        \
       (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**))        \
     X(allocate, "cuMemAlloc_v2", (Pointer*, std::size_t))                                                              \
@@ -158,7 +161,7 @@ struct Counters {
     std::atomic<std::uint64_t> launches{0}, graph_launches{0}, allocations{0}, frees{0}, host_allocations{0},
         copies_to_device{0}, copies_to_host{0}, copies_on_device{0}, fills{0}, stream_synchronizations{0},
         event_synchronizations{0}, device_synchronizations{0}, stream_waits{0}, events{0}, module_loads{0},
-        context_switches{0};
+        cubin_loads{0}, context_switches{0};
 };
 inline Counters g_calls;
 inline void count(std::atomic<std::uint64_t>& counter) {

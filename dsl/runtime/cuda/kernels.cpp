@@ -11,6 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "dsl/runtime/cuda/cubins.h"
+#include "dsl/runtime/cuda/profile.h"
+
 namespace tilewright::runtime::cuda {
 namespace {
 
@@ -105,14 +108,40 @@ int target_of(std::string_view ptx) {
     return value;
 }
 
+/// The cubin of this PTX for this device; null where there is none, or the driver is older than it.
+Module load_assembled(const Device& device, const char* ptx) {
+    const std::string image = find_cubin(device, ptx);
+    Module module = nullptr;
+    if (image.empty()) return module;
+    count(g_calls.module_loads);
+    if (ready_driver().module_load(&module, image.data(), 0, nullptr, nullptr) != kSuccess) return nullptr;
+    count(g_calls.cubin_loads);
+    return module;
+}
+
 LoadedModule& load(Kernels& kernels, const DeviceState& device) {
     std::lock_guard lock(kernels.mutex);
     std::atomic<LoadedModule*>& slot = kernels.on[device.facts.ordinal];
     if (LoadedModule* found = slot.load(std::memory_order_acquire)) return *found;
-    Module module = load_module(device.facts, kernels.ptx, "the code of a kernel");
+    Module module = load_assembled(device.facts, kernels.ptx);
+    if (!module) module = load_module(device.facts, kernels.ptx, "the code of a kernel");
     auto* loaded = new LoadedModule(module, count_functions(kernels.ptx));
     slot.store(loaded, std::memory_order_release);
     return *loaded;
+}
+
+/// Of a launch: each array once, though the kernel may read it more often or not all of it.
+std::int64_t bytes_of_arrays(void* const* arguments, const std::int8_t* is_buffer, std::size_t count) {
+    std::int64_t total = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (!is_buffer[i]) continue;
+        const auto& buffer = *static_cast<const halide_buffer_t*>(arguments[i]);
+        std::int64_t bytes = (buffer.type.bits + 7) / 8 * buffer.type.lanes;
+        for (int d = 0; d < buffer.dimensions; ++d)
+            bytes *= std::max(buffer.dim[d].extent, 0);
+        total += bytes;
+    }
+    return total;
 }
 
 [[noreturn]] void outside_of_a_call() {
@@ -159,24 +188,16 @@ std::vector<FunctionFacts> function_facts(int device, const std::string& ptx) {
     constexpr std::string_view kEntry = ".entry ";
     for (std::size_t at = ptx.find(kEntry); at != std::string::npos; at = ptx.find(kEntry, at + 1)) {
         const std::size_t begin = at + kEntry.size();
-        FunctionFacts facts;
-        facts.name = ptx.substr(begin, ptx.find_first_of(" (\n", begin) - begin);
+        const std::string name = ptx.substr(begin, ptx.find_first_of(" (\n", begin) - begin);
         Function function = nullptr;
-        require(d.module_function(&function, module, facts.name.c_str()), "cuModuleGetFunction");
-        auto read = [&](FunctionAttribute which) {
-            int value = 0;
-            return d.function_attribute(&value, which, function) == kSuccess ? value : 0;
-        };
-        facts.registers = read(kFunctionRegisters);
-        facts.shared_bytes = read(kFunctionSharedBytes);
-        facts.local_bytes = read(kFunctionLocalBytes);
-        facts.max_threads = read(kFunctionMaxThreads);
-        all.push_back(std::move(facts));
+        require(d.module_function(&function, module, name.c_str()), "cuModuleGetFunction");
+        all.push_back(facts_of(function, name));
     }
     return all;
 }
 
-Call::Call(const Place& place) : entered_(place.device), place_(place), stream_(stream_of(place)), before_(t_call) {
+Call::Call(const Place& place)
+    : entered_(place.device), place_(place), stream_(stream_of(place)), before_(t_call), profile_(current_profile()) {
     if (place.device >= kMostDevices)
         throw DeviceError("cuda: device " + std::to_string(place.device) + ": at most 64 devices are served.",
                           "Choose devices with CUDA_VISIBLE_DEVICES.");
@@ -261,8 +282,9 @@ const halide_device_interface_t* device_interface() {
 }
 
 void launch(Call& call, Function function, const char* name, const unsigned (&blocks)[3], const unsigned (&threads)[3],
-            unsigned shared_bytes, void** arguments) {
+            unsigned shared_bytes, void** arguments, std::int64_t array_bytes) {
     if (!call.is_recording()) count(g_calls.launches);
+    const Timed timed(call, function, name, blocks, threads, shared_bytes, array_bytes);
     const Status status = ready_driver().launch(function, blocks[0], blocks[1], blocks[2], threads[0], threads[1],
                                                 threads[2], shared_bytes, call.stream(), arguments, nullptr);
     if (status == kSuccess) [[likely]]
@@ -341,7 +363,8 @@ int run_kernel(void*, void* state, const char* name, int blocks_x, int blocks_y,
         launch(*call, entry.function, name,
                {static_cast<unsigned>(blocks_x), static_cast<unsigned>(blocks_y), static_cast<unsigned>(blocks_z)},
                {static_cast<unsigned>(threads_x), static_cast<unsigned>(threads_y), static_cast<unsigned>(threads_z)},
-               static_cast<unsigned>(shared_bytes), pointers);
+               static_cast<unsigned>(shared_bytes), pointers,
+               call->profile() ? bytes_of_arrays(arguments, is_buffer, n) : 0);
     });
 }
 

@@ -32,6 +32,8 @@ class Call {
     /// Where its work goes: the place's stream, or the one that is being recorded.
     Stream stream() const { return stream_; }
     bool is_recording() const { return recording_.owns_lock(); }
+    /// Where its launches are timed; null, as nearly always, where they are not.
+    Profile* profile() const { return profile_; }
     void begin_recording();
     /// What was put on stream() since then, ready to be launched on the place's stream. Memory that was released
     /// meanwhile stays the call's until its end: each launch uses it.
@@ -67,6 +69,7 @@ class Call {
     Place place_;
     Stream stream_;
     Call* before_;
+    Profile* profile_;
     std::unique_lock<std::mutex> recording_;
     std::vector<void*> held_;
     void* temporaries_[kMostTemporaries];
@@ -75,6 +78,10 @@ class Call {
 };
 
 DeviceError out_of_device_memory(const Place& place, std::size_t bytes, const char* of);
+
+/// What is timing this thread's launches; null where nothing is.
+Profile* current_profile();
+FunctionFacts facts_of(Function function, std::string name);
 
 /// What stands in a halide_buffer_t whose array lies on a device.
 const halide_device_interface_t* device_interface();
@@ -96,9 +103,9 @@ int copy_to_host_of_kernel(void* user_context, halide_buffer_t* buffer);
 /// Unloads what was loaded for code whose data lie here: they are about to be unmapped.
 void forget_kernels(const void* begin, std::size_t bytes) noexcept;
 
-/// A device function of a module of ours or of a kernel, ready to be launched.
+/// A device function of a module of ours or of a kernel, ready to be launched. `array_bytes` is for a profile alone.
 void launch(Call& call, Function function, const char* name, const unsigned (&blocks)[3], const unsigned (&threads)[3],
-            unsigned shared_bytes, void** arguments);
+            unsigned shared_bytes, void** arguments, std::int64_t array_bytes = 0);
 
 /// Loads PTX on the device of the current context. Throws DeviceError with the log of the driver's compiler.
 Module load_module(const Device& device, const char* ptx, const char* what);

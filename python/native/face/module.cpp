@@ -10,6 +10,7 @@
 #include "python/native/face/arrays.h"
 #include "python/native/face/device_array.h"
 #include "python/native/face/device_context.h"
+#include "python/native/face/device_profile.h"
 #include "python/native/face/face_errors.h"
 #include "python/native/face/face_types.h"
 
@@ -94,6 +95,8 @@ PyObject* devices(PyObject*, PyObject*) {
                 !put(one.get(), "multiprocessors", d.multiprocessors) ||
                 !put(one.get(), "max_threads_per_block", d.max_threads_per_block) ||
                 !put(one.get(), "max_threads_per_multiprocessor", d.max_threads_per_multiprocessor) ||
+                !put(one.get(), "max_blocks_per_multiprocessor", d.max_blocks_per_multiprocessor) ||
+                !put(one.get(), "shared_bytes_reserved", d.shared_bytes_reserved) ||
                 !put(one.get(), "shared_bytes_per_block", d.shared_bytes_per_block) ||
                 !put(one.get(), "shared_bytes_per_multiprocessor", d.shared_bytes_per_multiprocessor) ||
                 !put(one.get(), "registers_per_multiprocessor", d.registers_per_multiprocessor) ||
@@ -130,6 +133,7 @@ PyObject* driver_calls(PyObject*, PyObject*) {
                {"stream_waits", c.stream_waits},
                {"events", c.events},
                {"module_loads", c.module_loads},
+               {"cubin_loads", c.cubin_loads},
                {"context_switches", c.context_switches}};
     Ref dict(PyDict_New());
     for (const auto& one : all)
@@ -209,6 +213,9 @@ PyMethodDef kMethods[] = {
      "no_device_reason($module)\n--\n\nWhy there is no CUDA device; empty where there is one."},
     {"driver_calls", driver_calls, METH_NOARGS,
      "driver_calls($module)\n--\n\nHow often this process has called what of the CUDA driver."},
+    {"profile", profile, METH_O, kProfileDoc},
+    {"function_facts", function_facts, METH_VARARGS, kFunctionFactsDoc},
+    {"cubins_in", cubins_in, METH_O, kCubinsInDoc},
     {"device_pool_info", device_pool_info, METH_O,
      "device_pool_info($module, device, /)\n--\n\nBytes of device memory kept, handed out, and the limit."},
     {"trim_device_pool", trim_device_pool, METH_O,

@@ -126,7 +126,10 @@ def _ptxas() -> str:
 
     path = ptxas_path()
     if path is None:
-        raise RuntimeError("not on PATH nor in CUDA_HOME: registers and spills of kernels are told on a device alone")
+        raise RuntimeError(
+            "not on PATH, in CUDA_HOME, a package (triton) or TILEWRIGHT_PTXAS: registers of kernels are told on a device alone, and modules "
+            "carry no assembled code"
+        )
     return str(path)
 
 

@@ -51,6 +51,12 @@ def device_numbers(text: str) -> tuple[int, ...]:
     return tuple(int(word) for word in words)
 
 
+def architectures(text: str) -> tuple[str, ...] | None:
+    """`--cubins sm_80,sm_90` -> two; `none` -> none; nothing given -> None, those of the devices that are here."""
+    words = tuple(word.strip() for word in text.split(",") if word.strip())
+    return () if words == ("none",) else words or None
+
+
 def text_file(option: str, path: Path | None) -> str | None:
     """The text of a schedule or space file."""
     if path is None:

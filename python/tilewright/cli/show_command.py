@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,9 +20,12 @@ from .app import OK, SCRIPT_RAISED, USAGE
 from .parse import UsageError, jit_target, scripts_of, targets
 from .session import Prepared, Request, prepare
 
+if TYPE_CHECKING:
+    from ..device_profile import Profile
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
-_PARTS = ("all", "stages", "space", "schedule", "program", "code")
+_PARTS = ("all", "stages", "space", "schedule", "program", "code", "profile")
 
 
 @app.command()
@@ -89,6 +92,8 @@ def _print(one: Prepared, part: str, as_json: bool) -> None:
             "schedule": specialization.schedule,
             "evidence": specialization.evidence,
         }
+        if _runs_on_device(one):
+            document["kernels"] = _profile_document(one)
         print(json.dumps(document))
         return
     if part == "program":
@@ -101,9 +106,38 @@ def _print(one: Prepared, part: str, as_json: bool) -> None:
         print(specialization.explain(code=True))
     elif part == "stages":
         print(specialization.explain())
+    elif part == "profile":
+        print(_profile_text(one))
     else:
         print(one.choice.sentence)
         print(specialization.explain())
+        if _runs_on_device(one):
+            print(_profile_text(one))
         print("space:")
         print("\n".join(f"  {line}" for line in specialization.space.strip().splitlines()))
         print(specialization.explain(code=True).partition("lowered code of ")[2].join(["lowered code of ", ""]))
+
+
+def _runs_on_device(one: Prepared) -> bool:
+    example = one.specialization.example
+    return example is not None and example.on_device
+
+
+def _profile(one: Prepared) -> Profile:
+    """Of the recorded call. Raises DeviceError without a device."""
+    return one.specialization.profile(*one.call.args, **one.call.kwargs)
+
+
+def _profile_text(one: Prepared) -> str:
+    try:
+        return _profile(one).text()
+    except Error as error:
+        return f"kernels of a call: not timed: {error}"
+
+
+def _profile_document(one: Prepared) -> dict[str, Any]:
+    try:
+        profile = _profile(one)
+    except Error as error:
+        return {"not_timed": str(error)}
+    return {"rows": [asdict(row) for row in profile.rows], "gbps": profile.gbps, "device": profile.device}

@@ -18,13 +18,14 @@ from ..decorator import JitFunction
 from ..devices import check_device
 from ..errors import Error, ExportError, ScheduleError
 from ..export import ExportOptions, export_module
+from ..export.cubins import check_cubins
 from ..export.package import check_exportable, check_place
 from ..machine import is_cuda_isa, resolve_isa, targets_of
 from ..record import Script, ScriptRaised, ScriptStopped
 from ..record.choose import NothingToTune
 from ..tuning import COLD, TuneOptions, TuneResult, check_space_or_schedule, format_ns, tune_call
 from .app import INTERRUPTED, OK, PARTIAL, SCRIPT_RAISED, USAGE
-from .parse import UsageError, device_numbers, duration_s, jit_target, scripts_of, targets, text_file
+from .parse import UsageError, architectures, device_numbers, duration_s, jit_target, scripts_of, targets, text_file
 from .progress import Progress
 from .session import Prepared, Request, also_specialize, prepare
 
@@ -57,6 +58,13 @@ def tune(
         bool, typer.Option("--build-only", help="Write the module with default schedules, without measuring.")
     ] = False,
     devices: Annotated[str, typer.Option(help="CUDA devices that measure at once, a candidate each: 0,1,2,3.")] = "",
+    cubins: Annotated[
+        str,
+        typer.Option(
+            help="Architectures whose code the module carries assembled: sm_90,sm_100; none. By default those of the "
+            "devices that are here, where there is a ptxas."
+        ),
+    ] = "",
     budget: Annotated[str, typer.Option(help="Time for the search: 60s, 2m, 1h.")] = "60s",
     trials: Annotated[int, typer.Option(min=0, help="At most so many candidates; 0 is no limit.")] = 0,
     db: Annotated[Path | None, typer.Option(help="The store, instead of TILEWRIGHT_DB or the usual place.")] = None,
@@ -111,6 +119,7 @@ def tune(
                 libraries=not no_libs,
                 allow_fallback=allow_fallback,
                 script=wanted[0].name,
+                cubins=architectures(cubins),
             ),
             files=(schedule, space),
             out=(out if out is not None else Path(f"{wanted[0].stem}_tuned")).absolute(),
@@ -152,6 +161,7 @@ class _Options:
 def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -> int:
     """One script from recording to the closing line."""
     check_place(options.out, options.export)  # before an hour of searching, not after
+    check_cubins(options.export.cubins)
     results: list[tuple[Prepared, TuneResult]] = []
     with Progress(quiet, options.tune.budget_s) as progress:
         progress.say(f"running {script.name}")

@@ -23,6 +23,7 @@ from ..machine import is_cuda_isa
 from ..plan import Version, all_objects, compose
 from ..program import Program
 from ..specialization import Specialization
+from .cubins import FOLDER, check_cubins, write_cubins
 from .handed import check_lines, handed_functions, made_for
 from .static_library import write_static_library
 from .streams import STREAM_LINES, Stream, check_stream, inner_parameters, stream_lines, streams_of
@@ -64,6 +65,7 @@ class ExportOptions:
     libraries: bool = True
     allow_fallback: bool = False
     script: str = ""
+    cubins: tuple[str, ...] | None = None  # architectures; None: of the devices that are here
 
 
 def export_module(
@@ -73,6 +75,7 @@ def export_module(
     folder = folder.absolute()
     check_place(folder, options)
     check_exportable(function, specializations, options)
+    check_cubins(options.cubins)
     try:
         levels = isa_levels(options.targets)
     except ValueError as error:
@@ -173,6 +176,7 @@ def _write(
     schedules: dict[str, str] = {}
     objects: dict[str, bytes] = {}
     needs: set[str] = set()
+    assembled: list[str] = []
     for number, specialization in enumerate(specializations):
         versions = versions_of(specialization, options.targets, libraries=options.libraries, number=number)
         if not versions:
@@ -189,6 +193,11 @@ def _write(
         notes = [f"Needs NumPy; {', '.join(sorted(needs))} runs in the BLAS that NumPy brings (--no-libs avoids it)."]
     if on_device:
         notes += _device_notes(levels)
+        assembled = write_cubins(folder, objects.values(), options.cubins)
+        if assembled:
+            notes.append(
+                f"Code for {', '.join(assembled)} is assembled already; the driver does that for other devices."
+            )
     (folder / "objects").mkdir()
     (folder / "schedules").mkdir()
     for key, data in objects.items():
@@ -200,14 +209,16 @@ def _write(
     shutil.copyfile(str(_face.__file__), folder / "_face.abi3.so")
     (folder / "_face.abi3.so").chmod(0o755)
     groups = _groups(function, specializations, folder)
-    (folder / "__init__.py").write_text(_init_text(function, groups, sorted(objects), notes, on_device))
+    (folder / "__init__.py").write_text(
+        _init_text(function, groups, sorted(objects), notes, on_device=on_device, has_cubins=bool(assembled))
+    )
     parameters = [_parameters(function, p) for p in programs]
     (folder / "__init__.pyi").write_text(stub_text(name, programs, notes, parameters, on_device=on_device))
     (folder / "py.typed").write_text("")
     _write_licenses(folder)
     if len(plans) == 1 and not groups[0].saved:
         write_static_library(folder, name, plans[0], objects)
-    _write_evidence(folder, function, specializations, options, levels=levels, needs=sorted(needs))
+    _write_evidence(folder, function, specializations, options, levels=levels, needs=sorted(needs), assembled=assembled)
 
 
 def _device_notes(levels: list[str]) -> list[str]:
@@ -293,7 +304,13 @@ def _outside_value(specialization: Specialization, argument: Any) -> Any:
 
 
 def _init_text(
-    function: JitFunction, groups: list[_Group], objects: list[str], notes: list[str], on_device: bool
+    function: JitFunction,
+    groups: list[_Group],
+    objects: list[str],
+    notes: list[str],
+    *,
+    on_device: bool,
+    has_cubins: bool,
 ) -> str:
     """The module itself: it reads the plans and the objects and hands them to the C extension, nothing else."""
     name = function.__name__
@@ -325,6 +342,8 @@ def _init_text(
         "",
         f"_objects = {{name: _read(f'objects/{{name}}.o') for name in {objects!r}}}",
     ]
+    if has_cubins:
+        lines.append(f"_face.cubins_in(_os.path.join(_HERE, {FOLDER!r}))")
     if any(group.handed for group in groups):
         lines += check_lines()
     if any(group.streams for group in groups):
@@ -436,6 +455,7 @@ def _write_evidence(
     *,
     levels: list[str],
     needs: list[str],
+    assembled: list[str],
 ) -> None:
     files = {
         str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
@@ -448,6 +468,7 @@ def _write_evidence(
             "function": function.__name__,
             "script": options.script,
             "isa_levels": levels,
+            "cubins": assembled,
             "needs": ["numpy", *needs],
             "signatures": [shapes(s.program) for s in specializations],
             "measured": [e for s in specializations for e in (s.evidence, s.evidence_on_device) if e],

@@ -406,6 +406,27 @@ TEST_F(OnDevice, FunctionsTellWhatTheyNeed) {
     EXPECT_THROW(cuda::function_facts(0, ".version 6.0\n.target sm_70\nSYNTAX ERROR\n"), DeviceError);
 }
 
+TEST_F(OnDevice, AProfileTimesEachLaunch) {
+    auto e = load_for_device(tests::kQuarterPlan);
+    DeviceVector x(place_, counted(1000));
+    ASSERT_EQ(call_on_device(*e, place_, {x.view()}).results[0], counted(1000, 0.25));
+    const auto before = cuda::driver_calls();
+    cuda::Profile profile;
+    ASSERT_EQ(call_on_device(*e, place_, {x.view()}).results[0], counted(1000, 0.25));
+    const auto launches = cuda::driver_calls().launches - before.launches;
+    const auto times = profile.read();
+    ASSERT_EQ(times.size(), launches);
+    for (const auto& time : times) {
+        EXPECT_GT(time.ns, 0);
+        EXPECT_GT(time.facts.registers, 0);
+        EXPECT_GT(time.blocks_per_multiprocessor, 0);
+        EXPECT_GT(time.blocks[0] * time.threads[0], 0u);
+        EXPECT_EQ(time.array_bytes % 8000, 0);
+    }
+    EXPECT_TRUE(profile.read().empty());
+    EXPECT_EQ(profile.untimed(), 0u);
+}
+
 TEST_F(OnDevice, AddressesKnowTheirDevice) {
     DeviceVector x(place_, {1});
     double host = 0;
