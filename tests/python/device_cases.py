@@ -318,7 +318,7 @@ for _d in FLOATS:
     for _f in ("sum", "mean", "var", "std", "prod"):
         case(
             f"{_f} {_d}", "a", [f"a.{_f}()", f"a.{_f}(axis=0)", f"a.{_f}(axis=1, keepdims=True)"],
-            (lambda d, f: lambda rng: [(values(rng, d, s) if f != "prod" else np.asarray(rng.uniform(0.9, 1.1, s)).astype(d),) for s in SHAPES])(_d, _f), judge="sum",
+            (lambda d, f: lambda rng: [(values(rng, d, s) if f != "prod" else np.asarray(np.exp(rng.normal(size=s) * 0.01)).astype(d),) for s in SHAPES])(_d, _f), judge="sum",
         )  # fmt: skip
     case(f"norms {_d}", "a", ["np.linalg.norm(a)", "np.linalg.norm(a, axis=1)", "np.linalg.norm(a, 1, axis=0)", "np.linalg.norm(a, np.inf, axis=0)"],
          (lambda d: lambda rng: [(values(rng, d, s),) for s in SHAPES])(_d), judge="sum")  # fmt: skip
