@@ -77,7 +77,13 @@ def ask_all(
         queue.put(k)
     answers: list[dict[str, Any]] = [{} for _ in questions]
     # Threads of OpenBLAS in each of many processes are no gain.
-    values = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "TILEWRIGHT_CACHE": "off", **os.environ, **environment}
+    values = {
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "TILEWRIGHT_CACHE": "off",
+        **os.environ,
+        **environment,
+    }
 
     def serve() -> None:
         worker = _Worker(command, values)

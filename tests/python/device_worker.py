@@ -125,7 +125,11 @@ def ulps_off(ours: Array, true: Array) -> Array:
     # Where the true value rounds to an infinity or a NaN, it has to be that one; the largest number is one unit from it.
     top = np.finfo(ours.dtype).max
     exact = ~np.isfinite(rounded)
-    right = (ours == rounded) | (np.isnan(ours) & np.isnan(rounded)) | ((ours == np.sign(rounded) * top) & np.isinf(rounded) & np.isfinite(true))
+    right = (
+        (ours == rounded)
+        | (np.isnan(ours) & np.isnan(rounded))
+        | ((ours == np.sign(rounded) * top) & np.isinf(rounded) & np.isfinite(true))
+    )
     off = np.where(exact, np.where(right, 0, np.inf), off)
     # An infinity where the true value is the largest number or nearly so.
     near_top = np.isinf(ours) & np.isfinite(rounded) & (np.abs(rounded) >= top * (1 - 4 * np.finfo(ours.dtype).eps))
@@ -178,7 +182,11 @@ def difference(case: Case, k: int, ours: Any, theirs: Any, args: Sequence[Any]) 
     at = tuple(int(n) for n in np.argwhere(wrong)[0])
     elements = [x[at] for x in args if isinstance(x, np.ndarray) and x.shape == b.shape]
     of = f" of {', '.join(map(repr, elements))}" if elements else ""
-    units = f" ({float(extra[at]):.3g} units from the true value; most {float(np.nanmax(extra)):.3g})" if extra is not None else ""
+    units = (
+        f" ({float(extra[at]):.3g} units from the true value; most {float(np.nanmax(extra)):.3g})"
+        if extra is not None
+        else ""
+    )
     return f"{int(wrong.sum())} of {wrong.size} differ, at {list(at)}: {a[at]!r}, NumPy has {b[at]!r}{of}{units}"
 
 
@@ -225,7 +233,9 @@ def _call(case: Case, compiled: Any, args: Sequence[Any]) -> list[str]:
     if raised is not None and (error is None or not isinstance(raised, type(error))):
         if LOST in str(raised):
             raise raised
-        return [f"raises {type(raised).__name__}: {raised}; NumPy {f'raises {error!r}' if error else 'answers'}: {where}"]
+        return [
+            f"raises {type(raised).__name__}: {raised}; NumPy {f'raises {error!r}' if error else 'answers'}: {where}"
+        ]
     if error is not None:
         return [] if raised is not None else [f"answers, NumPy raises {error!r}: {where}"]
     results, wanted = as_tuple(got), as_tuple(expected)
@@ -240,7 +250,9 @@ def _call(case: Case, compiled: Any, args: Sequence[Any]) -> list[str]:
         if isinstance(mine, Placed) and bits_differ(back := mine.back(), wrote).any():
             wrong = np.argwhere(bits_differ(back, wrote))
             at = tuple(wrong[0])
-            problems.append(f"argument {k} after the call: {len(wrong)} of {wrote.size} differ, at {list(map(int, at))}: {back[at]!r}, NumPy leaves {wrote[at]!r}: {where}")
+            problems.append(
+                f"argument {k} after the call: {len(wrong)} of {wrote.size} differ, at {list(map(int, at))}: {back[at]!r}, NumPy leaves {wrote[at]!r}: {where}"
+            )
     return problems
 
 
@@ -263,7 +275,11 @@ def compile_case(case: Case, seed: int) -> dict[str, Any]:
         if error is None:
             texts = ptx_of(made)
         elif not isinstance(error, type(outcome(lambda args=args: case.function()(*copied(args)))[1])):
-            return {"status": "wrong", "text": f"{type(error).__name__}: {error}: {shown(args)} of\n{case.source}", "calls": 0}
+            return {
+                "status": "wrong",
+                "text": f"{type(error).__name__}: {error}: {shown(args)} of\n{case.source}",
+                "calls": 0,
+            }
         if texts:
             break
     problems = [] if texts else [f"no kernel:\n{case.source}"]
