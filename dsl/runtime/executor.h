@@ -99,6 +99,8 @@ class Executable {
     std::string guard_message(int guard, const Frame& frame) const;
     /// The call's arguments: "X float64[3, 2] and n 5".
     std::string sizes_text(const Frame& frame) const;
+    /// Why no version runs on this device at all: a fork, or code for later devices; "" where some version does.
+    std::string device_problem(const cuda::Place& place) const;
     /// Requirements of every version that this machine can run.
     std::string requirements_text() const;
 

@@ -1,6 +1,8 @@
 // dsl/runtime/executor_messages.cpp: what is said of a call that a plan does not serve, with the sizes that it has.
 #include <algorithm>
 
+#include "dsl/base/error.h"
+#include "dsl/runtime/cuda/device.h"
 #include "dsl/runtime/executor.h"
 
 namespace tilewright::runtime {
@@ -69,6 +71,28 @@ std::string Executable::sizes_text(const Frame& frame) const {
         parts.push_back(a.name + " " + std::string(info(a.dtype).name) + "[" + shape + "]");
     }
     return joined(parts);
+}
+
+std::string Executable::device_problem(const cuda::Place& place) const {
+    int least = 0;
+    for (const Version& v : versions_)
+        if (v.capability > 0 && (least == 0 || v.capability < least)) least = v.capability;
+    auto text = [](int capability) { return std::to_string(capability / 10) + "." + std::to_string(capability % 10); };
+    try {
+        const cuda::Device& device = cuda::device(place.device);
+        const int has = device.major * 10 + device.minor;
+        if (has >= least) return "";
+        return "its code is for compute capability " + text(least) + " and later, and device " +
+               std::to_string(place.device) + " (" + device.name + ") has " + text(has) + ". " +
+               (has < 70 ? "Devices from compute capability 7.0 on are served; use the target host."
+                         : "Build it for a target that the device has: cuda-sm_" +
+                               std::string(has >= 80   ? "80"
+                                           : has >= 75 ? "75"
+                                                       : "70") +
+                               ".");
+    } catch (const DeviceError& error) {
+        return error.what();
+    }
 }
 
 std::string Executable::requirements_text() const {

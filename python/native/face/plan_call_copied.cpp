@@ -136,7 +136,13 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
             version = executable_->select(frame);
             if (version >= 0 || (freedom.strict && !freedom.copies)) break;
         }
-        if (version < 0) return no_match(Problem::Kind::no_version, 0, nullptr, executable_->sizes_text(frame));
+        if (version < 0) {
+            if (const std::string why = executable_->device_problem(*frame.place); !why.empty()) {
+                PyErr_Format(device_error(), "%s: %s", function_.c_str(), why.c_str());
+                return Attempt::error;
+            }
+            return no_match(Problem::Kind::no_version, 0, nullptr, executable_->sizes_text(frame));
+        }
         if (!executable_->size_results(frame))
             return no_match(Problem::Kind::result_too_large, 0, nullptr, executable_->sizes_text(frame));
         RefArray given(alloca((results + 1) * sizeof(PyObject*)), results);

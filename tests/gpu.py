@@ -1,0 +1,128 @@
+"""Runs the tests of devices, on a machine that has one: `python tests/gpu.py`. Elsewhere it says why not, and passes.
+
+    python tests/gpu.py                    # the C++ programs that are built, then the pytest files, in a few minutes
+    python tests/gpu.py --sanitize         # fewer cases, under compute-sanitizer's memcheck and racecheck
+    python tests/gpu.py --build FOLDER     # where the C++ programs are (default: TILEWRIGHT_BUILD, else build/*)
+    python tests/gpu.py -- -k softmax      # what follows goes to pytest
+
+tilewright has to be importable. Seeds are printed; TILEWRIGHT_RANDOM_SEED and TILEWRIGHT_RANDOM_FUNCTIONS change them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent
+PROGRAMS = ["tests/runtime/test_cuda_device", "tests/autotune/test_device_worker"]
+FILES = [
+    "test_cuda_contract.py",
+    "test_device_arrays.py",
+    "test_cuda_module.py",
+    "test_cuda_ptx.py",
+    "test_cuda_results.py",
+]
+# One of each kind of kernel; a sanitizer makes each some ten times slower.
+SANITIZED = ("binary float64 0 or layouts or stencils or gathers or searches_float32 or integer sums int32 or softmax or products float32"
+             " or labels or jacobi or mandelbrot or written or masks or norms float64 or scans float64")  # fmt: skip
+LIMIT_S = 600
+
+
+def main() -> int:
+    arguments, rest = _arguments()
+    from tilewright import _face
+
+    why = _face.no_device_reason()
+    if why:
+        print(f"skipped: {why}")
+        return 0
+    device = _face.devices()[0]
+    print(
+        f"{device['name']}, {len(os.sched_getaffinity(0))} cores, seed {os.environ.get('TILEWRIGHT_RANDOM_SEED', '0')}",
+        flush=True,
+    )
+    rows = list(_sanitized(rest) if arguments.sanitize else _all(arguments.build, rest))
+    print()
+    for name, outcome, seconds in rows:
+        print(f"{name:45} {seconds:6.1f} s  {outcome}")
+    total = sum(seconds for _, _, seconds in rows)
+    print(f"{'total':45} {total:6.1f} s{'' if total < LIMIT_S else f', more than {LIMIT_S} s'}")
+    return 1 if any(outcome.startswith("FAILED") for _, outcome, _ in rows) else 0
+
+
+def _arguments() -> tuple[argparse.Namespace, list[str]]:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--sanitize", action="store_true", help="fewer cases, under compute-sanitizer")
+    parser.add_argument(
+        "--build", type=Path, default=os.environ.get("TILEWRIGHT_BUILD"), help="the build with the C++ programs"
+    )
+    parser.add_argument("pytest", nargs="*", help="for pytest, behind --")
+    arguments = parser.parse_args()
+    return arguments, arguments.pytest
+
+
+def _all(build: Path | None, rest: list[str]) -> Iterator[tuple[str, str, float]]:
+    folders = [Path(build)] if build else sorted((TESTS.parent / "build").glob("*"))
+    for program in PROGRAMS:
+        found = next((folder / program for folder in folders if (folder / program).is_file()), None)
+        if found is None:
+            yield Path(program).name, "skipped: it is not built here", 0.0
+        else:
+            yield _run(Path(program).name, [str(found), "--gtest_brief=1"])
+    for file in FILES:
+        yield _run(
+            file, [sys.executable, "-m", "pytest", "-q", "--tb=short", "-rs", *rest, str(TESTS / "python" / file)]
+        )
+
+
+def _sanitized(rest: list[str]) -> Iterator[tuple[str, str, float]]:
+    sanitizer = shutil.which("compute-sanitizer")
+    if sanitizer is None:
+        yield "compute-sanitizer", "skipped: it is not on PATH", 0.0
+        return
+    for tool in ("memcheck", "racecheck"):
+        with tempfile.TemporaryDirectory(prefix="tilewright-sanitize-") as folder:
+            command = f"{sanitizer} --tool {tool} --log-file {folder}/%p.log"
+            test = f"{TESTS / 'python' / 'test_cuda_results.py'}::test_case_answers_as_numpy"
+            # Blocks of the pool would hide what goes beyond an array.
+            environment = {"TILEWRIGHT_DEVICE_WORKER_COMMAND": command, "TILEWRIGHT_DEVICE_POOL_MB": "0"}
+            selection = [] if rest else ["-k", SANITIZED]
+            name, outcome, seconds = _run(
+                tool, [sys.executable, "-m", "pytest", "-q", "--tb=short", *selection, *rest, test], environment
+            )
+            said = "".join(file.read_text(errors="replace") for file in sorted(Path(folder).glob("*.log")))
+        summaries = re.findall(r"SUMMARY: (\d+) (?:errors?|hazards?)", said)
+        found = sum(map(int, summaries))
+        if found or not summaries:
+            print(said[-8000:])
+            outcome = f"FAILED: {found} findings, {outcome}"
+        yield name, f"{outcome}; {len(summaries)} processes, {found} findings", seconds
+
+
+def _run(name: str, command: list[str], environment: dict[str, str] | None = None) -> tuple[str, str, float]:
+    print(f"--- {name}", flush=True)
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **(environment or {})}
+    )
+    assert process.stdout is not None
+    last = ""
+    for line in process.stdout:
+        print(line, end="", flush=True)
+        if re.search(r"\d+ (passed|failed|skipped)|PASSED|FAILED  \]", line):
+            last = line.strip()
+    status = process.wait()
+    passed = status in (0, 5)  # 5: pytest has selected nothing
+    return name, last if passed else f"FAILED ({status}): {last}", time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,23 @@
+"""The cases of `device_cases.py` compiled for a device, on any machine: each has PTX, which holds nothing that changes a bit
+where no elementary function is in it, and which ptxas assembles where there is one."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from device_cases import CASES
+from device_pool import ask_all
+
+
+def test_ptx_of_every_case() -> None:
+    names = list(CASES)
+    answers = ask_all([{"ask": "compile", "name": name} for name in names])
+    wrong = [f"{name}: {a['text']}" for name, a in zip(names, answers, strict=True) if a["status"] != "ok"]
+    print(f"{len(names)} cases, {sum(a['calls'] for a in answers)} texts of PTX")
+    assert not wrong, f"{len(wrong)} of {len(names)}\n\n" + "\n\n".join(wrong)
+
+
+def test_ptxas_has_seen_them() -> None:
+    if shutil.which("ptxas") is None:
+        pytest.skip("no ptxas here: the PTX was searched for forbidden instructions and not assembled")
