@@ -13,7 +13,7 @@ constexpr std::int64_t kThreads = 256; ///< of a block, to begin with
 constexpr std::int64_t kMostThreads = 1024;
 // Up to so many operations an element, a thread has four elements; up to so many two, in smaller blocks.
 constexpr double kCheapElement = 12;
-constexpr double kMiddlingElement = 48;
+constexpr double kMiddlingElement = 100;
 constexpr std::int64_t kThreadsOfTwo = 128;
 constexpr std::int64_t kMostItems = 8;
 constexpr const char* kGuard = ", guard_with_if)";
@@ -164,10 +164,11 @@ std::string shared_out(const std::string& x, const std::string& threads, const L
         *inside = x + "o";
         return ".split(" + x + ", " + x + "o, " + x + "t, " + threads + kGuard;
     }
+    // Serial loops around unrolled elements are partitioned: whole rounds ask nothing.
     *inside = x + "s, " + x + "o";
-    return ".split(" + x + ", " + x + "b, " + x + "r, " + std::to_string(map.lanes * map.per_lane) + kGuard + ".split(" +
-           x + "r, " + x + "s, " + x + "u, " + std::to_string(map.lanes) + ").fuse(" + x + "u, " + x + "b, " + x +
-           "f).split(" + x + "f, " + x + "o, " + x + "t, " + threads + kGuard;
+    return ".split(" + x + ", " + x + "o, " + x + "r, " + std::to_string(map.per_lane) + " * " + threads + kGuard +
+           ".split(" + x + "r, " + x + "b, " + x + "q, " + std::to_string(map.lanes * map.per_lane) + ").split(" + x +
+           "q, " + x + "s, " + x + "u, " + std::to_string(map.lanes) + ").fuse(" + x + "u, " + x + "b, " + x + "t)";
 }
 
 } // namespace
@@ -194,10 +195,12 @@ GpuNest row_nest(const dsl::StageInfo& stage, const LaneMap& map) {
     };
     const std::string first =
         line_for(map, hole(stage.name + "_threads", threads, {64, 128, 256, 512, 1024}, kWarp, kMostThreads));
-    if (map.lanes > 0)
-        nest.lines.push_back("choose { " + first + " | " + line_for({}, nest.threads) + " }");
-    else
+    if (map.lanes == 0) {
         nest.lines.push_back(first);
+    } else {
+        nest.lines.push_back("choose { " + first + " | " + line_for({}, nest.threads) + " }");
+        nest.lines.push_back("where " + nest.threads + " % " + std::to_string(map.lanes) + " == 0");
+    }
     nest.thread = x + "t";
     return nest;
 }
@@ -222,6 +225,15 @@ GpuNest tree_nest(const dsl::StageInfo& stage, std::int64_t rows, std::int64_t t
     nest.lines.push_back(line + ".gpu_blocks(" + nest.block + ").gpu_threads(" + x + "t)");
     nest.thread = x + "t";
     // Declared where stages in the block use it.
+    nest.threads = hole(stage.name + "_threads", threads, {64, 128, 256, 512, 1024}, kWarp, kMostThreads);
+    return nest;
+}
+
+GpuNest single_nest(const dsl::StageInfo& stage, std::int64_t threads) {
+    GpuNest nest;
+    nest.cooperative = true;
+    nest.block = "blk";
+    nest.lines.push_back(stage.name + ".gpu_single_block(blk)");
     nest.threads = hole(stage.name + "_threads", threads, {64, 128, 256, 512, 1024}, kWarp, kMostThreads);
     return nest;
 }
@@ -284,7 +296,7 @@ void offer_items(GpuNest& nest, const dsl::StageInfo& stage, const ElementCost& 
     const auto apart = [&](const std::string& count) {
         return head + ".split(" + x + ", " + x + "o, " + x + "i, " + span + kGuard + ".split(" + x + "i, " + item +
                ", " + thread + ", " + count + kGuard + ".reorder(" + item + ", " + thread + ", " + x + "o)" + blocks +
-               ".gpu_threads(" + thread + ").unroll(" + item + ")";
+               ".gpu_threads(" + thread + ").unroll(" + item + ").partition(" + x + "o, auto)";
     };
     const std::string known = "?" + name + "_threads";
     const bool wide = stage.pure.loops.size() == 1 && cost.bytes < 16 && !stage.guarded && !cost.hosts;

@@ -43,6 +43,9 @@ GpuNest row_nest(const dsl::StageInfo& stage, const LaneMap& map);
 /// for fewer.
 GpuNest tree_nest(const dsl::StageInfo& stage, std::int64_t rows, std::int64_t threads, bool whole = false);
 
+/// One block for a single number, whose threads reduce what it is made from.
+GpuNest single_nest(const dsl::StageInfo& stage, std::int64_t threads);
+
 /// What computing one element takes, with all that is computed in its thread.
 struct ElementCost {
     double operations = 0;

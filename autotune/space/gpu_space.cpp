@@ -294,16 +294,12 @@ class GpuSpace {
     }
 
     GpuNest nest_of(const dsl::StageInfo& stage) {
-        const bool pure = stage.updates.empty() && !stage.pure.loops.empty();
-        if (pure && !stage.guarded) {
+        if (stage.updates.empty() && stage.pure.loops.empty() && reads_tree(stage))
+            return single_nest(stage, kThreadsOfLast);
+        if (stage.updates.empty() && !stage.pure.loops.empty() && !stage.guarded) {
             if (const dsl::StageInfo* tree = row_tree(stage); tree != nullptr) {
                 is_row_root_.insert(stage.name);
                 return row_nest(stage, lane_map(stage, stage));
-            }
-            if (stage.part == "fold" || stage.part == "lanes") {
-                // Of a result that is a single number: one block goes through all that is left.
-                is_row_root_.insert(stage.name);
-                return tree_nest(stage, extent_of(stage.pure.loops.back(), 8), kThreadsOfLast, true);
             }
             if (reads_shared_part(stage) || (reads_tree(stage) && is_tree_end(stage))) return tree_of(stage);
         }
