@@ -259,12 +259,15 @@ Expr Evaluator::apply(const Operation& operation, const Exprs& operands) {
     context.from = context.to;
     if (!operation.operands.empty())
         context.from = find_dtype(shared_.analysis.value(operation.operands.back()).type.dtype);
-    context.fast = shared_.options.contract == "fast";
+    context.contraction = shared_.options.contract == "fast" ? Contraction::any
+                          : shared_.options.device           ? Contraction::device
+                                                             : Contraction::none;
     context.row_constant = repeats_along_rows(operation);
     const Rule* rule = find_rule(operation.op);
     operations_ += rule != nullptr ? rule->operations : 20;
     try {
-        return rule != nullptr ? rule->build(operands, context) : elementary(operation.op, operands, context.fast);
+        return rule != nullptr ? rule->build(operands, context)
+                               : elementary(operation.op, operands, context.contraction);
     } catch (const TranslateError& error) {
         throw TranslateError(shared_.analysis.where(operation) + ": " + error.what() + ".",
                              "Let NumPy run this function.");

@@ -33,13 +33,15 @@ Expr beats(bool smallest, const Expr& x, const Expr& best) {
 ///
 /// With e the precision's unit roundoff, x < best (1 - 8e) gives sqrt(x) < sqrt(best) (1 - 4e), further apart than the
 /// two roundings can bring together; where the bound itself is rounded among subnormals, one step is more than that.
+/// An infinite square has an infinite root, and no other has: the value that a search begins with needs no root.
 Expr root_beats(bool smallest, const Expr& x, const Expr& best) {
     const Element type = x.type();
     const double nearly_one = 1 - std::ldexp(1.0, type.bits() == 64 ? -50 : -21);
     const Expr bound = float_constant(type, nearly_one);
     const Expr fast = beats(smallest, x, best);
     const Expr clearly = smallest ? x < best * bound : best < x * bound;
-    return dsl::rare(fast && !clearly, beats(smallest, Halide::sqrt(x), Halide::sqrt(best)), fast);
+    const Expr is_finite = (smallest ? best : x) < float_constant(type, std::numeric_limits<double>::infinity());
+    return dsl::rare(fast && !clearly && is_finite, beats(smallest, Halide::sqrt(x), Halide::sqrt(best)), fast);
 }
 
 /// Whether no element can be below zero; NaN may be among them.

@@ -62,7 +62,7 @@ Roofline measure_device_roofline(int device) {
     const Stream stream(device);
     const cuda::Place& place = stream.place();
     Roofline roofline;
-    for (const std::size_t bytes : {std::size_t{16} << 20, std::size_t{512} << 20}) {
+    for (const std::size_t bytes : {std::size_t{16} << 20, std::size_t{2} << 30}) {
         const Buffer from(place, bytes / 2), to(place, bytes / 2);
         const int rounds = bytes > (std::size_t{64} << 20) ? 4 : 32;
         cuda::fill(place, from.data(), 1, bytes / 2);

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.append(str(Path(__file__).parent.parent))
 from case_list import CASES_FOLDER, load_script
 
 F32 = {"dtype": np.float32}

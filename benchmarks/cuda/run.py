@@ -63,7 +63,7 @@ class Runner:
         self.peer, self.case, self.times_ns, self.agreement, self.way = peer, case, [], "", ""
         self.reason = "no way was right"
         try:
-            ways, self.wait = importlib.import_module(f"peers.{peer}").prepare(case, arguments)
+            ways, self.wait = importlib.import_module(f"device_peers.{peer}").prepare(case, arguments)
         except Exception as error:  # noqa: BLE001 (a peer that is absent or fails is reported)
             self.reason = f"{type(error).__name__}: {str(error)[:200]}"
             return

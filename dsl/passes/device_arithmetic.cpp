@@ -36,8 +36,20 @@ Expr magnitude_bits(const Expr& x) {
            constant(type, ~sign_bit(type) & (type.bits() == 64 ? ~std::uint64_t{0} : 0xFFFF'FFFFU));
 }
 
+/// What code generation cannot work out, since it does not know these functions: it would take the root of a constant.
+Expr folded(const std::string& operation, const Type& type, double a, double b) {
+    if (type.bits() == 32) {
+        const auto x = static_cast<float>(a), y = static_cast<float>(b);
+        return FloatImm::make(type, static_cast<double>(operation == "mul" ? x * y : x / y));
+    }
+    return FloatImm::make(type, operation == "mul" ? a * b : a / b);
+}
+
 /// Of vectors code generation takes these element by element.
 Expr rounded(const std::string& operation, const Expr& a, const Expr& b) {
+    const auto* x = a.as<FloatImm>();
+    const auto* y = b.as<FloatImm>();
+    if (x != nullptr && y != nullptr) return folded(operation, a.type(), x->value, y->value);
     return Call::make(a.type(), "llvm.nvvm." + operation + (a.type().bits() == 64 ? ".rn.d" : ".rn.f"), {a, b},
                       Call::PureExtern);
 }

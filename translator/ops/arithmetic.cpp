@@ -161,7 +161,7 @@ Expr power(const Exprs& x, const RuleContext& context) {
         // NumPy takes the exact square here too.
         if (const auto* imm = x[1].as<Halide::Internal::FloatImm>(); imm != nullptr && imm->value == 2)
             return x[0] * x[0];
-        return elementary("power", x, context.fast);
+        return elementary("power", x, context.contraction);
     }
     if (std::optional<std::uint64_t> exponent = constant_bits(x[1])) {
         if (type.is_int() && static_cast<std::int64_t>(*exponent) < 0)

@@ -17,19 +17,30 @@ struct Elementary {
     const char* name;
     Real (*unary)(const Real&);
     Real (*binary)(const Real&, const Real&);
+    const char* libdevice; ///< the float64 function of CUDA's library: at most 2 ULP each (CUDA programming guide)
 };
 
 constexpr std::array kFunctions = {
-    Elementary{"arccos", math::arccos, nullptr}, Elementary{"arcsin", math::arcsin, nullptr},
-    Elementary{"arctan", math::arctan, nullptr}, Elementary{"arctan2", nullptr, math::arctan2},
-    Elementary{"cbrt", math::cbrt, nullptr},     Elementary{"cos", math::cos, nullptr},
-    Elementary{"cosh", math::cosh, nullptr},     Elementary{"exp", math::exp, nullptr},
-    Elementary{"exp2", math::exp2, nullptr},     Elementary{"expm1", math::expm1, nullptr},
-    Elementary{"hypot", nullptr, math::hypot},   Elementary{"log", math::log, nullptr},
-    Elementary{"log10", math::log10, nullptr},   Elementary{"log1p", math::log1p, nullptr},
-    Elementary{"log2", math::log2, nullptr},     Elementary{"power", nullptr, math::power},
-    Elementary{"sin", math::sin, nullptr},       Elementary{"sinh", math::sinh, nullptr},
-    Elementary{"tan", math::tan, nullptr},       Elementary{"tanh", math::tanh, nullptr},
+    Elementary{"arccos", math::arccos, nullptr, "__nv_acos"},
+    Elementary{"arcsin", math::arcsin, nullptr, "__nv_asin"},
+    Elementary{"arctan", math::arctan, nullptr, "__nv_atan"},
+    Elementary{"arctan2", nullptr, math::arctan2, "__nv_atan2"},
+    Elementary{"cbrt", math::cbrt, nullptr, "__nv_cbrt"},
+    Elementary{"cos", math::cos, nullptr, "__nv_cos"},
+    Elementary{"cosh", math::cosh, nullptr, "__nv_cosh"},
+    Elementary{"exp", math::exp, nullptr, "__nv_exp"},
+    Elementary{"exp2", math::exp2, nullptr, "__nv_exp2"},
+    Elementary{"expm1", math::expm1, nullptr, "__nv_expm1"},
+    Elementary{"hypot", nullptr, math::hypot, "__nv_hypot"},
+    Elementary{"log", math::log, nullptr, "__nv_log"},
+    Elementary{"log10", math::log10, nullptr, "__nv_log10"},
+    Elementary{"log1p", math::log1p, nullptr, "__nv_log1p"},
+    Elementary{"log2", math::log2, nullptr, "__nv_log2"},
+    Elementary{"power", nullptr, math::power, "__nv_pow"},
+    Elementary{"sin", math::sin, nullptr, "__nv_sin"},
+    Elementary{"sinh", math::sinh, nullptr, "__nv_sinh"},
+    Elementary{"tan", math::tan, nullptr, "__nv_tan"},
+    Elementary{"tanh", math::tanh, nullptr, "__nv_tanh"},
 };
 
 const Elementary* find(const std::string& name) {
@@ -45,7 +56,7 @@ bool has_elementary(const std::string& name) {
     return find(name) != nullptr;
 }
 
-Halide::Expr elementary(const std::string& name, std::vector<Halide::Expr> args, bool fast) {
+Halide::Expr elementary(const std::string& name, std::vector<Halide::Expr> args, Contraction contraction) {
     const Elementary* f = find(name);
     if (f == nullptr) throw InternalError("elementary: no function is called '" + name + "'.");
     const std::size_t arity = f->unary != nullptr ? 1 : 2;
@@ -59,13 +70,17 @@ Halide::Expr elementary(const std::string& name, std::vector<Halide::Expr> args,
             throw InternalError("elementary: " + name + " takes float32 or float64 of one type.");
         }
     }
+    // libdevice's float64 functions keep to 2 ULP and read their coefficients from tables. Its float32 ones flush
+    // subnormal numbers the way Halide links them, so those are ours.
+    if (contraction == Contraction::device && type == Halide::Float(64))
+        return Halide::Internal::Call::make(type, f->libdevice, args, Halide::Internal::Call::PureExtern);
     // Arguments become variables and shared values lets: passes that walk an expression as a tree would otherwise
     // take time exponential in the depth of nested calls.
     std::vector<std::string> names;
     std::vector<Real> values;
     for (std::size_t i = 0; i < arity; ++i) {
         names.push_back(Halide::Internal::unique_name("elementary_argument"));
-        values.emplace_back(Halide::Internal::Variable::make(type, names.back()), fast);
+        values.emplace_back(Halide::Internal::Variable::make(type, names.back()), contraction);
     }
     const Real result = arity == 1 ? f->unary(values[0]) : f->binary(values[0], values[1]);
     Halide::Expr body = Halide::Internal::common_subexpression_elimination(result.expr());

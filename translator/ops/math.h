@@ -8,6 +8,13 @@
 
 namespace tilewright::translator {
 
+/// What elementary functions may do to a product and a sum.
+enum class Contraction {
+    none,   ///< two roundings, on every machine
+    device, ///< for CUDA devices alone: one rounding in float32's polynomials; float64's functions are libdevice's
+    any     ///< as the compiler likes: contract "fast"
+};
+
 /// Whether elementary() knows `name`: sin cos tan exp exp2 expm1 log log2 log10 log1p sinh cosh tanh arcsin arccos
 /// arctan arctan2 power hypot cbrt (NumPy's names).
 bool has_elementary(const std::string& name);
@@ -16,8 +23,8 @@ bool has_elementary(const std::string& name);
 /// At most 2 ULP over the full range, NaN, infinities and signed zeros as NumPy's. With a target of StrictFloat the
 /// bits depend neither on the vector width nor on the instruction set. Rare arguments go through rare()
 /// (dsl/passes/rare_path.h), so the kernel needs that lowering pass.
-/// `fast`: fewer steps, a few ULP more, and for code compiled without StrictFloat; NaN and infinities still work.
+/// `any`: fewer steps, a few ULP more, and for code compiled without StrictFloat; NaN and infinities still work.
 /// Throws InternalError for a name or a type that it does not know.
-Halide::Expr elementary(const std::string& name, std::vector<Halide::Expr> args, bool fast);
+Halide::Expr elementary(const std::string& name, std::vector<Halide::Expr> args, Contraction contraction);
 
 } // namespace tilewright::translator

@@ -50,10 +50,14 @@ Tailed exponential_of_reduced(const Real& t, const Real& tail) {
 }
 
 ReducedExponential reduce_exponential(const Real& x, bool exact_tail) {
-    Rounded k = round_to_integer(x * kInverseLn2);
+    Rounded k = round_product(x, kInverseLn2);
     Real part = x - k.value * ln2_high(x);
     Real below = k.value * ln2_low(x);
     Real r = part - below;
+    if (x.contraction() == Contraction::device && !exact_tail) {
+        part = multiply_add(k.value, negate(ln2_high(x)), x);
+        r = multiply_add(k.value, negate(ln2_low(x)), part);
+    }
     if (exact_tail) {
         Tailed p = exponential_of_reduced(r, (part - r) - below);
         return {p.high, p.low, k.low_bits};

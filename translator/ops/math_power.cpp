@@ -139,7 +139,7 @@ Real power(const Real& x, const Real& y) {
 Real cbrt(const Real& x) {
     if (!x.is_double()) {
         // In float64 every float32 is normal, and two steps from 5 bits are more than enough.
-        Real wide(Halide::cast<double>(x.expr()), x.is_fast());
+        Real wide(Halide::cast<double>(x.expr()), x.contraction());
         Real size = abs(wide);
         Expr third = ((size.bits() >> size.word(32)) * size.word(0x55555556)) >> size.word(32);
         Real t = wide.from_bits((third + size.word(715094163)) << size.word(32));

@@ -1,6 +1,7 @@
 // translator/ops/math_real.cpp: strict floating point arithmetic on Halide expressions.
 #include "translator/ops/math_real.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -12,8 +13,12 @@ namespace {
 
 using Halide::Internal::Call;
 
+Contraction freer(const Real& a, const Real& b) {
+    return std::max(a.contraction(), b.contraction());
+}
+
 Real strict(Call::IntrinsicOp op, const Real& a, const Real& b) {
-    return Real(Call::make(a.expr().type(), op, {a.expr(), b.expr()}, Call::PureIntrinsic), a.is_fast() || b.is_fast());
+    return Real(Call::make(a.expr().type(), op, {a.expr(), b.expr()}, Call::PureIntrinsic), freer(a, b));
 }
 
 Expr strict_test(Call::IntrinsicOp op, const Real& a, const Real& b) {
@@ -23,7 +28,7 @@ Expr strict_test(Call::IntrinsicOp op, const Real& a, const Real& b) {
 } // namespace
 
 Real Real::constant(double value) const {
-    return Real(Halide::Internal::make_const(e_.type(), value), fast_);
+    return Real(Halide::Internal::make_const(e_.type(), value), contraction_);
 }
 
 Expr Real::bits() const {
@@ -31,7 +36,7 @@ Expr Real::bits() const {
 }
 
 Real Real::from_bits(const Expr& bits) const {
-    return Real(Halide::reinterpret(e_.type(), bits), fast_);
+    return Real(Halide::reinterpret(e_.type(), bits), contraction_);
 }
 
 Expr Real::word(std::uint64_t value) const {
@@ -99,11 +104,11 @@ Expr operator<=(double a, const Real& b) {
 }
 
 Real select(const Expr& condition, const Real& yes, const Real& no) {
-    return Real(Halide::select(condition, yes.expr(), no.expr()), yes.is_fast() || no.is_fast());
+    return Real(Halide::select(condition, yes.expr(), no.expr()), freer(yes, no));
 }
 
 Real rare(const Expr& condition, const Real& slow, const Real& fast) {
-    return Real(dsl::rare(condition, slow.expr(), fast.expr()), fast.is_fast());
+    return Real(dsl::rare(condition, slow.expr(), fast.expr()), fast.contraction());
 }
 
 Expr is_nan(const Real& x) {
@@ -116,7 +121,7 @@ Real abs(const Real& x) {
 }
 
 Real sqrt(const Real& x) {
-    return Real(Halide::sqrt(x.expr()), x.is_fast());
+    return Real(Halide::sqrt(x.expr()), x.contraction());
 }
 
 Expr sign_bit(const Real& x) {
@@ -145,8 +150,17 @@ Real high_part(const Real& x) {
 }
 
 Real multiply_add(const Real& a, const Real& b, const Real& c) {
-    if (!a.is_fast() && !b.is_fast() && !c.is_fast()) return a * b + c;
-    return Real(a.expr() * b.expr() + c.expr(), true);
+    switch (std::max(freer(a, b), c.contraction())) {
+    case Contraction::none:
+        return a * b + c;
+    case Contraction::device:
+        return Real(Call::make(a.expr().type(), a.is_double() ? "llvm.nvvm.fma.rn.d" : "llvm.nvvm.fma.rn.f",
+                               {a.expr(), b.expr(), c.expr()}, Call::PureExtern),
+                    Contraction::device);
+    case Contraction::any:
+        break;
+    }
+    return Real(a.expr() * b.expr() + c.expr(), Contraction::any);
 }
 
 Real polynomial(const std::vector<double>& coefficients, const Real& x) {
@@ -193,11 +207,26 @@ Real polynomial_wide(const std::vector<double>& coefficients, const Real& x) {
     return terms[0];
 }
 
+namespace {
+
+/// Adding 1.5 * 2^52 leaves the integer in the low bits of the sum: one addition on every instruction set, where a
+/// conversion to int64 needs AVX-512.
+double rounding_magic(const Real& x) {
+    return x.is_double() ? 6755399441055744.0 : 12582912.0;
+}
+
+} // namespace
+
 Rounded round_to_integer(const Real& x) {
-    // Adding 1.5 * 2^52 leaves the integer in the low bits of the sum: one addition on every instruction set, where
-    // a conversion to int64 needs AVX-512.
-    const double magic = x.is_double() ? 6755399441055744.0 : 12582912.0;
+    const double magic = rounding_magic(x);
     Real sum = x + magic;
+    return {sum - magic, sum.bits()};
+}
+
+Rounded round_product(const Real& x, double factor) {
+    if (x.contraction() != Contraction::device) return round_to_integer(x * factor);
+    const double magic = rounding_magic(x);
+    Real sum = multiply_add(x, x.constant(factor), x.constant(magic));
     return {sum - magic, sum.bits()};
 }
 

@@ -6,6 +6,8 @@
 
 #include "Halide.h"
 
+#include "translator/ops/math.h"
+
 namespace tilewright::translator::math {
 
 using Halide::Expr;
@@ -14,10 +16,10 @@ using Halide::Expr;
 /// reassociate or contract. Compensated steps (a - (a + b)) mean what they say, whatever the target's mode.
 class Real {
   public:
-    explicit Real(Expr e, bool fast = false) : e_(std::move(e)), fast_(fast) {}
+    explicit Real(Expr e, Contraction contraction = Contraction::none) : e_(std::move(e)), contraction_(contraction) {}
     const Expr& expr() const { return e_; }
-    /// Whether polynomials of this value may be contracted; what is computed from a fast value is fast.
-    bool is_fast() const { return fast_; }
+    /// What polynomials of this value may do; a value computed from others may do what the freest of them may.
+    Contraction contraction() const { return contraction_; }
     bool is_double() const { return e_.type().bits() == 64; }
     /// `value` rounded to this type.
     Real constant(double value) const;
@@ -34,7 +36,7 @@ class Real {
 
   private:
     Expr e_;
-    bool fast_;
+    Contraction contraction_;
 };
 
 Real operator+(const Real& a, const Real& b);
@@ -72,7 +74,7 @@ Real smaller_of(const Real& a, const Real& b);
 Real larger_of(const Real& a, const Real& b);
 /// x with the low half of its mantissa cleared: the product of two such values is exact.
 Real high_part(const Real& x);
-/// a * b + c, in one rounding where a fast value and the target allow it.
+/// a * b + c, in one rounding where the values and the target allow it.
 Real multiply_add(const Real& a, const Real& b, const Real& c);
 /// Horner's rule for the even and for the odd powers, side by side; coefficients with the constant term first.
 Real polynomial(const std::vector<double>& coefficients, const Real& x);
@@ -86,6 +88,8 @@ struct Rounded {
     Expr low_bits;
 };
 Rounded round_to_integer(const Real& x);
+/// x * factor, rounded to the nearest integer (of a product near the middle of two, to either).
+Rounded round_product(const Real& x, double factor);
 /// x * 2^n by adding n to the exponent field; n as low bits. Requires a normal x and a normal result.
 Real scale_exponent(const Real& x, const Expr& n);
 /// 2^n for -bias < n <= bias, n as low bits.

@@ -17,9 +17,29 @@ struct Reduced {
     Expr quadrant; ///< in the low two bits
 };
 
+/// The parts give q pi/2 to q * 2^-121 (2^-58): enough while r > q * 2^-66 (2^-31), which z > q * this implies.
+Expr is_unusual(const Real& x, const Real& q, const Real& z) {
+    const double limit = x.is_double() ? 1.6e6 : 12800.0;
+    const double nearness = x.is_double() ? 0x1p-111 : 0x1p-49;
+    return !(x <= limit) || z < q * nearness;
+}
+
+/// float32 where products need no rounding of their own: q times 24 bits of pi/2 leaves x exactly.
+Reduced reduce_with_fused(const Real& x, const Rounded& q) {
+    const Real middle = x.constant(-7.549789415861596e-08);
+    const Real low = x.constant(-5.390302953474238e-15);
+    Real part = multiply_add(q.value, x.constant(-1.5707962512969971), x);
+    Real rough = multiply_add(q.value, middle, part);
+    Real lost = multiply_add(q.value, middle, part - rough);
+    Real r = multiply_add(q.value, low, rough);
+    Real z = r * r;
+    return {is_unusual(x, q.value, z), r, multiply_add(q.value, low, rough - r) + lost, z, q.low_bits};
+}
+
 /// Requires x >= 0 or NaN: signs are the callers', so that -0.0 needs no care.
 Reduced reduce_angle(const Real& x) {
-    Rounded q = round_to_integer(x * 0.6366197723675814);
+    Rounded q = round_product(x, 0.6366197723675814);
+    if (x.contraction() == Contraction::device && !x.is_double()) return reduce_with_fused(x, q);
     Real part = x;
     if (x.is_double()) {
         part = part - q.value * 1.5707963267341256; // 33 bits: exact for |q| < 2^20
@@ -33,11 +53,7 @@ Reduced reduce_angle(const Real& x) {
     Real rest = q.value * x.pick(2.0222662487959506e-21, 2.5633440682570896e-12F) - lost;
     Real r = rough - rest;
     Real z = r * r;
-    // The parts give q pi/2 to q * 2^-121 (2^-58): enough while r > q * 2^-66 (2^-31), which z > q * this implies.
-    const double limit = x.is_double() ? 1.6e6 : 12800.0;
-    const double nearness = x.is_double() ? 0x1p-111 : 0x1p-49;
-    Expr unusual = !(x <= limit) || z < q.value * nearness;
-    return {unusual, r, (rough - r) - rest, z, q.low_bits};
+    return {is_unusual(x, q.value, z), r, (rough - r) - rest, z, q.low_bits};
 }
 
 /// sin(r + quadrant * pi/2), negated where the top bit of `flip` is set.
@@ -53,7 +69,7 @@ Real sine_of(const Reduced& a, const Expr& quadrant, const Expr& flip) {
         chosen.push_back(select(odd, r.constant(cosines[i]), r.constant(sines[i])));
     }
     Real p = polynomial(chosen, z);
-    Real start = select(odd, 1.0 - 0.5 * z, r);
+    Real start = select(odd, multiply_add(z, z.constant(-0.5), z.constant(1.0)), r);
     Real factor = select(odd, z, r) * z;
     Expr top = r.word(r.is_double() ? 1ull << 63 : 1ull << 31);
     Expr sign = ((quadrant << r.word(r.is_double() ? 62 : 30)) ^ flip) & top;
@@ -62,8 +78,8 @@ Real sine_of(const Reduced& a, const Expr& quadrant, const Expr& flip) {
 
 /// libm's function in float64, for the arguments that the reduction above cannot serve.
 Real library(const Real& x, Expr (*function)(Expr)) {
-    if (x.is_double()) return Real(function(x.expr()), x.is_fast());
-    return Real(Halide::cast<float>(function(Halide::cast<double>(x.expr()))), x.is_fast());
+    if (x.is_double()) return Real(function(x.expr()), x.contraction());
+    return Real(Halide::cast<float>(function(Halide::cast<double>(x.expr()))), x.contraction());
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "translator/dtypes.h"
+#include "translator/ops/math.h"
 
 namespace tilewright::translator {
 
@@ -28,8 +29,8 @@ enum class Signature {
 struct RuleContext {
     const DType* from = nullptr; ///< the last operand's dtype
     const DType* to = nullptr;   ///< the result's dtype
-    bool fast = false;           ///< contract "fast"
-    bool row_constant = false;   ///< the last operand is the same all along the contiguous axis
+    Contraction contraction = Contraction::none;
+    bool row_constant = false; ///< the last operand is the same all along the contiguous axis
 };
 
 using Exprs = std::vector<Halide::Expr>;

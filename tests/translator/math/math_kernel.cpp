@@ -45,7 +45,7 @@ MathKernel::MathKernel(const std::string& name, Halide::Type type, const std::st
         arguments.push_back(inputs_.back());
     }
     Halide::Func out("out");
-    out(i) = elementary(name, args, fast);
+    out(i) = elementary(name, args, fast ? Contraction::any : Contraction::none);
     if (lanes > 1) out.vectorize(i, lanes, Halide::TailStrategy::GuardWithIf);
     pipeline_ = Halide::Pipeline(out);
     dsl::add_rare_path_pass(pipeline_);

@@ -299,12 +299,12 @@ TEST(ElementaryList, RefusesUnknownNamesWrongCountsAndWrongTypes) {
     const Halide::Expr x = Halide::Internal::Variable::make(Halide::Float(64), "x");
     const Halide::Expr n = Halide::Internal::Variable::make(Halide::Int(32), "n");
     const Halide::Expr h = Halide::Internal::Variable::make(Halide::Float(32), "h");
-    EXPECT_THROW(elementary("erf", {x}, false), InternalError);
-    EXPECT_THROW(elementary("sin", {}, false), InternalError);
-    EXPECT_THROW(elementary("sin", {x, x}, false), InternalError);
-    EXPECT_THROW(elementary("power", {x}, false), InternalError);
-    EXPECT_THROW(elementary("sin", {n}, false), InternalError);
-    EXPECT_THROW(elementary("power", {x, h}, false), InternalError);
+    EXPECT_THROW(elementary("erf", {x}, Contraction::none), InternalError);
+    EXPECT_THROW(elementary("sin", {}, Contraction::none), InternalError);
+    EXPECT_THROW(elementary("sin", {x, x}, Contraction::none), InternalError);
+    EXPECT_THROW(elementary("power", {x}, Contraction::none), InternalError);
+    EXPECT_THROW(elementary("sin", {n}, Contraction::none), InternalError);
+    EXPECT_THROW(elementary("power", {x, h}, Contraction::none), InternalError);
 }
 
 /// Twelve calls inside each other: the expression stays small, and equals the calls one after the other.

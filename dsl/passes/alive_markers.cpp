@@ -1,0 +1,71 @@
+// dsl/passes/alive_markers.cpp: finds markers, and says their conditions in terms of what is known in front of them.
+#include "dsl/passes/alive_markers.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace tilewright::dsl {
+
+using namespace Halide;
+using namespace Halide::Internal;
+
+namespace {
+
+/// Puts the values of lets in their places. What is shared stays shared.
+class PutLetsIn : public IRGraphMutator {
+  public:
+    void bind(const std::string& name, const Expr& value) { values_[name] = value; }
+
+  private:
+    using IRGraphMutator::visit;
+    std::map<std::string, Expr> values_;
+    Expr visit(const Variable* op) override {
+        const auto found = values_.find(op->name);
+        return found == values_.end() ? Expr(op) : found->second;
+    }
+    Expr visit(const Call* op) override {
+        return is_alive_marker(op) ? mutate(op->args[0]) : IRGraphMutator::visit(op);
+    }
+};
+
+} // namespace
+
+bool is_alive_marker(const Call* call) {
+    return call->call_type == Call::PureIntrinsic && call->name == kAliveMarker;
+}
+
+Expr any_lane(const Expr& condition) {
+    return condition.type().is_scalar() ? condition : VectorReduce::make(VectorReduce::Or, condition, 1);
+}
+
+Outside outside(const AliveMarkers::Marker& marker) {
+    std::vector<Expr> branches;
+    Expr condition = marker.condition;
+    Expr trip = marker.trip;
+    std::map<std::string, Expr> values;
+    for (const auto& [name, value] : marker.around) {
+        // A mutator remembers what it has seen, so each new binding needs a fresh one.
+        PutLetsIn put;
+        for (const auto& [bound, known] : values)
+            put.bind(bound, known);
+        const Expr here = put.mutate(value);
+        if (name.empty())
+            branches.push_back(here);
+        else
+            values[name] = here;
+    }
+    PutLetsIn put;
+    for (const auto& [bound, known] : values)
+        put.bind(bound, known);
+    condition = any_lane(put.mutate(condition));
+    // What a branch keeps from running may not be read either: a real branch again.
+    for (auto branch = branches.rbegin(); branch != branches.rend(); ++branch)
+        condition =
+            Call::make(Bool(), Call::if_then_else, {any_lane(*branch), condition, const_false()}, Call::PureIntrinsic);
+    trip = put.mutate(trip);
+    if (const Broadcast* wide = trip.as<Broadcast>()) trip = wide->value;
+    return {condition, simplify(trip)};
+}
+
+} // namespace tilewright::dsl
