@@ -75,7 +75,9 @@ struct StageInfo {
     int line = 0;       ///< of the user's source, 0 where unknown
     std::string source; ///< the NumPy call it comes from, for people
     int kernel = 0;     ///< which kernel of the plan it belongs to
-    /// Of a blocked reduction: "lanes" (partial results side by side), "block" (the tree over them), else "".
+    /// Of a blocked reduction: "lanes" (partial results side by side), "block" (the tree over them), "rows"; on a
+    /// device also "lane" (the accumulators that "lanes" are copies of), "fold" (the first levels of the tree) and
+    /// "end" (the copy of a sum that is added up one by one). A loop inside its elements: "loop". Else "".
     std::string part;
 };
 

@@ -64,6 +64,7 @@ const std::vector<DirectiveSignature>& directive_signatures() {
         {"gpu_threads", "gpu_threads(loop, ...)", "l+"},
         {"gpu_lanes", "gpu_lanes(loop)", "l"},
         {"gpu_single_thread", "gpu_single_thread()", ""},
+        {"gpu_single_block", "gpu_single_block(block)", "n"},
         {"gpu_tile", "gpu_tile(loop, ..., [block, ...,] thread, ..., factor, ...[, tail])", "*+"},
     };
     return signatures;

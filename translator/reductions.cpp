@@ -15,6 +15,8 @@ using Element = Halide::Type;
 namespace {
 
 constexpr int kRowsPerBlock = 256;
+// On a device: sums of more terms than this have a stage of their own for what is stored.
+constexpr std::int64_t kTermsInThread = 16;
 
 SizeTree constant(std::int64_t value) {
     return SizeTree::integer(value);
@@ -46,17 +48,18 @@ std::string ReductionBuilder::helper(const std::string& suffix) {
 
 void ReductionBuilder::finish(StageDraft draft, const Ends& ends) {
     if (!ends.last) return table_.finish(std::move(draft));
-    if (!draft.has_updates() || !plan_.materialised) {
+    if (!draft.has_updates() || !(plan_.materialised || copied_)) {
         draft.output = plan_.materialised;
         shared_.funcs[plan_.name] = draft.func();
         return table_.finish(std::move(draft));
     }
     // An output with updates can only be computed whole. A pure output that reads it lets the reduction run inside
-    // the output's loops.
+    // the output's loops; and on a device a thread then adds up in its registers what it stores once.
     Halide::Func all = draft.func();
     table_.finish(std::move(draft));
     const Type& type = shared_.analysis.value(plan_.value).type;
     StageDraft result = this->draft(plan_.name, type.dtype);
+    if (!plan_.materialised) result.part = "end";
     std::vector<SizeTree> extents;
     for (const Size& extent : type.shape)
         extents.push_back(tree_of(extent));
@@ -68,8 +71,9 @@ void ReductionBuilder::finish(StageDraft draft, const Ends& ends) {
     finish(std::move(result), ends);
 }
 
-std::string ReductionBuilder::with_updates(const Ends& ends) {
-    return ends.last && plan_.materialised ? helper("_all") : ends.name;
+std::string ReductionBuilder::with_updates(const Ends& ends, const SizeTree& terms) {
+    copied_ = shared_.options.device && shared_.analysis.here(terms) > kTermsInThread;
+    return ends.last && (plan_.materialised || copied_) ? helper("_all") : ends.name;
 }
 
 Exprs ReductionBuilder::kept_index(StageDraft& draft, const std::vector<SizeTree>& kept,
@@ -206,7 +210,7 @@ ReductionBuilder::Source ReductionBuilder::value_source(const std::string& value
 }
 
 void ReductionBuilder::serial(const Source& source, const Monoid& op, const Ends& ends) {
-    StageDraft stage = draft(with_updates(ends), plan_.operation->type.dtype);
+    StageDraft stage = draft(with_updates(ends, source.extent), plan_.operation->type.dtype);
     std::vector<std::string> names;
     Exprs kept = kept_index(stage, source.kept, names);
     stage.define({names.rbegin(), names.rend()}, {op.start}, 0);
@@ -224,7 +228,10 @@ void ReductionBuilder::serial_over_axes(const Monoid& op) {
     const std::vector<Size>& shape = shared_.analysis.value(operation.operands[0]).type.shape;
     std::vector<int> axes = reduced_axes(operation);
     const Ends ends{plan_.name, true};
-    StageDraft stage = draft(axes.empty() ? plan_.name : with_updates(ends), operation.type.dtype);
+    SizeTree terms = constant(1);
+    for (const int axis : axes)
+        terms = terms * tree_of(shape[static_cast<std::size_t>(axis)]);
+    StageDraft stage = draft(axes.empty() ? plan_.name : with_updates(ends, terms), operation.type.dtype);
     std::vector<std::string> names;
     std::vector<SizeTree> extents;
     for (const Size& extent : operation.type.shape)
@@ -300,8 +307,9 @@ void ReductionBuilder::lanes(Source source, const Monoid& op, int levels, const 
         SizeTree rest = floor_mod(source.extent, constant(shape.lanes));
         SizeTree blocks = ceil_div(source.extent, shape.block());
 
-        StageDraft stage = draft(helper(base + "_lanes" + number), dtype);
-        stage.part = "lanes";
+        const bool device = shared_.options.device;
+        StageDraft stage = draft(helper(base + (device ? "_lane" : "_lanes") + number), dtype);
+        stage.part = device ? "lane" : "lanes";
         std::vector<std::string> names;
         Exprs kept = kept_index(stage, source.kept, names);
         Expr block = 0;
@@ -341,17 +349,16 @@ void ReductionBuilder::lanes(Source source, const Monoid& op, int levels, const 
         Halide::Func partial = stage.func();
         table_.finish(std::move(stage));
         int lane_count = shape.lanes;
-        if (shared_.options.device && lane_count > kFolded) {
-            const std::vector<std::string> dtypes{dtype};
+        if (device) {
+            lane_count = std::min(lane_count, kFolded);
             partial =
-                fold(base + "_fold" + number, dtypes, partial, lane_count, source.kept,
+                fold(base, number, {dtype}, partial, shape.lanes, source.kept,
                      last ? std::nullopt : std::optional<SizeTree>(blocks), [&op](const std::vector<Exprs>& values) {
                          Exprs firsts;
                          for (const Exprs& value : values)
                              firsts.push_back(value[0]);
                          return Exprs{pairwise(firsts, op.pair)};
                      });
-            lane_count = kFolded;
         }
 
         StageDraft tree = draft(last ? ends.name : helper(base + "_block" + number), dtype);
@@ -386,31 +393,43 @@ void ReductionBuilder::lanes(Source source, const Monoid& op, int levels, const 
     }
 }
 
-Halide::Func ReductionBuilder::fold(const std::string& suffix, const std::vector<std::string>& dtypes,
-                                    const Halide::Func& partial, int lanes, const std::vector<SizeTree>& kept_extents,
-                                    const std::optional<SizeTree>& blocks, const Combine& combine) {
-    StageDraft stage = draft(helper(suffix), dtypes[0]);
+Halide::Func ReductionBuilder::fold(const std::string& base, const std::string& number,
+                                    const std::vector<std::string>& dtypes, const Halide::Func& lane, int lanes,
+                                    const std::vector<SizeTree>& kept_extents, const std::optional<SizeTree>& blocks,
+                                    const Combine& combine) {
+    const Halide::Func stored = folded(helper(base + "_lanes" + number), "lanes", dtypes, lane, lanes, lanes,
+                                       kept_extents, blocks, [](const std::vector<Exprs>& one) { return one.front(); });
+    if (lanes <= kFolded) return stored;
+    return folded(helper(base + "_fold" + number), "fold", dtypes, stored, lanes, kFolded, kept_extents, blocks,
+                  combine);
+}
+
+Halide::Func ReductionBuilder::folded(const std::string& name, const std::string& part,
+                                      const std::vector<std::string>& dtypes, const Halide::Func& partial, int lanes,
+                                      int left, const std::vector<SizeTree>& kept_extents,
+                                      const std::optional<SizeTree>& blocks, const Combine& combine) {
+    StageDraft stage = draft(name, dtypes[0]);
     stage.dtypes = dtypes;
-    stage.part = "fold";
+    stage.part = part;
     std::vector<std::string> names;
     const Exprs kept = kept_index(stage, kept_extents, names);
     Exprs outer;
     if (blocks) outer.push_back(stage.pure("b", *blocks));
-    const Halide::Var u = stage.pure("u", constant(kFolded));
+    const Halide::Var u = stage.pure("u", constant(left));
     std::vector<std::string> storage{"u"};
     if (blocks) storage.push_back("b");
     storage.insert(storage.end(), names.rbegin(), names.rend());
     outer.insert(outer.end(), kept.rbegin(), kept.rend());
     std::vector<Exprs> values;
-    for (int lane = 0; lane < lanes; lane += kFolded) {
-        Exprs at{u + lane};
+    for (int first = 0; first < lanes; first += left) {
+        Exprs at{first == 0 ? Expr(u) : u + first};
         at.insert(at.end(), outer.begin(), outer.end());
         const Halide::FuncRef value = partial(at);
         values.emplace_back();
         for (int k = 0; k < static_cast<int>(dtypes.size()); ++k)
             values.back().push_back(dtypes.size() == 1 ? Expr(value) : Expr(value[k]));
     }
-    stage.define(storage, combine(values), lanes / kFolded * static_cast<int>(dtypes.size()));
+    stage.define(storage, combine(values), lanes / left * static_cast<int>(dtypes.size()));
     Halide::Func func = stage.func();
     table_.finish(std::move(stage));
     return func;

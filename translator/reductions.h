@@ -22,7 +22,7 @@ template <class F> Halide::Expr pairwise(std::vector<Halide::Expr> values, F&& c
 inline constexpr int kFolded = 8;
 
 /// Builds the stages of one reduction or matmul under the chosen variant. The last one is named as `plan`; the ones
-/// before it NAME_lanes, NAME_block, NAME_rows, NAME_best, NAME_axisK.
+/// before it NAME_lanes, NAME_block, NAME_rows, NAME_best, NAME_axisK; on a device NAME_lane and NAME_fold too.
 class ReductionBuilder {
   public:
     ReductionBuilder(Shared& shared, StageTable& table, Evaluator& evaluator, const StagePlan& plan)
@@ -61,12 +61,16 @@ class ReductionBuilder {
     void serial_over_axes(const Monoid& op);
     void rows(const Source& source, const Monoid& op, const Ends& ends);
     void lanes(Source source, const Monoid& op, int levels, const Ends& ends);
-    /// On a device: the first levels of the tree over a block's lanes, down to kFolded values. `combine` takes pairs of
-    /// values (or of Tuples) as `pairwise` does.
+    /// On a device: `lane`, the accumulators, as its block sees them, each stored once, and the first levels of the
+    /// tree over them, down to kFolded values. `combine` takes pairs of values (or of Tuples) as `pairwise` does.
     using Combine = std::function<std::vector<Halide::Expr>(const std::vector<std::vector<Halide::Expr>>& values)>;
-    Halide::Func fold(const std::string& suffix, const std::vector<std::string>& dtypes, const Halide::Func& partial,
-                      int lanes, const std::vector<SizeTree>& kept_extents, const std::optional<SizeTree>& blocks,
-                      const Combine& combine);
+    Halide::Func fold(const std::string& base, const std::string& number, const std::vector<std::string>& dtypes,
+                      const Halide::Func& lane, int lanes, const std::vector<SizeTree>& kept_extents,
+                      const std::optional<SizeTree>& blocks, const Combine& combine);
+    /// One stage of it: of `lanes` values `left`.
+    Halide::Func folded(const std::string& name, const std::string& part, const std::vector<std::string>& dtypes,
+                        const Halide::Func& partial, int lanes, int left, const std::vector<SizeTree>& kept_extents,
+                        const std::optional<SizeTree>& blocks, const Combine& combine);
     void axis_by_axis(const Monoid& op, int levels);
     void search();
     void search_serial(const Source& source, bool of_roots);
@@ -75,8 +79,8 @@ class ReductionBuilder {
     void matmul();
 
     StageDraft draft(const std::string& name, const std::string& dtype);
-    /// The name of a last stage that has updates.
-    std::string with_updates(const Ends& ends);
+    /// The name of a last stage that has updates, each of which takes so many terms.
+    std::string with_updates(const Ends& ends, const SizeTree& terms);
     std::string helper(const std::string& suffix);
     void finish(StageDraft draft, const Ends& ends);
     static Exprs kept_index(StageDraft& draft, const std::vector<SizeTree>& kept, std::vector<std::string>& names);
@@ -85,6 +89,7 @@ class ReductionBuilder {
     StageTable& table_;
     Evaluator& evaluator_;
     const StagePlan& plan_;
+    bool copied_ = false; ///< the last stage has updates, and a pure one copies what they made
 };
 
 } // namespace tilewright::translator

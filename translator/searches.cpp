@@ -163,8 +163,9 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
     SizeTree rest = floor_mod(source.extent, SizeTree::integer(shape.lanes));
     SizeTree block_count = ceil_div(source.extent, shape.block());
 
-    StageDraft stage = draft(helper("_lanes"), dtype);
-    stage.part = "lanes";
+    const bool device = shared_.options.device;
+    StageDraft stage = draft(helper(device ? "_lane" : "_lanes"), dtype);
+    stage.part = device ? "lane" : "lanes";
     stage.dtypes.push_back(index_dtype);
     std::vector<std::string> names;
     Exprs kept = kept_index(stage, source.kept, names);
@@ -208,8 +209,9 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
     Halide::Func partial = stage.func();
     table_.finish(std::move(stage));
     int lane_count = shape.lanes;
-    if (shared_.options.device && lane_count > kFolded) {
-        partial = fold("_fold", {dtype, index_dtype}, partial, lane_count, source.kept,
+    if (device) {
+        lane_count = std::min(lane_count, kFolded);
+        partial = fold("", "", {dtype, index_dtype}, partial, shape.lanes, source.kept,
                        blocks ? std::optional<SizeTree>(block_count) : std::nullopt,
                        [smallest](const std::vector<Exprs>& lanes) {
                            std::vector<Best> all;
@@ -217,7 +219,6 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
                                all.push_back({lane[0], lane[1]});
                            return best_of(smallest, all);
                        });
-        lane_count = kFolded;
     }
 
     // A tree over the lanes of a block, then one pass over the blocks.

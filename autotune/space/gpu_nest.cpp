@@ -11,6 +11,11 @@ namespace {
 
 constexpr std::int64_t kThreads = 256; ///< of a block, to begin with
 constexpr std::int64_t kMostThreads = 1024;
+// Up to so many operations an element, a thread has four elements; up to so many two, in smaller blocks.
+constexpr double kCheapElement = 12;
+constexpr double kMiddlingElement = 100;
+constexpr std::int64_t kThreadsOfTwo = 128;
+constexpr std::int64_t kMostItems = 8;
 constexpr const char* kGuard = ", guard_with_if)";
 
 std::int64_t power_of_two_from(std::int64_t value) {
@@ -98,9 +103,11 @@ void tile_of(const dsl::StageInfo& stage, int definition, bool uneven, Holes& ho
     const std::vector<dsl::LoopInfo> loops = pure_loops(def);
     const std::string x = loops.back().name, y = loops[loops.size() - 2].name;
     const std::int64_t width = extent_of(loops.back(), 1024);
-    const std::int64_t across =
-        uneven || stage.reads_neighbours ? kWarp : std::min<std::int64_t>(kThreads, power_of_two_from(width));
-    const std::int64_t down = uneven ? 4 : std::max<std::int64_t>(1, kThreads / across);
+    // Neighbours in both directions end at about the same time.
+    const std::int64_t across = uneven                    ? 8
+                                : stage.reads_neighbours ? kWarp
+                                                          : std::min<std::int64_t>(kThreads, power_of_two_from(width));
+    const std::int64_t down = uneven ? 8 : std::max<std::int64_t>(1, kThreads / across);
     std::string line = head_of(stage, definition) + ".split(" + x + ", " + x + "o, " + x + "t, " +
                        holes(stage.name + "_x", across, {8, 16, 32, 64, 128, 256}) + kGuard + ".split(" + y + ", " + y +
                        "o, " + y + "t, " + holes(stage.name + "_y", down, {1, 2, 4, 8, 16}) + kGuard;
@@ -111,7 +118,18 @@ void tile_of(const dsl::StageInfo& stage, int definition, bool uneven, Holes& ho
     for (auto block = blocks.rbegin(); block != blocks.rend(); ++block)
         line += ", " + *block;
     line += ")" + fuse_all(blocks, "blk", &nest.block);
-    nest.lines.push_back(line + ".gpu_blocks(" + nest.block + ").gpu_threads(" + x + "t, " + y + "t)");
+    const std::string spread = ".gpu_blocks(" + nest.block + ").gpu_threads(" + x + "t, " + y + "t)";
+    nest.lines.push_back(line + spread);
+    if (definition < 0 && !uneven && stage.updates.empty()) {
+        const std::string factors = ", ?" + stage.name;
+        nest.tile = stage.name + ".split(" + x + ", " + x + "o, " + x + "t" + factors + "_x" + kGuard + ".split(" + y +
+                    ", " + y + "o, " + y + "i, " + hole(stage.name + "_rows", 4 * down, {2 * down, 8 * down}, 1, 1024) +
+                    kGuard + ".split(" + y + "i, " + y + "m, " + y + "t" + factors + "_y" + kGuard + ".reorder(" + y +
+                    "m, " + x + "t, " + y + "t";
+        for (auto block = blocks.rbegin(); block != blocks.rend(); ++block)
+            nest.tile += ", " + *block;
+        nest.tile += ")" + fuse_all(blocks, "blk", &nest.block) + spread + ".unroll(" + y + "m)";
+    }
     nest.thread = x + "t";
     nest.threads = "?" + stage.name + "_x";
     if (definition < 0)
@@ -137,7 +155,25 @@ GpuNest element_nest(const dsl::StageInfo& stage, bool uneven) {
     return nest;
 }
 
-GpuNest row_nest(const dsl::StageInfo& stage) {
+namespace {
+
+/// ".split(...)" of `x` into a loop NAMEt over threads and what each of them does, and the loops of that, innermost
+/// first: as lanes are, or in turns.
+std::string shared_out(const std::string& x, const std::string& threads, const LaneMap& map, std::string* inside) {
+    if (map.lanes == 0) {
+        *inside = x + "o";
+        return ".split(" + x + ", " + x + "o, " + x + "t, " + threads + kGuard;
+    }
+    // Serial loops around unrolled elements are partitioned: whole rounds ask nothing.
+    *inside = x + "s, " + x + "o";
+    return ".split(" + x + ", " + x + "o, " + x + "r, " + std::to_string(map.per_lane) + " * " + threads + kGuard +
+           ".split(" + x + "r, " + x + "b, " + x + "q, " + std::to_string(map.lanes * map.per_lane) + ").split(" + x +
+           "q, " + x + "s, " + x + "u, " + std::to_string(map.lanes) + ").fuse(" + x + "u, " + x + "b, " + x + "t)";
+}
+
+} // namespace
+
+GpuNest row_nest(const dsl::StageInfo& stage, const LaneMap& map) {
     GpuNest nest;
     nest.cooperative = true;
     nest.axes = names_of(stage.pure.loops);
@@ -145,15 +181,26 @@ GpuNest row_nest(const dsl::StageInfo& stage) {
     nest.shared_axis = x;
     nest.threads = "?" + stage.name + "_threads";
     const std::int64_t width = extent_of(stage.pure.loops.back(), 1024);
-    const std::int64_t threads = std::clamp<std::int64_t>(power_of_two_from(width / 8), 2 * kWarp, kThreads);
-    std::string line = stage.name + ".split(" + x + ", " + x + "o, " + x + "t, " +
-                       hole(stage.name + "_threads", threads, {64, 128, 256, 512, 1024}, kWarp, kMostThreads) + kGuard;
+    // A thread for each lane, or for every few elements of rows that are one block of lanes.
+    const std::int64_t each = map.lanes > 0 ? map.per_lane : width > kThreads ? 4 : 1;
+    const std::int64_t threads = std::clamp<std::int64_t>(power_of_two_from(width / each), 2 * kWarp, kThreads);
     const std::vector<std::string> outer(nest.axes.begin(), nest.axes.end() - 1);
-    line += ".reorder(" + x + "o, " + x + "t";
-    for (auto axis = outer.rbegin(); axis != outer.rend(); ++axis)
-        line += ", " + *axis;
-    line += ")" + fuse_all(outer, "blk", &nest.block);
-    nest.lines.push_back(line + ".gpu_blocks(" + nest.block + ").gpu_threads(" + x + "t)");
+    const auto line_for = [&](const LaneMap& one, const std::string& factor) {
+        std::string inside;
+        std::string line = stage.name + shared_out(x, factor, one, &inside) + ".reorder(" + inside + ", " + x + "t";
+        for (auto axis = outer.rbegin(); axis != outer.rend(); ++axis)
+            line += ", " + *axis;
+        line += ")" + fuse_all(outer, "blk", &nest.block) + ".gpu_blocks(" + nest.block + ").gpu_threads(" + x + "t)";
+        return line + (one.lanes > 0 ? ".unroll(" + x + "s)" : "");
+    };
+    const std::string first =
+        line_for(map, hole(stage.name + "_threads", threads, {64, 128, 256, 512, 1024}, kWarp, kMostThreads));
+    if (map.lanes == 0) {
+        nest.lines.push_back(first);
+    } else {
+        nest.lines.push_back("choose { " + first + " | " + line_for({}, nest.threads) + " }");
+        nest.lines.push_back("where " + nest.threads + " % " + std::to_string(map.lanes) + " == 0");
+    }
     nest.thread = x + "t";
     return nest;
 }
@@ -182,42 +229,95 @@ GpuNest tree_nest(const dsl::StageInfo& stage, std::int64_t rows, std::int64_t t
     return nest;
 }
 
-void offer_items(GpuNest& nest, const dsl::StageInfo& stage, int item_bytes, bool hosts) {
-    if (stage.pure.loops.size() != 1 || !stage.updates.empty() || nest.lines.size() != 1) return;
-    const std::string x = stage.pure.loops.back().name, name = stage.name;
-    const std::string blocks = ".gpu_blocks(" + x + "o).gpu_threads(" + x + "t)";
-    // Neighbours stay neighbours: the elements of a thread are as far apart as the block has threads.
-    const std::string apart = name + ".split(" + x + ", " + x + "o, " + x + "i, ?" + name +
-                              "_span{1024, 512, 2048, 4096}" + kGuard + ".split(" + x + "i, " + x + "m, " + x + "t, ?" +
-                              name + "_threads).reorder(" + x + "m, " + x + "t, " + x + "o).unroll(" + x + "m)" +
-                              blocks;
-    if (hosts) {
-        // What is computed for one element runs at the innermost loop, which has the same name either way.
-        nest.lines = {"choose { " + nest.lines.front() + " | " + name + ".split(" + x + ", " + x + "o, " + x + "i, ?" +
-                          name + "_span{512, 1024, 2048}" + kGuard + ".split(" + x + "i, " + x + "t, " + x + "s, ?" +
-                          name + "_threads).reorder(" + x + "t, " + x + "s, " + x + "o).gpu_blocks(" + x +
-                          "o).gpu_threads(" + x + "s) }",
-                      "where ?" + name + "_span > ?" + name + "_threads"};
+GpuNest single_nest(const dsl::StageInfo& stage, std::int64_t threads) {
+    GpuNest nest;
+    nest.cooperative = true;
+    nest.block = "blk";
+    nest.lines.push_back(stage.name + ".gpu_single_block(blk)");
+    nest.threads = hole(stage.name + "_threads", threads, {64, 128, 256, 512, 1024}, kWarp, kMostThreads);
+    return nest;
+}
+
+namespace {
+
+/// Lets the values of a hole stand in `to` instead of in `from`.
+void move_values(const std::string& name, std::string& from, std::string& to) {
+    const std::size_t at = from.find(name + "{"), there = to.find(name);
+    if (at == std::string::npos || there == std::string::npos) return;
+    const std::size_t end = from.find('}', at) + 1;
+    to.replace(there, name.size(), from.substr(at, end - at));
+    from.replace(at, end - at, name);
+}
+
+} // namespace
+
+void offer_items(GpuNest& nest, const dsl::StageInfo& stage, const ElementCost& cost) {
+    if (!stage.updates.empty() || stage.pure.loops.empty()) return;
+    const std::string name = stage.name;
+    const bool is_tile = nest.lines.size() != 1;
+    const std::int64_t items = cost.operations <= kCheapElement && !cost.repeated ? 4
+                               : cost.operations <= kMiddlingElement              ? 2
+                                                                                  : 1;
+    const auto ordered = [&](std::string plain, const std::string& apart, const std::string& beside) {
+        if (items > 1) return "choose { " + apart + " | " + plain + beside + " }";
+        return "choose { " + plain + " | " + apart + beside + " }";
+    };
+    if (is_tile) {
+        // Further rows, as far apart as the tile is high.
+        const std::vector<dsl::LoopInfo>& loops = stage.pure.loops;
+        const dsl::LoopInfo& row = loops[loops.size() - 2];
+        if (cost.hosts || nest.tile.empty() || extent_of(row, 1024) < 2) return;
+        if (items > 1)
+            for (const char* hole : {"_x", "_y"})
+                move_values("?" + name + hole, nest.lines.front(), nest.tile);
+        nest.lines.front() = ordered(nest.lines.front(), nest.tile, "");
+        nest.lines.push_back("where ?" + name + "_rows >= ?" + name + "_y and ?" + name + "_rows <= " +
+                             std::to_string(kMostItems) + " * ?" + name + "_y");
         return;
     }
-    std::string branches = nest.lines.front() + " | " + apart;
-    if (item_bytes < 16 && !stage.guarded) {
-        // Side by side, as one load: blocks that are whole, which calls of fewer elements than a block do not have.
-        const std::string beside = name + ".split(" + x + ", " + x + "o, " + x + "i, ?" + name +
-                                   "_wide{512, 1024, 2048}, shift_inwards).split(" + x + "i, " + x + "t, " + x +
-                                   "v, ?" + name + (item_bytes >= 8 ? "_vec{2}" : "_vec{4, 2}") + ").vectorize(" + x +
-                                   "v)" + ".gpu_blocks(" + x + "o).gpu_threads(" + x + "t)";
-        branches += " | " + beside;
-    }
-    nest.lines = {"choose { " + branches + " }"};
-    nest.lines.push_back("where ?" + name + "_span >= ?" + name + "_threads");
-    if (item_bytes < 16 && !stage.guarded)
+    std::string x;
+    const std::string head = name + fuse_all(names_of(stage.pure.loops), "t", &x);
+    const std::string blocks = ".gpu_blocks(" + x + "o)";
+    const std::int64_t threads = items == 2 ? kThreadsOfTwo : kThreads;
+    // Where the same hole stands in several branches its values are those of the first.
+    const std::string free_threads =
+        hole(name + "_threads", threads, {64, 128, 256, 512, 1024}, 1, kMostThreads * kMostThreads);
+    const auto span_of = [&](std::int64_t first) {
+        return hole(name + "_span", first, {256, 512, 1024, 2048, 4096}, 1, kMostThreads * kMostThreads);
+    };
+    const std::string span = span_of(items > 1 ? items * threads : 1024);
+    // Neighbours stay neighbours: the elements of a thread are as far apart as the block has threads. What is computed
+    // for one element runs at the innermost loop, which has the same name either way.
+    const std::string item = cost.hosts ? x + "t" : x + "m", thread = cost.hosts ? x + "s" : x + "t";
+    const auto plain = [&](const std::string& count) {
+        return head + ".split(" + x + ", " + x + "o, " + x + "t, " + count + kGuard + blocks + ".gpu_threads(" + x +
+               "t)";
+    };
+    const auto apart = [&](const std::string& count) {
+        return head + ".split(" + x + ", " + x + "o, " + x + "i, " + span + kGuard + ".split(" + x + "i, " + item +
+               ", " + thread + ", " + count + kGuard + ".reorder(" + item + ", " + thread + ", " + x + "o)" + blocks +
+               ".gpu_threads(" + thread + ").unroll(" + item + ").partition(" + x + "o, auto)";
+    };
+    const std::string known = "?" + name + "_threads";
+    const bool wide = stage.pure.loops.size() == 1 && cost.bytes < 16 && !stage.guarded && !cost.hosts;
+    // Side by side, as one load: blocks that are whole, which calls of fewer elements than a block do not have.
+    const std::string beside =
+        !wide ? ""
+              : " | " + name + ".split(" + x + ", " + x + "o, " + x + "i, ?" + name +
+                    "_wide{512, 1024, 2048}, shift_inwards).split(" + x + "i, " + x + "t, " + x + "v, ?" + name +
+                    (cost.bytes >= 8 ? "_vec{2}" : "_vec{4, 2}") + ").vectorize(" + x + "v)" + blocks +
+                    ".gpu_threads(" + x + "t)";
+    nest.lines = {items > 1 ? ordered(plain(known), apart(free_threads), beside)
+                            : ordered(plain(free_threads), apart(known), beside)};
+    nest.lines.push_back("where ?" + name + "_span >= ?" + name + "_threads and ?" + name + "_span <= " +
+                         std::to_string(kMostItems) + " * ?" + name + "_threads");
+    if (wide)
         nest.lines.push_back("where ?" + name + "_wide <= " + std::to_string(kMostThreads) + " * ?" + name + "_vec");
 }
 
-std::vector<std::string> in_block_lines(const dsl::StageInfo& stage, const std::vector<std::string>& fixed,
-                                        const std::string& at, const std::string& threads) {
-    std::vector<std::string> lines;
+BlockLines in_block_lines(const dsl::StageInfo& stage, const std::vector<std::string>& fixed, const std::string& at,
+                          const std::string& threads, const LaneMap& map) {
+    BlockLines result;
     std::string factor = threads;
     for (int definition = -1; definition < static_cast<int>(stage.updates.size()); ++definition) {
         const dsl::DefinitionInfo& def = definition_of(stage, definition);
@@ -228,19 +328,25 @@ std::vector<std::string> in_block_lines(const dsl::StageInfo& stage, const std::
         std::string line = head;
         if (definition < 0) line += at + ".store_in(gpu_shared)";
         if (!free.empty()) {
-            std::string all;
+            std::string all, inside;
+            const bool mapped = map.lanes > 0 && free.size() == 1 && stage.updates.empty();
             line += fuse_all(free, "t", &all);
-            line += ".split(" + all + ", " + all + "o, " + all + "t, " + factor + kGuard + ".reorder(" +
-                    reduced_first(def) + all + "o, " + all + "t";
+            line += shared_out(all, factor, mapped ? map : LaneMap{}, &inside) + ".reorder(" + reduced_first(def) +
+                    inside + ", " + all + "t";
             for (auto loop = kept.rbegin(); loop != kept.rend(); ++loop)
                 line += ", " + *loop;
             line += ").gpu_threads(" + all + "t)";
+            if (mapped) line += ".unroll(" + all + "s)";
+            if (definition < 0) {
+                result.thread = all + "t";
+                result.inner = mapped ? all + "s" : all + "o";
+            }
             if (const auto values = factor.find('{'); values != std::string::npos) factor.resize(values);
         }
         if (definition >= 0) line += unrolled(def, 16);
-        if (line != head) lines.push_back(line);
+        if (line != head) result.lines.push_back(line);
     }
-    return lines;
+    return result;
 }
 
 std::string unrolled(const dsl::DefinitionInfo& update, std::int64_t most) {

@@ -22,27 +22,51 @@ struct GpuNest {
     bool cooperative = false; ///< the threads of a block work on something together: stages may lie in shared memory
     std::string shared_axis;  ///< cooperative: the one axis that a block has several of; the others are fixed in it
     std::vector<std::string> lines;
+    std::string tile; ///< of an element_nest of tiles: the first line with several rows a thread
 };
 
 /// A thread an element: blocks of one long axis, or tiles of two. `short_inner`: all axes are one, because the last is
 /// shorter than a warp. `uneven`: elements take different times, so tiles are small and square.
 GpuNest element_nest(const dsl::StageInfo& stage, bool uneven);
 
-/// A block a row, whose elements the threads share out.
-GpuNest row_nest(const dsl::StageInfo& stage);
+/// How a row is laid out in lanes: element j lies at lane j % lanes of block j / (lanes * per_lane).
+struct LaneMap {
+    std::int64_t lanes = 0; ///< 0: in none, or in one block
+    std::int64_t per_lane = 0;
+};
+
+/// A block a row, whose elements the threads share out, as `map` has them where that is known: each thread then meets
+/// the elements that its lanes add up.
+GpuNest row_nest(const dsl::StageInfo& stage, const LaneMap& map);
 
 /// A block for a few elements, each of which is reduced from many; `threads` in a block to begin with. `whole`: never
 /// for fewer.
 GpuNest tree_nest(const dsl::StageInfo& stage, std::int64_t rows, std::int64_t threads, bool whole = false);
 
-/// One element a thread, but several along the axis that stays in memory: other forms of an element_nest of one axis or
-/// of two, as branches of a choose. `hosts`: other stages are computed for each element.
-void offer_items(GpuNest& nest, const dsl::StageInfo& stage, int item_bytes, bool hosts);
+/// One block for a single number, whose threads reduce what it is made from.
+GpuNest single_nest(const dsl::StageInfo& stage, std::int64_t threads);
 
-/// The loops of `stage` that are not in `fixed`, as threads of the block that it is computed in; one line for each
-/// definition.
-std::vector<std::string> in_block_lines(const dsl::StageInfo& stage, const std::vector<std::string>& fixed,
-                                        const std::string& at, const std::string& threads);
+/// What computing one element takes, with all that is computed in its thread.
+struct ElementCost {
+    double operations = 0;
+    int bytes = 0;         ///< of the result
+    bool hosts = false;    ///< other stages are computed for each element
+    bool repeated = false; ///< loops run for each element
+};
+
+/// Several elements a thread: other forms of an element_nest, as branches of a choose; which comes first says the cost.
+void offer_items(GpuNest& nest, const dsl::StageInfo& stage, const ElementCost& cost);
+
+/// The loops of a stage that is computed in a block.
+struct BlockLines {
+    std::vector<std::string> lines; ///< one for each definition
+    std::string thread;             ///< the loop over threads of the pure definition, "" where one thread does all
+    std::string inner;              ///< its innermost loop
+};
+
+/// The loops of `stage` that are not in `fixed`, as threads of the block that it is computed in.
+BlockLines in_block_lines(const dsl::StageInfo& stage, const std::vector<std::string>& fixed, const std::string& at,
+                          const std::string& threads, const LaneMap& map);
 
 /// ".unroll(r)" for a short reduced loop of a length that is known, else "".
 std::string unrolled(const dsl::DefinitionInfo& update, std::int64_t most);

@@ -32,7 +32,11 @@ constexpr std::int64_t kBlocksInBlock = 64;
 // Threads of a block that reduces.
 constexpr std::int64_t kThreads = 256;
 // The same where only one block is left.
-constexpr std::int64_t kThreadsOfLast = 512;
+constexpr std::int64_t kThreadsOfLast = 1024;
+// Trips of a loop between two looks at who is alive.
+constexpr std::int64_t kChunk = 20;
+// What every device that a target names has for a block.
+constexpr std::int64_t kSharedBytes = 96 * 1024;
 
 class GpuSpace {
   public:
@@ -47,9 +51,8 @@ class GpuSpace {
         for (const std::string& name : order_) {
             const dsl::StageInfo& stage = *graph_.find(name);
             if (const auto nest = nests_.find(name); nest != nests_.end()) {
-                const bool hosts = hosts_.count(name) != 0;
-                if (!nest->second.cooperative && !(hosts && is_uneven(stage)))
-                    offer_items(nest->second, stage, bytes_of(stage), hosts);
+                if (!nest->second.cooperative && !is_uneven(stage))
+                    offer_items(nest->second, stage, cost_of(stage));
                 if (!stage.output) text += name + ".compute_root()\n";
                 for (const std::string& line : nest->second.lines)
                     text += line + "\n";
@@ -67,8 +70,9 @@ class GpuSpace {
     void place(const dsl::StageInfo& stage) {
         order_.push_back(stage.name);
         static constexpr Rule kRules[] = {
-            &GpuSpace::place_result,       &GpuSpace::place_loop,      &GpuSpace::place_inlined, &GpuSpace::place_rows,
-            &GpuSpace::place_in_reduction, &GpuSpace::place_in_thread, &GpuSpace::place_in_block};
+            &GpuSpace::place_result,      &GpuSpace::place_loop,         &GpuSpace::place_accumulator,
+            &GpuSpace::place_inlined,     &GpuSpace::place_rows,         &GpuSpace::place_in_reduction,
+            &GpuSpace::place_in_thread,   &GpuSpace::place_tree_end,     &GpuSpace::place_in_block};
         for (const Rule rule : kRules)
             if ((this->*rule)(stage)) return;
         place_root(stage);
@@ -96,20 +100,80 @@ class GpuSpace {
         return true;
     }
 
+    /// What a thread adds up before its block sees it lies in registers.
+    bool place_accumulator(const dsl::StageInfo& stage) {
+        const auto& uses = graph_.uses(stage.name);
+        if (stage.updates.empty() || uses.size() != 1) return false;
+        const dsl::StageInfo& reader = *uses.front().reader;
+        const auto loops = in_block_.find(reader.name);
+        if (loops == in_block_.end() || loops->second.inner.empty() || !reader.updates.empty()) return false;
+        const std::vector<std::string>& axes = uses.front().read->axes;
+        if (axes.size() != stage.pure.loops.size() || axes.size() != reader.pure.loops.size()) return false;
+        for (std::size_t axis = 0; axis < axes.size(); ++axis)
+            if (axes[axis] != reader.pure.loops[axis].name) return false;
+        attach(stage, graph_.follow(stage, plans_), reader.name, loops->second.inner);
+        in_thread_.insert(stage.name);
+        thread_lines(stage);
+        return true;
+    }
+
+    /// The result of a tree for a row, which each thread of the only stage that reads it works out by itself: a few
+    /// values from shared memory, and no barrier.
+    bool place_tree_end(const dsl::StageInfo& stage) {
+        const auto& uses = graph_.uses(stage.name);
+        if (stage.part != "block" || uses.size() != 1 || !reads_shared_part(stage)) return false;
+        const dsl::StageInfo& reader = *uses.front().reader;
+        if (!reader.updates.empty() || is_shared_part(reader)) return false;
+        const StagePlan plan = graph_.follow(stage, plans_);
+        if (plan.root == nullptr || plan.in_update || nests_.count(plan.root->name) == 0) return false;
+        const GpuNest& nest = nests_.at(plan.root->name);
+        if (is_row_root_.count(plan.root->name) == 0) return false;
+        for (const dsl::LoopInfo& loop : stage.pure.loops) {
+            const auto axis = plan.to_root.find(loop.name);
+            if (axis == plan.to_root.end() || axis->second == nest.shared_axis) return false;
+        }
+        std::string loop;
+        if (&reader == plan.root)
+            loop = nest.thread;
+        else if (const auto found = in_block_.find(reader.name); found != in_block_.end())
+            loop = found->second.thread;
+        if (loop.empty()) return false;
+        attach(stage, plan, reader.name, loop);
+        // Where the reader is computed again by its own readers, the value is the block's.
+        const std::string at = stage.name + "." + at_words(stage);
+        if (const auto choice = repeated_.find(reader.name); choice != repeated_.end())
+            lines_[reader.name] = {"choose { " + choice->second + "; " + at + " | " + reader.name + ".inline(); " +
+                                   stage.name + ".compute_at(" + plan.root->name + ", " + nest.block +
+                                   ").store_in(gpu_shared) }"};
+        else
+            lines_[stage.name].push_back(at);
+        return true;
+    }
+
     bool place_inlined(const dsl::StageInfo& stage) {
-        if (!stage.inlinable || stage.part == "lanes" || stage.part == "fold") return false;
+        if (!stage.inlinable || stage.part == "lanes" || stage.part == "fold" || stage.part == "end") return false;
         const auto& uses = graph_.uses(stage.name);
         const StagePlan plan = graph_.follow(stage, plans_);
         if (stage.part == "block") {
             // The only reader reduces no further and has the same elements: it is where the block ends.
-            if (uses.size() != 1 || !reads_tree(*uses.front().reader) || !is_tree_end(*uses.front().reader))
-                return false;
+            const bool ends = uses.size() == 1 && reads_tree(*uses.front().reader) && is_tree_end(*uses.front().reader);
+            if (!ends && !is_read_once(stage)) return false;
         } else if (!inline_by_default(stage)) {
             return false;
         }
         plans_[stage.name] = plan;
         plans_[stage.name].placement = Placement::inlined;
         return true;
+    }
+
+    /// A few blocks in one block, each read by one lane of the next level.
+    bool is_read_once(const dsl::StageInfo& stage) const {
+        const auto& uses = graph_.uses(stage.name);
+        return blocks_of(stage) <= kBlocksInBlock && !uses.empty() &&
+               std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+                   return use.reader == uses.front().reader && use.reader->part == "lane" &&
+                          plans_.at(use.reader->name).placement == Placement::attached;
+               });
     }
 
     bool inline_by_default(const dsl::StageInfo& stage) const {
@@ -183,14 +247,16 @@ class GpuSpace {
         if (stage.part == "block" && blocks_of(stage) > kBlocksInBlock) return false;
         const std::int64_t bytes = block_bytes(stage, plan, nest, is_row);
         std::int64_t& taken = shared_[plan.root->name];
-        if (taken + bytes > machine_.device->shared_bytes / 2) return false;
+        if (taken + bytes > std::min(kSharedBytes, machine_.device->shared_bytes / 2)) return false;
         taken += bytes;
         attach(stage, plan, plan.root->name, nest.block);
         std::vector<std::string> fixed;
         for (const auto& [own, axis] : plan.to_root)
             if (axis != nest.shared_axis) fixed.push_back(own);
-        std::vector<std::string> body = in_block_lines(stage, fixed, "." + at_words(stage), nest.threads);
-        for (const std::string& line : body)
+        const bool in_lanes = is_row && stage.part.empty();
+        BlockLines body = in_block_lines(stage, fixed, "." + at_words(stage), nest.threads,
+                                         in_lanes ? lane_map(stage, *plan.root) : LaneMap{});
+        for (const std::string& line : body.lines)
             if (line.find(nest.threads) != std::string::npos)
                 if (const auto values = nest.threads.find('{'); values != std::string::npos) {
                     nest.threads.resize(values);
@@ -199,11 +265,14 @@ class GpuSpace {
         auto& lines = lines_[stage.name];
         // A row of values may also be computed again by each reader.
         const bool may_repeat = stage.inlinable && stage.part.empty() && !reads_shared_part(stage) &&
-                                body.size() == 1 && body.front().find('{') == std::string::npos;
-        if (may_repeat)
-            lines.push_back("choose { " + body.front() + " | " + stage.name + ".inline() }");
-        else
-            lines = body;
+                                body.lines.size() == 1 && body.lines.front().find('{') == std::string::npos;
+        if (may_repeat) {
+            repeated_[stage.name] = body.lines.front();
+            lines.push_back("choose { " + body.lines.front() + " | " + stage.name + ".inline() }");
+        } else {
+            lines = body.lines;
+        }
+        in_block_[stage.name] = std::move(body);
         for (std::size_t update = 0; stage.part.empty() && update < stage.updates.size(); ++update)
             if (unrolled(stage.updates[update], 16).empty())
                 offer_unrolling(stage, update, stage.name + ".update(" + std::to_string(update) + ")", &lines);
@@ -225,16 +294,12 @@ class GpuSpace {
     }
 
     GpuNest nest_of(const dsl::StageInfo& stage) {
-        const bool pure = stage.updates.empty() && !stage.pure.loops.empty();
-        if (pure && !stage.guarded) {
+        if (stage.updates.empty() && stage.pure.loops.empty() && reads_tree(stage))
+            return single_nest(stage, kThreadsOfLast);
+        if (stage.updates.empty() && !stage.pure.loops.empty() && !stage.guarded) {
             if (const dsl::StageInfo* tree = row_tree(stage); tree != nullptr) {
                 is_row_root_.insert(stage.name);
-                return row_nest(stage);
-            }
-            if (stage.part == "fold" || stage.part == "lanes") {
-                // Of a result that is a single number: one block goes through all that is left.
-                is_row_root_.insert(stage.name);
-                return tree_nest(stage, extent_of(stage.pure.loops.back(), 8), kThreadsOfLast, true);
+                return row_nest(stage, lane_map(stage, stage));
             }
             if (reads_shared_part(stage) || (reads_tree(stage) && is_tree_end(stage))) return tree_of(stage);
         }
@@ -258,7 +323,7 @@ class GpuSpace {
                 if (part->part == "block" && part->pure.loops.size() > stage.pure.loops.size() &&
                     blocks_of(*part) <= kBlocksInBlock)
                     inner = std::max(inner, blocks_of(*part));
-                if (is_shared_part(*part)) look(*part);
+                if (is_shared_part(*part) || part->part == "lane") look(*part);
             }
         };
         look(stage);
@@ -323,6 +388,51 @@ class GpuSpace {
         };
         look(stage);
         return found;
+    }
+
+    /// How the rows of `root` lie in the lanes of the trees that they go through, where these are several blocks; other
+    /// stages of such rows are laid out alike.
+    LaneMap lane_map(const dsl::StageInfo& stage, const dsl::StageInfo& root) const {
+        if (stage.pure.loops.empty() || stage.pure.loops.back().extent != root.pure.loops.back().extent) return {};
+        for (const dsl::StageInfo& lane : info_.stages) {
+            if (lane.part != "lane" || lane.kernel != root.kernel || lane.pure.loops.size() < 2 || lane.updates.empty())
+                continue;
+            const auto& loops = lane.pure.loops;
+            if (loops[loops.size() - 2].name != "b" || loops.size() != root.pure.loops.size() + 1) continue;
+            const LaneMap map = {extent_of(loops.back(), 0), extent_of(lane.updates.front().loops.back(), 0)};
+            if (map.lanes > 0 && map.per_lane > 0 && map.per_lane <= 16) return map;
+        }
+        return {};
+    }
+
+    /// What an element of a root costs, with the stages that are computed for it.
+    ElementCost cost_of(const dsl::StageInfo& root) const {
+        ElementCost cost;
+        cost.bytes = static_cast<int>(bytes_of(root));
+        cost.hosts = hosts_.count(root.name) != 0;
+        for (const dsl::StageInfo& stage : info_.stages) {
+            const StagePlan& plan = plans_.at(stage.name);
+            if (plan.root != &root) continue;
+            cost.operations += times(stage) * std::max(1, stage.operations);
+            cost.repeated = cost.repeated || !stage.updates.empty();
+        }
+        return cost;
+    }
+    /// How often a stage is computed for an element of its root, with the terms that it adds up.
+    double times(const dsl::StageInfo& stage) const {
+        double count = reduced_elements(stage);
+        for (std::string name = stage.name; plans_.at(name).placement == Placement::attached;) {
+            const StagePlan& plan = plans_.at(name);
+            const dsl::StageInfo* host = graph_.find(plan.attach_stage);
+            const bool in_update = std::any_of(host->updates.begin(), host->updates.end(), [&](const auto& update) {
+                return std::any_of(update.loops.begin(), update.loops.end(), [&](const dsl::LoopInfo& loop) {
+                    return loop.reduced && loop.name == plan.attach_loop;
+                });
+            });
+            if (in_update) count *= reduced_elements(*host);
+            name = host->name;
+        }
+        return count;
     }
 
     std::int64_t blocks_of(const dsl::StageInfo& tree) const {
@@ -392,7 +502,7 @@ class GpuSpace {
         plans_[stage.name] = plan;
         hosts_.insert(to);
         hosts_.insert(plan.root->name);
-        if (!nests_.at(plan.root->name).cooperative) in_thread_.insert(stage.name);
+        if (!nests_.at(plan.root->name).cooperative || in_thread_.count(to) != 0) in_thread_.insert(stage.name);
     }
 
     std::string at_words(const dsl::StageInfo& stage) const {
@@ -412,6 +522,11 @@ class GpuSpace {
             offer_unrolling(stage, update, stage.name + ".update(" + std::to_string(update) + ")", &lines);
     }
 
+    /// Of the last of several levels of lanes, most of which has nothing to add.
+    bool adds_blocks(const dsl::StageInfo& stage) const {
+        return stage.part == "lane" && reads(stage, [](const dsl::StageInfo& from) { return from.part == "block"; });
+    }
+
     void offer_unrolling(const dsl::StageInfo& stage, std::size_t update, const std::string& head,
                          std::vector<std::string>* lines) const {
         const dsl::DefinitionInfo& definition = stage.updates[update];
@@ -429,7 +544,7 @@ class GpuSpace {
                              ") == " + std::to_string(loop.extent_here) + ") { unroll(" + loop.name + ") } | }");
         } else if (!std::all_of(loop.extent.begin(), loop.extent.end(),
                                 [](unsigned char c) { return std::isdigit(c); }) &&
-                   loop.extent_here > 16) {
+                   loop.extent_here > 16 && !adds_blocks(stage)) {
             // Several loads are under way at once; the order of what is added stays.
             const std::string& r = loop.name;
             lines->push_back("choose { " + head + ".split(" + r + ", " + r + "o, " + r + "i, ?" + stage.name +
@@ -440,7 +555,7 @@ class GpuSpace {
     /// Several trips between two looks at who is alive.
     static std::string chunked(const dsl::StageInfo& loop) {
         const std::string& trip = loop.updates.front().loops.back().name;
-        return ".split(" + trip + ", " + trip + "o, " + trip + "i, " + chunk_hole(loop) + ").unroll(" + trip + "i)";
+        return ".split(" + trip + ", " + trip + "o, " + trip + "i, " + chunk_hole(loop, kChunk) + ").unroll(" + trip + "i)";
     }
 
     const dsl::AlgorithmInfo& info_;
@@ -450,6 +565,8 @@ class GpuSpace {
     std::map<std::string, StagePlan> plans_;
     std::map<std::string, GpuNest> nests_; ///< of stages with kernels of their own
     std::map<std::string, std::vector<std::string>> lines_;
+    std::map<std::string, BlockLines> in_block_;    ///< loops of stages in shared memory
+    std::map<std::string, std::string> repeated_;   ///< of those that may be inlined: their line where they are not
     std::set<std::string> hosts_;                ///< in whose loops something is computed
     std::set<std::string> in_thread_;            ///< attached, and one thread's
     std::set<std::string> is_row_root_;          ///< cooperative, a row a block

@@ -6,9 +6,6 @@
 namespace tilewright::autotune {
 namespace {
 
-// Trips of one visit to begin with: one test for this many trips costs next to nothing, and at most one visit is
-// wasted.
-constexpr int kChunk = 10;
 // Trips of many operations are unrolled less: compile time and instruction caches.
 constexpr int kOperationsOfVisit = 400;
 // Share of the vector registers that the state of one group may fill; the rest is for what is on its way.
@@ -152,8 +149,11 @@ RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop,
 
 namespace {
 
-std::int64_t default_chunk(const dsl::StageInfo& loop) {
-    std::int64_t chunk = kChunk;
+// Trips of one visit to begin with: one test for this many trips costs next to nothing, and at most one visit is
+// wasted.
+constexpr int kChunk = 10;
+
+std::int64_t default_chunk(const dsl::StageInfo& loop, std::int64_t chunk = kChunk) {
     while (chunk > 1 && chunk * loop.operations > kOperationsOfVisit)
         chunk /= 2;
     const std::int64_t trips = extent_of(loop.updates.front().loops.back(), 1 << 20);
@@ -162,8 +162,8 @@ std::int64_t default_chunk(const dsl::StageInfo& loop) {
 
 } // namespace
 
-std::string chunk_hole(const dsl::StageInfo& loop) {
-    const std::int64_t chunk = default_chunk(loop);
+std::string chunk_hole(const dsl::StageInfo& loop, std::int64_t first) {
+    const std::int64_t chunk = default_chunk(loop, first);
     return hole(loop.name + "_chunk", chunk, {1, 2, 4, 5, 8, 10, 16, 20, 50}, 1,
                 std::max<std::int64_t>(chunk, loop.operations > 100 ? 10 : 50));
 }

@@ -87,6 +87,36 @@ void check_gpu_single_thread(CheckContext& context) {
 }
 void at_the_end(ApplyContext&) {} // its loops have no names, so apply() makes them when all others stand
 
+// ---- gpu_single_block -----------------------------------------------------------------------------------------------
+
+/// A loop of one trip around all others, over blocks: what is computed at it has the threads of that block.
+void check_gpu_single_block(CheckContext& context) {
+    if (refuse_on_cpu(context)) return;
+    if (context.in_block) {
+        return context.refuse(context.where() + ": gpu_single_block cannot stand inside specialize.",
+                              "Write it outside, before specialize.");
+    }
+    LoopNest& nest = context.definition.nest;
+    const std::string& name = context.name(0);
+    if (nest.find(name) >= 0) {
+        return context.refuse_at(0, context.where() + ": there already is a loop " + name + ".", "Choose another name.");
+    }
+    LoopInfo loop;
+    loop.name = name;
+    loop.extent = "1";
+    nest.add(loop, true);
+    // It came in as the innermost one.
+    std::rotate(nest.order.begin(), nest.order.end() - 1, nest.order.end());
+    check_run(context, nest.order.front(), Run::gpu_block);
+    context.touch();
+}
+void apply_gpu_single_block(ApplyContext& context) {
+    const Halide::Var block(context.name(0));
+    context.definition.stage.split(Halide::Var::outermost(), Halide::Var::outermost(), block, 1);
+    context.definition.stage.gpu_blocks(block);
+    context.definition.loops.insert_or_assign(context.name(0), block);
+}
+
 // ---- gpu ------------------------------------------------------------------------------------------------------------
 
 /// gpu(block, thread), gpu(block, block, thread, thread): the first half are blocks.
@@ -247,6 +277,9 @@ std::vector<DirectiveRow> gpu_rows() {
          check_gpu_lanes, apply_gpu_lanes},
         {"gpu_single_thread", "gpu", "for i: s   ->   a kernel of one block of one thread: for i: s",
          check_gpu_single_thread, at_the_end},
+        {"gpu_single_block", "gpu",
+         "for i: s   ->   a kernel of one block blk, one thread of which runs for i: s     (gpu_single_block(blk))",
+         check_gpu_single_block, apply_gpu_single_block},
         {"gpu_tile", "gpu",
          "for i in 0..n: s(i)   ->   n/128 blocks of 128 threads: s(128*block + thread)     (gpu_tile(i, io, ii, 128))",
          check_gpu_tile, apply_gpu_tile},
