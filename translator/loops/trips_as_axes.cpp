@@ -710,7 +710,7 @@ bool has_orders(const Block& block) {
 } // namespace
 
 Program trips_as_axes(const Program& program, const TranslateOptions& options) {
-    if (!options.device || !needs_steps(program)) return program;
+    if (!options.axes.value_or(options.device) || !needs_steps(program)) return program;
     const std::optional<Program> ordered = with_orders(program, options);
     if (!ordered) return program;
     const std::optional<Program> out = Axes(forward_stores(choices_as_values(*ordered)), options).run();

@@ -8,11 +8,11 @@
 
 namespace tilewright::translator {
 
-/// For a device: the program with each `for` of which trips keep to elements of their own as operations on arrays that
-/// have an axis of trips, inner loops first:
+/// For a device (TranslateOptions.axes): the program with each `for` of which trips keep to elements of their own as
+/// operations on arrays that have an axis of trips, inner loops first:
 ///   for i: A[i, :] = sum(x[i:i + k] * w)   ->   A[0:n, :] = sum(windows(x) * w)
 /// where windows(x)[i, r] is x[i + r]. Other loops stay, and so does all of the program where the order of a sum would
-/// not. The program otherwise, and for a CPU: as it is.
+/// not.
 Program trips_as_axes(const Program& program, const TranslateOptions& options);
 
 /// "" where the loop becomes an axis; else the reason, for people. Loops inside of it stay what they are.
