@@ -8,6 +8,7 @@
 #include "translator/dtypes.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/ops/rules.h"
+#include "translator/sum_order.h"
 
 namespace tilewright::translator {
 namespace {
@@ -84,7 +85,8 @@ bool is_reduction(const std::string& op) {
 }
 
 bool is_view(const std::string& op) {
-    return op == "index" || op == "transpose" || op == "reshape" || op == "broadcast_to" || is_half(op);
+    return op == "index" || op == "transpose" || op == "reshape" || op == "broadcast_to" || op == "windows" ||
+           is_half(op);
 }
 
 bool is_half(const std::string& op) {
@@ -260,6 +262,11 @@ ValueInfo Analysis::describe(const Operation& operation, bool stage) const {
             int axis = axis_after_index(operation, operand.contiguous_axis);
             if (axis >= 0) info.contiguous_axis = axis;
         }
+        if (op == "windows") {
+            const auto axis = static_cast<int>(parse_size(operation.attributes.at("axis")).constant());
+            if (operand.contiguous_axis >= 0)
+                info.contiguous_axis = operand.contiguous_axis + (operand.contiguous_axis >= axis ? 1 : 0);
+        }
         if (op == "transpose") {
             std::vector<int> axes = *try_axes(operation.attributes.at("axes"));
             for (std::size_t k = 0; k < axes.size(); ++k) {
@@ -387,6 +394,10 @@ ReductionShape Analysis::reduction_shape(const Operation& operation) const {
     }
     bool neighbours = !out.axes.empty() && out.axes.back() - out.axes.front() + 1 == static_cast<int>(out.axes.size());
     out.collapsed = operand.flat && out.axes.size() > 1 && neighbours;
+    if (const auto order = order_of(operation)) {
+        out.contiguous = order->contiguous;
+        out.collapsed = order->collapsed;
+    }
     return out;
 }
 

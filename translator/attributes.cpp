@@ -70,6 +70,10 @@ std::string exchanged_index(const std::string& index) {
 void collect_symbols(const Operation& operation, std::set<std::string>& symbols) {
     for (const Size& extent : operation.type.shape)
         tree_of(extent).collect_symbols(symbols);
+    if (operation.op == "windows") {
+        for (const char* key : {"start", "step", "stride"})
+            parse_size(operation.attributes.at(key)).collect_symbols(symbols);
+    }
     for (const char* key : {"index", "size"}) {
         auto found = operation.attributes.find(key);
         if (found == operation.attributes.end()) continue;

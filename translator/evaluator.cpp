@@ -298,6 +298,7 @@ Expr Evaluator::compute(const ValueInfo& info, const std::string& name, const Ex
         return Halide::cast<int64_t>(index[axis]);
     }
     if (op == "index") return index_view(operation, index);
+    if (op == "windows") return windows_view(operation, index);
     if (op == "update") return updated(operation, index);
     if (op == "take") return taken(operation, index);
     if (op == "reshape") return reshape_view(operation, index);
@@ -390,6 +391,17 @@ Expr Evaluator::index_view(const Operation& operation, const Exprs& index) {
         }
         inner.push_back(plus(start, times(index[axis++], shared_.size(entry.step))));
     }
+    return at(operation.operands[0], inner);
+}
+
+/// Element k of window t is start + step * t + stride * k along the axis.
+Expr Evaluator::windows_view(const Operation& operation, const Exprs& index) {
+    const auto size = [&](const char* key) { return shared_.size(parse_size(operation.attributes.at(key))); };
+    const auto axis = parse_size(operation.attributes.at("axis")).constant();
+    Exprs inner = index;
+    const auto window = inner.begin() + static_cast<std::ptrdiff_t>(axis);
+    *window = plus(size("start"), plus(times(*window, size("step")), times(*(window + 1), size("stride"))));
+    inner.erase(window + 1);
     return at(operation.operands[0], inner);
 }
 

@@ -86,6 +86,7 @@ class Evaluator {
     /// A stage made in this kernel, or the memory that an earlier kernel left.
     Halide::Expr read_stage(const std::string& value, const std::string& dtype, const Exprs& index);
     Halide::Expr index_view(const Operation& operation, const Exprs& index);
+    Halide::Expr windows_view(const Operation& operation, const Exprs& index);
     Halide::Expr reshape_view(const Operation& operation, const Exprs& index);
     Halide::Expr taken(const Operation& operation, const Exprs& index);
     Halide::Expr updated(const Operation& operation, const Exprs& index);

@@ -196,6 +196,21 @@ ReductionBuilder::Source ReductionBuilder::value_source(const std::string& value
         return out;
     }
     const auto leading = static_cast<std::size_t>(axes.front());
+    if (!shared_.analysis.value(value).flat) {
+        // One long axis all the same, since the program had one where this operand comes from.
+        std::vector<Size> whole(type.shape.begin() + axes.front(), type.shape.begin() + axes.back() + 1);
+        out.at = [this, value, leading, whole, &from, &to](const Exprs& kept, const Expr& position) {
+            Exprs index = kept;
+            Expr rest = position;
+            for (std::size_t k = whole.size(); k-- > 0;) {
+                const Expr extent = shared_.size(whole[k]);
+                index.insert(index.begin() + static_cast<std::ptrdiff_t>(leading), k == 0 ? rest : rest % extent);
+                rest = rest / extent;
+            }
+            return ops::convert(evaluator_.at(value, index), from, to);
+        };
+        return out;
+    }
     out.at = [this, value, leading, &from, &to, extents = out.kept, count = out.extent](const Exprs& kept,
                                                                                         const Expr& position) {
         Expr flat;

@@ -11,6 +11,7 @@
 #include "translator/loops/build_stepped.h"
 #include "translator/loops/linear_bits.h"
 #include "translator/loops/sums_of_trips.h"
+#include "translator/loops/trips_as_axes.h"
 #include "translator/loops/turned.h"
 #include "translator/loops/uniform_axes.h"
 #include "translator/plan_writer.h"
@@ -54,8 +55,9 @@ Layout layout_of(const std::string& name) {
 dsl::Algorithm translate(const Program& program, const TranslateOptions& options) {
     verify_program(program);
     return guarded<TranslateError>(program.function, [&] {
-        const Program split =
-            turned(without_uniform_axes(linear_bits(branches_as_values(trips_as_sums(split_complex(program))))));
+        const Program split = trips_as_axes(
+            turned(without_uniform_axes(linear_bits(branches_as_values(trips_as_sums(split_complex(program)))))),
+            options);
         return needs_steps(split) ? build_stepped(split, options) : build(split, options);
     });
 }

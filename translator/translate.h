@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct TranslateOptions {
     /// For a CUDA device: trees over lanes in two stages, which many threads run (the bits stay), lanes that are short
     /// where nothing rounds, loops of the plan around single kernels instead of groups of them.
     bool device = false;
+    /// Loops whose trips are independent become axes (loops/trips_as_axes.h). Not said: on a device.
+    std::optional<bool> axes = std::nullopt;
 };
 
 /// The open choices at these sizes (an option that cannot work there is not listed).

@@ -9,8 +9,10 @@
 #include "translator/loops/build_stepped.h"
 #include "translator/loops/linear_bits.h"
 #include "translator/loops/sums_of_trips.h"
+#include "translator/loops/trips_as_axes.h"
 #include "translator/loops/turned.h"
 #include "translator/loops/uniform_axes.h"
+#include "translator/sum_order.h"
 
 namespace tilewright::translator {
 namespace {
@@ -77,7 +79,10 @@ void Analysis::choose_reduction(const Operation& operation) {
     // Of an extent that changes from trip to trip: what is right for the longest.
     const std::optional<SizeTree> whole = most(shape.extent);
     std::int64_t count = whole ? here(*whole) : -1;
-    std::int64_t results = here(product(operation.type.shape));
+    // Trips of a loop that became an axis had results of their own.
+    const std::optional<SumOrder> order = order_of(operation);
+    const auto own = operation.type.shape.begin() + (order ? order->trips : 0);
+    std::int64_t results = here(product({own, operation.type.shape.end()}));
     // The longest axis that is reduced by itself decides the levels.
     SizeTree longest = shape.extent;
     if (!single) {
@@ -204,8 +209,8 @@ void Analysis::choose_variants() {
 
 std::vector<VariantInfo> variants(const Program& program, const TranslateOptions& options) {
     verify_program(program);
-    const Program prepared =
-        turned(without_uniform_axes(linear_bits(branches_as_values(trips_as_sums(split_complex(program))))));
+    const Program prepared = trips_as_axes(
+        turned(without_uniform_axes(linear_bits(branches_as_values(trips_as_sums(split_complex(program)))))), options);
     return needs_steps(prepared) ? stepped_variants(prepared, options) : Analysis(prepared, options).variants();
 }
 

@@ -81,16 +81,35 @@ class Holes {
     std::vector<std::string> known_;
 };
 
-/// One long axis: split into blocks and threads.
+/// One long axis: split into blocks and threads. Of more than two axes the last two, where they are enough for a warp:
+/// in a fused axis of three, Halide does not see that a thread has one element, and what is computed for it would lie
+/// in memory that is allocated for the whole launch.
 void line_of(const dsl::StageInfo& stage, int definition, Holes& holes, GpuNest& nest) {
     const dsl::DefinitionInfo& def = definition_of(stage, definition);
+    std::vector<std::string> fused = names_of(pure_loops(def)), outer;
+    if (fused.size() > 2) {
+        const std::vector<dsl::LoopInfo> loops = pure_loops(def);
+        const auto last = loops.end() - 2;
+        if (extent_of(*last, 1024) * extent_of(*(last + 1), 1024) >= kWarp) {
+            outer.assign(fused.begin(), fused.end() - 2);
+            fused.erase(fused.begin(), fused.end() - 2);
+        }
+    }
     std::string all;
-    std::string line = head_of(stage, definition) + fuse_all(names_of(pure_loops(def)), "t", &all);
-    const std::string block = all + "o", thread = all + "t";
+    std::string line = head_of(stage, definition) + fuse_all(fused, "t", &all);
+    const std::string thread = all + "t";
+    std::string block = all + "o";
     line += ".split(" + all + ", " + block + ", " + thread + ", " +
             holes(stage.name + "_threads", kThreads, {64, 128, 256, 512, 1024}) + kGuard;
     const std::string reduced = reduced_first(def);
-    if (!reduced.empty()) line += ".reorder(" + reduced + thread + ", " + block + ")";
+    outer.push_back(block);
+    if (!reduced.empty() || outer.size() > 1) {
+        line += ".reorder(" + reduced + thread;
+        for (auto loop = outer.rbegin(); loop != outer.rend(); ++loop)
+            line += ", " + *loop;
+        line += ")";
+    }
+    if (outer.size() > 1) line += fuse_all(outer, "blk", &block);
     nest.lines.push_back(line + ".gpu_blocks(" + block + ").gpu_threads(" + thread + ")");
     nest.block = block;
     nest.thread = thread;

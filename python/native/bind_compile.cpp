@@ -21,13 +21,14 @@ using namespace py::literals;
 namespace tilewright::native {
 namespace {
 
-/// {variant: {}, layouts: {}, sizes: {}, contract: "", device: False}; every key may be missing.
+/// {variant: {}, layouts: {}, sizes: {}, contract: "", device: False, axes: device}; every key may be missing.
 translator::TranslateOptions options_of(const py::dict& given) {
     translator::TranslateOptions options;
     if (given.contains("variant")) options.variant = given["variant"].cast<std::map<std::string, std::string>>();
     if (given.contains("sizes")) options.sizes_here = given["sizes"].cast<std::map<std::string, std::int64_t>>();
     if (given.contains("contract")) options.contract = given["contract"].cast<std::string>();
     if (given.contains("device")) options.device = given["device"].cast<bool>();
+    if (given.contains("axes")) options.axes = given["axes"].cast<bool>();
     if (given.contains("layouts"))
         for (const auto& [name, layout] : given["layouts"].cast<std::map<std::string, std::string>>())
             options.layouts[name] = translator::layout_of(layout);

@@ -25,9 +25,8 @@ namespace {
 class Builder {
   public:
     Builder(const Program& program, const TranslateOptions& options)
-        : columns_(
-              copy_columns(unread_starts(with_checked_takes(forward_stores(choices_as_values(program)))), options)),
-          program_(columns_.program), options_(options), stepped_(cut_into_steps(program_, !options.device)) {
+        : prepared_(program, options), columns_(prepared_.columns), program_(columns_.program), options_(options),
+          stepped_(prepared_.stepped) {
         variants = columns_.variants;
         info_.variant.insert(columns_.chosen.begin(), columns_.chosen.end());
         requirements_.insert(columns_.requirements.begin(), columns_.requirements.end());
@@ -65,10 +64,11 @@ class Builder {
     }
 
   private:
-    const ColumnCopies columns_;
+    const PreparedSteps prepared_;
+    const ColumnCopies& columns_;
     const Program& program_;
     TranslateOptions options_; ///< with a guess for the symbols of loops
-    Stepped stepped_;
+    const Stepped& stepped_;
     std::deque<Step> extra_;      ///< steps that are no steps of the program
     std::set<std::string> names_; ///< of stages and buffers
     std::vector<std::string> symbols_;
@@ -258,6 +258,10 @@ class Builder {
 };
 
 } // namespace
+
+PreparedSteps::PreparedSteps(const Program& program, const TranslateOptions& options)
+    : columns(copy_columns(unread_starts(with_checked_takes(forward_stores(choices_as_values(program)))), options)),
+      stepped(cut_into_steps(columns.program, !options.device)) {}
 
 dsl::Algorithm build_stepped(const Program& program, const TranslateOptions& options) {
     return Builder(program, options).algorithm();

@@ -1,0 +1,733 @@
+// translator/loops/trips_as_axes.cpp: the body of a loop, once for all trips: what differs from trip to trip gets an
+// axis of trips in front, and the arrays that trips write are written at all their positions at once.
+#include "translator/loops/trips_as_axes.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "translator/analysis.h"
+#include "translator/attributes.h"
+#include "translator/dtypes.h"
+#include "translator/loops/access.h"
+#include "translator/loops/branches.h"
+#include "translator/loops/choices.h"
+#include "translator/loops/forward.h"
+#include "translator/loops/pixelwise.h"
+#include "translator/loops/steps.h"
+#include "translator/ops/rules.h"
+#include "translator/sum_order.h"
+#include "translator/unused.h"
+#include "translator/values.h"
+
+namespace tilewright::translator {
+namespace {
+
+using Kind = IndexEntry::Kind;
+using Renamed = std::map<std::string, std::string>;
+
+/// Values of trips that a loop keeps in memory are at most so many bytes, or a few times the arrays that it writes.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 26;
+constexpr std::int64_t kMostTimes = 4;
+
+/// Why a loop stays one; caught in this file.
+struct Refusal {
+    std::string why;
+};
+
+[[noreturn]] void refuse(const Operation& operation, const std::string& what) {
+    throw Refusal{(operation.line > 0 ? "line " + std::to_string(operation.line) + " " : "the loop ") + what};
+}
+
+/// At least how much a size is in every call that the program answers, as far as its guards say; nothing where they say
+/// nothing.
+std::optional<std::int64_t> least(const Program& program, const SizeTree& size) {
+    if (size.is_constant()) return size.constant();
+    std::optional<std::int64_t> out;
+    const auto know = [&](const SizeTree& other, std::int64_t bound) {
+        if (const auto apart = constant_difference(size, other))
+            out = std::max(out.value_or(*apart + bound), *apart + bound);
+    };
+    for (const ArrayArgument& array : program.arrays)
+        for (const Size& extent : array.type.shape)
+            know(tree_of(extent), 0);
+    for (const Guard& guard : program.guards) {
+        for (const char* op : {">=", "<=", "==", "!=", ">", "<"}) {
+            const std::size_t at = guard.condition.find(op);
+            if (at == std::string::npos) continue;
+            const std::string sign = op;
+            if (sign == "!=") break;
+            const auto left = try_parse_size(guard.condition.substr(0, at));
+            const auto right = try_parse_size(guard.condition.substr(at + sign.size()));
+            if (!left || !right) break;
+            const std::int64_t bound = sign.size() == 1 ? 1 : 0;
+            if (sign[0] != '<') know(*left - *right, bound);
+            if (sign[0] != '>') know(*right - *left, bound);
+            break;
+        }
+    }
+    return out;
+}
+
+/// Whether a slice of `count` elements is a whole axis.
+bool is_whole(const IndexEntry& entry, const Size& count, const Size& axis) {
+    return entry.kind == Kind::slice && entry.start.is_constant() && entry.start.constant() == 0 &&
+           entry.step.is_constant() && entry.step.constant() == 1 && same_size(count, axis);
+}
+
+std::string text_of(const IndexEntry& entry) {
+    if (entry.kind == Kind::newaxis) return "newaxis";
+    return entry.start.text() + (entry.kind == Kind::slice ? ":" + entry.step.text() : "");
+}
+
+std::string text_of(const std::vector<IndexEntry>& entries) {
+    std::string out = "[";
+    for (const IndexEntry& entry : entries)
+        out += (out.size() > 1 ? ", " : "") + text_of(entry);
+    return out + "]";
+}
+
+IndexEntry slice(const SizeTree& start, const SizeTree& step) {
+    return {Kind::slice, start, step};
+}
+IndexEntry all() {
+    return slice(SizeTree::integer(0), SizeTree::integer(1));
+}
+IndexEntry newaxis() {
+    return {};
+}
+
+std::string axes_text(const std::vector<std::size_t>& axes) {
+    std::string out = "[";
+    for (const std::size_t axis : axes)
+        out += (out.size() > 1 ? ", " : "") + std::to_string(axis);
+    return out + "]";
+}
+
+/// An axis moved from one place to another: "[1, 0, 2]".
+std::vector<std::size_t> moved_axis(std::size_t rank, std::size_t from, std::size_t to) {
+    std::vector<std::size_t> axes;
+    for (std::size_t k = 0; k < rank; ++k)
+        if (k != from) axes.push_back(k);
+    axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(to), from);
+    return axes;
+}
+
+/// One loop's trips as an axis.
+class Lift {
+  public:
+    Lift(const Program& program, const TranslateOptions& options, std::map<std::string, Type>& types, int& names,
+         const Operation& loop)
+        : options_(options), types_(types), names_(names), loop_(loop), index_(loop.attributes.at("variable")) {
+        if (!parse_size(loop.attributes.at("step")).is_constant()) refuse(loop, "has a step that is no constant");
+        const SizeTree stop = parse_size(loop.attributes.at("stop"));
+        const SizeTree distance = step_of(loop) > 0 ? stop - start_of(loop) : start_of(loop) - stop;
+        const SizeTree plain = ceil_div(distance, std::abs(step_of(loop)));
+        // A division says nothing about its operand's guards.
+        const auto at_least = least(program, std::abs(step_of(loop)) == 1 ? plain : distance);
+        runs_ = at_least && *at_least >= 1;
+        trips_ = (at_least && *at_least >= 0 ? plain : trips_of(loop)).size();
+    }
+
+    /// The operations that stand for the loop; what its results are called from there on.
+    std::vector<Operation> run(Renamed& renamed) {
+        const Block& body = loop_.regions[0];
+        classes_.resize(body.parameters.size());
+        for (std::size_t k = 0; k < body.parameters.size(); ++k) {
+            class_of_[body.parameters[k].first] = k;
+            now_[body.parameters[k].first] = loop_.operands[k];
+        }
+        find_positions(body);
+        for (const Operation& operation : body.operations) {
+            line_ = operation.line;
+            lift(operation);
+        }
+        const auto results = results_of(loop_);
+        for (std::size_t k = 0; k < results.size(); ++k) {
+            const auto version = class_of_.find(body.yields[k]);
+            if (version == class_of_.end() || version->second != k)
+                throw Refusal{"it carries " + body.parameters[k].first + ", which trips do not write in parts"};
+            renamed[results[k].first] = now(body.yields[k]);
+        }
+        keep_in_bounds(body);
+        return std::move(out_);
+    }
+
+  private:
+    /// An array that is carried: where each trip writes and reads it.
+    struct Carried {
+        bool written = false;
+        std::size_t axis = 0;
+        SizeTree position;
+    };
+
+    // -- sizes that follow the index ---------------------------------------------------------------------------------
+
+    bool moves(const SizeTree& tree) const {
+        std::set<std::string> symbols;
+        tree.collect_symbols(symbols);
+        return symbols.count(index_) != 0;
+    }
+    bool moves(const IndexEntry& entry) const {
+        return entry.kind != Kind::newaxis && (moves(entry.start) || (entry.kind == Kind::slice && moves(entry.step)));
+    }
+
+    /// Of a place that moves evenly: that of the first trip, and the way to the next one.
+    struct Even {
+        SizeTree first, step;
+    };
+    Even even(const Operation& operation, const SizeTree& place) const {
+        const SizeTree next = substitute(place, index_, SizeTree::symbol(index_) + SizeTree::integer(step_of(loop_)));
+        const std::optional<SizeTree> step = try_parse_size(normal_form(next - place));
+        if (!step || moves(*step)) refuse(operation, "is at places that do not move evenly");
+        return {substitute(place, index_, start_of(loop_)), *step};
+    }
+
+    // -- the arrays that trips write ---------------------------------------------------------------------------------
+
+    bool is_version(const std::string& name) const { return class_of_.count(name) != 0; }
+    const Carried* written(const std::string& name) const {
+        const auto found = class_of_.find(name);
+        return found == class_of_.end() || !classes_[found->second].written ? nullptr : &classes_[found->second];
+    }
+    /// What a value of the body that has no axis of trips is called.
+    const std::string& now(const std::string& name) const {
+        const auto found = now_.find(name);
+        return found == now_.end() ? name : found->second;
+    }
+
+    /// Every trip has one position, another one in each, of which alone it reads and writes the array.
+    void find_positions(const Block& body) {
+        for (const Operation& operation : body.operations) {
+            if (operation.op != "update" || !is_version(operation.operands[0])) continue;
+            const std::size_t number = class_of_.at(operation.operands[0]);
+            class_of_[operation.result] = number;
+            Carried& carried = classes_[number];
+            const std::vector<IndexEntry> entries = index_entries(operation.attributes.at("index"));
+            const auto own = [&](const IndexEntry& entry) { return entry.kind == Kind::position && moves(entry); };
+            if (!carried.written) {
+                const auto at = std::find_if(entries.begin(), entries.end(), own);
+                if (at == entries.end()) refuse(operation, "writes where other trips write");
+                const Even steps = even(operation, at->start);
+                if (!steps.step.is_constant() || steps.step.constant() == 0)
+                    refuse(operation, "writes where other trips may write");
+                carried.axis = static_cast<std::size_t>(at - entries.begin());
+                carried.position = at->start;
+                carried.written = true;
+            }
+            check_own(operation, entries, carried);
+        }
+    }
+
+    void check_own(const Operation& operation, const std::vector<IndexEntry>& entries, const Carried& carried) const {
+        std::size_t axis = 0;
+        for (const IndexEntry& entry : entries) {
+            if (entry.kind == Kind::newaxis) continue;
+            const bool own = axis++ == carried.axis;
+            if (own && (entry.kind != Kind::position || constant_difference(entry.start, carried.position) != 0))
+                refuse(operation, "is where other trips write");
+            if (!own && moves(entry)) refuse(operation, "moves along two axes");
+        }
+    }
+
+    /// A part of an array in each trip: parts of it, side by side along the axis of its positions.
+    void update(const Operation& operation) {
+        const std::string& part = operation.operands[1];
+        if (written(part) != nullptr) refuse(operation, "copies an array that trips write");
+        std::vector<IndexEntry> entries = index_entries(operation.attributes.at("index"));
+        const Carried& carried = *written(operation.result);
+        const Even steps = even(operation, carried.position);
+        std::size_t before = 0;
+        for (std::size_t k = 0; k < carried.axis; ++k)
+            before += entries[k].kind == Kind::slice ? 1 : 0;
+        entries[carried.axis] = slice(steps.first, steps.step);
+        const std::string placed = to_place(with_axis(part), before);
+        const std::vector<Size>& extents = types_.at(placed).shape;
+        bool whole = true;
+        std::size_t next = 0;
+        for (std::size_t k = 0; k < entries.size(); ++k)
+            whole = whole && entries[k].kind == Kind::slice &&
+                    is_whole(entries[k], extents[next++], operation.type.shape[k]);
+        // A copy, since a view of an argument is no result.
+        if (whole)
+            emit(operation.result, operation.type, "cast", {placed}, {});
+        else
+            emit(operation.result, operation.type, "update", {now(operation.operands[0]), placed},
+                 {{"index", text_of(entries)}});
+    }
+
+    // -- values of a trip as arrays over the trips -------------------------------------------------------------------
+
+    bool is_lifted(const std::string& name) const { return lifted_.count(name) != 0; }
+
+    void lift(const Operation& operation) {
+        const std::string& op = operation.op;
+        if (!operation.regions.empty()) refuse(operation, "is a loop or a branch of its own");
+        if (op == "read") refuse(operation, "reads a size from data");
+        for (const Size& extent : operation.type.shape)
+            if (moves(tree_of(extent))) refuse(operation, "has another size in each trip");
+        if (op == "update" && written(operation.result) != nullptr) return update(operation);
+        for (const std::string& operand : operation.operands)
+            if (written(operand) != nullptr && op != "index")
+                refuse(operation, "reads all of an array that trips write");
+        std::set<std::string> symbols;
+        collect_symbols(operation, symbols);
+        const bool follows = symbols.count(index_) != 0;
+        const bool reads = std::any_of(operation.operands.begin(), operation.operands.end(),
+                                       [&](const std::string& name) { return is_lifted(name); });
+        if (op == "index" && follows && !reads) {
+            if (const Carried* carried = written(operation.operands[0]))
+                check_own(operation, index_entries(operation.attributes.at("index")), *carried);
+            lifted_[operation.result] = moving_read(operation);
+            return;
+        }
+        if (op == "index" && written(operation.operands[0]) != nullptr)
+            refuse(operation, "reads what other trips write");
+        if (op == "scalar_size" && follows) {
+            lifted_[operation.result] = number(parse_size(operation.attributes.at("size")));
+            return;
+        }
+        if (follows) refuse(operation, "is " + op + " at a place that differs from trip to trip");
+        if (!reads) return stand(operation);
+        lifted_[operation.result] = operation.result;
+        with_trips(operation);
+    }
+
+    /// What is the same in every trip.
+    void stand(const Operation& operation) {
+        Operation made = operation;
+        for (std::string& operand : made.operands)
+            operand = now(operand);
+        if (!runs_) {
+            if (operation.op == "argmin" || operation.op == "argmax") refuse(operation, "may be of nothing");
+            if (operation.op == "index" && !is_there(operation)) made.attributes[kClamped] = "true";
+        }
+        types_[made.result] = made.type;
+        out_.push_back(std::move(made));
+    }
+
+    /// Whether the places that an index reads exist in an array of any size.
+    bool is_there(const Operation& operation) const {
+        const std::vector<Size>& whole = types_.at(now(operation.operands[0])).shape;
+        std::size_t axis = 0, at = 0;
+        for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
+            if (entry.kind == Kind::position) return false;
+            if (entry.kind == Kind::slice) {
+                if (!is_whole(entry, operation.type.shape[at], whole[axis++])) {
+                    if (!entry.step.is_constant() || entry.step.constant() <= 0)
+                        refuse(operation, "reads places that need not exist");
+                    return false;
+                }
+            }
+            ++at;
+        }
+        return true;
+    }
+
+    /// An operation on values of which at least one has an axis of trips.
+    void with_trips(const Operation& operation) {
+        const std::string& op = operation.op;
+        const std::vector<std::string>& operands = operation.operands;
+        Type type = along(operation.type);
+        auto attributes = operation.attributes;
+        const Rule* rule = find_rule(op);
+        if (rule != nullptr || find_elementary(op) != nullptr) {
+            if (rule != nullptr && rule->signature == Signature::words) refuse(operation, "draws a random number");
+            if (rule != nullptr && rule->signature == Signature::magnitude && is_lifted(operands[2]))
+                refuse(operation, "compares with another number in each trip");
+            std::vector<std::string> wide;
+            for (const std::string& operand : operands)
+                wide.push_back(is_lifted(operand) ? stretched(operand, operation.type.shape.size()) : now(operand));
+            std::string name = operation.result;
+            // Of a size that nobody keeps: a part of expressions.
+            if (name[0] != '%' && !is_small(type)) lifted_[operation.result] = name = fresh();
+            return emit(name, type, op, wide, attributes);
+        }
+        const auto first = [&] { return with_axis(operands[0]); };
+        if (op == "index") {
+            std::vector<IndexEntry> entries = index_entries(attributes.at("index"));
+            entries.insert(entries.begin(), all());
+            attributes["index"] = text_of(entries);
+            return emit(operation.result, type, op, {first()}, attributes);
+        }
+        if (op == "transpose") {
+            std::vector<std::size_t> axes{0};
+            const std::vector<int> old = *try_axes(attributes.at("axes"));
+            for (const int axis : old)
+                axes.push_back(static_cast<std::size_t>(axis) + 1);
+            return emit(operation.result, type, op, {first()}, {{"axes", axes_text(axes)}});
+        }
+        if (op == "reshape") return emit(operation.result, type, op, {first()}, attributes);
+        if (op == "broadcast_to")
+            return emit(operation.result, type, op, {stretched(operands[0], operation.type.shape.size())}, attributes);
+        if (is_reduction(op)) return reduction(operation, type);
+        if (op == "matmul") return product_of(operation, type);
+        if (op == "take") return taken(operation);
+        if (op == "update") {
+            std::vector<IndexEntry> entries = index_entries(attributes.at("index"));
+            entries.insert(entries.begin(), all());
+            return emit(operation.result, type, op, {first(), with_axis(operands[1])}, {{"index", text_of(entries)}});
+        }
+        refuse(operation, "is " + op);
+    }
+
+    void reduction(const Operation& operation, const Type& type) {
+        auto attributes = operation.attributes;
+        if (const auto axis = attributes.find("axis"); axis != attributes.end()) {
+            axis->second = (parse_size(axis->second) + SizeTree::integer(1)).text();
+        } else {
+            std::vector<std::size_t> axes;
+            const std::vector<int> old = *try_axes(attributes.at("axes"));
+            for (const int each : old)
+                axes.push_back(static_cast<std::size_t>(each) + 1);
+            attributes["axes"] = axes_text(axes);
+        }
+        keeps(operation, type);
+        emit(operation.result, type, operation.op, {with_axis(operation.operands[0])}, attributes);
+        SumOrder order = required_order(operation);
+        ++order.trips;
+        set_order(out_.back(), order);
+    }
+
+    static SumOrder required_order(const Operation& operation) {
+        const auto order = order_of(operation);
+        if (!order) refuse(operation, "is a " + operation.op + " whose order is not known");
+        return *order;
+    }
+
+    /// The sum over k of a[i, k] * b[k, j], one by one as products are by loops.
+    void product_of(const Operation& operation, const Type& type) {
+        if (required_order(operation).library) refuse(operation, "is a product by a library");
+        if (type.dtype == "bool") refuse(operation, "is a product of truths");
+        const std::string& a = operation.operands[0];
+        const std::string& b = operation.operands[1];
+        keeps(operation, type);
+        const auto opened = [&](const std::string& name, bool left) {
+            const bool has_trips = is_lifted(name);
+            Type open = types_.at(has_trips ? lifted_.at(name) : now(name));
+            std::vector<IndexEntry> entries(open.shape.size(), all());
+            const std::size_t at = (has_trips ? 1 : 0) + (left ? 2 : 0);
+            open.shape.insert(open.shape.begin() + static_cast<std::ptrdiff_t>(at), SizeTree::integer(1).size());
+            entries.insert(entries.begin() + static_cast<std::ptrdiff_t>(at), newaxis());
+            return add(open, "index", {has_trips ? lifted_.at(name) : now(name)}, {{"index", text_of(entries)}});
+        };
+        const std::string left = opened(a, true), right = opened(b, false);
+        Type all_products = type;
+        const std::vector<Size>& shape_a = types_.at(is_lifted(a) ? lifted_.at(a) : now(a)).shape;
+        all_products.shape.insert(all_products.shape.end() - 1, shape_a.back());
+        const std::string terms = add(all_products, "multiply", {left, right}, {});
+        emit(operation.result, type, "sum", {terms}, {{"axes", "[2]"}});
+        set_order(out_.back(), {false, false, 1, false});
+    }
+
+    void taken(const Operation& operation) {
+        const std::string& array = operation.operands[0];
+        const std::string& positions = operation.operands[1];
+        if (is_lifted(array)) refuse(operation, "takes from another array in each trip");
+        const auto axis = static_cast<std::size_t>(parse_size(operation.attributes.at("axis")).constant());
+        Type type = operation.type;
+        type.shape.insert(type.shape.begin() + static_cast<std::ptrdiff_t>(axis), trips_);
+        const std::string all_taken = axis == 0 ? operation.result : fresh();
+        emit(all_taken, type, "take", {now(array), lifted_.at(positions)}, operation.attributes);
+        if (axis != 0) lifted_[operation.result] = to_front(all_taken, axis);
+    }
+
+    /// A place that moves evenly along one axis: a slice along the trips, or windows.
+    std::string moving_read(const Operation& operation) {
+        std::vector<IndexEntry> entries = index_entries(operation.attributes.at("index"));
+        const auto at = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return moves(entry); });
+        if (std::count_if(entries.begin(), entries.end(), [&](const auto& entry) { return moves(entry); }) != 1)
+            refuse(operation, "reads along a diagonal");
+        if (at->kind == Kind::slice && moves(at->step)) refuse(operation, "reads every so many in each trip");
+        const auto entry = at - entries.begin();
+        std::size_t axis = 0, place = 0; // of the array, and of the result
+        for (auto before = entries.begin(); before != at; ++before) {
+            axis += before->kind != Kind::newaxis ? 1 : 0;
+            place += before->kind != Kind::position ? 1 : 0;
+        }
+        std::string array = now(operation.operands[0]);
+        Type type = operation.type;
+        type.shape.insert(type.shape.begin() + static_cast<std::ptrdiff_t>(place), trips_);
+        auto attributes = operation.attributes;
+        const bool clamped = attributes.count(kClamped) != 0 && written(operation.operands[0]) == nullptr;
+        if (!clamped) attributes.erase(kClamped);
+        if (clamped && at->kind == Kind::position) return nearest(operation, entries, entry, place, type);
+        if (clamped) refuse(operation, "reads places that need not exist");
+        const Even steps = even(operation, at->start);
+        if (at->kind == Kind::position) {
+            *at = slice(steps.first, steps.step);
+        } else {
+            Type windows = types_.at(array);
+            const Size extent = operation.type.shape[place];
+            windows.shape[axis] = extent;
+            windows.shape.insert(windows.shape.begin() + static_cast<std::ptrdiff_t>(axis), trips_);
+            array = add(windows, "windows", {array},
+                        {{"axis", std::to_string(axis)},
+                         {"start", steps.first.text()},
+                         {"step", steps.step.text()},
+                         {"stride", at->step.text()}});
+            *at = all();
+            entries.insert(entries.begin() + entry, all());
+        }
+        attributes["index"] = text_of(entries);
+        return to_front(add(type, "index", {array}, attributes), place);
+    }
+
+    /// An element at a position that need not exist, where nobody needs it then: the nearest one.
+    std::string nearest(const Operation& operation, std::vector<IndexEntry> entries, std::ptrdiff_t entry,
+                        std::size_t place, const Type& type) {
+        const SizeTree position = entries[static_cast<std::size_t>(entry)].start;
+        entries[static_cast<std::size_t>(entry)] = all();
+        Type lines = type;
+        std::size_t axis = 0;
+        for (std::ptrdiff_t k = 0; k < entry; ++k)
+            axis += entries[static_cast<std::size_t>(k)].kind != Kind::newaxis ? 1 : 0;
+        lines.shape[place] = types_.at(now(operation.operands[0])).shape[axis];
+        auto attributes = operation.attributes;
+        attributes["index"] = text_of(entries);
+        const std::string from = add(lines, "index", {now(operation.operands[0])}, attributes);
+        return to_front(add(type, "take", {from, number(position)}, {{"axis", std::to_string(place)}}), place);
+    }
+
+    /// An integer that follows the index, for each trip.
+    std::string number(const SizeTree& size) {
+        const Type each{"int64", {trips_}};
+        if (!moves(size)) return add({"int64", {}}, "scalar_size", {}, {{"size", size.text()}});
+        const SizeTree::Node& node = size.node();
+        if (node.kind == SizeTree::Kind::symbol) {
+            const std::string trip = add(each, "iota", {}, {{"axis", "0"}});
+            const SizeTree start = start_of(loop_);
+            if (step_of(loop_) == 1 && start.is_constant() && start.constant() == 0) return trip;
+            const std::string far = add(each, "multiply", {trip, number(SizeTree::integer(step_of(loop_)))}, {});
+            return add(each, "add", {far, number(start)}, {});
+        }
+        static const std::map<std::string, std::string> names{
+            {"+", "add"},       {"-", "subtract"},  {"*", "multiply"}, {"//", "floor_divide"},
+            {"%", "remainder"}, {"min", "minimum"}, {"max", "maximum"}};
+        const std::string left = number(node.operands[0]), right = number(node.operands[1]);
+        return add(each, names.at(node.name), {left, right}, {});
+    }
+
+    // -- shapes ------------------------------------------------------------------------------------------------------
+
+    Type along(Type type) const {
+        type.shape.insert(type.shape.begin(), trips_);
+        return type;
+    }
+
+    /// With an axis of trips, along which it may be the same.
+    std::string with_axis(const std::string& name) {
+        if (is_lifted(name)) return lifted_.at(name);
+        const std::string& same = now(name);
+        return add(along(types_.at(same)), "broadcast_to", {same}, {});
+    }
+
+    /// With axes of one element behind that of trips, so that the others stand where those of `rank` axes do.
+    std::string stretched(const std::string& name, std::size_t rank) {
+        const std::string wide = with_axis(name);
+        Type type = types_.at(wide);
+        const std::size_t missing = rank + 1 - type.shape.size();
+        if (missing == 0) return wide;
+        std::vector<IndexEntry> entries(type.shape.size(), all());
+        entries.insert(entries.begin() + 1, missing, newaxis());
+        type.shape.insert(type.shape.begin() + 1, missing, SizeTree::integer(1).size());
+        return add(type, "index", {wide}, {{"index", text_of(entries)}});
+    }
+
+    std::string turned(const std::string& name, const std::vector<std::size_t>& axes) {
+        const Type& from = types_.at(name);
+        Type type{from.dtype, {}};
+        for (const std::size_t axis : axes)
+            type.shape.push_back(from.shape[axis]);
+        return add(type, "transpose", {name}, {{"axes", axes_text(axes)}});
+    }
+    std::string to_front(const std::string& name, std::size_t axis) {
+        return axis == 0 ? name : turned(name, moved_axis(types_.at(name).shape.size(), axis, 0));
+    }
+    std::string to_place(const std::string& name, std::size_t axis) {
+        return axis == 0 ? name : turned(name, moved_axis(types_.at(name).shape.size(), 0, axis));
+    }
+
+    // -- memory ------------------------------------------------------------------------------------------------------
+
+    std::int64_t bytes_of(const Type& type) const {
+        const auto count = product(type.shape).evaluate(options_.sizes_here);
+        return count ? *count * std::max(1, find_dtype(type.dtype)->bits / 8) : -1;
+    }
+    std::int64_t most_bytes() const {
+        std::int64_t most = kMostBytes;
+        for (const auto& [name, type] : results_of(loop_))
+            most = std::max(most, kMostTimes * bytes_of(type));
+        return most;
+    }
+    bool is_small(const Type& type) const {
+        const std::int64_t bytes = bytes_of(type);
+        return bytes >= 0 && bytes <= most_bytes();
+    }
+    /// What is reduced may lie in memory.
+    void keeps(const Operation& operation, const Type& type) {
+        if (bytes_of(type) > most_bytes())
+            refuse(operation, "would take " + std::to_string(bytes_of(type) >> 20) + " MiB for all trips");
+    }
+
+    /// Kernels count in 32 bits, and have at most so many axes.
+    void keep_in_bounds(const Block& body) const {
+        for (const Operation& operation : out_)
+            if (operation.type.shape.size() > kMostAxes)
+                refuse(body.operations.front(), "has too many axes for one more");
+    }
+    static constexpr std::size_t kMostAxes = 12;
+
+    // -- operations --------------------------------------------------------------------------------------------------
+
+    std::string fresh() { return "%axis" + std::to_string(++names_); }
+
+    std::string add(const Type& type, const std::string& op, const std::vector<std::string>& operands,
+                    const std::map<std::string, std::string>& attributes) {
+        const std::string name = fresh();
+        emit(name, type, op, operands, attributes);
+        return name;
+    }
+
+    void emit(const std::string& name, const Type& type, const std::string& op,
+              const std::vector<std::string>& operands, const std::map<std::string, std::string>& attributes) {
+        Operation made;
+        made.result = name;
+        made.type = type;
+        made.op = op;
+        made.operands = operands;
+        made.attributes = attributes;
+        made.line = line_;
+        types_[name] = type;
+        out_.push_back(std::move(made));
+    }
+
+    const TranslateOptions& options_;
+    std::map<std::string, Type>& types_;
+    int& names_;
+    const Operation& loop_;
+    std::string index_;
+    int line_ = 0;
+    bool runs_ = false; ///< at least one trip, in every call
+    Size trips_;
+    std::vector<Carried> classes_;                ///< by the number of what is carried
+    std::map<std::string, std::size_t> class_of_; ///< of the versions of what is carried
+    Renamed now_;                                 ///< what is carried, before it is written
+    Renamed lifted_;                              ///< values of a trip -> arrays over the trips
+    std::vector<Operation> out_;
+};
+
+void rename(Block& block, const Renamed& renamed) {
+    const auto apply = [&](std::string& name) {
+        for (auto found = renamed.find(name); found != renamed.end(); found = renamed.find(name))
+            name = found->second;
+    };
+    for (Operation& operation : block.operations) {
+        for (std::string& operand : operation.operands)
+            apply(operand);
+        for (Block& region : operation.regions)
+            rename(region, renamed);
+    }
+    for (std::string& name : block.yields)
+        apply(name);
+}
+
+class Axes {
+  public:
+    Axes(Program program, const TranslateOptions& options) : program_(std::move(program)), options_(options) {
+        types_ = types_of(program_);
+    }
+
+    /// Nothing where no loop becomes an axis.
+    std::optional<Program> run() {
+        Block body = visit(program_.body);
+        if (renamed_.empty()) return std::nullopt;
+        rename(body, renamed_);
+        program_.body = std::move(body);
+        const auto apply = [&](std::string& name) {
+            for (auto found = renamed_.find(name); found != renamed_.end(); found = renamed_.find(name))
+                name = found->second;
+        };
+        for (Write& write : program_.writes)
+            apply(write.value);
+        for (Check& check : program_.checks)
+            apply(check.value);
+        return without_unused(program_);
+    }
+
+  private:
+    Program program_;
+    const TranslateOptions& options_;
+    std::map<std::string, Type> types_;
+    Renamed renamed_;
+    int names_ = 0;
+
+    Block visit(const Block& block) {
+        Block out = block;
+        out.operations.clear();
+        for (const Operation& operation : block.operations) {
+            const bool stays = operation.op == "for" && why_not_pixelwise(operation).empty();
+            if (operation.regions.empty() || stays) {
+                out.operations.push_back(operation);
+                continue;
+            }
+            Operation inner = operation;
+            for (Block& region : inner.regions) {
+                region = visit(region);
+                rename(region, renamed_);
+            }
+            if (operation.op == "for" && lift(inner, out.operations)) continue;
+            out.operations.push_back(std::move(inner));
+        }
+        return out;
+    }
+
+    bool lift(const Operation& loop, std::vector<Operation>& out) {
+        try {
+            Renamed renamed;
+            const std::vector<Operation> made = Lift(program_, options_, types_, names_, loop).run(renamed);
+            out.insert(out.end(), made.begin(), made.end());
+            renamed_.merge(renamed);
+            return true;
+        } catch (const Refusal&) {
+            return false;
+        }
+    }
+};
+
+/// Whether each order that matters is known.
+bool has_orders(const Block& block) {
+    return std::all_of(block.operations.begin(), block.operations.end(), [](const Operation& operation) {
+        return (!is_reduction(operation.op) || order_of(operation).has_value()) &&
+               std::all_of(operation.regions.begin(), operation.regions.end(), has_orders);
+    });
+}
+
+} // namespace
+
+Program trips_as_axes(const Program& program, const TranslateOptions& options) {
+    if (!options.axes.value_or(options.device) || !needs_steps(program)) return program;
+    const std::optional<Program> ordered = with_orders(program, options);
+    if (!ordered) return program;
+    const std::optional<Program> out = Axes(forward_stores(choices_as_values(*ordered)), options).run();
+    return out && has_orders(out->body) ? *out : program;
+}
+
+std::string why_no_axis(const Program& program, const Operation& loop) {
+    std::map<std::string, Type> types = types_of(program);
+    Renamed renamed;
+    int names = 0;
+    const TranslateOptions options;
+    try {
+        Lift(program, options, types, names, loop).run(renamed);
+        return "";
+    } catch (const Refusal& refusal) {
+        return refusal.why;
+    }
+}
+
+} // namespace tilewright::translator

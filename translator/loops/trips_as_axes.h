@@ -1,0 +1,21 @@
+// translator/loops/trips_as_axes.h: loops whose trips are independent, as arrays with one more axis.
+#pragma once
+
+#include <string>
+
+#include "translator/program.h"
+#include "translator/translate.h"
+
+namespace tilewright::translator {
+
+/// For a device (TranslateOptions.axes): the program with each `for` of which trips keep to elements of their own as
+/// operations on arrays that have an axis of trips, inner loops first:
+///   for i: A[i, :] = sum(x[i:i + k] * w)   ->   A[0:n, :] = sum(windows(x) * w)
+/// where windows(x)[i, r] is x[i + r]. Other loops stay, and so does all of the program where the order of a sum would
+/// not.
+Program trips_as_axes(const Program& program, const TranslateOptions& options);
+
+/// "" where the loop becomes an axis; else the reason, for people. Loops inside of it stay what they are.
+std::string why_no_axis(const Program& program, const Operation& loop);
+
+} // namespace tilewright::translator

@@ -1,0 +1,110 @@
+// translator/sum_order.cpp: orders as attributes, and the cut that says which they are.
+#include "translator/sum_order.h"
+
+#include <set>
+#include <vector>
+
+#include "translator/analysis.h"
+#include "translator/loops/build_stepped.h"
+#include "translator/loops/steps.h"
+
+namespace tilewright::translator {
+namespace {
+
+constexpr const char* kMark = "reduction"; ///< which one it is, while the program is cut
+
+bool has_order(const Operation& operation) {
+    return is_reduction(operation.op) || operation.op == "matmul";
+}
+
+class Orders {
+  public:
+    Orders(const Program& program, const TranslateOptions& options) : program_(program), options_(options) {
+        options_.variant.clear();
+        mark(program_.body);
+    }
+
+    std::optional<Program> run() {
+        const PreparedSteps prepared(program_, options_);
+        visit(prepared.stepped.steps);
+        if (two_) return std::nullopt;
+        set(program_.body);
+        return std::move(program_);
+    }
+
+  private:
+    Program program_;
+    TranslateOptions options_;
+    int marks_ = 0;
+    std::map<std::string, SumOrder> orders_;
+    bool two_ = false;
+
+    void mark(Block& block) {
+        for (Operation& operation : block.operations) {
+            if (has_order(operation)) operation.attributes[kMark] = std::to_string(++marks_);
+            for (Block& region : operation.regions)
+                mark(region);
+        }
+    }
+
+    void set(Block& block) {
+        for (Operation& operation : block.operations) {
+            if (has_order(operation)) {
+                const auto found = orders_.find(operation.attributes.at(kMark));
+                operation.attributes.erase(kMark);
+                if (found != orders_.end()) set_order(operation, found->second);
+            }
+            for (Block& region : operation.regions)
+                set(region);
+        }
+    }
+
+    void visit(const std::vector<Step>& steps) {
+        for (const Step& step : steps) {
+            if (step.kind == Step::Kind::segment) visit(step.segment);
+            visit(step.body);
+            visit(step.other);
+        }
+    }
+
+    void visit(const Segment& segment) {
+        std::set<std::string> names;
+        const Analysis analysis(segment.program, options_, {&segment.targets, &segment.moving, &names, false});
+        for (const Operation& operation : segment.program.body.operations) {
+            if (!has_order(operation)) continue;
+            SumOrder order;
+            if (operation.op == "matmul") {
+                const StagePlan* stage = analysis.stage_of_value(operation.result);
+                order.library = stage != nullptr && stage->library;
+            } else {
+                const ReductionShape shape = analysis.reduction_shape(operation);
+                order.contiguous = shape.contiguous;
+                order.collapsed = shape.collapsed;
+            }
+            const auto [found, first] = orders_.emplace(operation.attributes.at(kMark), order);
+            two_ = two_ || !(found->second == order);
+        }
+    }
+};
+
+} // namespace
+
+std::optional<SumOrder> order_of(const Operation& operation) {
+    const auto found = operation.attributes.find(kOrder);
+    if (found == operation.attributes.end()) return std::nullopt;
+    const std::string& text = found->second;
+    const auto has = [&](char letter) { return text.find(letter) != std::string::npos; };
+    return SumOrder{has('c'), has('w'), std::stoi(text), has('l')};
+}
+
+/// "2cw": two axes of trips, contiguous, one whole axis.
+void set_order(Operation& operation, const SumOrder& order) {
+    operation.attributes[kOrder] = std::to_string(order.trips) + (order.contiguous ? "c" : "") +
+                                   (order.collapsed ? "w" : "") + (order.library ? "l" : "");
+}
+
+std::optional<Program> with_orders(const Program& program, const TranslateOptions& options) {
+    return Orders(program, options).run();
+}
+
+} // namespace tilewright::translator
