@@ -356,8 +356,10 @@ namespace {
 /// Whether a slice of no elements may begin behind its array: x[n:] does, x[1:-1] and x[:0] do not.
 bool may_start_behind(const IndexEntry& entry, const Size& count, const Size& extent) {
     if (entry.start.is_constant() && entry.start.constant() == 0) return false;
-    const SizeTree behind = parse_size(normal_form(tree_of(extent) - entry.start - tree_of(count)));
-    return !(entry.step.is_constant() && entry.step.constant() == 1 && behind.is_constant() && behind.constant() > 0);
+    // The normal form of a quotient is no size text; a constant's is.
+    const std::optional<SizeTree> behind = try_parse_size(normal_form(tree_of(extent) - entry.start - tree_of(count)));
+    return !(entry.step.is_constant() && entry.step.constant() == 1 && behind && behind->is_constant() &&
+             behind->constant() > 0);
 }
 
 } // namespace

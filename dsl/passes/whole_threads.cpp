@@ -15,7 +15,9 @@ using namespace Halide;
 using namespace Halide::Internal;
 
 constexpr const char* kRareBranch = "tw_rare_branch";
-constexpr std::size_t kMostElements = 16;
+/// Stages of elements, beyond which their values take the registers that hide waiting: a row's sixteen exponentials
+/// side by side take twice as many.
+constexpr std::size_t kMostElements = 12;
 /// Elements are written down three times; beyond so many calls that costs more in compiling than it gives.
 constexpr int kMostCalls = 1500;
 
@@ -35,6 +37,7 @@ class Survey : public IRVisitor {
     bool cooperates = false; ///< threads wait for each other or hand values on: none may be sent another way
     bool loads_arguments = false;
     bool has_rare = false;
+    bool uses_library = false; ///< libdevice: long code with branches of its own, in which loads do not matter
     int calls = 0;
 
   private:
@@ -53,6 +56,7 @@ class Survey : public IRVisitor {
     }
     void visit(const Call* op) override {
         ++calls;
+        uses_library = uses_library || op->name.rfind("__nv_", 0) == 0;
         cooperates =
             cooperates || op->is_intrinsic(Call::gpu_thread_barrier) || op->name.find("shfl") != std::string::npos;
         IRVisitor::visit(op);
@@ -204,7 +208,7 @@ class WholeThreads : public IRMutator {
 
     Stmt visit(const Block* op) override {
         const Survey all = survey(Stmt(op));
-        if (!in_thread_ || all.cooperates || all.calls > kMostCalls) return IRMutator::visit(op);
+        if (!in_thread_ || all.cooperates || all.uses_library || all.calls > kMostCalls) return IRMutator::visit(op);
         std::vector<Stmt> elements;
         std::vector<Expr> guards;
         find_elements(op, elements, guards);

@@ -138,6 +138,33 @@ TEST_F(DeviceWorkerTest, ACandidateThatCrashesCostsItsWorkerOnly) {
     EXPECT_FALSE(bench.verify(*built.value)); // in another worker
 }
 
+TEST_F(DeviceWorkerTest, ACandidateThatHangsIsCutOffAndCostsItsWorkerOnly) {
+    use_fake_driver();
+    job.run_limit_s = 4;
+    dsl::Schedule standard;
+    dsl::Schedule hanging;
+    {
+        ProcessWorkbench first(job);
+        standard = default_of(first);
+        dsl::Space space(default_space(first.describe({}), device()));
+        dsl::Point point = space.first_point();
+        point["?argmin_threads"] = 1;
+        hanging = space.at(point);
+        ASSERT_NE(dsl::schedule_digest(hanging), dsl::schedule_digest(standard));
+    }
+    set_fault(hanging, "hang");
+    ProcessWorkbench bench(job);
+    const OrOutcome<Built> built = bench.build(hanging);
+    ASSERT_TRUE(built.value) << built.outcome.text;
+    const auto wrong = bench.verify(*built.value);
+    ASSERT_TRUE(wrong);
+    EXPECT_EQ(wrong->kind, OutcomeKind::run_timed_out);
+    EXPECT_NE(wrong->text.find("no answer within 4.0 s"), std::string::npos) << wrong->text;
+    const OrOutcome<Built> next = bench.build(standard);
+    ASSERT_TRUE(next.value) << next.outcome.text;
+    EXPECT_FALSE(bench.verify(*next.value)); // in another worker
+}
+
 TEST_F(DeviceWorkerTest, ABuilderThatDiesIsReplaced) {
     use_fake_driver();
     ProcessWorkbench first(job);

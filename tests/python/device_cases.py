@@ -418,7 +418,7 @@ for _d in FLOATS:
     for _f in ("sum", "mean", "var", "std", "prod"):
         case(
             f"{_f} {_d}", "a", [f"a.{_f}()", f"a.{_f}(axis=0)", f"a.{_f}(axis=1, keepdims=True)"],
-            partial(lambda d, f, rng: [(values(rng, d, s) if f != "prod" else np.asarray(np.exp(rng.normal(size=s) * 0.01)).astype(d),) for s in SHAPES], _d, _f), judge="sum",
+            partial(lambda d, f, rng: [(values(rng, d, s) if f != "prod" else np.asarray(np.exp(rng.normal(size=s) * 0.01)).astype(d),) for s in SHAPES[:4]], _d, _f), judge="sum",
         )  # fmt: skip
     case(f"norms {_d}", "a", ["np.linalg.norm(a)", "np.linalg.norm(a, axis=1)", "np.linalg.norm(a, 1, axis=0)", "np.linalg.norm(a, np.inf, axis=0)"],
          partial(lambda d, rng: [(values(rng, d, s),) for s in SHAPES], _d), judge="sum")  # fmt: skip

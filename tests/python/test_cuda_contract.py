@@ -104,6 +104,28 @@ def test_a_child_of_a_process_that_used_the_device() -> None:
     )
 
 
+def test_streams_that_the_call_cannot_use() -> None:
+    on_fake("""
+        import ctypes, os
+        driver = ctypes.CDLL(os.environ['TILEWRIGHT_LIBCUDA'])
+        d = tilewright.to_device(x)
+        e = tilewright.to_device(x, 'cuda:1')  # its context is there
+        context, stream = ctypes.c_void_p(), ctypes.c_void_p()
+        assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 1) == 0
+        assert driver.cuCtxPushCurrent_v2(context) == 0
+        assert driver.cuStreamCreate(ctypes.byref(stream), 1) == 0
+        driver.cuCtxPopCurrent_v2(ctypes.byref(context))
+        def on_it(address):
+            with tilewright.device('cuda', stream=address): f(d, d)
+        told(tilewright.DeviceError, lambda: on_it(stream.value), 'on a stream of another context or of another device')
+        told(tilewright.DeviceError, lambda: on_it(0x123456780), 'on a stream that is not there any more')
+        foreign = Foreign(d, stream=stream.value)
+        told(tilewright.DeviceError, lambda: f(foreign, foreign), 'on a stream of another context')
+        f(d, d)  # nothing is lost
+        with tilewright.device('cuda', stream=2): f(d, d)
+    """)
+
+
 # ---- on a device ------------------------------------------------------------------------------------------------------
 
 

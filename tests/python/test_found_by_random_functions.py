@@ -165,3 +165,18 @@ def test_a_default_schedule_that_fails_leaves_the_call_to_numpy(monkeypatch, cap
     assert "the default schedule of" in caplog.text and "Please report it." in caplog.text
     with pytest.raises(tilewright.InternalError, match="Halide failed without saying why"):
         tilewright.jit(lambda x: x * 3.0 + 0.25, strict=True)(X)
+
+
+def test_every_second_element_from_behind_and_a_join():
+    """The slice's length has a quotient, which the question whether it may begin behind its array did not read."""
+
+    def joined(a):
+        b = a + 2.5
+        b[::-2] += 3
+        c = np.zeros_like(b)
+        c += b[::-1]
+        return np.concatenate((c, b))
+
+    for n in (1, 2, 7, 33):
+        a = np.arange(float(n))
+        assert np.array_equal(compiled(joined)(a), joined(a))

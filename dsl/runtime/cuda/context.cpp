@@ -194,6 +194,16 @@ void destroy_stream(int device, void* stream) {
 void wait_for(const Place& place, const Place& other) {
     if (place.device == other.device && stream_key(place.stream) == stream_key(other.stream)) return;
     const Driver& d = driver();
+    if (reinterpret_cast<std::uintptr_t>(place.stream) >
+        2) { // one of the caller's: it is refused before memory waits for it
+        Entered entered(place.device);
+        Context of = nullptr;
+        const Status status = d.stream_context(stream_of(place), &of);
+        if (status != kSuccess || of != entered.state().context.load())
+            throw error_of(kInvalidHandle, status == kSuccess
+                                               ? "waiting on a stream of another context or of another device"
+                                               : "waiting on a stream that is not there any more");
+    }
     Event event = nullptr;
     {
         Entered entered(other.device);

@@ -101,7 +101,8 @@ int check_stream(void* stream) {
     return state().streams.count(object) && object->context == current() ? 0 : 400;
 }
 GraphObject* capture_of(void* stream) {
-    return is_legacy(stream) ? nullptr : static_cast<StreamObject*>(stream)->capture;
+    auto* object = static_cast<StreamObject*>(stream);
+    return is_legacy(stream) || !state().streams.count(object) ? nullptr : object->capture;
 }
 void put(void* stream, std::function<void()> work) {
     if (GraphObject* graph = capture_of(stream))
@@ -389,8 +390,10 @@ int cuStreamWaitEvent(void* stream, EventObject*, unsigned) {
 }
 int cuStreamGetCtx(void* stream, void** context) {
     ENTER("cuStreamGetCtx");
-    *context = is_legacy(stream) ? current() : static_cast<StreamObject*>(stream)->context;
-    return is_legacy(stream) || state().streams.count(static_cast<StreamObject*>(stream)) ? 0 : 400;
+    auto* object = static_cast<StreamObject*>(stream);
+    if (!is_legacy(stream) && !state().streams.count(object)) return 400;
+    *context = is_legacy(stream) ? current() : object->context;
+    return 0;
 }
 int cuStreamIsCapturing(void* stream, int* capturing) {
     ENTER("cuStreamIsCapturing");
