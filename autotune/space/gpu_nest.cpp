@@ -194,11 +194,11 @@ GpuNest row_nest(const dsl::StageInfo& stage, const LaneMap& map) {
         return line + (one.lanes > 0 ? ".unroll(" + x + "s)" : "");
     };
     const std::string first =
-        line_for(map, hole(stage.name + "_threads", threads, {64, 128, 256, 512, 1024}, kWarp, kMostThreads));
+        line_for({}, hole(stage.name + "_threads", threads, {64, 128, 256, 512, 1024}, kWarp, kMostThreads));
     if (map.lanes == 0) {
         nest.lines.push_back(first);
     } else {
-        nest.lines.push_back("choose { " + first + " | " + line_for({}, nest.threads) + " }");
+        nest.lines.push_back("choose { " + first + " | " + line_for(map, nest.threads) + " }");
         nest.lines.push_back("where " + nest.threads + " % " + std::to_string(map.lanes) + " == 0");
     }
     nest.thread = x + "t";
@@ -286,6 +286,7 @@ void offer_items(GpuNest& nest, const dsl::StageInfo& stage, const ElementCost& 
         return hole(name + "_span", first, {256, 512, 1024, 2048, 4096}, 1, kMostThreads * kMostThreads);
     };
     const std::string span = span_of(items > 1 ? items * threads : 1024);
+    // Whole blocks of cheap elements test nothing; dear ones lose more by the registers of two copies.
     // Neighbours stay neighbours: the elements of a thread are as far apart as the block has threads. What is computed
     // for one element runs at the innermost loop, which has the same name either way.
     const std::string item = cost.hosts ? x + "t" : x + "m", thread = cost.hosts ? x + "s" : x + "t";
@@ -296,7 +297,8 @@ void offer_items(GpuNest& nest, const dsl::StageInfo& stage, const ElementCost& 
     const auto apart = [&](const std::string& count) {
         return head + ".split(" + x + ", " + x + "o, " + x + "i, " + span + kGuard + ".split(" + x + "i, " + item +
                ", " + thread + ", " + count + kGuard + ".reorder(" + item + ", " + thread + ", " + x + "o)" + blocks +
-               ".gpu_threads(" + thread + ").unroll(" + item + ").partition(" + x + "o, auto)";
+               ".gpu_threads(" + thread + ").unroll(" + item + ")" +
+               (items == 4 ? ".partition(" + x + "o, auto)" : "");
     };
     const std::string known = "?" + name + "_threads";
     const bool wide = stage.pure.loops.size() == 1 && cost.bytes < 16 && !stage.guarded && !cost.hosts;
