@@ -19,10 +19,10 @@ namespace {
 
 constexpr int kDimensions = 3;
 constexpr std::int64_t kMostLanes = 32;
-constexpr std::int64_t kMostThreads = 1024;     ///< of a block
-constexpr std::int64_t kMostThreadsInZ = 64;    ///< of a block, in the third dimension
+constexpr std::int64_t kMostThreads = 1024;      ///< of a block
+constexpr std::int64_t kMostThreadsInZ = 64;     ///< of a block, in the third dimension
 constexpr std::int64_t kSharedBytes = 99 * 1024; ///< of a block, on every device of compute capability 8 and later
-constexpr std::int64_t kMostBlocksInY = 65'535; ///< of a grid, in the second and third dimension
+constexpr std::int64_t kMostBlocksInY = 65'535;  ///< of a grid, in the second and third dimension
 
 const char* gpu_verb(Run run) {
     return run == Run::gpu_block ? "gpu_blocks" : run == Run::gpu_lane ? "gpu_lanes" : "gpu_threads";
@@ -381,7 +381,8 @@ class DeviceRules {
             collect_sizes(total, sizes);
             if (sizes.size() != 1) continue; // a launch that asks for too much says so
             const auto fits = [&](std::int64_t size) {
-                const auto value = evaluate(total, [&](const Expression&) { return std::optional<std::int64_t>(size); });
+                const auto value =
+                    evaluate(total, [&](const Expression&) { return std::optional<std::int64_t>(size); });
                 return value && *value <= kSharedBytes;
             };
             std::int64_t most = 0;

@@ -100,7 +100,8 @@ TEST(GpuSpace, NeighbouringThreadsTouchNeighboursInMemory) {
     const std::string flat = space_of(kExp, {{"x.0", 10'000'000}});
     EXPECT_THAT(flat, HasSubstr("y.split(i, io, it, ?y_threads, guard_with_if)"));
     // Several elements a thread: a block's width apart, or side by side in one load.
-    EXPECT_THAT(flat, HasSubstr(".split(ii, im, it, ?y_threads{128, 64, 256, 512, 1024}, guard_with_if).reorder(im, it, io)"));
+    EXPECT_THAT(
+        flat, HasSubstr(".split(ii, im, it, ?y_threads{128, 64, 256, 512, 1024}, guard_with_if).reorder(im, it, io)"));
     EXPECT_THAT(flat, HasSubstr(".split(ii, it, iv, ?y_vec{2}).vectorize(iv)"));
     EXPECT_THAT(space_of(kLaplace, {{"x.0", 2000}, {"x.1", 2000}}), HasSubstr("gpu_threads(jt, it)"));
     // Rows shorter than a warp are one long axis.
