@@ -3,21 +3,26 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "dsl/expression.h"
 #include "dsl/schedule_model.h"
+#include "dsl/size_text.h"
 
 namespace tilewright::dsl {
 namespace {
 
 constexpr int kDimensions = 3;
 constexpr std::int64_t kMostLanes = 32;
-constexpr std::int64_t kMostThreads = 1024;     ///< of a block
-constexpr std::int64_t kMostThreadsInZ = 64;    ///< of a block, in the third dimension
-constexpr std::int64_t kMostBlocksInY = 65'535; ///< of a grid, in the second and third dimension
+constexpr std::int64_t kMostThreads = 1024;      ///< of a block
+constexpr std::int64_t kMostThreadsInZ = 64;     ///< of a block, in the third dimension
+constexpr std::int64_t kSharedBytes = 99 * 1024; ///< of a block, on every device of compute capability 8 and later
+constexpr std::int64_t kMostBlocksInY = 65'535;  ///< of a grid, in the second and third dimension
 
 const char* gpu_verb(Run run) {
     return run == Run::gpu_block ? "gpu_blocks" : run == Run::gpu_lane ? "gpu_lanes" : "gpu_threads";
@@ -46,6 +51,7 @@ class DeviceRules {
         for (const auto& [stage, sites] : stages_)
             memory_rules(*stage, sites);
         block_rules();
+        if (model_.violations.empty() && !model_.guard_tails) shared_rules();
     }
 
   private:
@@ -340,6 +346,70 @@ class DeviceRules {
             for (const DefinitionModel& definition : stage->definitions)
                 grid_rules(*stage, definition);
         }
+    }
+
+    /// Where the memory that a block shares grows with one size of the program, longer arrays take another version.
+    void shared_rules() {
+        std::map<std::string, std::pair<int, std::vector<std::string>>> blocks; // by root: its kernel, bytes as sizes
+        for (const auto& [stage, sites] : stages_) {
+            if (sites.empty() || (stage->memory != "gpu_shared" && !stage->memory.empty() && stage->memory != "auto"))
+                continue;
+            if (stage->store.kind != Level::Kind::unset ||
+                std::any_of(sites.begin(), sites.end(), [](const Site& site) { return runs_on_threads(site.run); })) {
+                continue;
+            }
+            const auto info = std::find_if(model_.algorithm().stages.begin(), model_.algorithm().stages.end(),
+                                           [&](const StageInfo& each) { return each.name == stage->name; });
+            if (info == model_.algorithm().stages.end()) continue;
+            std::string bytes = std::to_string(stage->element_bytes);
+            for (const LoopInfo& axis : info->pure.loops) {
+                const ScheduleModel::Region part = model_.region(stage->name, axis.name);
+                const bool one = !part.extent && is_block_axis(sites[first_block(sites)].stage, axis);
+                bytes += " * (" + (one ? "1" : part.extent ? std::to_string(*part.extent) : axis.extent) + ")";
+            }
+            auto& block = blocks[sites[first_block(sites)].stage];
+            block.first = stage->kernel;
+            block.second.push_back(bytes);
+        }
+        for (const auto& [root, kernel_and_bytes] : blocks) {
+            Expression total = parse_size_text("0");
+            std::string text = "0";
+            for (const std::string& bytes : kernel_and_bytes.second)
+                text += " + " + bytes;
+            total = parse_size_text(text);
+            std::set<std::string> sizes;
+            collect_sizes(total, sizes);
+            if (sizes.size() != 1) continue; // a launch that asks for too much says so
+            const auto fits = [&](std::int64_t size) {
+                const auto value =
+                    evaluate(total, [&](const Expression&) { return std::optional<std::int64_t>(size); });
+                return value && *value <= kSharedBytes;
+            };
+            std::int64_t most = 0;
+            for (std::int64_t step = std::int64_t{1} << 31; step > 0; step /= 2)
+                if (most + step < (std::int64_t{1} << 31) && fits(most + step)) most += step;
+            if (most > 0 && most + 1 < (std::int64_t{1} << 31))
+                model_.preconditions[kernel_and_bytes.first].at_most(*sizes.begin(), most);
+        }
+    }
+
+    /// Whether each block of `root` has one element of an axis of that name: rows have their names throughout.
+    bool is_block_axis(const std::string& root, const LoopInfo& axis) const {
+        const LoopNest& nest = model_.stages.at(root).definitions.front().nest;
+        for (const Loop& loop : nest.loops) {
+            if (loop.origin != Loop::Origin::base || loop.axis != axis.name || loop.extent != axis.extent) continue;
+            const Loop* live = &loop;
+            while (live->fused >= 0)
+                live = &nest.loops[live->fused];
+            return live->run == Run::gpu_block && live->outer < 0;
+        }
+        return false;
+    }
+
+    static void collect_sizes(const Expression& expression, std::set<std::string>& sizes) {
+        if (expression.kind == Expression::Kind::symbol) sizes.insert(expression.name);
+        for (const Expression& operand : expression.operands)
+            collect_sizes(operand, sizes);
     }
 
     /// A stage inside the kernel computes a part of its axes, no more than all.

@@ -123,9 +123,9 @@ void tile_of(const dsl::StageInfo& stage, int definition, bool uneven, Holes& ho
     const std::string x = loops.back().name, y = loops[loops.size() - 2].name;
     const std::int64_t width = extent_of(loops.back(), 1024);
     // Neighbours in both directions end at about the same time.
-    const std::int64_t across = uneven                    ? 8
+    const std::int64_t across = uneven                   ? 8
                                 : stage.reads_neighbours ? kWarp
-                                                          : std::min<std::int64_t>(kThreads, power_of_two_from(width));
+                                                         : std::min<std::int64_t>(kThreads, power_of_two_from(width));
     const std::int64_t down = uneven ? 8 : std::max<std::int64_t>(1, kThreads / across);
     std::string line = head_of(stage, definition) + ".split(" + x + ", " + x + "o, " + x + "t, " +
                        holes(stage.name + "_x", across, {8, 16, 32, 64, 128, 256}) + kGuard + ".split(" + y + ", " + y +
@@ -213,11 +213,11 @@ GpuNest row_nest(const dsl::StageInfo& stage, const LaneMap& map) {
         return line + (one.lanes > 0 ? ".unroll(" + x + "s)" : "");
     };
     const std::string first =
-        line_for(map, hole(stage.name + "_threads", threads, {64, 128, 256, 512, 1024}, kWarp, kMostThreads));
+        line_for({}, hole(stage.name + "_threads", threads, {64, 128, 256, 512, 1024}, kWarp, kMostThreads));
     if (map.lanes == 0) {
         nest.lines.push_back(first);
     } else {
-        nest.lines.push_back("choose { " + first + " | " + line_for({}, nest.threads) + " }");
+        nest.lines.push_back("choose { " + first + " | " + line_for(map, nest.threads) + " }");
         nest.lines.push_back("where " + nest.threads + " % " + std::to_string(map.lanes) + " == 0");
     }
     nest.thread = x + "t";
@@ -290,8 +290,8 @@ void offer_items(GpuNest& nest, const dsl::StageInfo& stage, const ElementCost& 
             for (const char* hole : {"_x", "_y"})
                 move_values("?" + name + hole, nest.lines.front(), nest.tile);
         nest.lines.front() = ordered(nest.lines.front(), nest.tile, "");
-        nest.lines.push_back("where ?" + name + "_rows >= ?" + name + "_y and ?" + name + "_rows <= " +
-                             std::to_string(kMostItems) + " * ?" + name + "_y");
+        nest.lines.push_back("where ?" + name + "_rows >= ?" + name + "_y and ?" + name +
+                             "_rows <= " + std::to_string(kMostItems) + " * ?" + name + "_y");
         return;
     }
     std::string x;
@@ -305,6 +305,7 @@ void offer_items(GpuNest& nest, const dsl::StageInfo& stage, const ElementCost& 
         return hole(name + "_span", first, {256, 512, 1024, 2048, 4096}, 1, kMostThreads * kMostThreads);
     };
     const std::string span = span_of(items > 1 ? items * threads : 1024);
+    // Whole blocks of cheap elements test nothing; dear ones lose more by the registers of two copies.
     // Neighbours stay neighbours: the elements of a thread are as far apart as the block has threads. What is computed
     // for one element runs at the innermost loop, which has the same name either way.
     const std::string item = cost.hosts ? x + "t" : x + "m", thread = cost.hosts ? x + "s" : x + "t";
@@ -315,21 +316,20 @@ void offer_items(GpuNest& nest, const dsl::StageInfo& stage, const ElementCost& 
     const auto apart = [&](const std::string& count) {
         return head + ".split(" + x + ", " + x + "o, " + x + "i, " + span + kGuard + ".split(" + x + "i, " + item +
                ", " + thread + ", " + count + kGuard + ".reorder(" + item + ", " + thread + ", " + x + "o)" + blocks +
-               ".gpu_threads(" + thread + ").unroll(" + item + ").partition(" + x + "o, auto)";
+               ".gpu_threads(" + thread + ").unroll(" + item + ")" + (items == 4 ? ".partition(" + x + "o, auto)" : "");
     };
     const std::string known = "?" + name + "_threads";
     const bool wide = stage.pure.loops.size() == 1 && cost.bytes < 16 && !stage.guarded && !cost.hosts;
     // Side by side, as one load: blocks that are whole, which calls of fewer elements than a block do not have.
-    const std::string beside =
-        !wide ? ""
-              : " | " + name + ".split(" + x + ", " + x + "o, " + x + "i, ?" + name +
-                    "_wide{512, 1024, 2048}, shift_inwards).split(" + x + "i, " + x + "t, " + x + "v, ?" + name +
-                    (cost.bytes >= 8 ? "_vec{2}" : "_vec{4, 2}") + ").vectorize(" + x + "v)" + blocks +
-                    ".gpu_threads(" + x + "t)";
+    const std::string beside = !wide ? ""
+                                     : " | " + name + ".split(" + x + ", " + x + "o, " + x + "i, ?" + name +
+                                           "_wide{512, 1024, 2048}, shift_inwards).split(" + x + "i, " + x + "t, " + x +
+                                           "v, ?" + name + (cost.bytes >= 8 ? "_vec{2}" : "_vec{4, 2}") +
+                                           ").vectorize(" + x + "v)" + blocks + ".gpu_threads(" + x + "t)";
     nest.lines = {items > 1 ? ordered(plain(known), apart(free_threads), beside)
                             : ordered(plain(free_threads), apart(known), beside)};
-    nest.lines.push_back("where ?" + name + "_span >= ?" + name + "_threads and ?" + name + "_span <= " +
-                         std::to_string(kMostItems) + " * ?" + name + "_threads");
+    nest.lines.push_back("where ?" + name + "_span >= ?" + name + "_threads and ?" + name +
+                         "_span <= " + std::to_string(kMostItems) + " * ?" + name + "_threads");
     if (wide)
         nest.lines.push_back("where ?" + name + "_wide <= " + std::to_string(kMostThreads) + " * ?" + name + "_vec");
 }

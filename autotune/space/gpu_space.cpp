@@ -51,8 +51,7 @@ class GpuSpace {
         for (const std::string& name : order_) {
             const dsl::StageInfo& stage = *graph_.find(name);
             if (const auto nest = nests_.find(name); nest != nests_.end()) {
-                if (!nest->second.cooperative && !is_uneven(stage))
-                    offer_items(nest->second, stage, cost_of(stage));
+                if (!nest->second.cooperative && !is_uneven(stage)) offer_items(nest->second, stage, cost_of(stage));
                 if (!stage.output) text += name + ".compute_root()\n";
                 for (const std::string& line : nest->second.lines)
                     text += line + "\n";
@@ -70,9 +69,9 @@ class GpuSpace {
     void place(const dsl::StageInfo& stage) {
         order_.push_back(stage.name);
         static constexpr Rule kRules[] = {
-            &GpuSpace::place_result,      &GpuSpace::place_loop,         &GpuSpace::place_accumulator,
-            &GpuSpace::place_inlined,     &GpuSpace::place_rows,         &GpuSpace::place_in_reduction,
-            &GpuSpace::place_in_thread,   &GpuSpace::place_tree_end,     &GpuSpace::place_in_block};
+            &GpuSpace::place_result,    &GpuSpace::place_loop,     &GpuSpace::place_accumulator,
+            &GpuSpace::place_inlined,   &GpuSpace::place_rows,     &GpuSpace::place_in_reduction,
+            &GpuSpace::place_in_thread, &GpuSpace::place_tree_end, &GpuSpace::place_in_block};
         for (const Rule rule : kRules)
             if ((this->*rule)(stage)) return;
         place_root(stage);
@@ -328,7 +327,8 @@ class GpuSpace {
         };
         look(stage);
         const std::int64_t here = extent_of(stage.pure.loops.back(), 1024);
-        std::int64_t rows = inner > 1 ? 1 : std::clamp<std::int64_t>(kThreads / lanes, 1, 16);
+        // Two rounds of them: rounds are a loop, and the whole ones test no limits.
+        std::int64_t rows = inner > 1 ? 1 : std::clamp<std::int64_t>(2 * kThreads / lanes, 1, 16);
         while (rows > 1 && rows / 2 >= here)
             rows /= 2;
         std::int64_t threads = 64;
@@ -555,7 +555,8 @@ class GpuSpace {
     /// Several trips between two looks at who is alive.
     static std::string chunked(const dsl::StageInfo& loop) {
         const std::string& trip = loop.updates.front().loops.back().name;
-        return ".split(" + trip + ", " + trip + "o, " + trip + "i, " + chunk_hole(loop, kChunk) + ").unroll(" + trip + "i)";
+        return ".split(" + trip + ", " + trip + "o, " + trip + "i, " + chunk_hole(loop, kChunk) + ").unroll(" + trip +
+               "i)";
     }
 
     const dsl::AlgorithmInfo& info_;
@@ -565,12 +566,12 @@ class GpuSpace {
     std::map<std::string, StagePlan> plans_;
     std::map<std::string, GpuNest> nests_; ///< of stages with kernels of their own
     std::map<std::string, std::vector<std::string>> lines_;
-    std::map<std::string, BlockLines> in_block_;    ///< loops of stages in shared memory
-    std::map<std::string, std::string> repeated_;   ///< of those that may be inlined: their line where they are not
-    std::set<std::string> hosts_;                ///< in whose loops something is computed
-    std::set<std::string> in_thread_;            ///< attached, and one thread's
-    std::set<std::string> is_row_root_;          ///< cooperative, a row a block
-    std::map<std::string, std::int64_t> shared_; ///< bytes a block, by root
+    std::map<std::string, BlockLines> in_block_;  ///< loops of stages in shared memory
+    std::map<std::string, std::string> repeated_; ///< of those that may be inlined: their line where they are not
+    std::set<std::string> hosts_;                 ///< in whose loops something is computed
+    std::set<std::string> in_thread_;             ///< attached, and one thread's
+    std::set<std::string> is_row_root_;           ///< cooperative, a row a block
+    std::map<std::string, std::int64_t> shared_;  ///< bytes a block, by root
 };
 
 } // namespace

@@ -99,7 +99,8 @@ void check_gpu_single_block(CheckContext& context) {
     LoopNest& nest = context.definition.nest;
     const std::string& name = context.name(0);
     if (nest.find(name) >= 0) {
-        return context.refuse_at(0, context.where() + ": there already is a loop " + name + ".", "Choose another name.");
+        return context.refuse_at(0, context.where() + ": there already is a loop " + name + ".",
+                                 "Choose another name.");
     }
     LoopInfo loop;
     loop.name = name;

@@ -2,6 +2,7 @@
 // of every space are legal, and that the schedules build on a machine without a device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
 #include <random>
 
 #include "autotune/measure/recorded_workbench.h"
@@ -87,7 +88,8 @@ TEST(GpuSpace, APointAThreadWithItsReductionsInRegisters) {
               "schedule kmeans for cuda-sm_80\n"
               "variant argmin = serial\n"
               "variant norm = serial\n"
-              "argmin.split(i, io, it, 256, guard_with_if).gpu_blocks(io).gpu_threads(it)\n"
+              "argmin.split(i, io, ii, 256, guard_with_if).split(ii, it, is, 128, guard_with_if).reorder(it, is, "
+              "io).gpu_blocks(io).gpu_threads(is).unroll(it)\n"
               "argmin_best.compute_at(argmin, it)\n"
               "argmin_best.update(0).specialize(extent(r) == 3) { unroll(r) }\n"
               "norm.compute_at(argmin_best, r)\n"
@@ -96,9 +98,10 @@ TEST(GpuSpace, APointAThreadWithItsReductionsInRegisters) {
 
 TEST(GpuSpace, NeighbouringThreadsTouchNeighboursInMemory) {
     const std::string flat = space_of(kExp, {{"x.0", 10'000'000}});
-    EXPECT_THAT(flat, HasSubstr("y.split(i, io, it, ?y_threads{256, 64, 128, 512, 1024}, guard_with_if)"));
+    EXPECT_THAT(flat, HasSubstr("y.split(i, io, it, ?y_threads, guard_with_if)"));
     // Several elements a thread: a block's width apart, or side by side in one load.
-    EXPECT_THAT(flat, HasSubstr(".split(ii, im, it, ?y_threads).reorder(im, it, io).unroll(im)"));
+    EXPECT_THAT(
+        flat, HasSubstr(".split(ii, im, it, ?y_threads{128, 64, 256, 512, 1024}, guard_with_if).reorder(im, it, io)"));
     EXPECT_THAT(flat, HasSubstr(".split(ii, it, iv, ?y_vec{2}).vectorize(iv)"));
     EXPECT_THAT(space_of(kLaplace, {{"x.0", 2000}, {"x.1", 2000}}), HasSubstr("gpu_threads(jt, it)"));
     // Rows shorter than a warp are one long axis.
@@ -114,28 +117,53 @@ TEST(GpuSpace, GridsAreLongInOneDirectionOnly) {
 TEST(GpuSpace, ARowOfABlockStaysInSharedMemory) {
     const std::string text = default_of(kSoftmax, {{"x.0", 4096}, {"x.1", 4096}});
     EXPECT_THAT(text, HasSubstr("divide.split(j, jo, jt, 256, guard_with_if).reorder(jo, jt, i).gpu_blocks(i)"));
-    EXPECT_THAT(text, HasSubstr("e.compute_at(divide, i).store_in(gpu_shared).split(j, jo, jt, 256, guard_with_if)"));
-    EXPECT_THAT(text, HasSubstr("sum_block.compute_at(divide, i)"));
+    // Each thread meets the elements that it adds up.
+    EXPECT_THAT(text, HasSubstr("e.compute_at(divide, i).store_in(gpu_shared).split(j, jo, jr, 4096, guard_with_if)"));
+    EXPECT_THAT(text, HasSubstr("sum_lane.compute_at(sum_lanes, to)\nsum_lane.update(0).unroll(r)"));
+    // Results of a row cost no barrier.
+    EXPECT_THAT(text, HasSubstr("sum.compute_at(divide, jt)"));
+    EXPECT_THAT(text, HasSubstr("max.compute_at(e, jt)"));
+    EXPECT_THAT(text, Not(HasSubstr("sum_block")));
     EXPECT_THAT(text, Not(HasSubstr("compute_root")));
     // A row that does not fit has a kernel for each step.
     EXPECT_THAT(default_of(kSoftmax, {{"x.0", 16}, {"x.1", 1'000'000}}), HasSubstr("e.compute_root()"));
 }
 
-TEST(GpuSpace, ALongSumIsThreeKernels) {
+TEST(GpuSpace, RowsThatDoNotFitTakeAnotherVersion) {
+    const auto requires_of = [](std::int64_t columns) {
+        dsl::Algorithm algorithm = translated(kSoftmax, {{"x.0", 16}, {"x.1", columns}});
+        const dsl::Schedule schedule = default_schedule(algorithm.info(), device());
+        dsl::apply(algorithm, schedule);
+        dsl::EmitOptions options;
+        options.isa = "cuda-sm_80";
+        return dsl::emit(std::move(algorithm), schedule, options).kernels.front().requires_;
+    };
+    const auto longest_of = [&](std::int64_t columns) {
+        for (const std::string& condition : requires_of(columns))
+            if (condition.rfind("x.1 <= ", 0) == 0) return std::stoll(condition.substr(7));
+        return std::numeric_limits<long long>::max();
+    };
+    // The row of exponentials and what is left of two trees, in 99 KiB.
+    EXPECT_GT(longest_of(4096), 16'384);
+    EXPECT_LT(longest_of(4096), 25'344);
+    EXPECT_GE(longest_of(100'000), 100'000);
+}
+
+TEST(GpuSpace, ALongSumIsTwoKernels) {
     const std::string text = default_of(kNorm, {{"x.0", 20'000'000}});
     std::size_t roots = 0;
     for (std::size_t at = 0; (at = text.find("compute_root", at)) != std::string::npos; ++at)
         ++roots;
-    EXPECT_EQ(roots, 2u) << text;
-    EXPECT_THAT(text, HasSubstr("result.gpu_single_thread()"));
+    EXPECT_EQ(roots, 1u) << text; // and the result
+    EXPECT_THAT(text, HasSubstr("result.gpu_single_block(blk)"));
     EXPECT_THAT(text, HasSubstr("sum_lanes.compute_at(sum_block, bo).store_in(gpu_shared).fuse(u, b, t)"));
-    EXPECT_THAT(text, HasSubstr("sum_block2.compute_at(sum_fold3, uo)"));
+    EXPECT_THAT(text, HasSubstr("sum_fold3.compute_at(result, blk)"));
 }
 
 TEST(GpuSpace, ALoopRunsInItsThread) {
     const std::string text = default_of(kMandelbrot, {{"x.0", 833}, {"y.0", 1000}, {"maxiter", 200}});
-    EXPECT_THAT(text, HasSubstr("A_B_N.split(j, jo, jt, 32, guard_with_if).split(i, io, it, 4, guard_with_if)"));
-    EXPECT_THAT(text, HasSubstr("loop_n.compute_at(A_B_N, jt)\nloop_n.update(0).split(n, no, ni, 10).unroll(ni)"));
+    EXPECT_THAT(text, HasSubstr("A_B_N.split(j, jo, jt, 8, guard_with_if).split(i, io, it, 8, guard_with_if)"));
+    EXPECT_THAT(text, HasSubstr("loop_n.compute_at(A_B_N, jt)\nloop_n.update(0).split(n, no, ni, 20).unroll(ni)"));
 }
 
 TEST(GpuSpace, StepsOfALoopAreLaunchedByThePlan) {

@@ -151,6 +151,7 @@ TEST(GpuCheck, SaysWhatIsWrongAndWhatToWrite) {
         {pointwise, "out.gpu_tile(i, io, ii, 16)\nout.prefetch_lines(j, 64)\n", "prefetch_lines is for CPUs"},
         {pointwise, "out.gpu_tile(i, io, ii, 16)\nout.gpu_blocks(j)\n",
          "lies inside out.ii, which is no loop over blocks"},
+        {pointwise, "out.gpu_tile(i, io, ii, 16).gpu_single_block(io)\n", "there already is a loop io"},
         {pointwise, "out.gpu_tile(i, io, ii, 16).gpu_single_thread()\n",
          "gpu_single_thread makes a kernel of one block"},
         {pointwise, "out.split(j, jo, ji, 64).gpu_lanes(ji).gpu_blocks(i)\n", "64 lanes; a warp has 32"},

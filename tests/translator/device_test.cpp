@@ -97,8 +97,8 @@ TEST(OnADevice, ATreeIsCutInTwo) {
     std::vector<std::string> parts;
     for (const tilewright::dsl::StageInfo& stage : algorithm.info().stages)
         parts.push_back(stage.name + ":" + stage.part);
-    EXPECT_EQ(parts, (std::vector<std::string>{"y_lanes:lanes", "y_fold:fold", "y:block"}));
-    EXPECT_EQ(algorithm.info().stages[1].pure.loops.back().extent, "8");
+    EXPECT_EQ(parts, (std::vector<std::string>{"y_lane:lane", "y_lanes:lanes", "y_fold:fold", "y:block"}));
+    EXPECT_EQ(algorithm.info().stages[2].pure.loops.back().extent, "8");
 }
 
 } // namespace

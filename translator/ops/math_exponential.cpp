@@ -38,6 +38,8 @@ Real assemble(const Real& x, const Real& p, const Expr& n, const Range& range) {
     Real slow = select(x <= range.largest, subnormal, x * kInfinity);
     Real fast = select(x < range.normal, x.constant(0), scale_exponent(p, n));
     Expr unusual = !(x <= range.largest) || (range.vanishing < x && x < range.normal);
+    // A branch between every load and store of a thread that has several elements costs it more than four operations.
+    if (x.contraction() == Contraction::device && !x.is_double()) return select(unusual, slow, fast);
     return rare(unusual, slow, fast);
 }
 
