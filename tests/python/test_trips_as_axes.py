@@ -201,7 +201,7 @@ def written(seed: int) -> str:
     ]  # fmt: skip
     number = [
         "x[i, 2]", "w[i]", "np.sum(x[i] * w)", "np.sum(x[i : i + 3] * w)", "np.sum(x[i : i + 2], axis=0)[1]",
-        "np.max(x[:n, i] * w)", "float(i * 3 % 5)", "np.sum(z[i : i + 2, 1:] * x[p])", "np.mean(a)", "np.sum(a[i])",
+        "np.max(x[:n, i] * w)", "float(i * 3 % 5)", "np.sum(z[i : i + 2, 1:] * x[p, 1:])", "np.mean(a)", "np.sum(a[i])",
         "a[i, 1, i % 1]", "np.sum(w * x[i, ::2][0])", "np.prod(x[i] + 1.0)", "np.sum(np.sum(a * x[i], axis=0), axis=0)[i]",
     ]  # fmt: skip
     lines = ["def f(x, z, w, a, k, p):", "    n = w.shape[0]", "    y = z * 0.5", "    v = np.zeros(n)", "    b = w * 2.0"]
