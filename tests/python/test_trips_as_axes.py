@@ -29,19 +29,19 @@ def compiled_as_loops(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextlib.contextmanager
-def axes(on: bool) -> Iterator[None]:
-    """What a device has, on the host."""
+def axes(on: bool, device: bool) -> Iterator[None]:
+    """What a device has, on the host; with `device` all of it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BuildRequest, "options", lambda request: OPTIONS(request) | {"axes": on})
-        patch.setattr(BuildRequest, "key", lambda request: f"{KEY(request)}{on}")
+        patch.setattr(BuildRequest, "options", lambda request: OPTIONS(request) | {"axes": on, "device": device})
+        patch.setattr(BuildRequest, "key", lambda request: f"{KEY(request)}{on}{device}")
         yield
 
 
-def both(function: Callable[..., Any], call: tuple[Any, ...]) -> Any:
+def both(function: Callable[..., Any], call: tuple[Any, ...], device: bool = False) -> None:
     """The function as axes and as loops: the same bits, of arguments too, and NumPy's numbers."""
     outcomes = []
     for on in (True, False):
-        with axes(on):
+        with axes(on, device):
             mine = copy.deepcopy(call)
             outcomes.append((tilewright.jit(function, strict=True)(*mine), mine))
     theirs = copy.deepcopy(call)
@@ -55,7 +55,6 @@ def both(function: Callable[..., Any], call: tuple[Any, ...]) -> Any:
             close(np.asarray(mine), np.asarray(numpy), numpy.dtype)
         else:
             same_bits(mine, numpy)
-    return outcomes[0][0]
 
 
 def convolution(x, w):
@@ -182,10 +181,11 @@ CASES: list[tuple[Any, list[tuple[Any, ...]]]] = [
 ]
 
 
+@pytest.mark.parametrize("device", [False, True])
 @pytest.mark.parametrize(("function", "calls"), CASES, ids=[case[0].__name__ for case in CASES])
-def test_axes_have_the_bits_of_loops(function: Any, calls: list[tuple[Any, ...]]) -> None:
+def test_axes_have_the_bits_of_loops(function: Any, calls: list[tuple[Any, ...]], device: bool) -> None:
     for call in calls:
-        both(function, call)
+        both(function, call, device)
 
 
 def written(seed: int) -> str:
@@ -242,4 +242,4 @@ def test_random_maps_have_the_bits_of_loops(seed: int) -> None:
     with contextlib.suppress(IndexError):
         copied = copy.deepcopy(call)
         scope["f"](*copied)
-        both(scope["f"], call)
+        both(scope["f"], call, device=seed % 2 == 1)
