@@ -7,6 +7,7 @@
 #include "dsl/base/error.h"
 #include "translator/attributes.h"
 #include "translator/literal.h"
+#include "translator/loops/access.h"
 #include "translator/loops/branches.h"
 #include "translator/loops/checked_takes.h"
 #include "translator/ops/math.h"
@@ -356,10 +357,8 @@ namespace {
 /// Whether a slice of no elements may begin behind its array: x[n:] does, x[1:-1] and x[:0] do not.
 bool may_start_behind(const IndexEntry& entry, const Size& count, const Size& extent) {
     if (entry.start.is_constant() && entry.start.constant() == 0) return false;
-    // The normal form of a quotient is no size text; a constant's is.
-    const std::optional<SizeTree> behind = try_parse_size(normal_form(tree_of(extent) - entry.start - tree_of(count)));
-    return !(entry.step.is_constant() && entry.step.constant() == 1 && behind && behind->is_constant() &&
-             behind->constant() > 0);
+    const auto behind = constant_difference(tree_of(extent) - entry.start, tree_of(count));
+    return !(entry.step.is_constant() && entry.step.constant() == 1 && behind.value_or(0) > 0);
 }
 
 } // namespace

@@ -81,19 +81,15 @@ class Holes {
     std::vector<std::string> known_;
 };
 
-/// One long axis: split into blocks and threads. Of more than two axes the last two, where they are enough for a warp:
-/// in a fused axis of three, Halide does not see that a thread has one element, and what is computed for it would lie
-/// in memory that is allocated for the whole launch.
+/// One long axis: split into blocks and threads. Of more than two axes the last two: in a fused axis of three, Halide
+/// does not see that a thread has one element, and what is computed for it would lie in memory that is allocated for
+/// the whole launch.
 void line_of(const dsl::StageInfo& stage, int definition, Holes& holes, GpuNest& nest) {
     const dsl::DefinitionInfo& def = definition_of(stage, definition);
     std::vector<std::string> fused = names_of(pure_loops(def)), outer;
     if (fused.size() > 2) {
-        const std::vector<dsl::LoopInfo> loops = pure_loops(def);
-        const auto last = loops.end() - 2;
-        if (extent_of(*last, 1024) * extent_of(*(last + 1), 1024) >= kWarp) {
-            outer.assign(fused.begin(), fused.end() - 2);
-            fused.erase(fused.begin(), fused.end() - 2);
-        }
+        outer.assign(fused.begin(), fused.end() - 2);
+        fused.erase(fused.begin(), fused.end() - 2);
     }
     std::string all;
     std::string line = head_of(stage, definition) + fuse_all(fused, "t", &all);
@@ -116,18 +112,29 @@ void line_of(const dsl::StageInfo& stage, int definition, Holes& holes, GpuNest&
     nest.threads = "?" + stage.name + "_threads";
 }
 
-/// Tiles of the last two axes.
-void tile_of(const dsl::StageInfo& stage, int definition, bool uneven, Holes& holes, GpuNest& nest) {
+bool is_short(const std::vector<dsl::LoopInfo>& loops) {
+    return loops.size() == 1 || extent_of(loops.back(), 1024) < kWarp;
+}
+
+/// Tiles of the last two axes; `fused`: the last one is two.
+void tile_of(const dsl::StageInfo& stage, int definition, bool uneven, bool fused, Holes& holes, GpuNest& nest) {
     const dsl::DefinitionInfo& def = definition_of(stage, definition);
-    const std::vector<dsl::LoopInfo> loops = pure_loops(def);
-    const std::string x = loops.back().name, y = loops[loops.size() - 2].name;
-    const std::int64_t width = extent_of(loops.back(), 1024);
+    std::vector<dsl::LoopInfo> loops = pure_loops(def);
+    std::int64_t width = extent_of(loops.back(), 1024);
+    std::string head = head_of(stage, definition), x = loops.back().name;
+    if (fused) {
+        width *= extent_of(loops[loops.size() - 2], 1024);
+        head += fuse_all({loops[loops.size() - 2].name, x}, "t", &x);
+        loops.pop_back();
+    }
+    const std::string y = loops[loops.size() - 2].name;
     // Neighbours in both directions end at about the same time.
-    const std::int64_t across = uneven                   ? 8
-                                : stage.reads_neighbours ? kWarp
-                                                         : std::min<std::int64_t>(kThreads, power_of_two_from(width));
-    const std::int64_t down = uneven ? 8 : std::max<std::int64_t>(1, kThreads / across);
-    std::string line = head_of(stage, definition) + ".split(" + x + ", " + x + "o, " + x + "t, " +
+    const std::int64_t across = uneven && !fused ? 8
+                                : stage.reads_neighbours && !fused
+                                    ? kWarp
+                                    : std::min<std::int64_t>(kThreads, power_of_two_from(width));
+    const std::int64_t down = uneven && !fused ? 8 : std::max<std::int64_t>(1, kThreads / across);
+    std::string line = head + ".split(" + x + ", " + x + "o, " + x + "t, " +
                        holes(stage.name + "_x", across, {8, 16, 32, 64, 128, 256}) + kGuard + ".split(" + y + ", " + y +
                        "o, " + y + "t, " + holes(stage.name + "_y", down, {1, 2, 4, 8, 16}) + kGuard;
     std::vector<std::string> blocks = names_of({loops.begin(), loops.end() - 2});
@@ -166,10 +173,13 @@ GpuNest element_nest(const dsl::StageInfo& stage, bool uneven) {
         const std::vector<dsl::LoopInfo> loops = pure_loops(definition_of(stage, definition));
         if (loops.empty())
             nest.lines.push_back(head_of(stage, definition) + ".gpu_single_thread()");
-        else if (loops.size() == 1 || extent_of(loops.back(), 1024) < kWarp)
+        else if (is_short(loops) && loops.size() > 2 &&
+                 extent_of(loops.back(), 1024) * extent_of(loops[loops.size() - 2], 1024) < kWarp)
+            tile_of(stage, definition, uneven, true, holes, nest);
+        else if (is_short(loops))
             line_of(stage, definition, holes, nest);
         else
-            tile_of(stage, definition, uneven, holes, nest);
+            tile_of(stage, definition, uneven, false, holes, nest);
     }
     return nest;
 }

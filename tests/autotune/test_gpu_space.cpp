@@ -56,6 +56,25 @@ y: float32[x.0, x.1, x.2, x.3] = exp(x)
 return y
 )";
 
+/// A loop over rows of pixels, each a sum over windows: an axis on a device.
+constexpr const char* kConvolution = R"(tilewright-program 1
+function convolution
+arg x: float32[x.0, x.1, x.2]
+arg w: float32[w.0, x.2, w.2]
+arg y0: float32[x.0, x.1 - w.0 + 1, w.2]
+guard x.1 >= w.0 "too short"
+y: float32[x.0, x.1 - w.0 + 1, w.2] = for j in range(0, x.1 - w.0 + 1, 1) carry (y1: float32[x.0, x.1 - w.0 + 1, w.2] = y0) {
+  %1: float32[x.0, w.0, x.2, 1] = index(x) {index=[0:1, j:1, 0:1, newaxis]} @3
+  %2: float32[x.0, w.0, x.2, w.2] = multiply(%1, w) @3
+  sum: float32[x.0, w.2] = sum(%2) {axes=[1, 2]} @3
+  y2: float32[x.0, x.1 - w.0 + 1, w.2] = update(y1, sum) {index=[0:1, j, 0:1]} @3
+  yield y2
+} @2
+%3: float32[] = const() {value=1.0} @4
+%4: float32[x.0, x.1 - w.0 + 1, w.2] = add(y, %3) @4
+return %4
+)";
+
 /// Of an H100, wherever the test runs.
 Machine device() {
     Machine machine;
@@ -106,6 +125,25 @@ TEST(GpuSpace, NeighbouringThreadsTouchNeighboursInMemory) {
     EXPECT_THAT(space_of(kLaplace, {{"x.0", 2000}, {"x.1", 2000}}), HasSubstr("gpu_threads(jt, it)"));
     // Rows shorter than a warp are one long axis.
     EXPECT_THAT(space_of(kLaplace, {{"x.0", 2000}, {"x.1", 10}}), HasSubstr("y.fuse(j, i, t).split(t, to, tt,"));
+}
+
+TEST(GpuSpace, TripsThatBecameAnAxisAreAThreadAnElementWithItsSumInARegister) {
+    const Sizes wide{{"x.0", 8}, {"x.1", 128}, {"x.2", 3}, {"w.0", 10}, {"w.2", 8}};
+    const Sizes narrow{{"x.0", 800}, {"x.1", 14}, {"x.2", 3}, {"w.0", 10}, {"w.2", 2}};
+    EXPECT_THAT(default_of(kConvolution, wide), HasSubstr(".fuse(k, j, t).split(t, to, tt, 256, guard_with_if)"));
+    EXPECT_THAT(default_of(kConvolution, narrow), HasSubstr(".gpu_threads(tt, it)"));
+    for (const Sizes& sizes : {wide, narrow}) {
+        dsl::Algorithm algorithm = translated(kConvolution, sizes);
+        const dsl::Schedule schedule = default_schedule(algorithm.info(), device());
+        EXPECT_THAT(dsl::print_schedule(schedule), HasSubstr("sum.compute_at(result, tt)"));
+        dsl::apply(algorithm, schedule);
+        dsl::EmitOptions options;
+        options.isa = "cuda-sm_80";
+        options.assembly = true;
+        const dsl::Emitted emitted = dsl::emit(std::move(algorithm), schedule, options);
+        ASSERT_EQ(emitted.kernels.size(), 1U);
+        EXPECT_THAT(emitted.kernels[0].lowered, Not(HasSubstr("device_malloc")));
+    }
 }
 
 TEST(GpuSpace, GridsAreLongInOneDirectionOnly) {

@@ -18,7 +18,7 @@ from tilewright.trace import tracer
 from trace_cases import close, same_bits
 
 RNG = np.random.default_rng(23)
-OPTIONS = BuildRequest.options
+OPTIONS, KEY = BuildRequest.options, BuildRequest.key
 
 
 @pytest.fixture(autouse=True)
@@ -29,36 +29,32 @@ def compiled_as_loops(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextlib.contextmanager
-def axes(on: bool) -> Iterator[None]:
-    """What a device has, on the host."""
+def axes(on: bool, device: bool) -> Iterator[None]:
+    """What a device has, on the host; with `device` all of it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BuildRequest, "options", lambda request: OPTIONS(request) | {"axes": on})
+        patch.setattr(BuildRequest, "options", lambda request: OPTIONS(request) | {"axes": on, "device": device})
+        patch.setattr(BuildRequest, "key", lambda request: f"{KEY(request)}{on}{device}")
         yield
 
 
-def loops_of_plan(jitted: Any) -> int:
-    """How many `for` the plan has; a group of kernels is a loop too."""
-    plans = [version.plan for one in jitted.specializations for version in one.versions]
-    return sum(line.split()[:1] in (["for"], ["loop"]) for plan in plans for line in plan.splitlines())
-
-
-def both(function: Callable[..., Any], call: tuple[Any, ...]) -> Any:
+def both(function: Callable[..., Any], call: tuple[Any, ...], device: bool = False) -> None:
     """The function as axes and as loops: the same bits, of arguments too, and NumPy's numbers."""
     outcomes = []
     for on in (True, False):
-        with axes(on):
+        with axes(on, device):
             mine = copy.deepcopy(call)
             outcomes.append((tilewright.jit(function, strict=True)(*mine), mine))
     theirs = copy.deepcopy(call)
     expected = function(*theirs)
     flat = [[*(r if isinstance(r, tuple) else (r,)), *args] for r, args in [*outcomes, (expected, theirs)]]
     for mine, loops, numpy in zip(*flat, strict=True):
-        if isinstance(numpy, (np.ndarray, np.generic)):
-            same_bits(mine, loops)
-            close(np.asarray(mine), np.asarray(numpy), np.asarray(numpy).dtype) if np.asarray(
-                numpy
-            ).dtype.kind == "f" else same_bits(mine, numpy)
-    return outcomes[0][0]
+        if not isinstance(numpy, (np.ndarray, np.generic)):
+            continue
+        same_bits(mine, loops)
+        if numpy.dtype.kind == "f":
+            close(np.asarray(mine), np.asarray(numpy), numpy.dtype)
+        else:
+            same_bits(mine, numpy)
 
 
 def convolution(x, w):
@@ -185,10 +181,11 @@ CASES: list[tuple[Any, list[tuple[Any, ...]]]] = [
 ]
 
 
+@pytest.mark.parametrize("device", [False, True])
 @pytest.mark.parametrize(("function", "calls"), CASES, ids=[case[0].__name__ for case in CASES])
-def test_axes_have_the_bits_of_loops(function: Any, calls: list[tuple[Any, ...]]) -> None:
+def test_axes_have_the_bits_of_loops(function: Any, calls: list[tuple[Any, ...]], device: bool) -> None:
     for call in calls:
-        both(function, call)
+        both(function, call, device)
 
 
 def written(seed: int) -> str:
@@ -201,10 +198,16 @@ def written(seed: int) -> str:
     ]  # fmt: skip
     number = [
         "x[i, 2]", "w[i]", "np.sum(x[i] * w)", "np.sum(x[i : i + 3] * w)", "np.sum(x[i : i + 2], axis=0)[1]",
-        "np.max(x[:n, i] * w)", "float(i * 3 % 5)", "np.sum(z[i : i + 2, 1:] * x[p])", "np.mean(a)", "np.sum(a[i])",
+        "np.max(x[:n, i] * w)", "float(i * 3 % 5)", "np.sum(z[i : i + 2, 1:] * x[p, 1:])", "np.mean(a)", "np.sum(a[i])",
         "a[i, 1, i % 1]", "np.sum(w * x[i, ::2][0])", "np.prod(x[i] + 1.0)", "np.sum(np.sum(a * x[i], axis=0), axis=0)[i]",
     ]  # fmt: skip
-    lines = ["def f(x, z, w, a, k, p):", "    n = w.shape[0]", "    y = z * 0.5", "    v = np.zeros(n)", "    b = w * 2.0"]
+    lines = [
+        "def f(x, z, w, a, k, p):",
+        "    n = w.shape[0]",
+        "    y = z * 0.5",
+        "    v = np.zeros(n)",
+        "    b = w * 2.0",
+    ]
     start, step = pick(["", "", "1, "]), pick(["", "", ", 2"])
     lines.append(f"    for i in range({start or ('0, ' if step else '')}n{step}):")
     for _ in range(rng.randint(1, 4)):
@@ -239,4 +242,4 @@ def test_random_maps_have_the_bits_of_loops(seed: int) -> None:
     with contextlib.suppress(IndexError):
         copied = copy.deepcopy(call)
         scope["f"](*copied)
-        both(scope["f"], call)
+        both(scope["f"], call, device=seed % 2 == 1)
