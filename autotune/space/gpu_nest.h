@@ -52,6 +52,7 @@ struct ElementCost {
     int bytes = 0;         ///< of the result
     bool hosts = false;    ///< other stages are computed for each element
     bool repeated = false; ///< loops run for each element
+    std::string lengths;   ///< "X.1 == 2": the short loops that run for each element, where they are sizes of the call
 };
 
 /// Several elements a thread: other forms of an element_nest, as branches of a choose; which comes first says the cost.

@@ -415,6 +415,14 @@ class GpuSpace {
             if (plan.root != &root) continue;
             cost.operations += times(stage) * std::max(1, stage.operations);
             cost.repeated = cost.repeated || !stage.updates.empty();
+            for (const dsl::DefinitionInfo& update : stage.updates) {
+                for (const dsl::LoopInfo& loop : update.loops) {
+                    if (!loop.reduced || !is_short_size(loop)) continue;
+                    const std::string length = loop.extent + " == " + std::to_string(loop.extent_here);
+                    if (cost.lengths.find(length) == std::string::npos)
+                        cost.lengths += (cost.lengths.empty() ? "" : " and ") + length;
+                }
+            }
         }
         return cost;
     }
@@ -527,6 +535,13 @@ class GpuSpace {
         return stage.part == "lane" && reads(stage, [](const dsl::StageInfo& from) { return from.part == "block"; });
     }
 
+    /// A condition on an extent such as X.0 // 2 would not make the extent of the loop a constant.
+    bool is_short_size(const dsl::LoopInfo& loop) const {
+        const bool is_size = std::any_of(info_.sizes.begin(), info_.sizes.end(),
+                                         [&](const dsl::SizeInfo& size) { return size.name == loop.extent; });
+        return is_size && loop.extent_here > 1 && loop.extent_here <= kUnrollExtent;
+    }
+
     void offer_unrolling(const dsl::StageInfo& stage, std::size_t update, const std::string& head,
                          std::vector<std::string>* lines) const {
         const dsl::DefinitionInfo& definition = stage.updates[update];
@@ -536,10 +551,7 @@ class GpuSpace {
             lines->push_back("choose { " + head + all + " | }");
             return;
         }
-        // A condition on an extent such as X.0 // 2 would not make the extent of the loop a constant.
-        const bool is_size = std::any_of(info_.sizes.begin(), info_.sizes.end(),
-                                         [&](const dsl::SizeInfo& size) { return size.name == loop.extent; });
-        if (is_size && loop.extent_here > 1 && loop.extent_here <= kUnrollExtent) {
+        if (is_short_size(loop)) {
             lines->push_back("choose { " + head + ".specialize(extent(" + loop.name +
                              ") == " + std::to_string(loop.extent_here) + ") { unroll(" + loop.name + ") } | }");
         } else if (!std::all_of(loop.extent.begin(), loop.extent.end(),
