@@ -317,7 +317,7 @@ TEST(ElementaryNesting, DeepCallsCompileAndEqualTheirStages) {
     Halide::Func out("out");
     Halide::Expr value = in(i);
     for (const std::string& name : chain)
-        value = elementary(name, {value}, false);
+        value = elementary(name, {value}, Contraction::none);
     out(i) = value;
     out.vectorize(i, 8, Halide::TailStrategy::GuardWithIf);
     Halide::Pipeline pipeline(out);
