@@ -1,0 +1,207 @@
+// tests/dsl/device_threads_test.cpp: what is done to the code of a device's threads leaves its results as they are.
+// Loops called `thread` are loops over threads while the passes see them and plain loops before and after, so that the
+// CPU runs the code.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <sstream>
+#include <vector>
+
+#include "Halide.h"
+#include "dsl/passes/early_exit.h"
+#include "dsl/passes/passes.h"
+#include "dsl/passes/rare_path.h"
+#include "dsl/passes/statement_pass.h"
+#include "dsl/passes/whole_threads.h"
+
+namespace tilewright::dsl {
+namespace {
+
+using namespace Halide;
+
+class ThreadLoops : public Internal::IRMutator {
+  public:
+    explicit ThreadLoops(Internal::ForType type) : type_(type) {}
+
+  private:
+    using IRMutator::visit;
+    Internal::ForType type_;
+    Internal::Stmt visit(const Internal::For* op) override {
+        const bool is_thread = op->name.find(".thread") != std::string::npos;
+        return Internal::For::make(op->name, op->min, op->extent, is_thread ? type_ : op->for_type,
+                                   op->partition_policy, op->device_api, mutate(op->body));
+    }
+};
+
+/// What the passes make is kept in `code`.
+void add_device_passes(Pipeline& pipeline, std::string* code) {
+    add_statement_pass(pipeline, [](const Internal::Stmt& statement) {
+        return ThreadLoops(Internal::ForType::GPUThread).mutate(statement);
+    });
+    add_passes(pipeline);
+    add_statement_pass(pipeline, [code](const Internal::Stmt& statement) {
+        const Internal::Stmt threads = whole_threads(statement);
+        std::ostringstream text;
+        text << threads;
+        *code = text.str();
+        return ThreadLoops(Internal::ForType::Serial).mutate(threads);
+    });
+}
+
+Target host() {
+    return get_jit_target_from_environment().with_feature(Target::StrictFloat);
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+        ++found;
+    return found;
+}
+
+/// z <- z^2 + c where |z| < 4, with the last trip that changed it.
+std::vector<float> orbits(int trips, int chunk, int elements, std::string* code) {
+    Var i{"i"}, j{"j"}, jo{"jo"}, ji{"ji"}, jt{"thread"}, je{"je"};
+    RVar to{"to"}, ti{"ti"};
+    Param<int> n{"n"};
+    RDom t{0, n, "t"};
+    Func state{"state"}, out{"out"};
+    state(j, i) = Tuple(0.0f, 0.0f, 0);
+    const Expr a = state(j, i)[0], b = state(j, i)[1];
+    const Expr alive = mark_alive(a * a + b * b < 16.0f, t);
+    state(j, i) = Tuple(select(alive, a * a - b * b + cast<float>(j) / 40 - 2.0f, a),
+                        select(alive, 2 * a * b + cast<float>(i) / 15 - 1.0f, b), select(alive, t, state(j, i)[2]));
+    out(j, i) = Tuple(state(j, i)[0], state(j, i)[1], state(j, i)[2]);
+    out.split(j, jo, ji, 8 * elements, TailStrategy::GuardWithIf)
+        .split(ji, je, jt, 8, TailStrategy::GuardWithIf)
+        .reorder(je, jt, jo, i)
+        .unroll(je);
+    state.compute_at(out, elements > 1 ? je : jt).update().split(t, to, ti, chunk).unroll(ti);
+    Pipeline pipeline(out);
+    add_device_passes(pipeline, code);
+    n.set(trips);
+    Buffer<float> x(117, 31), y(117, 31);
+    Buffer<int> last(117, 31);
+    pipeline.realize({x, y, last}, host());
+    std::vector<float> result;
+    for (int k = 0; k < 31; ++k)
+        for (int m = 0; m < 117; ++m)
+            result.insert(result.end(), {x(m, k), y(m, k), static_cast<float>(last(m, k))});
+    return result;
+}
+
+std::vector<float> plain_orbits(int trips) {
+    std::vector<float> result;
+    for (int i = 0; i < 31; ++i) {
+        for (int j = 0; j < 117; ++j) {
+            volatile float a = 0, b = 0; // no contraction
+            int last = 0;
+            for (int t = 0; t < trips; ++t) {
+                const volatile float aa = a * a, bb = b * b, ab = 2 * a * b;
+                const volatile float size = aa + bb;
+                if (!(size < 16.0f)) break;
+                const volatile float u = static_cast<float>(j) / 40, v = static_cast<float>(i) / 15;
+                const volatile float difference = aa - bb, left = difference + u, right = ab + v;
+                a = left - 2.0f;
+                b = right - 1.0f;
+                last = t;
+            }
+            result.insert(result.end(), {a, b, static_cast<float>(last)});
+        }
+    }
+    return result;
+}
+
+TEST(DeviceThreads, TripsInsideOfEachOtherGiveTheSameOrbits) {
+    for (const int trips : {0, 7, 203}) {
+        for (const int chunk : {1, 4, 10}) {
+            std::string code;
+            const std::vector<float> found = orbits(trips, chunk, 1, &code);
+            EXPECT_EQ(found, plain_orbits(trips)) << trips << " trips in chunks of " << chunk;
+            EXPECT_EQ(code.find("tw_"), std::string::npos);
+        }
+    }
+}
+
+TEST(DeviceThreads, ADeadElementDoesNotEndItsNeighbours) {
+    for (const int elements : {2, 3}) {
+        std::string code;
+        EXPECT_EQ(orbits(40, 4, elements, &code), plain_orbits(40)) << elements << " elements a thread";
+    }
+}
+
+/// sqrt(x) where x is large, x where it is not; the first is the rare path.
+std::vector<float> roots(const std::vector<float>& values, int elements, bool in_place, std::string* code) {
+    const int size = static_cast<int>(values.size());
+    Var i{"i"}, io{"io"}, ii{"ii"}, it{"thread"}, ie{"ie"};
+    ImageParam x(Float(32), 1, "x");
+    Func out{"out"};
+    const Expr value = x(i);
+    out(i) = rare(value > 2.0f, sqrt(value), value) + 1.0f;
+    if (in_place) out(i) += rare(out(i) > 9.0f, -out(i), out(i));
+    const auto spread = [&](Stage stage) {
+        stage.split(i, io, ii, 4 * elements, TailStrategy::GuardWithIf)
+            .split(ii, ie, it, 4, TailStrategy::GuardWithIf)
+            .reorder(ie, it, io)
+            .unroll(ie);
+    };
+    spread(out);
+    if (in_place) spread(out.update());
+    Pipeline pipeline(out);
+    add_device_passes(pipeline, code);
+    Buffer<float> in(size), result(size);
+    std::copy(values.begin(), values.end(), in.begin());
+    x.set(in);
+    pipeline.realize(result, host());
+    return {result.begin(), result.end()};
+}
+
+std::vector<float> some_values(int size) {
+    std::vector<float> values;
+    for (int k = 0; k < size; ++k)
+        values.push_back(k % 7 == 3 ? 100.0f + static_cast<float>(k) : static_cast<float>(k % 5) / 4);
+    if (size > 2) values[1] = std::numeric_limits<float>::quiet_NaN();
+    return values;
+}
+
+void expect_same(const std::vector<float>& found, const std::function<float(float)>& wanted,
+                 const std::vector<float>& values) {
+    for (std::size_t k = 0; k < values.size(); ++k) {
+        const float right = wanted(values[k]);
+        EXPECT_TRUE(found[k] == right || (std::isnan(found[k]) && std::isnan(right)))
+            << "element " << k << " of " << values.size() << ": " << found[k] << " instead of " << right;
+    }
+}
+
+TEST(DeviceThreads, RarePathsAreFoundWhereverTheyAre) {
+    for (const int size : {1, 3, 4, 15, 16, 17, 64, 101}) {
+        for (const int elements : {1, 2, 4}) {
+            std::string code;
+            const std::vector<float> values = some_values(size);
+            const auto wanted = [](float v) { return (v > 2 ? std::sqrt(v) : v) + 1.0f; };
+            expect_same(roots(values, elements, false, &code), wanted, values);
+            EXPECT_EQ(code.find("tw_"), std::string::npos);
+            // A thread with several elements looks for rare values once, for all of them together.
+            if (elements > 1) {
+                EXPECT_GT(count(code, "is_rare"), 0U) << code;
+            }
+        }
+    }
+}
+
+TEST(DeviceThreads, WhatReadsItsOwnResultIsNotDoneAgain) {
+    for (const int size : {1, 16, 101}) {
+        std::string code;
+        const std::vector<float> values = some_values(size);
+        const auto wanted = [](float v) {
+            const float first = (v > 2 ? std::sqrt(v) : v) + 1.0f;
+            return first + (first > 9 ? -first : first);
+        };
+        expect_same(roots(values, 4, true, &code), wanted, values);
+    }
+}
+
+} // namespace
+} // namespace tilewright::dsl
