@@ -348,7 +348,7 @@ class DeviceRules {
         }
     }
 
-    /// Where the memory that a block shares grows with one size of the program, longer arrays take another version.
+    /// Where the memory that a block shares grows with sizes of the program, longer arrays take another version.
     void shared_rules() {
         std::map<std::string, std::pair<int, std::vector<std::string>>> blocks; // by root: its kernel, bytes as sizes
         for (const auto& [stage, sites] : stages_) {
@@ -379,6 +379,10 @@ class DeviceRules {
             total = parse_size_text(text);
             std::set<std::string> sizes;
             collect_sizes(total, sizes);
+            if (sizes.size() > 1 && fits_here(total)) {
+                model_.preconditions[kernel_and_bytes.first].at_most(text, kSharedBytes);
+                continue;
+            }
             if (sizes.size() != 1) continue; // a launch that asks for too much says so
             const auto fits = [&](std::int64_t size) {
                 const auto value =
@@ -391,6 +395,16 @@ class DeviceRules {
             if (most > 0 && most + 1 < (std::int64_t{1} << 31))
                 model_.preconditions[kernel_and_bytes.first].at_most(*sizes.begin(), most);
         }
+    }
+
+    /// This counts what never lies there at one time, so a sum may be too large for the very sizes that it is made for.
+    bool fits_here(const Expression& bytes) const {
+        const auto value = evaluate(bytes, [&](const Expression& symbol) -> std::optional<std::int64_t> {
+            for (const SizeInfo& size : model_.algorithm().sizes)
+                if (size.name == symbol.name && size.here >= 0) return size.here;
+            return std::nullopt;
+        });
+        return value && *value <= kSharedBytes;
     }
 
     /// Whether each block of `root` has one element of an axis of that name: rows have their names throughout.
