@@ -185,13 +185,14 @@ def ptx_of(code: bytes) -> list[str]:
 
 
 def cubin_of(ptx: str, arch: str) -> tuple[bytes, str]:
-    """The assembled code and what ptxas says of it; no bytes where there is no ptxas, or it refuses the text."""
+    """The assembled code, of what the driver gets for such a device, and what ptxas says of it; no bytes where there is no
+    ptxas, or it refuses the text."""
     ptxas = ptxas_path()
     if ptxas is None:
         return b"", "there is no ptxas: not on PATH, in CUDA_HOME or a package (triton), not named by TILEWRIGHT_PTXAS"
     with tempfile.TemporaryDirectory(prefix="tilewright-ptx-") as folder:
         source, made = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
-        source.write_text(ptx)
+        source.write_text(_face.ptx_for(int(re.sub(r"\D", "", arch)), ptx))
         command = [str(ptxas), f"-arch={arch}", "-v", "-o", str(made), str(source)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         said = done.stderr + done.stdout

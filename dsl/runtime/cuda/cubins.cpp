@@ -1,5 +1,6 @@
 // dsl/runtime/cuda/cubins.cpp: finds FOLDER/DIGEST.sm_90.cubin, DIGEST being the first 32 digits of the PTX's SHA-256.
-// Such a file is one line, "tilewright-cubin 1 sm_90 SHA-256-OF-THE-PTX SHA-256-OF-THE-REST", and the cubin.
+// Such a file is one line, "tilewright-cubin 2 sm_90 SHA-256-OF-THE-PTX SHA-256-OF-THE-REST", and the cubin,
+// which is made of what ptx_for gives for that architecture.
 #include "dsl/runtime/cuda/cubins.h"
 
 #include <algorithm>
@@ -36,7 +37,7 @@ bool read(const std::string& path, std::string& file) {
 std::string checked(const std::string& path, const std::string& file, const std::string& arch,
                     const std::string& digest) {
     const std::size_t end = file.find('\n');
-    const std::string first = "tilewright-cubin 1 " + arch + " " + digest + " ";
+    const std::string first = "tilewright-cubin 2 " + arch + " " + digest + " ";
     if (end != std::string::npos && file.compare(0, first.size(), first) == 0) {
         std::string image = file.substr(end + 1);
         if (!image.empty() && file.substr(first.size(), end - first.size()) == sha256(image)) return image;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tilewright::runtime::cuda {
@@ -144,6 +145,10 @@ class Profile {
     std::vector<Launch> launches_;
     std::size_t untimed_ = 0;
 };
+
+/// The text of PTX as a device of this capability (90 is 9.0) gets it: from 9.0 on each entry waits for the kernels
+/// before it first, and then allows the one behind it to start (early_launch.h). For others: as it is.
+std::string ptx_for(int capability, std::string_view ptx);
 
 /// A folder in which code may lie that was assembled before, looked at when a kernel's code is loaded: the driver's
 /// compiler has nothing to do then. See cubins.cpp for what lies there.

@@ -59,6 +59,9 @@ Opened open() {
     if (!find(d.name, symbol)) return refuse("the CUDA driver is too old: " + path + " has no " symbol ".", update);
     TW_DRIVER_FUNCTIONS(TW_FIND)
 #undef TW_FIND
+#define TW_FIND(name, symbol, arguments) find(d.name, symbol);
+    TW_OPTIONAL_DRIVER_FUNCTIONS(TW_FIND)
+#undef TW_FIND
     auto said = [&](Status status) {
         const char *name = nullptr, *text = nullptr;
         d.error_name(status, &name);

@@ -88,6 +88,20 @@ inline constexpr unsigned kEventWithoutTiming = 2;
 inline constexpr unsigned kPortableHostMemory = 1;
 inline constexpr int kCaptureRelaxed = 2;
 
+/// CUlaunchAttribute, 64 bytes of value, and CUlaunchConfig.
+struct LaunchAttribute {
+    int which = 0, padding = 0;
+    alignas(8) int value[16] = {};
+};
+struct LaunchConfiguration {
+    unsigned blocks[3], threads[3], shared_bytes;
+    Stream stream;
+    LaunchAttribute* attributes;
+    unsigned attribute_count;
+};
+static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfiguration) == 56);
+inline constexpr int kLaunchEarly = 6; ///< CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+
 // Our name, the driver's (with the version of it that we mean), the arguments.
 #define TW_DRIVER_FUNCTIONS(X)                                                                                         \
     X(init, "cuInit", (unsigned))                                                                                      \
@@ -142,9 +156,14 @@ inline constexpr int kCaptureRelaxed = 2;
     X(graph_executable_destroy, "cuGraphExecDestroy", (GraphExecutable))                                               \
     X(graph_destroy, "cuGraphDestroy", (Graph))
 
+// Null where the driver is older than they are.
+#define TW_OPTIONAL_DRIVER_FUNCTIONS(X)                                                                                \
+    X(launch_extended, "cuLaunchKernelEx", (const LaunchConfiguration*, Function, void**, void**))
+
 struct Driver {
 #define TW_MEMBER(name, symbol, arguments) Status(*name) arguments = nullptr;
     TW_DRIVER_FUNCTIONS(TW_MEMBER)
+    TW_OPTIONAL_DRIVER_FUNCTIONS(TW_MEMBER)
 #undef TW_MEMBER
 };
 

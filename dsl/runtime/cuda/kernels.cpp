@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dsl/runtime/cuda/cubins.h"
+#include "dsl/runtime/cuda/early_launch.h"
 #include "dsl/runtime/cuda/profile.h"
 
 namespace tilewright::runtime::cuda {
@@ -156,7 +157,7 @@ DeviceError out_of_device_memory(const Place& place, std::size_t bytes, const ch
 }
 
 Module load_module(const Device& device, const char* ptx, const char* what) {
-    const int target = target_of(ptx), capability = device.major * 10 + device.minor;
+    const int target = target_of(ptx), capability = capability_of(device);
     const std::string on =
         std::string(what) + " on device " + std::to_string(device.ordinal) + " (" + device.name + ")";
     if (target > capability)
@@ -169,8 +170,9 @@ Module load_module(const Device& device, const char* ptx, const char* what) {
     int options[] = {kJitErrorLog, kJitErrorLogBytes};
     void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
     Module module = nullptr;
+    const std::string text = launches_early(capability) ? ptx_for(capability, ptx) : ptx;
     count(g_calls.module_loads);
-    if (Status status = ready_driver().module_load(&module, ptx, 2, options, values)) {
+    if (Status status = ready_driver().module_load(&module, text.c_str(), 2, options, values)) {
         log.resize(std::strlen(log.c_str()));
         while (!log.empty() && (log.back() == '\n' || log.back() == ' '))
             log.pop_back();
@@ -285,8 +287,10 @@ void launch(Call& call, Function function, const char* name, const unsigned (&bl
             unsigned shared_bytes, void** arguments, std::int64_t array_bytes) {
     if (!call.is_recording()) count(g_calls.launches);
     const Timed timed(call, function, name, blocks, threads, shared_bytes, array_bytes);
-    const Status status = ready_driver().launch(function, blocks[0], blocks[1], blocks[2], threads[0], threads[1],
-                                                threads[2], shared_bytes, call.stream(), arguments, nullptr);
+    const Status status = launches_early(capability_of(call.device().facts))
+                              ? launch_early(function, blocks, threads, shared_bytes, call.stream(), arguments)
+                              : ready_driver().launch(function, blocks[0], blocks[1], blocks[2], threads[0], threads[1],
+                                                      threads[2], shared_bytes, call.stream(), arguments, nullptr);
     if (status == kSuccess) [[likely]]
         return;
     auto shape = [](const unsigned(&n)[3]) {

@@ -46,6 +46,9 @@ const char kProfileDoc[] =
 const char kFunctionFactsDoc[] =
     "function_facts($module, device, ptx, /)\n--\n\nRegisters, shared and local memory of the functions of a PTX text, "
     "as the device's driver says.";
+const char kPtxForDoc[] = "ptx_for($module, capability, ptx, /)\n--\n\nThe PTX text as the driver gets it for a device "
+                          "of this capability: 90 "
+                          "is 9.0.";
 const char kCubinsInDoc[] =
     "cubins_in($module, folder, /)\n--\n\nThe folder may hold code that was assembled before; it is looked at when "
     "kernels are loaded.";
@@ -69,6 +72,19 @@ PyObject* function_facts(PyObject*, PyObject* args) {
     if (!PyArg_ParseTuple(args, "is:function_facts", &device, &ptx)) return nullptr;
     try {
         return list_of(cuda::function_facts(device, ptx));
+    } catch (...) {
+        raise_current_exception();
+        return nullptr;
+    }
+}
+
+PyObject* ptx_for(PyObject*, PyObject* args) {
+    int capability = 0;
+    const char* ptx = nullptr;
+    if (!PyArg_ParseTuple(args, "is:ptx_for", &capability, &ptx)) return nullptr;
+    try {
+        const std::string text = cuda::ptx_for(capability, ptx);
+        return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
     } catch (...) {
         raise_current_exception();
         return nullptr;

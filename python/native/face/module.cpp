@@ -215,6 +215,7 @@ PyMethodDef kMethods[] = {
      "driver_calls($module)\n--\n\nHow often this process has called what of the CUDA driver."},
     {"profile", profile, METH_O, kProfileDoc},
     {"function_facts", function_facts, METH_VARARGS, kFunctionFactsDoc},
+    {"ptx_for", ptx_for, METH_VARARGS, kPtxForDoc},
     {"cubins_in", cubins_in, METH_O, kCubinsInDoc},
     {"device_pool_info", device_pool_info, METH_O,
      "device_pool_info($module, device, /)\n--\n\nBytes of device memory kept, handed out, and the limit."},

@@ -62,4 +62,4 @@ def file_name(ptx: str, arch: str) -> str:
 def file_bytes(ptx: str, arch: str, code: bytes) -> bytes:
     """The line of hashes and the code."""
     hashes = f"{hashlib.sha256(ptx.encode()).hexdigest()} {hashlib.sha256(code).hexdigest()}"
-    return f"tilewright-cubin 1 {arch} {hashes}\n".encode() + code
+    return f"tilewright-cubin 2 {arch} {hashes}\n".encode() + code

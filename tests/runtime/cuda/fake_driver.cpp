@@ -36,6 +36,15 @@ struct FunctionObject {
     std::string name;
     int shared = 48 << 10;
 };
+struct LaunchAttribute {
+    int which, padding, value[16];
+};
+struct LaunchConfiguration {
+    unsigned blocks[3], threads[3], shared_bytes;
+    void* stream;
+    LaunchAttribute* attributes;
+    unsigned attribute_count;
+};
 struct GraphObject {
     std::vector<std::function<void()>> work;
 };
@@ -116,6 +125,18 @@ bool is_device(std::uintptr_t at, std::size_t bytes) {
     if (after == state().blocks.begin()) return false;
     --after;
     return at + bytes <= after->first + after->second.first;
+}
+int launched(FunctionObject* function, const FakeLaunch& launch, void** arguments) {
+    State& s = state();
+    if (function->module->context != current()) return 400;
+    if (int status = check_stream(launch.stream)) return status;
+    if (launch.threads[0] * launch.threads[1] * launch.threads[2] > 1024 ||
+        static_cast<int>(launch.shared_bytes) > function->shared)
+        return 1;
+    s.launches.push_back(launch);
+    if (auto found = s.kernels.find(function->name); found != s.kernels.end())
+        put(launch.stream, found->second(arguments, launch));
+    return 0;
 }
 int copy(std::uintptr_t to, std::uintptr_t from, std::size_t bytes, void* stream) {
     put(stream, [=] { std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes); });
@@ -291,15 +312,20 @@ int cuFuncSetAttribute(FunctionObject* function, int which, int value) {
 int cuLaunchKernel(FunctionObject* function, unsigned bx, unsigned by, unsigned bz, unsigned tx, unsigned ty,
                    unsigned tz, unsigned shared, void* stream, void** arguments, void**) {
     ENTER("cuLaunchKernel");
-    State& s = state();
-    if (function->module->context != current()) return 400;
-    if (int status = check_stream(stream)) return status;
-    if (tx * ty * tz > 1024 || static_cast<int>(shared) > function->shared) return 1;
-    FakeLaunch launch{function->name, {bx, by, bz}, {tx, ty, tz}, shared, stream};
-    s.launches.push_back(launch);
-    if (auto found = s.kernels.find(function->name); found != s.kernels.end())
-        put(stream, found->second(arguments, launch));
-    return 0;
+    return launched(function, {function->name, {bx, by, bz}, {tx, ty, tz}, shared, stream}, arguments);
+}
+int cuLaunchKernelEx(const LaunchConfiguration* c, FunctionObject* function, void** arguments, void**) {
+    ENTER("cuLaunchKernel");
+    FakeLaunch launch{function->name,
+                      {c->blocks[0], c->blocks[1], c->blocks[2]},
+                      {c->threads[0], c->threads[1], c->threads[2]},
+                      c->shared_bytes,
+                      c->stream};
+    for (unsigned i = 0; i < c->attribute_count; ++i)
+        launch.early |= c->attributes[i].which == 6 && c->attributes[i].value[0] == 1;
+    // Code that does not wait for the kernel before it is not for such a launch.
+    if (launch.early && function->module->text.find("griddepcontrol.wait") == std::string::npos) return 719;
+    return launched(function, launch, arguments);
 }
 int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
     ENTER("cuMemAlloc");

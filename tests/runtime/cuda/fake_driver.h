@@ -15,6 +15,7 @@ struct FakeLaunch {
     std::string function;
     unsigned blocks[3], threads[3], shared_bytes;
     void* stream;
+    bool early = false; ///< it may start before the one before it has ended
 };
 
 /// What a kernel of this name does with its arguments, as cuLaunchKernel gets them. Called at the launch; what it gives

@@ -62,6 +62,30 @@ TEST(CudaDriver, CodeForNewerDevicesIsSaidBeforeItIsLoaded) {
               "host.\n");
 }
 
+TEST(CudaDriver, KernelsStartEarlyWhereDeviceAndDriverKnowHow) {
+    EXPECT_EQ(probe("early", "FAKE_CUDA_CAPABILITY=80"), "done: in turn\n");
+    EXPECT_EQ(probe("early", "FAKE_CUDA_CAPABILITY=90"), "done: early\n");
+    EXPECT_EQ(probe("early", "FAKE_CUDA_CAPABILITY=120"), "done: early\n");
+    EXPECT_EQ(probe("early", "FAKE_CUDA_CAPABILITY=90 FAKE_CUDA_VERSION=12020"), "done: in turn\n");
+}
+
+TEST(EarlyLaunch, EachEntryWaitsBehindItsDeclarations) {
+    const std::string ptx = ".version 7.0\n.target sm_80\n.address_size 64\n.func f()\n{\n\tret;\n}\n"
+                            ".visible .entry a(\n\t.param .u64 a_0\n)\n.maxntid 64\n{\n\t.reg .pred \t%p<2>;\n"
+                            "\t.local .align 4 .b8 \t__local_depot0[4];\n\n\tld.param.b32 \t%r1, [a_0];\n\tret;\n}\n"
+                            ".visible .entry b()\n{\n\tret;\n}\n";
+    EXPECT_EQ(cuda::ptx_for(80, ptx), ptx);
+    EXPECT_EQ(cuda::ptx_for(90, ptx),
+              ".version 7.8\n.target sm_90\n.address_size 64\n.func f()\n{\n\tret;\n}\n"
+              ".visible .entry a(\n\t.param .u64 a_0\n)\n.maxntid 64\n{\n\t.reg .pred \t%p<2>;\n"
+              "\t.local .align 4 .b8 \t__local_depot0[4];\n\n"
+              "\tgriddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n\tld.param.b32 \t%r1, [a_0];\n\tret;\n}\n"
+              ".visible .entry b()\n{\n\tgriddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n\tret;\n}\n");
+    const std::string newer = ".version 8.3\n.target sm_100\n.entry a()\n{\n\tret;\n}\n";
+    EXPECT_TRUE(cuda::ptx_for(100, newer).starts_with(".version 8.3\n.target sm_100\n.entry a()\n{\n\tgriddepcontrol"));
+    EXPECT_EQ(cuda::ptx_for(90, "no PTX"), "no PTX");
+}
+
 TEST(CudaDriver, WithoutCublasAVersionWithLoopsServesTheCall) {
     EXPECT_EQ(probe("blas", "TILEWRIGHT_LIBCUBLAS=/nowhere/libcublas.so"),
               "loops done\n-1 arrays on a device of compute capability 7.0 or later, and cuBLAS\n");

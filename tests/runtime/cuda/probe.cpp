@@ -75,6 +75,18 @@ void lose_the_context() {
     }
 }
 
+void say_which_launches_are_early() {
+    const auto& driver = tests::use_fake_driver();
+    auto e = tests::load_for_device(tests::kQuarterPlan);
+    const runtime::cuda::Place place;
+    DeviceVector x(place, {1, 2, 3, 4});
+    const auto c = call_on_device(*e, place, {x.view()});
+    std::printf("%s:", kStatus[static_cast<int>(c.status)]);
+    for (const auto& launch : driver.launches())
+        std::printf(" %s", launch.early ? "early" : "in turn");
+    std::printf("\n");
+}
+
 void fork_behind_a_call() {
     tests::use_fake_driver();
     const runtime::cuda::Place place;
@@ -103,6 +115,7 @@ int main(int argc, char** argv) {
     if (what == "run") run_blindly();
     if (what == "lost") lose_the_context();
     if (what == "blas") choose_without_blas();
+    if (what == "early") say_which_launches_are_early();
     if (what == "fork") fork_behind_a_call();
     return what == "count" ? count_devices() : 0;
 }

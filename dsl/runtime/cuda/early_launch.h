@@ -1,0 +1,21 @@
+// dsl/runtime/cuda/early_launch.h: kernels that start while the one before them on their stream ends (CUDA C++
+// Programming Guide, "Programmatic Dependent Launch and Synchronization"): from compute capability 9.0 and CUDA 12.3
+// on.
+#pragma once
+
+#include "dsl/runtime/cuda/device.h"
+#include "dsl/runtime/cuda/driver.h"
+
+namespace tilewright::runtime::cuda {
+
+/// Whether launches on devices of this capability (90 is 9.0) are early ones.
+bool launches_early(int capability);
+inline int capability_of(const Device& device) {
+    return device.major * 10 + device.minor;
+}
+
+/// cuLaunchKernel for code that ptx_for made.
+Status launch_early(Function function, const unsigned (&blocks)[3], const unsigned (&threads)[3], unsigned shared_bytes,
+                    Stream stream, void** arguments);
+
+} // namespace tilewright::runtime::cuda
