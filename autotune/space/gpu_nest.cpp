@@ -81,34 +81,41 @@ class Holes {
     std::vector<std::string> known_;
 };
 
-/// One long axis: split into blocks and threads. Of more than two axes the last two: in a fused axis of three, Halide
-/// does not see that a thread has one element, and what is computed for it would lie in memory that is allocated for
-/// the whole launch.
+/// Leaves the last two of more than two loops, and gives the others: in a fused axis of three, Halide does not see that
+/// a thread has one element, and what is computed for it would lie in memory that is allocated for the whole launch.
+std::vector<std::string> take_outer(std::vector<std::string>& loops) {
+    if (loops.size() <= 2) return {};
+    std::vector<std::string> outer(loops.begin(), loops.end() - 2);
+    loops.erase(loops.begin(), loops.end() - 2);
+    return outer;
+}
+
+/// `outer` (outermost first) as blocks around the loops `inside` (innermost first), of which `thread` is over threads.
+std::string over_blocks(const std::string& inside, const std::string& thread, const std::vector<std::string>& outer,
+                        std::string* block) {
+    std::string text;
+    if (inside != thread || outer.size() > 1) {
+        text = ".reorder(" + inside;
+        for (auto loop = outer.rbegin(); loop != outer.rend(); ++loop)
+            text += ", " + *loop;
+        text += ")";
+    }
+    text += fuse_all(outer, "blk", block);
+    return text + ".gpu_blocks(" + *block + ").gpu_threads(" + thread + ")";
+}
+
+/// One long axis, or the last two as one: split into blocks and threads.
 void line_of(const dsl::StageInfo& stage, int definition, Holes& holes, GpuNest& nest) {
     const dsl::DefinitionInfo& def = definition_of(stage, definition);
-    std::vector<std::string> fused = names_of(pure_loops(def)), outer;
-    if (fused.size() > 2) {
-        outer.assign(fused.begin(), fused.end() - 2);
-        fused.erase(fused.begin(), fused.end() - 2);
-    }
+    std::vector<std::string> fused = names_of(pure_loops(def));
+    std::vector<std::string> outer = take_outer(fused);
     std::string all;
-    std::string line = head_of(stage, definition) + fuse_all(fused, "t", &all);
-    const std::string thread = all + "t";
-    std::string block = all + "o";
-    line += ".split(" + all + ", " + block + ", " + thread + ", " +
-            holes(stage.name + "_threads", kThreads, {64, 128, 256, 512, 1024}) + kGuard;
-    const std::string reduced = reduced_first(def);
-    outer.push_back(block);
-    if (!reduced.empty() || outer.size() > 1) {
-        line += ".reorder(" + reduced + thread;
-        for (auto loop = outer.rbegin(); loop != outer.rend(); ++loop)
-            line += ", " + *loop;
-        line += ")";
-    }
-    if (outer.size() > 1) line += fuse_all(outer, "blk", &block);
-    nest.lines.push_back(line + ".gpu_blocks(" + block + ").gpu_threads(" + thread + ")");
-    nest.block = block;
-    nest.thread = thread;
+    const std::string head = head_of(stage, definition) + fuse_all(fused, "t", &all);
+    nest.thread = all + "t";
+    outer.push_back(all + "o");
+    nest.lines.push_back(head + ".split(" + all + ", " + all + "o, " + nest.thread + ", " +
+                         holes(stage.name + "_threads", kThreads, {64, 128, 256, 512, 1024}) + kGuard +
+                         over_blocks(reduced_first(def) + nest.thread, nest.thread, outer, &nest.block));
     nest.threads = "?" + stage.name + "_threads";
 }
 
@@ -146,10 +153,10 @@ void tile_of(const dsl::StageInfo& stage, int definition, bool uneven, bool fuse
     line += ")" + fuse_all(blocks, "blk", &nest.block);
     const std::string spread = ".gpu_blocks(" + nest.block + ").gpu_threads(" + x + "t, " + y + "t)";
     nest.lines.push_back(line + spread);
-    if (definition < 0 && !uneven && stage.updates.empty()) {
+    if (definition < 0 && !uneven && stage.updates.empty() && extent_of(loops[loops.size() - 2], 1024) >= 2) {
         const std::string factors = ", ?" + stage.name;
-        nest.tile = stage.name + ".split(" + x + ", " + x + "o, " + x + "t" + factors + "_x" + kGuard + ".split(" + y +
-                    ", " + y + "o, " + y + "i, " + hole(stage.name + "_rows", 4 * down, {2 * down, 8 * down}, 1, 1024) +
+        nest.tile = head + ".split(" + x + ", " + x + "o, " + x + "t" + factors + "_x" + kGuard + ".split(" + y + ", " +
+                    y + "o, " + y + "i, " + hole(stage.name + "_rows", 4 * down, {2 * down, 8 * down}, 1, 1024) +
                     kGuard + ".split(" + y + "i, " + y + "m, " + y + "t" + factors + "_y" + kGuard + ".reorder(" + y +
                     "m, " + x + "t, " + y + "t";
         for (auto block = blocks.rbegin(); block != blocks.rend(); ++block)
@@ -293,9 +300,7 @@ void offer_items(GpuNest& nest, const dsl::StageInfo& stage, const ElementCost& 
     };
     if (is_tile) {
         // Further rows, as far apart as the tile is high.
-        const std::vector<dsl::LoopInfo>& loops = stage.pure.loops;
-        const dsl::LoopInfo& row = loops[loops.size() - 2];
-        if (cost.hosts || nest.tile.empty() || extent_of(row, 1024) < 2) return;
+        if (cost.hosts || nest.tile.empty()) return;
         if (items > 1)
             for (const char* hole : {"_x", "_y"})
                 move_values("?" + name + hole, nest.lines.front(), nest.tile);
@@ -304,9 +309,15 @@ void offer_items(GpuNest& nest, const dsl::StageInfo& stage, const ElementCost& 
                              "_rows <= " + std::to_string(kMostItems) + " * ?" + name + "_y");
         return;
     }
+    std::vector<std::string> fused = names_of(stage.pure.loops);
+    std::vector<std::string> outer = take_outer(fused);
     std::string x;
-    const std::string head = name + fuse_all(names_of(stage.pure.loops), "t", &x);
-    const std::string blocks = ".gpu_blocks(" + x + "o)";
+    const std::string head = name + fuse_all(fused, "t", &x);
+    outer.push_back(x + "o");
+    const auto spread = [&](const std::string& inside, const std::string& thread) {
+        std::string block;
+        return over_blocks(inside, thread, outer, &block);
+    };
     const std::int64_t threads = items == 2 ? kThreadsOfTwo : kThreads;
     // Where the same hole stands in several branches its values are those of the first.
     const std::string free_threads =
@@ -320,8 +331,7 @@ void offer_items(GpuNest& nest, const dsl::StageInfo& stage, const ElementCost& 
     // for one element runs at the innermost loop, which has the same name either way.
     const std::string item = cost.hosts ? x + "t" : x + "m", thread = cost.hosts ? x + "s" : x + "t";
     const auto plain = [&](const std::string& count) {
-        return head + ".split(" + x + ", " + x + "o, " + x + "t, " + count + kGuard + blocks + ".gpu_threads(" + x +
-               "t)";
+        return head + ".split(" + x + ", " + x + "o, " + x + "t, " + count + kGuard + spread(x + "t", x + "t");
     };
     // With loops of known lengths a thread's elements are one piece of straight code, which asks for all at once
     // (k-means of 20M float32 on an H200: 80 us, else 90).
@@ -329,9 +339,8 @@ void offer_items(GpuNest& nest, const dsl::StageInfo& stage, const ElementCost& 
         cost.lengths.empty() ? ".unroll(" + item + ")" : ".specialize(" + cost.lengths + ") { unroll(" + item + ") }";
     const auto apart = [&](const std::string& count) {
         return head + ".split(" + x + ", " + x + "o, " + x + "i, " + span + kGuard + ".split(" + x + "i, " + item +
-               ", " + thread + ", " + count + kGuard + ".reorder(" + item + ", " + thread + ", " + x + "o)" + blocks +
-               ".gpu_threads(" + thread + ")" + unroll +
-               (items == 4 && cost.lengths.empty() ? ".partition(" + x + "o, auto)" : "");
+               ", " + thread + ", " + count + kGuard + spread(item + ", " + thread, thread) + unroll +
+               (items == 4 && cost.lengths.empty() && outer.size() == 1 ? ".partition(" + x + "o, auto)" : "");
     };
     const std::string known = "?" + name + "_threads";
     const bool wide = stage.pure.loops.size() == 1 && cost.bytes < 16 && !stage.guarded && !cost.hosts;
@@ -340,7 +349,7 @@ void offer_items(GpuNest& nest, const dsl::StageInfo& stage, const ElementCost& 
                                      : " | " + name + ".split(" + x + ", " + x + "o, " + x + "i, ?" + name +
                                            "_wide{512, 1024, 2048}, shift_inwards).split(" + x + "i, " + x + "t, " + x +
                                            "v, ?" + name + (cost.bytes >= 8 ? "_vec{2}" : "_vec{4, 2}") +
-                                           ").vectorize(" + x + "v)" + blocks + ".gpu_threads(" + x + "t)";
+                                           ").vectorize(" + x + "v).gpu_blocks(" + x + "o).gpu_threads(" + x + "t)";
     nest.lines = {items > 1 ? ordered(plain(known), apart(free_threads), beside)
                             : ordered(plain(free_threads), apart(known), beside)};
     nest.lines.push_back("where ?" + name + "_span >= ?" + name + "_threads and ?" + name +
