@@ -22,6 +22,7 @@
 #include "dsl/isa.h"
 #include "dsl/object_symbols.h"
 #include "dsl/passes/device_arithmetic.h"
+#include "dsl/passes/device_extremes.h"
 #include "dsl/passes/device_launches.h"
 #include "dsl/passes/device_predicates.h"
 #include "dsl/passes/kernel_groups.h"
@@ -212,8 +213,10 @@ Halide::Pipeline prepared(const KernelImpl& kernel, const Schedule& schedule, co
     if (!kernel.traffic.nontemporal.empty()) add_nontemporal_stores_pass(pipeline, kernel.traffic.nontemporal);
     if (target.has_feature(Target::CUDA)) {
         const bool exact = target.has_feature(Target::StrictFloat);
-        add_statement_pass(pipeline, [exact](const Halide::Internal::Stmt& statement) {
-            const Halide::Internal::Stmt launches = whole_threads(branch_device_predicates(device_launches(statement)));
+        const bool has_extremes = target.get_cuda_capability_lower_bound() >= 80;
+        add_statement_pass(pipeline, [exact, has_extremes](const Halide::Internal::Stmt& statement) {
+            Halide::Internal::Stmt launches = whole_threads(branch_device_predicates(device_launches(statement)));
+            if (!has_extremes) launches = spell_out_device_extremes(launches);
             return exact ? exact_device_arithmetic(launches) : launches;
         });
     }

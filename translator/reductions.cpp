@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "dsl/base/error.h"
+#include "dsl/passes/device_extremes.h"
 #include "translator/dtypes.h"
 
 namespace tilewright::translator {
@@ -136,6 +137,11 @@ ReductionBuilder::Monoid ReductionBuilder::monoid() const {
     }
     // NaN wins. The update is associative, but in a form that Halide does not recognise, so its order is kept.
     out.ordered = true;
+    if (shared_.options.device && out.type == Halide::Float(32)) {
+        out.step = out.pair = [largest](const Expr& a, const Expr& b) { return dsl::device_extreme(largest, a, b); };
+        out.tree = [pair = out.pair](const std::vector<Expr>& lanes) { return pairwise(lanes, pair); };
+        return out;
+    }
     out.step = [largest](const Expr& best, const Expr& x) {
         return Halide::select((largest ? x > best : x < best) || Halide::is_nan(x), x, best);
     };

@@ -230,11 +230,11 @@ GpuNest row_nest(const dsl::StageInfo& stage, const LaneMap& map) {
         return line + (one.lanes > 0 ? ".unroll(" + x + "s)" : "");
     };
     const std::string first =
-        line_for({}, hole(stage.name + "_threads", threads, {64, 128, 256, 512, 1024}, kWarp, kMostThreads));
+        line_for(map, hole(stage.name + "_threads", threads, {64, 128, 256, 512, 1024}, kWarp, kMostThreads));
     if (map.lanes == 0) {
         nest.lines.push_back(first);
     } else {
-        nest.lines.push_back("choose { " + first + " | " + line_for(map, nest.threads) + " }");
+        nest.lines.push_back("choose { " + first + " | " + line_for({}, nest.threads) + " }");
         nest.lines.push_back("where " + nest.threads + " % " + std::to_string(map.lanes) + " == 0");
     }
     nest.thread = x + "t";

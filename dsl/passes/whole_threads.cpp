@@ -15,9 +15,8 @@ using namespace Halide;
 using namespace Halide::Internal;
 
 constexpr const char* kRareBranch = "tw_rare_branch";
-/// Stages of elements, beyond which their values take the registers that hide waiting: a row's sixteen exponentials
-/// side by side take twice as many.
-constexpr std::size_t kMostElements = 12;
+/// Stages of elements, beyond which their values take the registers that hide waiting.
+constexpr std::size_t kMostElements = 16;
 /// Elements are written down three times; beyond so many calls that costs more in compiling than it gives.
 constexpr int kMostCalls = 1500;
 
@@ -218,9 +217,12 @@ class WholeThreads : public IRMutator {
             element = without.mutate(element);
         const auto is_empty = [](const Stmt& element) { return is_no_op(element); };
         elements.erase(std::remove_if(elements.begin(), elements.end(), is_empty), elements.end());
-        const auto reading = std::count_if(elements.begin(), elements.end(),
-                                           [](const Stmt& element) { return survey(element).loads_arguments; });
-        if (reading < 2 || elements.size() > kMostElements) return IRMutator::visit(op);
+        // Loads that wait for branches, and branches that wait for loads.
+        const auto waiting = std::count_if(elements.begin(), elements.end(), [](const Stmt& element) {
+            const Survey of_element = survey(element);
+            return of_element.loads_arguments || of_element.has_rare;
+        });
+        if (waiting < 2 || elements.size() > kMostElements) return IRMutator::visit(op);
         // Done again, the elements must find what they found before.
         bool can_repeat = all.has_rare;
         const std::set<std::string> loaded = loaded_names(Stmt(op));

@@ -108,7 +108,7 @@ TEST(GpuSpace, APointAThreadWithItsReductionsInRegisters) {
               "variant argmin = serial\n"
               "variant norm = serial\n"
               "argmin.split(i, io, ii, 256, guard_with_if).split(ii, it, is, 128, guard_with_if).reorder(it, is, "
-              "io).gpu_blocks(io).gpu_threads(is).unroll(it)\n"
+              "io).gpu_blocks(io).gpu_threads(is).specialize(X.1 == 2 and means.0 == 3) { unroll(it) }\n"
               "argmin_best.compute_at(argmin, it)\n"
               "argmin_best.update(0).specialize(extent(r) == 3) { unroll(r) }\n"
               "norm.compute_at(argmin_best, r)\n"
@@ -154,8 +154,8 @@ TEST(GpuSpace, GridsAreLongInOneDirectionOnly) {
 
 TEST(GpuSpace, ARowOfABlockStaysInSharedMemory) {
     const std::string text = default_of(kSoftmax, {{"x.0", 4096}, {"x.1", 4096}});
-    EXPECT_THAT(text, HasSubstr("divide.split(j, jo, jt, 256, guard_with_if).reorder(jo, jt, i).gpu_blocks(i)"));
     // Each thread meets the elements that it adds up.
+    EXPECT_THAT(text, HasSubstr("divide.split(j, jo, jr, 4096, guard_with_if)"));
     EXPECT_THAT(text, HasSubstr("e.compute_at(divide, i).store_in(gpu_shared).split(j, jo, jr, 4096, guard_with_if)"));
     EXPECT_THAT(text, HasSubstr("sum_lane.compute_at(sum_lanes, to)\nsum_lane.update(0).unroll(r)"));
     // Results of a row cost no barrier.

@@ -109,13 +109,16 @@ Expr divide_by_row_constant_fused(const Expr& a, const Expr& b) {
     const Real first = dividend * reciprocal;
     const Real rest = math::multiply_add(math::negate(first), divisor, dividend);
     const Expr quotient = math::multiply_add(rest, reciprocal, first).expr();
-    // What is within is a number, and neither the reciprocal, nor the rest, nor the quotient is subnormal or overflows.
+    // Neither the reciprocal, nor the rest, nor the quotient is subnormal or overflows. Rows that are masked are full
+    // of zeros: 0.0 is right as well, of -0.0 the sign would be lost.
     const Expr size = Halide::abs(b), least = constant(0x1p-100), most = constant(0x1p100);
     const Expr usual = size >= least && size <= most;
     const Expr from = Halide::select(usual, Halide::max(least, size * constant(0x1p-125)), most);
-    const Expr below = Halide::select(usual, Halide::min(most, size * constant(0x1p125)), least);
-    const Expr within = Halide::abs(a) > from && Halide::abs(a) < below;
-    return dsl::rare(!within, a / b, quotient);
+    const Expr below =
+        Halide::select(usual, Halide::min(most, size * constant(0x1p125)), Halide::Internal::make_zero(a.type()));
+    const Expr is_small = !(Halide::abs(a) > from) && as_bits(a) != Halide::Internal::make_zero(bits_type(a.type()));
+    const Expr unusual = is_small || !(Halide::abs(a) < below);
+    return dsl::rare(unusual, a / b, quotient);
 }
 
 } // namespace

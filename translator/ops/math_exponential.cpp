@@ -68,7 +68,33 @@ ReducedExponential reduce_exponential(const Real& x, bool exact_tail) {
     return {x.constant(1.0), multiply_add(r * r, q, r), k.low_bits};
 }
 
+namespace {
+
+Real device_function(const char* name, const std::vector<Real>& args) {
+    std::vector<Expr> operands;
+    for (const Real& arg : args)
+        operands.push_back(arg.expr());
+    return Real(Halide::Internal::Call::make(args.front().expr().type(), std::string("llvm.nvvm.") + name, operands,
+                                             Halide::Internal::Call::PureExtern),
+                Contraction::device);
+}
+
+/// 2^n * 2^r with n from -126 to 126 and the device's own 2^r, of 2 ULP: n in the sum's low bits, as NVIDIA's expf has
+/// it. Beyond that range 2^r vanishes or overflows, or the last product makes the subnormal number.
+Real exp_on_device(const Real& x) {
+    const Real share =
+        device_function("saturate.f", {multiply_add(x, x.constant(1.4426950408889634 / 252), x.constant(0.5))});
+    const Real sum = device_function("fma.rm.f", {share, x.constant(252), x.constant(12582913)});
+    const Real n = sum - 12583039.0;
+    const Real high = multiply_add(x, x.constant(1.4426950216293335), negate(n));
+    const Real r = multiply_add(x, x.constant(1.9259629911266175e-8), high);
+    return x.from_bits(sum.bits() << 23) * device_function("ex2.approx.ftz.f", {r});
+}
+
+} // namespace
+
 Real exp(const Real& x) {
+    if (x.contraction() == Contraction::device && !x.is_double()) return exp_on_device(x);
     ReducedExponential e = reduce_exponential(x, false);
     const Range range =
         x.is_double() ? Range{709.782712893384, -708.0, -745.14} : Range{88.72283172607422, -87.0, -103.98};
