@@ -412,6 +412,17 @@ def searched(rng: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> li
     return [ties, some, np.full(shape, np.nan, dtype), zeros]
 
 
+def quotients(dtype: str, rng: np.random.Generator) -> list[tuple[Array, Array]]:
+    """Each row divided by one number: every special value, and any bits at all."""
+    divisors = np.concatenate([specials(dtype), wild(rng, dtype, 40), values(rng, dtype, 40)])
+    one = np.concatenate([specials(dtype), wild(rng, dtype, 500), values(rng, dtype, 500)])
+    return [(np.tile(one, (len(divisors), 1)), divisors)]
+
+
+for _d in FLOATS:
+    case(f"division of rows {_d}", "a, b", "a / b[:, None]", partial(quotients, _d), elementary=True)  # fmt: skip
+
+
 # Reductions of all kinds.
 SHAPES = [(1, 1), (7, 1025), (1025, 7), (33, 33), (300, 500)]
 for _d in FLOATS:
