@@ -202,6 +202,8 @@ void number_loop_functions(Halide::Module& module, const std::string& kernel) {
 /// A kernel with all that has to be done to it before it is compiled.
 Halide::Pipeline prepared(const KernelImpl& kernel, const Schedule& schedule, const Target& target) {
     Halide::Pipeline pipeline(kernel.outputs);
+    if (target.has_feature(Target::CUDA) && target.get_cuda_capability_lower_bound() >= 80)
+        add_device_extremes_pass(pipeline);
     add_passes(pipeline);
     add_placed_outputs_pass(pipeline, kernel.placed);
     if (!kernel.traffic.prefetches.empty()) {
@@ -213,10 +215,8 @@ Halide::Pipeline prepared(const KernelImpl& kernel, const Schedule& schedule, co
     if (!kernel.traffic.nontemporal.empty()) add_nontemporal_stores_pass(pipeline, kernel.traffic.nontemporal);
     if (target.has_feature(Target::CUDA)) {
         const bool exact = target.has_feature(Target::StrictFloat);
-        const bool has_extremes = target.get_cuda_capability_lower_bound() >= 80;
-        add_statement_pass(pipeline, [exact, has_extremes](const Halide::Internal::Stmt& statement) {
-            Halide::Internal::Stmt launches = whole_threads(branch_device_predicates(device_launches(statement)));
-            if (!has_extremes) launches = spell_out_device_extremes(launches);
+        add_statement_pass(pipeline, [exact](const Halide::Internal::Stmt& statement) {
+            const Halide::Internal::Stmt launches = whole_threads(branch_device_predicates(device_launches(statement)));
             return exact ? exact_device_arithmetic(launches) : launches;
         });
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "Halide.h"
+#include "dsl/passes/device_extremes.h"
 #include "dsl/passes/early_exit.h"
 #include "dsl/passes/opaque.h"
 #include "dsl/passes/rare_path.h"
@@ -13,6 +14,7 @@ namespace tilewright::dsl {
 
 /// For emit() and for code that runs stages through Halide's JIT: call it once, after all directives were applied.
 inline void add_passes(Halide::Pipeline& pipeline) {
+    add_spelled_out_extremes_pass(pipeline);
     add_opaque_pass(pipeline);
     add_scalar_predicates_pass(pipeline);
     add_rare_path_pass(pipeline); // and protect_tuple_updates

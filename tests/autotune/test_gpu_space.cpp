@@ -130,7 +130,7 @@ TEST(GpuSpace, NeighbouringThreadsTouchNeighboursInMemory) {
 TEST(GpuSpace, TripsThatBecameAnAxisAreAThreadAnElementWithItsSumInARegister) {
     const Sizes wide{{"x.0", 8}, {"x.1", 128}, {"x.2", 3}, {"w.0", 10}, {"w.2", 8}};
     const Sizes narrow{{"x.0", 800}, {"x.1", 14}, {"x.2", 3}, {"w.0", 10}, {"w.2", 2}};
-    EXPECT_THAT(default_of(kConvolution, wide), HasSubstr(".fuse(k, j, t).split(t, to, tt, 256, guard_with_if)"));
+    EXPECT_THAT(default_of(kConvolution, wide), HasSubstr(".fuse(k, j, t).split(t, to, ti, 256, guard_with_if)"));
     EXPECT_THAT(default_of(kConvolution, narrow), HasSubstr(".gpu_threads(tt, it)"));
     for (const Sizes& sizes : {wide, narrow}) {
         dsl::Algorithm algorithm = translated(kConvolution, sizes);

