@@ -130,6 +130,7 @@ void* stream_key(void* stream) {
 bool is_captured(const Place& place) {
     // The legacy stream cannot be captured; asking about it would break another stream's capture.
     if (stream_key(place.stream) == reinterpret_cast<void*>(1)) return false;
+    Entered entered(place.device);
     int status = 0;
     require(ready_driver().stream_capturing(stream_of(place), &status), "cuStreamIsCapturing");
     return status != 0;

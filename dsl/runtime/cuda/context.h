@@ -46,7 +46,5 @@ void* stream_key(void* stream);
 inline Stream stream_of(const Place& place) {
     return static_cast<Stream>(place.stream);
 }
-/// Whether calls on the stream are being recorded into a graph and not run.
-bool is_captured(const Place& place);
 
 } // namespace tilewright::runtime::cuda

@@ -88,7 +88,8 @@ bool LoadedPlan::DeviceArguments::read() {
         const bool is_given = context && context->has_stream && context->place.device == first.device;
         bool failed = false;
         void* stream = nullptr;
-        if (!is_given && library_stream(first, stream, failed)) place_.stream = stream;
+        on_library_stream_ = !is_given && library_stream(first, stream, failed);
+        if (on_library_stream_) place_.stream = stream;
         if (failed) return false;
     }
     if (!asks_for_stream) return true;
@@ -127,6 +128,8 @@ bool LoadedPlan::DeviceArguments::wait_for_data() {
                 memory->use_on(place_.stream);
                 continue;
             }
+            // A library that was asked already says the same again.
+            if (on_library_stream_ && view.of->api && view.of->api == views_[leader_].of->api) continue;
             bool failed = false;
             if (!view.has_stream) view.has_stream = library_stream(view, view.stream, failed);
             if (failed) return false;

@@ -260,7 +260,8 @@ LoadedPlan::Attempt LoadedPlan::run_on_device(const DeviceCall& call, PyObject* 
             continue;
         }
         DeviceResult fresh;
-        if (!new_result_like(like, place, b.dtype, static_cast<int>(b.shape.size()), r.shape, r.elements, fresh))
+        if (!new_result_like({like, place, call.arguments.on_library_stream()}, b.dtype,
+                             static_cast<int>(b.shape.size()), r.shape, r.elements, fresh))
             return Attempt::error;
         made[i] = fresh.object.release();
         r.data = fresh.data;
