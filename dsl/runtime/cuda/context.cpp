@@ -56,7 +56,11 @@ std::unique_ptr<DeviceState> describe(const Driver& d, int ordinal) {
 
 using Devices = std::vector<std::unique_ptr<DeviceState>>;
 
+std::atomic<const Devices*> g_devices{nullptr};
+
 const Devices& devices() {
+    if (const Devices* known = g_devices.load(std::memory_order_acquire); known && !is_forked()) [[likely]]
+        return *known;
     const Driver& d = driver();
     static const Devices& all = *new Devices([&] {
         Devices found;
@@ -66,6 +70,7 @@ const Devices& devices() {
             found.push_back(describe(d, i));
         return found;
     }());
+    g_devices.store(&all, std::memory_order_release);
     return all;
 }
 
@@ -93,8 +98,8 @@ DeviceState& device_state(int ordinal) {
 }
 
 Entered::Entered(int ordinal) : state_(&device_state(ordinal)), before_(t_entered) {
-    if (before_ == state_) return; // the primary context is current already
-    const Driver& d = driver();
+    if (before_ == state_) return;    // the primary context is current already
+    const Driver& d = ready_driver(); // device_state() has it from driver()
     Context wanted = state_->context.load(std::memory_order_acquire);
     if (!wanted) [[unlikely]] {
         retain(d, *state_);

@@ -187,10 +187,11 @@ const Driver& driver() {
                           "a fork.",
                           "Start it with multiprocessing's spawn or forkserver, or fork before the first call on a "
                           "device.");
+    g_ready_driver.store(&o.driver, std::memory_order_release);
     return o.driver;
 }
 
-const Driver& ready_driver() {
+const Driver& opened_driver() {
     return opened().driver;
 }
 

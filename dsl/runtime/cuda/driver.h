@@ -152,8 +152,13 @@ struct Driver {
 const Driver& driver();
 /// Null, and why, in place of the error.
 const Driver* find_driver(std::string& why);
+inline std::atomic<const Driver*> g_ready_driver{nullptr};
+const Driver& opened_driver();
 /// The driver once driver() gave it; what runs on a device needs no more.
-const Driver& ready_driver();
+inline const Driver& ready_driver() {
+    const Driver* ready = g_ready_driver.load(std::memory_order_acquire);
+    return ready ? *ready : opened_driver();
+}
 /// This process is the child of one that used the driver: no call of it works here.
 bool is_forked();
 

@@ -49,6 +49,7 @@ class LoadedPlan::DeviceArguments {
     std::size_t count_;
     int leader_ = -1;
     bool on_library_stream_ = false;
+    bool has_to_finish_ = false; ///< some array lies on another stream, or has to be kept
     runtime::cuda::Place place_;
 };
 

@@ -19,6 +19,9 @@ struct ArrayClass {
     Access access;
     Library library;
     const dlpack::ExchangeApi* api; ///< where there is one
+    /// Of PyTorch: the class's descriptors of these, so that no name is looked up at each call.
+    PyObject *requires_grad = nullptr, *is_conj = nullptr, *is_neg = nullptr;
+    descrgetfunc get_requires_grad = nullptr;
 };
 
 /// Null: no array that may lie on a device. ndarray and its subclasses are none.
