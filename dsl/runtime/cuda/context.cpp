@@ -2,8 +2,6 @@
 #include "dsl/runtime/cuda/context.h"
 
 #include <cstdio>
-#include <memory>
-#include <vector>
 
 namespace tilewright::runtime::cuda {
 namespace {
@@ -54,13 +52,7 @@ std::unique_ptr<DeviceState> describe(const Driver& d, int ordinal) {
     return state;
 }
 
-using Devices = std::vector<std::unique_ptr<DeviceState>>;
-
-std::atomic<const Devices*> g_devices{nullptr};
-
 const Devices& devices() {
-    if (const Devices* known = g_devices.load(std::memory_order_acquire); known && !is_forked()) [[likely]]
-        return *known;
     const Driver& d = driver();
     static const Devices& all = *new Devices([&] {
         Devices found;
@@ -88,7 +80,7 @@ void retain(const Driver& d, DeviceState& state) {
 
 } // namespace
 
-DeviceState& device_state(int ordinal) {
+DeviceState& find_device_state(int ordinal) {
     const Devices& all = devices();
     if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= all.size())
         throw DeviceError("cuda: there is no device " + std::to_string(ordinal) + ": this process sees " +

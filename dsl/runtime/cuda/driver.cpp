@@ -20,7 +20,6 @@ struct Opened {
 };
 
 std::atomic<bool> g_initialized{false};
-std::atomic<bool> g_forked{false};
 
 std::mutex g_lost_mutex;
 std::string g_lost;
@@ -193,10 +192,6 @@ const Driver& driver() {
 
 const Driver& opened_driver() {
     return opened().driver;
-}
-
-bool is_forked() {
-    return g_forked;
 }
 
 std::string lost_why() {

@@ -316,13 +316,15 @@ bool read_dlpack(PyObject* object, void* stream, DeviceView& view) {
 
 } // namespace
 
-const ArrayClass* array_class_of(PyObject* object) {
+const ArrayClass* find_array_class(PyTypeObject* type) {
     // Classes are few; they are kept alive, so that no other class takes the address of one.
     static std::vector<ArrayClass*>& known = *new std::vector<ArrayClass*>;
-    PyTypeObject* type = Py_TYPE(object);
-    if (type == &PyArray_Type) return nullptr;
+    auto answer = [](const ArrayClass* c) -> const ArrayClass* {
+        if (c->access == Access::none) return nullptr;
+        return g_latest_class = c;
+    };
     for (const ArrayClass* c : known)
-        if (c->type == type) return c->access == Access::none ? nullptr : c;
+        if (c->type == type) return answer(c);
     if (known.size() == kMaxClasses) {
         static ArrayClass latest{};
         latest = look_at(type);
@@ -332,7 +334,7 @@ const ArrayClass* array_class_of(PyObject* object) {
     auto* made = new ArrayClass(look_at(type));
     if (made->api && made->library == Library::torch) find_descriptors(*made);
     known.push_back(made);
-    return made->access == Access::none ? nullptr : made;
+    return answer(made);
 }
 
 bool read_device_array(PyObject* object, const ArrayClass& its_class, void* stream, DeviceView& view) {

@@ -24,8 +24,15 @@ struct ArrayClass {
     descrgetfunc get_requires_grad = nullptr;
 };
 
+/// The class of the array that was seen last; it is never destroyed. The GIL guards it.
+inline const ArrayClass* g_latest_class = nullptr;
+const ArrayClass* find_array_class(PyTypeObject* type);
 /// Null: no array that may lie on a device. ndarray and its subclasses are none.
-const ArrayClass* array_class_of(PyObject* object);
+inline const ArrayClass* array_class_of(PyObject* object) {
+    PyTypeObject* type = Py_TYPE(object);
+    if (type == &PyArray_Type) return nullptr;
+    return g_latest_class && g_latest_class->type == type ? g_latest_class : find_array_class(type);
+}
 
 /// An array as its object describes it. Shape and strides may be borrowed from the object.
 struct DeviceView {
