@@ -131,6 +131,7 @@ class Executable {
         int index; ///< in its list; of a half, the buffer that it is a half of
         int rank;
         DType dtype;
+        std::uint8_t halide_code, halide_bits, log_bytes; ///< of the dtype
         int halves[2] = {-1, -1}; ///< buffers over the real and the imaginary parts, where steps use them
         int lender = -1;          ///< of a temporary: the result in whose memory it may lie
     };
