@@ -29,6 +29,7 @@ struct Block {
     const dlpack::ExchangeApi* api = nullptr;
     cuda::Place place;
     std::size_t capacity = 0;
+    bool is_lent = true; ///< to an array; the shelf's lock guards it
     Block* next = nullptr;
 };
 
@@ -48,8 +49,8 @@ class Shelf {
                 block->place.device != place.device || block->api != api)
                 continue;
             *link = block->next;
+            block->is_lent = true;
             --count_;
-            bytes_ -= capacity;
             return block;
         }
         return nullptr;
@@ -58,9 +59,11 @@ class Shelf {
         Block* oldest = nullptr;
         {
             std::lock_guard lock(mutex_);
+            // A library that fails half way may have given it back itself.
+            if (!block->is_lent) return;
+            block->is_lent = false;
             block->next = first_;
             first_ = block;
-            bytes_ += block->capacity;
             if (++count_ > kMostKept) oldest = take_oldest();
         }
         if (oldest) give_back(oldest);
@@ -76,10 +79,6 @@ class Shelf {
             give_back(oldest);
         }
     }
-    RecycledInfo info() {
-        std::lock_guard lock(mutex_);
-        return {count_, bytes_};
-    }
 
   private:
     Block* take_oldest() {
@@ -89,14 +88,12 @@ class Shelf {
         Block* block = *link;
         *link = nullptr;
         --count_;
-        bytes_ -= block->capacity;
         return block;
     }
 
     std::mutex mutex_;
     Block* first_ = nullptr;
     int count_ = 0;
-    std::size_t bytes_ = 0;
 };
 
 Shelf& shelf() {
@@ -171,10 +168,6 @@ Ref recycled_array(const ArrayClass& like, const cuda::Place& place, runtime::DT
         return Ref();
     }
     return Ref(static_cast<PyObject*>(object));
-}
-
-RecycledInfo recycled_info() {
-    return shelf().info();
 }
 
 void drop_recycled() {

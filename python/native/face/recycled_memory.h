@@ -13,13 +13,7 @@ namespace tilewright::face {
 Ref recycled_array(const ArrayClass& like, const runtime::cuda::Place& place, runtime::DType dtype, int rank,
                    const std::int64_t* shape, std::int64_t elements, void*& data);
 
-/// What is kept for the next results.
-struct RecycledInfo {
-    int blocks = 0;
-    std::size_t bytes = 0;
-};
-RecycledInfo recycled_info();
-/// Gives it back to its library.
+/// What is kept for the next results goes back to the library.
 void drop_recycled();
 
 } // namespace tilewright::face
