@@ -159,4 +159,53 @@ bool Executable::size_results(const Frame& frame) const {
     return true;
 }
 
+int Executable::recall(const Frame& frame, const Decision& decision) const {
+    if (decision.version < 0 || decision.device != (frame.place ? frame.place->device : -1)) return -1;
+    const std::int64_t* seen = decision.looked_at.data();
+    for (const ArraySlot& slot : arrays_) {
+        const ArrayView& a = frame.arguments[slot.argument].array;
+        for (int k = 0; k < slot.rank; ++k, seen += 2)
+            if (a.shape[k] != seen[0] || a.strides[k] != seen[1]) return -1;
+    }
+    for (const ScalarSlot& slot : integers_)
+        if (std::memcmp(seen++, frame.arguments[slot.argument].scalar, sizeof *seen) != 0) return -1;
+    for (std::size_t i = 0; i < decision.symbols.size(); ++i)
+        frame.symbols[i] = decision.symbols[i];
+    const std::int64_t* from = decision.results.data();
+    for (std::size_t i = 0; i < result_shapes_.size(); ++i) {
+        CallResult& r = frame.results[i];
+        r.elements = *from++;
+        for (std::size_t k = 0; k < result_shapes_[i].size(); ++k)
+            r.shape[k] = *from++;
+        r.is_pooled = false;
+    }
+    return decision.version;
+}
+
+void Executable::remember(const Frame& frame, int version, Decision& decision) const {
+    decision.version = -1; // until all of it is there
+    decision.looked_at.clear();
+    for (const ArraySlot& slot : arrays_) {
+        const ArrayView& a = frame.arguments[slot.argument].array;
+        for (int k = 0; k < slot.rank; ++k) {
+            decision.looked_at.push_back(a.shape[k]);
+            decision.looked_at.push_back(a.strides[k]);
+        }
+    }
+    for (const ScalarSlot& slot : integers_) {
+        std::int64_t value = 0;
+        std::memcpy(&value, frame.arguments[slot.argument].scalar, sizeof value);
+        decision.looked_at.push_back(value);
+    }
+    decision.symbols.assign(frame.symbols, frame.symbols + symbols_);
+    decision.results.clear();
+    for (std::size_t i = 0; i < result_shapes_.size(); ++i) {
+        const CallResult& r = frame.results[i];
+        decision.results.push_back(r.elements);
+        decision.results.insert(decision.results.end(), r.shape, r.shape + result_shapes_[i].size());
+    }
+    decision.device = frame.place ? frame.place->device : -1;
+    decision.version = version;
+}
+
 } // namespace tilewright::runtime

@@ -89,6 +89,21 @@ class Executable {
     int select(const Frame& frame) const;
     /// Shapes of the results. False when one is negative or has 2^31 elements or more.
     bool size_results(const Frame& frame) const;
+    /// What read_sizes(), failed_guard(), select() and size_results() said of a call of whose arrays the shapes,
+    /// strides and place were these, and the integers: all that they look at.
+    class Decision {
+      private:
+        friend class Executable;
+        int version = -1; ///< none yet
+        int device = -1;
+        /// Extents and strides, then integers; of each result its elements and its shape.
+        std::vector<std::int64_t> looked_at, symbols, results;
+    };
+    /// Fills sizes and results as for the call of the decision, and gives its version; -1 where this is another one.
+    int recall(const Frame& frame, const Decision& decision) const;
+    /// After size_results().
+    void remember(const Frame& frame, int version, Decision& decision) const;
+
     /// Runs the steps of a version that select() gave. Results must have their memory. `failed`: gets the text of the
     /// check that failed, or of the error of the device.
     RunStatus run(const Frame& frame, int version, const Interrupt* interrupt = nullptr,
@@ -116,6 +131,7 @@ class Executable {
         int index; ///< in its list; of a half, the buffer that it is a half of
         int rank;
         DType dtype;
+        std::uint8_t halide_code, halide_bits, log_bytes; ///< of the dtype
         int halves[2] = {-1, -1}; ///< buffers over the real and the imaginary parts, where steps use them
         int lender = -1;          ///< of a temporary: the result in whose memory it may lie
     };

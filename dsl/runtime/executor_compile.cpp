@@ -1,6 +1,7 @@
 // dsl/runtime/executor_compile.cpp: the steps of a version as a flat array of instructions with jumps, every name
 // resolved.
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <numeric>
 #include <set>
@@ -181,7 +182,10 @@ class Executable::VersionCompiler {
 
     int add_buffer(const std::string& name, Buffer::From from, std::size_t i, std::size_t rank, DType dtype) {
         int buffer = static_cast<int>(v_.buffers.size());
-        v_.buffers.push_back({from, static_cast<int>(i), static_cast<int>(rank), dtype});
+        const DTypeInfo& type = info(dtype);
+        const auto log_bytes = static_cast<std::uint8_t>(std::countr_zero(static_cast<unsigned>(type.bytes)));
+        v_.buffers.push_back(
+            {from, static_cast<int>(i), static_cast<int>(rank), dtype, type.halide_code, type.halide_bits, log_bytes});
         v_.dimensions += rank;
         if (!name.empty()) buffer_of_[name] = buffer;
         return buffer;

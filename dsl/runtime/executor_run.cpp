@@ -120,16 +120,17 @@ class Executable::Run {
         operands_ = operands;
         memory_ = memory;
         trips_ = trips;
+        const halide_device_interface_t* interface = call_ ? cuda::device_interface() : nullptr;
+        const std::uint64_t flags = call_ ? std::uint64_t{halide_buffer_flag_device_dirty} : 0;
         for (std::size_t i = 0; i < v_.buffers.size(); ++i) {
             const Buffer& b = v_.buffers[i];
-            const DTypeInfo& type = info(b.dtype);
             halide_buffer_t& h = buffers[i];
             h.device = 0;
-            h.device_interface = nullptr;
+            h.device_interface = interface;
             h.host = nullptr;
-            h.flags = 0;
-            h.type.code = static_cast<halide_type_code_t>(type.halide_code);
-            h.type.bits = type.halide_bits;
+            h.flags = flags;
+            h.type.code = static_cast<halide_type_code_t>(b.halide_code);
+            h.type.bits = b.halide_bits;
             h.type.lanes = 1;
             h.dimensions = b.rank;
             h.dim = dimensions;
@@ -311,14 +312,12 @@ class Executable::Run {
     /// the one of a contiguous array. Without strides, it is one.
     void describe(const Buffer& b, halide_buffer_t& h, void* data, const std::int64_t* shape,
                   const std::int64_t* strides) const {
-        const int bytes = info(b.dtype).bytes;
         set_data(h, data);
         std::int64_t contiguous = 1;
         for (int k = b.rank - 1, d = 0; k >= 0; --k, ++d) {
             auto extent = static_cast<std::int32_t>(shape[k]);
             std::int64_t stride = contiguous;
-            if (strides && extent > 1)
-                stride = bytes == 8 ? strides[k] / 8 : bytes == 4 ? strides[k] / 4 : strides[k] / bytes;
+            if (strides && extent > 1) stride = strides[k] >> b.log_bytes; // whole elements
             h.dim[d].min = 0;
             h.dim[d].extent = extent;
             h.dim[d].stride = static_cast<std::int32_t>(stride);
@@ -327,13 +326,10 @@ class Executable::Run {
         }
     }
     void set_data(halide_buffer_t& h, void* data) const {
-        if (!call_) {
+        if (call_)
+            h.device = reinterpret_cast<std::uintptr_t>(data);
+        else
             h.host = static_cast<std::uint8_t*>(data);
-            return;
-        }
-        h.device = reinterpret_cast<std::uintptr_t>(data);
-        h.device_interface = cuda::device_interface();
-        h.flags = halide_buffer_flag_device_dirty;
     }
     void* data_of(const halide_buffer_t& h) const {
         return call_ ? reinterpret_cast<void*>(static_cast<std::uintptr_t>(h.device)) : h.host;

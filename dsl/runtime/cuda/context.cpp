@@ -2,8 +2,6 @@
 #include "dsl/runtime/cuda/context.h"
 
 #include <cstdio>
-#include <memory>
-#include <vector>
 
 namespace tilewright::runtime::cuda {
 namespace {
@@ -54,8 +52,6 @@ std::unique_ptr<DeviceState> describe(const Driver& d, int ordinal) {
     return state;
 }
 
-using Devices = std::vector<std::unique_ptr<DeviceState>>;
-
 const Devices& devices() {
     const Driver& d = driver();
     static const Devices& all = *new Devices([&] {
@@ -66,6 +62,7 @@ const Devices& devices() {
             found.push_back(describe(d, i));
         return found;
     }());
+    g_devices.store(&all, std::memory_order_release);
     return all;
 }
 
@@ -83,7 +80,7 @@ void retain(const Driver& d, DeviceState& state) {
 
 } // namespace
 
-DeviceState& device_state(int ordinal) {
+DeviceState& find_device_state(int ordinal) {
     const Devices& all = devices();
     if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= all.size())
         throw DeviceError("cuda: there is no device " + std::to_string(ordinal) + ": this process sees " +
@@ -93,8 +90,8 @@ DeviceState& device_state(int ordinal) {
 }
 
 Entered::Entered(int ordinal) : state_(&device_state(ordinal)), before_(t_entered) {
-    if (before_ == state_) return; // the primary context is current already
-    const Driver& d = driver();
+    if (before_ == state_) return;    // the primary context is current already
+    const Driver& d = ready_driver(); // device_state() has it from driver()
     Context wanted = state_->context.load(std::memory_order_acquire);
     if (!wanted) [[unlikely]] {
         retain(d, *state_);
@@ -130,6 +127,7 @@ void* stream_key(void* stream) {
 bool is_captured(const Place& place) {
     // The legacy stream cannot be captured; asking about it would break another stream's capture.
     if (stream_key(place.stream) == reinterpret_cast<void*>(1)) return false;
+    Entered entered(place.device);
     int status = 0;
     require(ready_driver().stream_capturing(stream_of(place), &status), "cuStreamIsCapturing");
     return status != 0;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 #include "dsl/runtime/cuda/driver.h"
 #include "dsl/runtime/cuda/pool.h"
@@ -22,8 +24,15 @@ struct DeviceState {
     Stream capture_stream = nullptr;
 };
 
+using Devices = std::vector<std::unique_ptr<DeviceState>>;
+inline std::atomic<const Devices*> g_devices{nullptr};
+DeviceState& find_device_state(int ordinal);
 /// Throws DeviceError where there is no such device. Lives as long as the process.
-DeviceState& device_state(int ordinal);
+inline DeviceState& device_state(int ordinal) {
+    const Devices* known = g_devices.load(std::memory_order_acquire);
+    const auto index = static_cast<std::size_t>(ordinal);
+    return known && index < known->size() && !is_forked() ? *(*known)[index] : find_device_state(ordinal);
+}
 
 /// Makes the device's primary context current. The caller's own one is current again behind it; where there was none,
 /// the primary one stays, as the CUDA runtime does it.
@@ -46,7 +55,5 @@ void* stream_key(void* stream);
 inline Stream stream_of(const Place& place) {
     return static_cast<Stream>(place.stream);
 }
-/// Whether calls on the stream are being recorded into a graph and not run.
-bool is_captured(const Place& place);
 
 } // namespace tilewright::runtime::cuda

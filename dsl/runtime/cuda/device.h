@@ -72,6 +72,8 @@ void fill(const Place& place, void* to, unsigned char byte, std::size_t bytes);
 void synchronize(const Place& place);
 /// `place` goes on when what is on `other` by now is done (an event; nothing waits on the host).
 void wait_for(const Place& place, const Place& other);
+/// Whether calls on the stream are being recorded into a graph and not run.
+bool is_captured(const Place& place);
 
 /// Does not wait for the legacy default stream.
 void* new_stream(int device);

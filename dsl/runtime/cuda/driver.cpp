@@ -20,7 +20,6 @@ struct Opened {
 };
 
 std::atomic<bool> g_initialized{false};
-std::atomic<bool> g_forked{false};
 
 std::mutex g_lost_mutex;
 std::string g_lost;
@@ -190,15 +189,12 @@ const Driver& driver() {
                           "a fork.",
                           "Start it with multiprocessing's spawn or forkserver, or fork before the first call on a "
                           "device.");
+    g_ready_driver.store(&o.driver, std::memory_order_release);
     return o.driver;
 }
 
-const Driver& ready_driver() {
+const Driver& opened_driver() {
     return opened().driver;
-}
-
-bool is_forked() {
-    return g_forked;
 }
 
 std::string lost_why() {

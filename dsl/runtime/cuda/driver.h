@@ -171,10 +171,18 @@ struct Driver {
 const Driver& driver();
 /// Null, and why, in place of the error.
 const Driver* find_driver(std::string& why);
+inline std::atomic<const Driver*> g_ready_driver{nullptr};
+const Driver& opened_driver();
 /// The driver once driver() gave it; what runs on a device needs no more.
-const Driver& ready_driver();
+inline const Driver& ready_driver() {
+    const Driver* ready = g_ready_driver.load(std::memory_order_acquire);
+    return ready ? *ready : opened_driver();
+}
+inline std::atomic<bool> g_forked{false};
 /// This process is the child of one that used the driver: no call of it works here.
-bool is_forked();
+inline bool is_forked() {
+    return g_forked.load(std::memory_order_relaxed);
+}
 
 struct Counters {
     std::atomic<std::uint64_t> launches{0}, graph_launches{0}, allocations{0}, frees{0}, host_allocations{0},

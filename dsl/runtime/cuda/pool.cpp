@@ -119,6 +119,13 @@ void* DevicePool::allocate(const Place& place, std::size_t bytes) {
     std::lock_guard lock(mutex_);
     Block* block = take(*lists_of(key), size_class, capacity);
     if (!block) block = take(*lists_[0], size_class, capacity);
+    // The legacy stream cannot be captured: nothing is asked of the driver.
+    if (block && key == stream_key(nullptr)) [[likely]] {
+        block->captured = false;
+        live_bytes_ += block->capacity;
+        return reinterpret_cast<void*>(static_cast<std::uintptr_t>(block->address));
+    }
+    Entered entered(device_);
     if (!block) block = take_passed(size_class, capacity, key);
     if (!block) block = make(capacity);
     // What is kept may be what is missing.
@@ -151,15 +158,24 @@ void DevicePool::release(const Place& place, void* pointer) noexcept {
     Lists& lists = *lists_of(stream_key(place.stream));
     block->age = ++releases_;
     block->has_event = false;
-    if (lists_.size() > 2) {
-        const Driver& d = ready_driver();
-        if (block->event || d.event_create(&block->event, kEventWithoutTiming) == kSuccess) {
-            count(g_calls.events);
-            block->has_event = d.event_record(block->event, stream_of(place)) == kSuccess;
+    try {
+        if (lists_.size() > 2) mark_release(block, place);
+        put(lists, block);
+        if (kept_bytes_ > limit()) {
+            Entered entered(device_);
+            keep_within_limit(block);
         }
+    } catch (const std::exception&) {
+        // A lost context has lost its memory as well.
     }
-    put(lists, block);
-    if (kept_bytes_ > limit()) keep_within_limit(block);
+}
+
+void DevicePool::mark_release(Block* block, const Place& place) {
+    Entered entered(device_);
+    const Driver& d = ready_driver();
+    if (!block->event && d.event_create(&block->event, kEventWithoutTiming) != kSuccess) return;
+    count(g_calls.events);
+    block->has_event = d.event_record(block->event, stream_of(place)) == kSuccess;
 }
 
 void DevicePool::destroy(Block* block) {
@@ -267,16 +283,14 @@ DevicePoolInfo DevicePool::read() {
 }
 
 void* allocate(const Place& place, std::size_t bytes) {
-    Entered entered(place.device);
-    return entered.state().pool.allocate(place, bytes);
+    return device_state(place.device).pool.allocate(place, bytes);
 }
 
 void release(const Place& place, void* pointer) noexcept {
     // Behind a fork the parent's memory is not there; at the process's end the driver is not.
     if (!pointer || is_forked()) return;
     try {
-        Entered entered(place.device);
-        entered.state().pool.release(place, pointer);
+        device_state(place.device).pool.release(place, pointer);
     } catch (const std::exception&) {
         // A lost context has lost its memory as well.
     }

@@ -14,7 +14,8 @@ namespace tilewright::runtime::cuda {
 /// A block that was released on a stream is taken again on that stream at once: what comes later on a stream runs
 /// later. Other streams may have it when what was on the stream at its release is known to be done: by an event of
 /// the release, which is recorded as soon as more than one stream is seen; by a wait for that stream; or by a trim.
-/// The context is current in each call that takes a stream.
+/// The driver is asked, in its context, only where that is needed: not for a block that is taken and given back on the
+/// legacy stream while it is the only one.
 class DevicePool {
   public:
     void set_device(int ordinal, std::size_t memory_bytes);
@@ -58,6 +59,7 @@ class DevicePool {
     Block* take_passed(int size_class, std::size_t capacity, void* key);
     Block* make(std::size_t capacity);
     void put(Lists& lists, Block* block);
+    void mark_release(Block* block, const Place& place);
     void hand_on(Lists& lists, std::size_t releases);
     void keep_within_limit(const Block* newest);
     void destroy(Block* block);

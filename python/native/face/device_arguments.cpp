@@ -81,14 +81,16 @@ bool LoadedPlan::DeviceArguments::read() {
         if (views_[i].device != DeviceView::kHost && leader_ < 0) leader_ = static_cast<int>(i);
     }
     const DeviceContext* context = device_context();
-    place_ = default_place();
+    if (context) place_ = context->place;
     if (leader_ >= 0) {
         const DeviceView& first = views_[leader_];
-        place_ = place_on(first.device);
-        const bool is_given = context && context->has_stream && context->place.device == first.device;
+        const bool is_there = context && context->place.device == first.device;
+        const bool is_given = is_there && context->has_stream;
+        if (!is_there) place_ = {first.device, nullptr};
         bool failed = false;
         void* stream = nullptr;
-        if (!is_given && library_stream(first, stream, failed)) place_.stream = stream;
+        on_library_stream_ = !is_given && library_stream(first, stream, failed);
+        if (on_library_stream_) place_.stream = stream;
         if (failed) return false;
     }
     if (!asks_for_stream) return true;
@@ -127,10 +129,16 @@ bool LoadedPlan::DeviceArguments::wait_for_data() {
                 memory->use_on(place_.stream);
                 continue;
             }
+            // A library that was asked already says the same again.
+            if (on_library_stream_ && view.of->api && view.of->api == views_[leader_].of->api) continue;
             bool failed = false;
             if (!view.has_stream) view.has_stream = library_stream(view, view.stream, failed);
             if (failed) return false;
-            if (view.has_stream && view.stream != place_.stream) cuda::wait_for(place_, {place_.device, view.stream});
+            if (view.has_stream && view.stream != place_.stream) {
+                cuda::wait_for(place_, {place_.device, view.stream});
+                has_to_finish_ = true;
+            }
+            has_to_finish_ = has_to_finish_ || view.of->access == Access::dlpack;
         }
     } catch (...) {
         raise_current_exception();
@@ -140,6 +148,7 @@ bool LoadedPlan::DeviceArguments::wait_for_data() {
 }
 
 bool LoadedPlan::DeviceArguments::finish() {
+    if (!has_to_finish_) return true;
     try {
         for (std::size_t i = 0; i < count_; ++i) {
             DeviceView& view = views_[i];

@@ -22,6 +22,8 @@ class LoadedPlan::DeviceArguments {
     /// The first argument on a device: results are of its library.
     std::size_t leader() const { return static_cast<std::size_t>(leader_); }
     const runtime::cuda::Place& place() const { return place_; }
+    /// Whether the place's stream is the one that the leader's library computes on now.
+    bool on_library_stream() const { return on_library_stream_; }
     DeviceView& view(std::size_t i) { return views_[i]; }
     const DeviceView& view(std::size_t i) const { return views_[i]; }
     PyObject* object(std::size_t i) const { return objects_[i]; }
@@ -46,6 +48,8 @@ class LoadedPlan::DeviceArguments {
     DeviceView* views_;
     std::size_t count_;
     int leader_ = -1;
+    bool on_library_stream_ = false;
+    bool has_to_finish_ = false; ///< some array lies on another stream, or has to be kept
     runtime::cuda::Place place_;
 };
 

@@ -14,6 +14,11 @@ namespace tilewright::face {
 namespace {
 
 thread_local std::vector<DeviceContext> t_contexts;
+thread_local const DeviceContext* t_innermost = nullptr; ///< of them: calls look at it alone
+
+void note_innermost() {
+    t_innermost = t_contexts.empty() ? nullptr : &t_contexts.back();
+}
 
 struct DeviceObject {
     PyObject_HEAD DeviceContext context;
@@ -100,11 +105,13 @@ int initialize(PyObject* self, PyObject* args, PyObject* kwargs) {
 PyObject* enter(PyObject* self, PyObject*) {
     if (!check_device(of(self)->context.place.device)) return nullptr;
     t_contexts.push_back(of(self)->context);
+    note_innermost();
     return Py_NewRef(self);
 }
 
 PyObject* leave(PyObject*, PyObject*) {
     if (!t_contexts.empty()) t_contexts.pop_back();
+    note_innermost();
     Py_RETURN_NONE;
 }
 
@@ -154,7 +161,7 @@ void dealloc(PyObject* self) {
 } // namespace
 
 const DeviceContext* device_context() {
-    return t_contexts.empty() ? nullptr : &t_contexts.back();
+    return t_innermost;
 }
 
 runtime::cuda::Place place_on(int device) {

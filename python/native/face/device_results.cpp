@@ -1,9 +1,10 @@
 // python/native/face/device_results.cpp: results as arrays of PyTorch, CuPy, Numba, JAX, or our own.
 #include "python/native/face/device_results.h"
 
-#include <string>
+#include <cstring>
 
 #include "python/native/face/arrays.h"
+#include "python/native/face/recycled_memory.h"
 
 namespace tilewright::face {
 namespace {
@@ -31,11 +32,7 @@ bool from_table(const ArrayClass& like, const cuda::Place& place, DType dtype, i
     prototype.dtype = dlpack_type(dtype);
     prototype.shape = extents;
     dlpack::ManagedTensorVersioned* made = nullptr;
-    auto set_error = [](void*, const char* kind, const char* message) {
-        const bool is_memory =
-            std::string(kind) == "MemoryError" || std::string(message).find("out of memory") != std::string::npos;
-        PyErr_SetString(is_memory ? PyExc_MemoryError : PyExc_RuntimeError, message);
-    };
+    auto set_error = [](void*, const char* kind, const char* message) { set_allocation_error(kind, message); };
     if (like.api->allocate(&prototype, &made, nullptr, set_error) != 0) {
         if (!PyErr_Occurred()) PyErr_NoMemory();
         return false;
@@ -92,8 +89,20 @@ bool from_cupy(const cuda::Place& place, DType dtype, int rank, const std::int64
 
 } // namespace
 
-bool new_result_like(const ArrayClass& like, const cuda::Place& place, DType dtype, int rank, const std::int64_t* shape,
-                     std::int64_t elements, DeviceResult& result) {
+void set_allocation_error(const char* kind, const char* message) {
+    const bool is_memory = std::strcmp(kind, "MemoryError") == 0 || std::strstr(message, "out of memory") != nullptr;
+    PyErr_SetString(is_memory ? PyExc_MemoryError : PyExc_RuntimeError, message);
+}
+
+bool new_result_like(const ResultPlace& at, DType dtype, int rank, const std::int64_t* shape, std::int64_t elements,
+                     DeviceResult& result) {
+    const ArrayClass& like = at.like;
+    const cuda::Place& place = at.place;
+    if (at.is_library_stream) {
+        result.object = recycled_array(like, place, dtype, rank, shape, elements, result.data);
+        if (result.object) return true;
+        if (PyErr_Occurred()) return false;
+    }
     if (like.api) return from_table(like, place, dtype, rank, shape, result);
     if (like.library == Library::cupy) return from_cupy(place, dtype, rank, shape, result);
     result.object = Ref(new_device_array(place, dtype, rank, shape, elements));

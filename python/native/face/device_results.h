@@ -5,16 +5,26 @@
 
 namespace tilewright::face {
 
+/// The Python error for what a table's allocate() says: MemoryError where that is what it means.
+void set_allocation_error(const char* kind, const char* message);
+
 /// A result before its kernels are queued. `object` is what the caller gets, but for libraries that take it over later.
 struct DeviceResult {
     Ref object;
     void* data = nullptr;
 };
 
+/// Where results are made: the stream is the one that the library of `like` computes on, or one of the caller's.
+struct ResultPlace {
+    const ArrayClass& like;
+    const runtime::cuda::Place& place;
+    bool is_library_stream;
+};
+
 /// C-contiguous, of the library of `like`, allocated by it where it lets us: PyTorch and CuPy; of others a DeviceArray.
 /// False with a Python error.
-bool new_result_like(const ArrayClass& like, const runtime::cuda::Place& place, runtime::DType dtype, int rank,
-                     const std::int64_t* shape, std::int64_t elements, DeviceResult& result);
+bool new_result_like(const ResultPlace& at, runtime::DType dtype, int rank, const std::int64_t* shape,
+                     std::int64_t elements, DeviceResult& result);
 
 /// The object for the caller, when the kernels that fill it are queued: Numba and JAX take the DeviceArray over. Null
 /// with a Python error.

@@ -1,6 +1,8 @@
 // python/native/face/device_types.cpp: arrays of PyTorch, CuPy, Numba, JAX and others, as they describe themselves.
 #include "python/native/face/device_types.h"
 
+#include <dlfcn.h>
+
 #include <cstring>
 #include <vector>
 
@@ -66,6 +68,25 @@ const dlpack::ExchangeApi* exchange_api_of(PyTypeObject* type) {
         api = api->previous;
     return api && api->tensor_from_object && api->allocate && api->object_from_managed && api->current_stream ? api
                                                                                                               : nullptr;
+}
+
+/// A class that has them as something else, a property of Python say, is asked by name.
+void find_descriptors(ArrayClass& its_class) {
+    auto find = [&](const char* name, const char* kind) -> PyObject* {
+        Ref found(PyObject_GetAttrString(reinterpret_cast<PyObject*>(its_class.type), name));
+        if (!found) PyErr_Clear();
+        Ref kind_name(found ? PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(found.get())), "__name__")
+                            : nullptr);
+        if (!kind_name) PyErr_Clear();
+        if (!kind_name || PyUnicode_CompareWithASCIIString(kind_name.get(), kind) != 0) return nullptr;
+        return found.release(); // as the class, never given back
+    };
+    its_class.requires_grad = find("requires_grad", "getset_descriptor");
+    its_class.is_conj = find("is_conj", "method_descriptor");
+    its_class.is_neg = find("is_neg", "method_descriptor");
+    if (its_class.requires_grad)
+        its_class.get_requires_grad =
+            reinterpret_cast<descrgetfunc>(PyType_GetSlot(Py_TYPE(its_class.requires_grad), Py_tp_descr_get));
 }
 
 ArrayClass look_at(PyTypeObject* type) {
@@ -142,26 +163,49 @@ bool torch_follows_gradients() {
     return !answer || answer.get() == Py_True;
 }
 
+/// What a method without arguments gives. PyObject_Vectorcall is in CPython since 3.9, in its stable ABI since 3.12.
+Ref call_method(PyObject* object, PyObject* descriptor, PyObject* name) {
+    using Vectorcall = PyObject* (*)(PyObject*, PyObject* const*, std::size_t, PyObject*);
+    static const auto vectorcall = reinterpret_cast<Vectorcall>(dlsym(RTLD_DEFAULT, "PyObject_Vectorcall"));
+    if (!descriptor) return Ref(PyObject_CallMethodObjArgs(object, name, nullptr));
+    return Ref(vectorcall ? vectorcall(descriptor, &object, 1, nullptr)
+                          : PyObject_CallFunctionObjArgs(descriptor, object, nullptr));
+}
+
+bool refuse_gradient() {
+    return fail(PyExc_TypeError, "a torch.Tensor that requires a gradient, which compiled code does not follow. "
+                                 "Pass its detach(), or call inside of torch.no_grad().");
+}
+bool refuse_lazy() {
+    return fail(PyExc_TypeError, "a torch.Tensor that is conjugated or negated lazily. Pass its "
+                                 "resolve_conj().resolve_neg().");
+}
+
 /// PyTorch's table gives memory whatever autograd or a lazy conjugation think of it.
-bool check_torch(PyObject* object, const dlpack::Tensor& tensor) {
+bool check_torch(PyObject* object, const ArrayClass& its_class, const dlpack::Tensor& tensor) {
     static PyObject* const requires_grad = interned("requires_grad");
     static PyObject* const is_conj = interned("is_conj");
     static PyObject* const is_neg = interned("is_neg");
     if (tensor.dtype.code != dlpack::kFloat && tensor.dtype.code != dlpack::kComplex) return true;
-    Ref grad(PyObject_GetAttr(object, requires_grad));
-    if (!grad) return false;
-    if (grad.get() == Py_True && torch_follows_gradients())
-        return fail(PyExc_TypeError, "a torch.Tensor that requires a gradient, which compiled code does not follow. "
-                                     "Pass its detach(), or call inside of torch.no_grad().");
-    for (PyObject* name : {is_conj, is_neg}) {
-        if (name == is_conj && tensor.dtype.code != dlpack::kComplex) continue;
-        Ref lazy(PyObject_CallMethodObjArgs(object, name, nullptr));
-        if (!lazy) return false;
-        if (lazy.get() == Py_True)
-            return fail(PyExc_TypeError, "a torch.Tensor that is conjugated or negated lazily. Pass its "
-                                         "resolve_conj().resolve_neg().");
+    if (const TorchFlags* flags = its_class.torch_flags) {
+        if (flags->requires_grad(object) && torch_follows_gradients()) return refuse_gradient();
+        return flags->is_lazy(object) ? refuse_lazy() : true;
     }
-    return true;
+    Ref grad(its_class.get_requires_grad ? its_class.get_requires_grad(its_class.requires_grad, object,
+                                                                       reinterpret_cast<PyObject*>(its_class.type))
+                                         : PyObject_GetAttr(object, requires_grad));
+    if (!grad) return false;
+    if (grad.get() == Py_True && torch_follows_gradients()) return refuse_gradient();
+    auto is_lazy = [&](PyObject* descriptor, PyObject* name, bool& failed) {
+        Ref lazy = call_method(object, descriptor, name);
+        failed = failed || !lazy;
+        return lazy.get() == Py_True;
+    };
+    bool failed = false;
+    if ((tensor.dtype.code == dlpack::kComplex && is_lazy(its_class.is_conj, is_conj, failed)) ||
+        (!failed && is_lazy(its_class.is_neg, is_neg, failed)))
+        return refuse_lazy();
+    return !failed;
 }
 
 bool typestr_dtype(const char* text, DType& dtype) {
@@ -282,13 +326,15 @@ bool read_dlpack(PyObject* object, void* stream, DeviceView& view) {
 
 } // namespace
 
-const ArrayClass* array_class_of(PyObject* object) {
+const ArrayClass* find_array_class(PyTypeObject* type) {
     // Classes are few; they are kept alive, so that no other class takes the address of one.
     static std::vector<ArrayClass*>& known = *new std::vector<ArrayClass*>;
-    PyTypeObject* type = Py_TYPE(object);
-    if (type == &PyArray_Type) return nullptr;
+    auto answer = [](const ArrayClass* c) -> const ArrayClass* {
+        if (c->access == Access::none) return nullptr;
+        return g_latest_class = c;
+    };
     for (const ArrayClass* c : known)
-        if (c->type == type) return c->access == Access::none ? nullptr : c;
+        if (c->type == type) return answer(c);
     if (known.size() == kMaxClasses) {
         static ArrayClass latest{};
         latest = look_at(type);
@@ -296,8 +342,12 @@ const ArrayClass* array_class_of(PyObject* object) {
     }
     Py_INCREF(reinterpret_cast<PyObject*>(type));
     auto* made = new ArrayClass(look_at(type));
+    if (made->api && made->library == Library::torch) {
+        find_descriptors(*made);
+        made->torch_flags = TorchFlags::find(type);
+    }
     known.push_back(made);
-    return made->access == Access::none ? nullptr : made;
+    return answer(made);
 }
 
 bool read_device_array(PyObject* object, const ArrayClass& its_class, void* stream, DeviceView& view) {
@@ -309,7 +359,7 @@ bool read_device_array(PyObject* object, const ArrayClass& its_class, void* stre
     case Access::exchange: {
         dlpack::Tensor tensor{};
         if (its_class.api->tensor_from_object(object, &tensor) != 0) return false;
-        if (its_class.library == Library::torch && !check_torch(object, tensor)) return false;
+        if (its_class.library == Library::torch && !check_torch(object, its_class, tensor)) return false;
         return read_tensor(tensor, object, view);
     }
     case Access::interface:
@@ -375,12 +425,22 @@ std::string describe_placed(PyObject* object) {
 }
 
 bool dtype_of(dlpack::DataType type, DType& dtype) {
-    if (type.lanes != 1) return false;
-    for (int i = 0; i < runtime::kDTypeCount; ++i) {
-        dlpack::DataType candidate = dlpack_type(static_cast<DType>(i));
-        if (candidate.code == type.code && candidate.bits == type.bits) return dtype = static_cast<DType>(i), true;
-    }
-    return false;
+    struct Table {
+        signed char of[8][129]; // by code and bits
+        Table() {
+            std::memset(of, -1, sizeof of);
+            for (int i = 0; i < runtime::kDTypeCount; ++i) {
+                dlpack::DataType known = dlpack_type(static_cast<DType>(i));
+                of[known.code][known.bits] = static_cast<signed char>(i);
+            }
+        }
+    };
+    static const Table table;
+    if (type.lanes != 1 || type.code >= 8 || type.bits > 128) return false;
+    const signed char found = table.of[type.code][type.bits];
+    if (found < 0) return false;
+    dtype = static_cast<DType>(found);
+    return true;
 }
 
 dlpack::DataType dlpack_type(DType dtype) {

@@ -8,6 +8,7 @@
 #include "dsl/runtime/executor.h"
 #include "python/native/face/dlpack.h"
 #include "python/native/face/numpy_api.h"
+#include "python/native/face/torch_flags.h"
 
 namespace tilewright::face {
 
@@ -19,10 +20,21 @@ struct ArrayClass {
     Access access;
     Library library;
     const dlpack::ExchangeApi* api; ///< where there is one
+    /// Of PyTorch: the class's descriptors of these, so that no name is looked up at each call.
+    PyObject *requires_grad = nullptr, *is_conj = nullptr, *is_neg = nullptr;
+    descrgetfunc get_requires_grad = nullptr;
+    const TorchFlags* torch_flags = nullptr; ///< or nothing is asked in Python at all
 };
 
+/// The class of the array that was seen last; it is never destroyed. The GIL guards it.
+inline const ArrayClass* g_latest_class = nullptr;
+const ArrayClass* find_array_class(PyTypeObject* type);
 /// Null: no array that may lie on a device. ndarray and its subclasses are none.
-const ArrayClass* array_class_of(PyObject* object);
+inline const ArrayClass* array_class_of(PyObject* object) {
+    PyTypeObject* type = Py_TYPE(object);
+    if (type == &PyArray_Type) return nullptr;
+    return g_latest_class && g_latest_class->type == type ? g_latest_class : find_array_class(type);
+}
 
 /// An array as its object describes it. Shape and strides may be borrowed from the object.
 struct DeviceView {

@@ -1,6 +1,7 @@
 // python/native/face/dispatcher.cpp: class Dispatcher, the base of jit objects: plans first, then the Python method
 // _miss.
 #include <alloca.h>
+#include <dlfcn.h>
 
 #include <memory>
 #include <string>
@@ -56,15 +57,26 @@ PyObject* attribute_of(const char* module_name, const char* name) {
     return value;
 }
 
+/// Of a context variable, here and now. PyContextVar_Get is in CPython since 3.7, but not in its stable ABI.
+Ref value_of_variable(PyObject* variable) {
+    using Get = int (*)(PyObject*, PyObject*, PyObject**);
+    static const auto get = reinterpret_cast<Get>(dlsym(RTLD_DEFAULT, "PyContextVar_Get"));
+    PyObject* value = nullptr;
+    if (variable && get && get(variable, nullptr, &value) == 0) return Ref(value);
+    PyErr_Clear();
+    static PyObject* const method = variable ? PyObject_GetAttrString(variable, "get") : nullptr;
+    value = method ? PyObject_CallNoArgs(method) : nullptr;
+    PyErr_Clear();
+    return Ref(value);
+}
+
 /// Whether np.errstate or np.seterr asks for exceptions here and now: kernels raise none, so NumPy has to run the call.
 /// NumPy keeps the setting in one object per change; the last one that was seen to be harmless needs no second look.
 bool numpy_raises() {
     static PyObject* const variable = attribute_of("numpy._core.umath", "_extobj_contextvar");
-    static PyObject* const get = variable ? PyObject_GetAttrString(variable, "get") : nullptr;
     static PyObject* const geterr = attribute_of("numpy", "geterr");
     static PyObject* harmless = nullptr;
-    Ref now(get ? PyObject_CallNoArgs(get) : nullptr);
-    if (!now) PyErr_Clear();
+    Ref now = value_of_variable(variable);
     if (now && now.get() == harmless) return false;
     Ref settings(geterr ? PyObject_CallNoArgs(geterr) : nullptr);
     if (!settings || !PyDict_Check(settings.get())) {

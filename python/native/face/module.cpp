@@ -13,6 +13,7 @@
 #include "python/native/face/device_profile.h"
 #include "python/native/face/face_errors.h"
 #include "python/native/face/face_types.h"
+#include "python/native/face/recycled_memory.h"
 
 namespace tilewright::face {
 namespace {
@@ -164,6 +165,7 @@ PyObject* trim_device_pool(PyObject*, PyObject* argument) {
     runtime::cuda::Place place;
     if (!place_named(argument, place)) return nullptr;
     try {
+        drop_recycled();
         return PyLong_FromSize_t(runtime::cuda::trim_device_pool(place.device));
     } catch (...) {
         raise_current_exception();

@@ -104,6 +104,9 @@ class LoadedPlan {
     // plan_call_device.cpp
     Attempt call_on_device(DeviceArguments& arguments, PyObject* const* values, PyObject* out, Problem* problem,
                            PyObject** result) const;
+    /// The version of a call and the shapes of its results; -1 where there is none, with `attempt` and the problem.
+    int decide_on_device(const DeviceArguments& arguments, const runtime::Executable::Frame& frame, Problem* problem,
+                         Attempt& attempt) const;
     Attempt run_on_device(const DeviceCall& call, PyObject* const* values, PyObject** result,
                           std::string& failed) const;
     bool take_device_out(const DeviceCall& call, PyObject** given, DeviceView* views) const;
@@ -121,10 +124,11 @@ class LoadedPlan {
     std::vector<Return> returns_;
     bool returns_arguments_ = false;
     bool writes_arguments_ = false;
-    bool has_host_ = true;                   ///< versions for the host
-    bool has_device_ = false;                ///< versions for a device
-    bool device_waits_ = false;              ///< some of them look at data on the way
-    mutable bool has_run_on_device_ = false; ///< the driver has its code
+    bool has_host_ = true;                                 ///< versions for the host
+    bool has_device_ = false;                              ///< versions for a device
+    bool device_waits_ = false;                            ///< some of them look at data on the way
+    mutable bool has_run_on_device_ = false;               ///< the driver has its code
+    mutable runtime::Executable::Decision last_on_device_; ///< the GIL guards it
     std::vector<Ref> result_descrs_;
 };
 

@@ -94,6 +94,34 @@ PyObject* LoadedPlan::constant_on_device(std::size_t argument, PyObject* object,
     return copy;
 }
 
+int LoadedPlan::decide_on_device(const DeviceArguments& arguments, const Executable::Frame& frame, Problem* problem,
+                                 Attempt& attempt) const {
+    auto refuse = [&](Problem::Kind kind, std::size_t index, PyObject* object, std::string text = "") {
+        if (problem) *problem = {kind, static_cast<int>(index), Ref::borrowed(object), std::move(text)};
+        attempt = Attempt::no_match;
+        return -1;
+    };
+    int large = -1;
+    if (!executable_->read_sizes(frame, large))
+        return refuse(Problem::Kind::too_large, static_cast<std::size_t>(large),
+                      arguments.object(static_cast<std::size_t>(large)));
+    int guard = executable_->failed_guard(frame);
+    if (guard >= 0)
+        return refuse(Problem::Kind::guard, static_cast<std::size_t>(guard), nullptr,
+                      executable_->guard_message(guard, frame));
+    const int version = executable_->select(frame);
+    if (version < 0) {
+        if (const std::string why = executable_->device_problem(*frame.place); !why.empty()) {
+            PyErr_Format(device_error(), "%s: %s", function_.c_str(), why.c_str());
+            return attempt = Attempt::error, -1;
+        }
+        return refuse(Problem::Kind::no_version, 0, nullptr, executable_->sizes_text(frame));
+    }
+    if (!executable_->size_results(frame))
+        return refuse(Problem::Kind::result_too_large, 0, nullptr, executable_->sizes_text(frame));
+    return version;
+}
+
 LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObject* const* values, PyObject* out,
                                                Problem* problem, PyObject** result) const {
     const runtime::Plan& plan = executable_->plan();
@@ -141,24 +169,13 @@ LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObj
         std::string why = why_not_written(i, frame.arguments[i].array, !arguments.view(i).read_only, ranges);
         if (!why.empty()) return no_match(Problem::Kind::written, i, nullptr, std::move(why));
     }
-    int large = -1;
-    if (!executable_->read_sizes(frame, large))
-        return no_match(Problem::Kind::too_large, static_cast<std::size_t>(large),
-                        arguments.object(static_cast<std::size_t>(large)));
-    int guard = executable_->failed_guard(frame);
-    if (guard >= 0)
-        return no_match(Problem::Kind::guard, static_cast<std::size_t>(guard), nullptr,
-                        executable_->guard_message(guard, frame));
-    int version = executable_->select(frame);
+    int version = executable_->recall(frame, last_on_device_);
     if (version < 0) {
-        if (const std::string why = executable_->device_problem(*frame.place); !why.empty()) {
-            PyErr_Format(device_error(), "%s: %s", function_.c_str(), why.c_str());
-            return Attempt::error;
-        }
-        return no_match(Problem::Kind::no_version, 0, nullptr, executable_->sizes_text(frame));
+        Attempt attempt = Attempt::no_match;
+        version = decide_on_device(arguments, frame, problem, attempt);
+        if (version < 0) return attempt;
+        executable_->remember(frame, version, last_on_device_);
     }
-    if (!executable_->size_results(frame))
-        return no_match(Problem::Kind::result_too_large, 0, nullptr, executable_->sizes_text(frame));
     if (!arguments.wait_for_data()) return Attempt::error;
     std::string failed;
     Attempt attempt = run_on_device({frame, version, arguments, out}, values, result, failed);
@@ -260,7 +277,8 @@ LoadedPlan::Attempt LoadedPlan::run_on_device(const DeviceCall& call, PyObject* 
             continue;
         }
         DeviceResult fresh;
-        if (!new_result_like(like, place, b.dtype, static_cast<int>(b.shape.size()), r.shape, r.elements, fresh))
+        if (!new_result_like({like, place, call.arguments.on_library_stream()}, b.dtype,
+                             static_cast<int>(b.shape.size()), r.shape, r.elements, fresh))
             return Attempt::error;
         made[i] = fresh.object.release();
         r.data = fresh.data;

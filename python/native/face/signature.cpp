@@ -76,8 +76,10 @@ int Signature::find(const std::string& name) const {
 
 int Signature::find(PyObject* name) const {
     // Keyword names in code are interned: identity nearly always decides.
+    static PyObject* const out = PyUnicode_InternFromString("out");
     for (std::size_t i = 0; i < parameters_.size(); ++i)
         if (parameters_[i].name.get() == name) return static_cast<int>(i);
+    if (name == out) return -1; // as parameters are interned too
     for (std::size_t i = 0; i < parameters_.size(); ++i)
         if (PyUnicode_Compare(parameters_[i].name.get(), name) == 0) return static_cast<int>(i);
     return -1;

@@ -2,6 +2,9 @@
 // Compiled twice: with the fake driver, and for a real one, where it is skipped without a device.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "dsl/base/error.h"
 #include "dsl/runtime/cuda/blas.h"
 #include "dsl/runtime/cuda/strided_copy.h"
@@ -108,6 +111,81 @@ end
     EXPECT_EQ(call_on_device(*future, place_, {a.view()}, 5).version, -1);
     EXPECT_FALSE(future->serves_host());
     EXPECT_EQ(future->requirements_text(), "arrays on a device of compute capability 999.0 or later");
+}
+
+TEST_F(OnDevice, ADecisionIsForCallsLikeItsOwn) {
+    auto e = load_for_device(R"(tilewright-plan 1
+function f
+arg A float64 2
+scalar t int64
+guard A.0 >= 2 "A is too short."
+result y float64 [A.0 + t]
+return y
+version "rows"
+require isa cuda-sm_70
+require layout A C
+call dev_half in "dev" (A, y)
+end
+version "any"
+require isa cuda-sm_70
+call dev_half in "dev" (A, y)
+end
+)");
+    std::vector<char> memory(e->frame_bytes());
+    std::int64_t shape[] = {3, 2}, strides[] = {16, 8};
+    cuda::Place place = place_;
+    double values[16] = {};
+    Executable::Decision decision;
+    // The version: of the decision where it serves the call, else a new one.
+    auto decide = [&](std::int64_t t, bool& recalled) {
+        std::fill(memory.begin(), memory.end(), char{0x55});
+        auto frame = e->lay_out(memory.data());
+        frame.place = &place;
+        frame.arguments[0].array = {values, shape, strides};
+        std::memcpy(frame.arguments[1].scalar, &t, sizeof t);
+        int version = e->recall(frame, decision);
+        recalled = version >= 0;
+        if (!recalled) {
+            int argument = 0;
+            if (!e->read_sizes(frame, argument) || e->failed_guard(frame) >= 0) return -1;
+            version = e->select(frame);
+            if (version < 0 || !e->size_results(frame)) return -1;
+            e->remember(frame, version, decision);
+        }
+        EXPECT_EQ(frame.symbols[0], shape[0]);
+        EXPECT_EQ(frame.symbols[1], shape[1]);
+        EXPECT_EQ(frame.symbols[2], t);
+        EXPECT_EQ(frame.results[0].shape[0], shape[0] + t);
+        EXPECT_EQ(frame.results[0].elements, shape[0] + t);
+        EXPECT_FALSE(frame.results[0].is_pooled);
+        return version;
+    };
+    bool recalled = true;
+    EXPECT_EQ(decide(1, recalled), 0);
+    EXPECT_FALSE(recalled);
+    EXPECT_EQ(decide(1, recalled), 0);
+    EXPECT_TRUE(recalled);
+    EXPECT_EQ(decide(2, recalled), 0); // another integer
+    EXPECT_FALSE(recalled);
+    strides[0] = 8, strides[1] = 24; // the same shape, in another order
+    EXPECT_EQ(decide(2, recalled), 1);
+    EXPECT_FALSE(recalled);
+    EXPECT_EQ(decide(2, recalled), 1);
+    EXPECT_TRUE(recalled);
+    place.stream = nullptr; // no part of it
+    EXPECT_EQ(decide(2, recalled), 1);
+    EXPECT_TRUE(recalled);
+    shape[0] = 1; // no array for the plan: what was decided before stays
+    EXPECT_EQ(decide(2, recalled), -1);
+    EXPECT_FALSE(recalled);
+    shape[0] = 3;
+    EXPECT_EQ(decide(2, recalled), 1);
+    EXPECT_TRUE(recalled);
+    if (cuda::device_count() > 1) {
+        place.device = 1;
+        EXPECT_EQ(decide(2, recalled), 1);
+        EXPECT_FALSE(recalled);
+    }
 }
 
 TEST_F(OnDevice, LoopsBranchesReadsAndChecksLookAtTheDevice) {

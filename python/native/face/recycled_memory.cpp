@@ -1,0 +1,177 @@
+// python/native/face/recycled_memory.cpp: blocks that wrap PyTorch's memory as DLPack tensors again and again. Making a
+// tensor through its table alone costs it an allocation, two descriptions of the tensor and their ends.
+#include "python/native/face/recycled_memory.h"
+
+#include <bit>
+#include <mutex>
+#include <new>
+
+#include "dsl/runtime/cuda/device.h"
+#include "python/native/face/device_results.h"
+
+namespace tilewright::face {
+namespace {
+
+namespace cuda = runtime::cuda;
+using dlpack::ManagedTensorVersioned;
+
+// PyTorch gives memory in steps of this size.
+constexpr std::size_t kLeastBytes = 512;
+/// Kernels on larger arrays take longer than what is saved here.
+constexpr std::size_t kMostBytes = 256 << 10;
+/// More are given back, so that PyTorch's own statistics and limits stay about what they are.
+constexpr int kMostKept = 16;
+
+struct Block {
+    ManagedTensorVersioned tensor{}; ///< what the library is handed: one array has the block at a time
+    std::int64_t shape[runtime::kMaxRank], strides[runtime::kMaxRank];
+    ManagedTensorVersioned* memory = nullptr; ///< the library's own, which it frees
+    const dlpack::ExchangeApi* api = nullptr;
+    cuda::Place place;
+    std::size_t capacity = 0;
+    bool is_lent = true; ///< to an array; the shelf's lock guards it
+    Block* next = nullptr;
+};
+
+void give_back(Block* block) {
+    block->memory->deleter(block->memory);
+    delete block;
+}
+
+/// Blocks that no array has, the latest first. Arrays may end on any thread, with the GIL or without.
+class Shelf {
+  public:
+    Block* take(const dlpack::ExchangeApi* api, const cuda::Place& place, std::size_t capacity) {
+        std::lock_guard lock(mutex_);
+        for (Block** link = &first_; *link; link = &(*link)->next) {
+            Block* block = *link;
+            if (block->capacity != capacity || block->place.stream != place.stream ||
+                block->place.device != place.device || block->api != api)
+                continue;
+            *link = block->next;
+            block->is_lent = true;
+            --count_;
+            return block;
+        }
+        return nullptr;
+    }
+    void put(Block* block) {
+        Block* oldest = nullptr;
+        {
+            std::lock_guard lock(mutex_);
+            // A library that fails half way may have given it back itself.
+            if (!block->is_lent) return;
+            block->is_lent = false;
+            block->next = first_;
+            first_ = block;
+            if (++count_ > kMostKept) oldest = take_oldest();
+        }
+        if (oldest) give_back(oldest);
+    }
+    void drop() {
+        for (;;) {
+            Block* oldest = nullptr;
+            {
+                std::lock_guard lock(mutex_);
+                if (count_ > 0) oldest = take_oldest();
+            }
+            if (!oldest) return;
+            give_back(oldest);
+        }
+    }
+
+  private:
+    Block* take_oldest() {
+        Block** link = &first_;
+        while ((*link)->next)
+            link = &(*link)->next;
+        Block* block = *link;
+        *link = nullptr;
+        --count_;
+        return block;
+    }
+
+    std::mutex mutex_;
+    Block* first_ = nullptr;
+    int count_ = 0;
+};
+
+Shelf& shelf() {
+    static Shelf& all = *new Shelf; // never destroyed: tensors may end behind it
+    return all;
+}
+
+void set_error(void*, const char* kind, const char* message) {
+    set_allocation_error(kind, message);
+}
+
+Block* make(const dlpack::ExchangeApi* api, const cuda::Place& place, std::size_t capacity) {
+    auto* block = new (std::nothrow) Block;
+    if (!block) return PyErr_NoMemory(), nullptr;
+    auto extent = static_cast<std::int64_t>(capacity);
+    dlpack::Tensor prototype{};
+    prototype.device = {dlpack::kCuda, place.device};
+    prototype.rank = 1;
+    prototype.dtype = {dlpack::kUInt, 8, 1};
+    prototype.shape = &extent;
+    if (api->allocate(&prototype, &block->memory, nullptr, set_error) != 0) {
+        delete block;
+        if (!PyErr_Occurred()) PyErr_NoMemory();
+        return nullptr;
+    }
+    block->api = api;
+    block->place = place;
+    block->capacity = capacity;
+    ManagedTensorVersioned& t = block->tensor;
+    t.version = {1, 1};
+    t.context = block;
+    t.deleter = [](ManagedTensorVersioned* self) { shelf().put(static_cast<Block*>(self->context)); };
+    t.tensor.data = static_cast<char*>(block->memory->tensor.data) + block->memory->tensor.byte_offset;
+    t.tensor.device = prototype.device;
+    t.tensor.shape = block->shape;
+    t.tensor.strides = block->strides;
+    return block;
+}
+
+} // namespace
+
+Ref recycled_array(const ArrayClass& like, const cuda::Place& place, runtime::DType dtype, int rank,
+                   const std::int64_t* shape, std::int64_t elements, void*& data) {
+    const auto bytes = static_cast<std::size_t>(elements) * static_cast<std::size_t>(runtime::info(dtype).bytes);
+    if (like.library != ArrayClass::Library::torch || bytes == 0 || bytes > kMostBytes) return Ref();
+    // 2 names another stream on each thread.
+    if (place.stream == reinterpret_cast<void*>(2)) return Ref();
+    try {
+        // A graph goes on writing where its capture wrote: such memory is PyTorch's to keep, with the graph.
+        if (place.stream && cuda::is_captured(place)) return Ref();
+    } catch (...) {
+        raise_current_exception();
+        return Ref();
+    }
+    const std::size_t capacity = std::bit_ceil(bytes < kLeastBytes ? kLeastBytes : bytes);
+    Block* block = shelf().take(like.api, place, capacity);
+    if (!block) block = make(like.api, place, capacity);
+    if (!block) return Ref();
+    dlpack::Tensor& t = block->tensor.tensor;
+    t.rank = rank;
+    t.dtype = dlpack_type(dtype);
+    std::int64_t step = 1;
+    for (int k = rank - 1; k >= 0; --k) {
+        block->shape[k] = shape[k];
+        block->strides[k] = step;
+        step *= shape[k];
+    }
+    data = t.data;
+    void* object = nullptr;
+    if (like.api->object_from_managed(&block->tensor, &object) != 0) {
+        shelf().put(block);
+        return Ref();
+    }
+    return Ref(static_cast<PyObject*>(object));
+}
+
+void drop_recycled() {
+    shelf().drop();
+}
+
+} // namespace tilewright::face
