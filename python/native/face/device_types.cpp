@@ -172,30 +172,19 @@ Ref call_method(PyObject* object, PyObject* descriptor, PyObject* name) {
                           : PyObject_CallFunctionObjArgs(descriptor, object, nullptr));
 }
 
-bool refuse_gradient() {
-    return fail(PyExc_TypeError, "a torch.Tensor that requires a gradient, which compiled code does not follow. "
-                                 "Pass its detach(), or call inside of torch.no_grad().");
-}
-bool refuse_lazy() {
-    return fail(PyExc_TypeError, "a torch.Tensor that is conjugated or negated lazily. Pass its "
-                                 "resolve_conj().resolve_neg().");
-}
-
 /// PyTorch's table gives memory whatever autograd or a lazy conjugation think of it.
 bool check_torch(PyObject* object, const ArrayClass& its_class, const dlpack::Tensor& tensor) {
     static PyObject* const requires_grad = interned("requires_grad");
     static PyObject* const is_conj = interned("is_conj");
     static PyObject* const is_neg = interned("is_neg");
     if (tensor.dtype.code != dlpack::kFloat && tensor.dtype.code != dlpack::kComplex) return true;
-    if (const TorchFlags* flags = its_class.torch_flags) {
-        if (flags->requires_grad(object) && torch_follows_gradients()) return refuse_gradient();
-        return flags->is_lazy(object) ? refuse_lazy() : true;
-    }
     Ref grad(its_class.get_requires_grad ? its_class.get_requires_grad(its_class.requires_grad, object,
                                                                        reinterpret_cast<PyObject*>(its_class.type))
                                          : PyObject_GetAttr(object, requires_grad));
     if (!grad) return false;
-    if (grad.get() == Py_True && torch_follows_gradients()) return refuse_gradient();
+    if (grad.get() == Py_True && torch_follows_gradients())
+        return fail(PyExc_TypeError, "a torch.Tensor that requires a gradient, which compiled code does not follow. "
+                                     "Pass its detach(), or call inside of torch.no_grad().");
     auto is_lazy = [&](PyObject* descriptor, PyObject* name, bool& failed) {
         Ref lazy = call_method(object, descriptor, name);
         failed = failed || !lazy;
@@ -204,7 +193,8 @@ bool check_torch(PyObject* object, const ArrayClass& its_class, const dlpack::Te
     bool failed = false;
     if ((tensor.dtype.code == dlpack::kComplex && is_lazy(its_class.is_conj, is_conj, failed)) ||
         (!failed && is_lazy(its_class.is_neg, is_neg, failed)))
-        return refuse_lazy();
+        return fail(PyExc_TypeError, "a torch.Tensor that is conjugated or negated lazily. Pass its "
+                                     "resolve_conj().resolve_neg().");
     return !failed;
 }
 
@@ -342,10 +332,7 @@ const ArrayClass* find_array_class(PyTypeObject* type) {
     }
     Py_INCREF(reinterpret_cast<PyObject*>(type));
     auto* made = new ArrayClass(look_at(type));
-    if (made->api && made->library == Library::torch) {
-        find_descriptors(*made);
-        made->torch_flags = TorchFlags::find(type);
-    }
+    if (made->api && made->library == Library::torch) find_descriptors(*made);
     known.push_back(made);
     return answer(made);
 }

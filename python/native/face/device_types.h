@@ -8,7 +8,6 @@
 #include "dsl/runtime/executor.h"
 #include "python/native/face/dlpack.h"
 #include "python/native/face/numpy_api.h"
-#include "python/native/face/torch_flags.h"
 
 namespace tilewright::face {
 
@@ -23,7 +22,6 @@ struct ArrayClass {
     /// Of PyTorch: the class's descriptors of these, so that no name is looked up at each call.
     PyObject *requires_grad = nullptr, *is_conj = nullptr, *is_neg = nullptr;
     descrgetfunc get_requires_grad = nullptr;
-    const TorchFlags* torch_flags = nullptr; ///< or nothing is asked in Python at all
 };
 
 /// The class of the array that was seen last; it is never destroyed. The GIL guards it.
