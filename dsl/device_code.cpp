@@ -57,10 +57,15 @@ std::string without_comments(std::string_view text) {
     return result;
 }
 
+constexpr std::int64_t kMostThreads = 1024;
+/// Blocks of more threads than this have fewer registers for each than a thread may take.
+constexpr std::int64_t kThreadsWithAllRegisters = 256;
+
 /// halide_cuda_run(state, entry, three numbers of blocks, three of threads, shared bytes, ...)
 class Entries : public IRVisitor {
   public:
-    std::map<std::string, std::string> names; ///< old to new
+    std::map<std::string, std::string> names;    ///< old to new
+    std::map<std::string, std::int64_t> threads; ///< of a block, by the new name
     std::int64_t shared_bytes = 0;
     explicit Entries(std::string prefix) : prefix_(std::move(prefix)) {}
 
@@ -71,7 +76,11 @@ class Entries : public IRVisitor {
         if (op->name == "halide_cuda_run") {
             const StringImm* entry = op->args[1].as<StringImm>();
             if (!entry) throw InternalError("a launch without a name.");
-            names.emplace(entry->value, prefix_ + std::to_string(names.size()));
+            const std::string& name = names.emplace(entry->value, prefix_ + std::to_string(names.size())).first->second;
+            std::int64_t block = 1;
+            for (std::size_t axis = 5; axis < 8; ++axis)
+                block *= as_const_int(simplify(op->args[axis])).value_or(kMostThreads);
+            threads[name] = std::max(threads[name], std::min(block, kMostThreads));
             const Halide::Expr size = simplify(op->args[8]);
             const auto bytes = as_const_int(size);
             shared_bytes = bytes && shared_bytes >= 0 ? std::max(shared_bytes, *bytes) : -1;
@@ -120,6 +129,14 @@ bool rounds_silently(std::string_view word) {
     return false;
 }
 
+/// Tells the assembler how many threads share the registers: it took as many as it liked, and the launch failed.
+std::string with_most_threads(std::string text, const std::string& entry, std::int64_t threads) {
+    const std::size_t at = text.find(".entry " + entry + "(");
+    const std::size_t brace = at == std::string::npos ? at : text.find("\n{", at);
+    if (brace == std::string::npos) throw InternalError("no text of " + entry + ".");
+    return text.insert(brace, "\n.maxntid " + std::to_string(threads));
+}
+
 } // namespace
 
 std::string exact_ptx(const std::string& text) {
@@ -160,6 +177,8 @@ DeviceCode finish_device_code(const Halide::Module& lowered, const std::string& 
             return found->second + (parameter == std::string_view::npos ? "" : std::string(word.substr(parameter)));
         });
         if (exact) result.text = exact_ptx(result.text);
+        for (const auto& [entry, threads] : entries.threads)
+            if (threads > kThreadsWithAllRegisters) result.text = with_most_threads(result.text, entry, threads);
         source = Halide::Buffer<std::uint8_t>(static_cast<int>(result.text.size()) + 1, std::string(kSource));
         std::memcpy(source.data(), result.text.c_str(), result.text.size() + 1);
         result.module.append(source);

@@ -23,6 +23,7 @@
 #include "dsl/object_symbols.h"
 #include "dsl/passes/device_arithmetic.h"
 #include "dsl/passes/device_extremes.h"
+#include "dsl/passes/device_functions.h"
 #include "dsl/passes/device_launches.h"
 #include "dsl/passes/device_predicates.h"
 #include "dsl/passes/kernel_groups.h"
@@ -216,7 +217,8 @@ Halide::Pipeline prepared(const KernelImpl& kernel, const Schedule& schedule, co
     if (target.has_feature(Target::CUDA)) {
         const bool exact = target.has_feature(Target::StrictFloat);
         add_statement_pass(pipeline, [exact](const Halide::Internal::Stmt& statement) {
-            const Halide::Internal::Stmt launches = whole_threads(branch_device_predicates(device_launches(statement)));
+            const Halide::Internal::Stmt blocks = device_functions_in_blocks(device_launches(statement));
+            const Halide::Internal::Stmt launches = whole_threads(branch_device_predicates(blocks));
             return exact ? exact_device_arithmetic(launches) : launches;
         });
     }

@@ -26,6 +26,7 @@ PROGRAMS = ["tests/runtime/test_cuda_device", "tests/autotune/test_device_worker
 FILES = [
     "test_cuda_contract.py",
     "test_device_arrays.py",
+    "test_device_inside.py",
     "test_cuda_module.py",
     "test_cuda_ptx.py",
     "test_cuda_results.py",

@@ -412,6 +412,14 @@ def searched(rng: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> li
     return [ties, some, np.full(shape, np.nan, dtype), zeros]
 
 
+# Functions of scalars, which are the same for all elements: Halide would work them out on the host.
+for _d in FLOATS:
+    case(f"functions of scalars {_d}", "a, s, t",
+         ["a * np.sin(s)", "a + np.exp(t)", "np.where(np.cos(s) > 0.5, a, -a)", "(a * np.log1p(s)).sum()", "a.max(axis=1) / np.tanh(t)", "np.arctan2(a, s)",
+          "np.arcsin(a - a)"],
+         partial(lambda d, rng: [(np.asarray(values(rng, d, (33, 70))), 0.3, np.dtype(d).type(0.7))], _d), judge="sum", elementary=True)  # fmt: skip
+
+
 def quotients(dtype: str, rng: np.random.Generator) -> list[tuple[Array, Array]]:
     """Each row divided by one number: every special value, and any bits at all."""
     divisors = np.concatenate([specials(dtype), wild(rng, dtype, 40), values(rng, dtype, 40)])

@@ -127,7 +127,7 @@ def test_numpy_arrays_inside_of_a_device_block_go_there_and_come_back():
         def g(a):
             return a + 1
         g(x)
-        assert [v.build.on_device for v in g.specializations[0].versions] == [False]
+        assert [v.build.on_device for v in g.specializations[0].versions] == [False], g.explain()
         with tilewright.device('cuda:1'):
             seen = calls_of(lambda: g(x))
         assert [v.build.on_device for v in g.specializations[0].versions] == [False, True]

@@ -70,17 +70,22 @@ TEST(CudaDriver, KernelsStartEarlyWhereDeviceAndDriverKnowHow) {
 }
 
 TEST(EarlyLaunch, EachEntryWaitsBehindItsDeclarations) {
-    const std::string ptx = ".version 7.0\n.target sm_80\n.address_size 64\n.func f()\n{\n\tret;\n}\n"
-                            ".visible .entry a(\n\t.param .u64 a_0\n)\n.maxntid 64\n{\n\t.reg .pred \t%p<2>;\n"
-                            "\t.local .align 4 .b8 \t__local_depot0[4];\n\n\tld.param.b32 \t%r1, [a_0];\n\tret;\n}\n"
-                            ".visible .entry b()\n{\n\tret;\n}\n";
+    const std::string function = ".func f()\n{\n\tret;\n}\n";
+    const std::string first = ".visible .entry a(\n\t.param .u64 a_0\n)\n.maxntid 64\n{\n\t.reg .pred \t%p<2>;\n"
+                              "\t.local .align 4 .b8 \t__local_depot0[4];\n\n";
+    const std::string second = "\tld.param.b32 \t%r1, [a_0];\n\tret;\n}\n.visible .entry b()\n{\n";
+    const std::string ptx =
+        ".version 7.0\n.target sm_80\n.address_size 64\n" + function + first + second + "\tret;\n}\n";
     EXPECT_EQ(cuda::ptx_for(80, ptx), ptx);
-    EXPECT_EQ(cuda::ptx_for(90, ptx),
-              ".version 7.8\n.target sm_90\n.address_size 64\n.func f()\n{\n\tret;\n}\n"
-              ".visible .entry a(\n\t.param .u64 a_0\n)\n.maxntid 64\n{\n\t.reg .pred \t%p<2>;\n"
-              "\t.local .align 4 .b8 \t__local_depot0[4];\n\n"
-              "\tgriddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n\tld.param.b32 \t%r1, [a_0];\n\tret;\n}\n"
-              ".visible .entry b()\n{\n\tgriddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n\tret;\n}\n");
+    const std::string early = cuda::ptx_for(90, ptx);
+    const std::string head = ".version 7.8\n.target sm_90\n.address_size 64\n" + function + first;
+    ASSERT_TRUE(early.starts_with(head)) << early;
+    const std::size_t next = early.find(second);
+    ASSERT_NE(next, std::string::npos) << early;
+    const std::string wait = early.substr(head.size(), next - head.size());
+    EXPECT_TRUE(wait.starts_with("\tgriddepcontrol.wait;\n")) << wait;
+    EXPECT_NE(wait.find("griddepcontrol.launch_dependents;"), std::string::npos) << wait;
+    EXPECT_EQ(early.substr(next), second + wait + "\tret;\n}\n");
     const std::string newer = ".version 8.3\n.target sm_100\n.entry a()\n{\n\tret;\n}\n";
     EXPECT_TRUE(cuda::ptx_for(100, newer).starts_with(".version 8.3\n.target sm_100\n.entry a()\n{\n\tgriddepcontrol"));
     EXPECT_EQ(cuda::ptx_for(90, "no PTX"), "no PTX");
