@@ -110,6 +110,13 @@ TEST(GpuEmit, TemporariesAreAllocatedAndCheckedOnTheDevice) {
                                      "halide_device_free_as_destructor", "halide_device_malloc"}));
 }
 
+TEST(GpuEmit, TheAssemblerKnowsHowManyThreadsShareTheRegisters) {
+    const std::string small = build(pointwise(), "out.gpu_tile(i, io, ii, 256)\n").device_code;
+    EXPECT_EQ(lines_with(small, "maxntid"), "");
+    const std::string large = build(pointwise(), "out.gpu_tile(i, io, ii, 1024)\n").device_code;
+    EXPECT_NE(large.find(")\n.maxntid 1024\n{"), std::string::npos) << large;
+}
+
 TEST(GpuEmit, TheScheduleHasToBeForTheTarget) {
     Algorithm algorithm = pointwise();
     const Schedule text = schedule("out.gpu_tile(i, io, ii, 16)\n");
