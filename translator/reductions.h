@@ -75,6 +75,12 @@ class ReductionBuilder {
     void search();
     void search_serial(const Source& source, bool of_roots);
     void search_lanes(const Source& source, bool blocks);
+    /// The best of the blocks, one after the other; the name of a stage with its value and its index.
+    std::string search_blocks(const Halide::Func& block_best, const std::vector<SizeTree>& kept_extents,
+                              const SizeTree& block_count);
+    /// The same in lanes and a tree over them, for devices: a block after the other is one thread's.
+    std::string search_blocks_in_lanes(const Halide::Func& block_best, const std::vector<SizeTree>& kept_extents,
+                                       const SizeTree& block_count);
     void search_result(const std::string& best, std::size_t rank);
     void matmul();
 

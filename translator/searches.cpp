@@ -14,6 +14,10 @@ using Element = Halide::Type;
 
 namespace {
 
+std::string index_dtype_of(Element index_type) {
+    return index_type.bits() == 64 ? "int64" : "int32";
+}
+
 /// The value and index of the best element so far.
 struct Best {
     Expr value;
@@ -128,7 +132,7 @@ void ReductionBuilder::search_serial(const Source& source, bool of_roots) {
     const Element type = storage_type(dtype);
     const Element index_type = Halide::Int(type.bits() == 64 ? 64 : 32);
     StageDraft stage = draft(helper("_best"), dtype);
-    stage.dtypes.push_back(index_type.bits() == 64 ? "int64" : "int32");
+    stage.dtypes.push_back(index_dtype_of(index_type));
     std::vector<std::string> names;
     Exprs kept = kept_index(stage, source.kept, names);
     // An element equal to the start never replaces it, and 0 is then the first index anyway. The start of a search
@@ -157,7 +161,7 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
     const bool smallest = operation.op == "argmin";
     const Element type = storage_type(dtype);
     const Element index_type = Halide::Int(type.bits() == 64 ? 64 : 32);
-    const std::string index_dtype = index_type.bits() == 64 ? "int64" : "int32";
+    const std::string index_dtype = index_dtype_of(index_type);
     const Expr start = smallest ? highest(type) : lowest(type);
     SizeTree rows_count = floor_div(source.extent, SizeTree::integer(shape.lanes));
     SizeTree rest = floor_mod(source.extent, SizeTree::integer(shape.lanes));
@@ -244,27 +248,96 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
     std::string best = tree.name();
     Halide::Func block_best = tree.func();
     table_.finish(std::move(tree));
-    if (blocks) {
-        StageDraft last = draft(helper("_best"), dtype);
-        last.dtypes.push_back(index_dtype);
-        std::vector<std::string> last_names;
-        Exprs last_kept = kept_index(last, source.kept, last_names);
-        last.define({last_names.rbegin(), last_names.rend()}, {start, Halide::Internal::make_zero(index_type)}, 0);
-        // In order, so that only what is strictly better replaces an earlier block.
-        std::vector<Loop> loops{{"r", block_count, true, true}};
-        Halide::RDom domain = last.reduce(loops);
-        Exprs at{domain[0]};
-        at.insert(at.end(), last_kept.rbegin(), last_kept.rend());
-        Halide::FuncRef candidate = block_best(at);
-        Expr take = beats(smallest, candidate[0], last.current(0));
-        last.update(
-            domain, loops,
-            {Halide::select(take, candidate[0], last.current(0)), Halide::select(take, candidate[1], last.current(1))},
-            {}, 3);
-        best = last.name();
-        table_.finish(std::move(last));
-    }
+    if (blocks)
+        best = device ? search_blocks_in_lanes(block_best, source.kept, block_count)
+                      : search_blocks(block_best, source.kept, block_count);
     search_result(best, source.kept.size());
+}
+
+std::string ReductionBuilder::search_blocks(const Halide::Func& block_best, const std::vector<SizeTree>& kept_extents,
+                                            const SizeTree& block_count) {
+    const std::string& dtype = shared_.analysis.value(plan_.operation->operands[0]).type.dtype;
+    const bool smallest = plan_.operation->op == "argmin";
+    const Element type = block_best.types()[0], index_type = block_best.types()[1];
+    StageDraft stage = draft(helper("_best"), dtype);
+    stage.dtypes.push_back(index_dtype_of(index_type));
+    std::vector<std::string> names;
+    const Exprs kept = kept_index(stage, kept_extents, names);
+    stage.define({names.rbegin(), names.rend()},
+                 {smallest ? highest(type) : lowest(type), Halide::Internal::make_zero(index_type)}, 0);
+    // In order, so that only what is strictly better replaces an earlier block.
+    const std::vector<Loop> loops{{"r", block_count, true, true}};
+    const Halide::RDom domain = stage.reduce(loops);
+    Exprs at{domain[0]};
+    at.insert(at.end(), kept.rbegin(), kept.rend());
+    const Halide::FuncRef candidate = block_best(at);
+    const Expr take = beats(smallest, candidate[0], stage.current(0));
+    stage.update(
+        domain, loops,
+        {Halide::select(take, candidate[0], stage.current(0)), Halide::select(take, candidate[1], stage.current(1))},
+        {}, 3);
+    const std::string name = stage.name();
+    table_.finish(std::move(stage));
+    return name;
+}
+
+std::string ReductionBuilder::search_blocks_in_lanes(const Halide::Func& block_best,
+                                                     const std::vector<SizeTree>& kept_extents,
+                                                     const SizeTree& block_count) {
+    const std::string& dtype = shared_.analysis.value(plan_.operation->operands[0]).type.dtype;
+    const bool smallest = plan_.operation->op == "argmin";
+    const int lanes = shared_.analysis.lane_shape(*plan_.operation).lanes;
+    const Element type = block_best.types()[0], index_type = block_best.types()[1];
+    const std::vector<std::string> dtypes{dtype, index_dtype_of(index_type)};
+    // A lane that has no block yet takes its first one, whatever it holds; one that has none loses every tie.
+    const Expr none = highest(index_type);
+
+    StageDraft stage = draft(helper("_lane2"), dtype);
+    stage.part = "lane";
+    stage.dtypes = dtypes;
+    std::vector<std::string> names;
+    const Exprs kept = kept_index(stage, kept_extents, names);
+    const Halide::Var u = stage.pure("u", SizeTree::integer(lanes));
+    std::vector<std::string> storage{"u"};
+    storage.insert(storage.end(), names.rbegin(), names.rend());
+    stage.define(storage, {smallest ? highest(type) : lowest(type), none}, 0);
+    const std::vector<Loop> loops{{"r", ceil_div(block_count, lanes), true, true}};
+    const Halide::RDom domain = stage.reduce(loops);
+    const Expr block = domain[0] * lanes + u, count = shared_.size(block_count);
+    Exprs at{Halide::unsafe_promise_clamped(block, 0, count - 1)};
+    at.insert(at.end(), kept.rbegin(), kept.rend());
+    const Halide::FuncRef candidate = block_best(at);
+    const Expr take = stage.current(1) == none || beats(smallest, candidate[0], stage.current(0));
+    stage.update(
+        domain, loops,
+        {Halide::select(take, candidate[0], stage.current(0)), Halide::select(take, candidate[1], stage.current(1))},
+        {block < count}, 4);
+    const Halide::Func lane = stage.func();
+    table_.finish(std::move(stage));
+
+    const Combine combine = [smallest](const std::vector<Exprs>& values) {
+        std::vector<Best> all;
+        for (const Exprs& value : values)
+            all.push_back({value[0], value[1]});
+        return best_of(smallest, all);
+    };
+    const Halide::Func folded_lanes = fold("", "2", dtypes, lane, lanes, kept_extents, std::nullopt, combine);
+    StageDraft last = draft(helper("_best"), dtype);
+    last.part = "block";
+    last.dtypes = dtypes;
+    std::vector<std::string> last_names;
+    const Exprs last_kept = kept_index(last, kept_extents, last_names);
+    std::vector<Best> candidates;
+    for (int k = 0; k < std::min(lanes, kFolded); ++k) {
+        Exprs of_lane{Expr(k)};
+        of_lane.insert(of_lane.end(), last_kept.rbegin(), last_kept.rend());
+        const Halide::FuncRef value = folded_lanes(of_lane);
+        candidates.push_back({Expr(value[0]), Expr(value[1])});
+    }
+    last.define({last_names.rbegin(), last_names.rend()}, best_of(smallest, candidates), 3 * kFolded);
+    const std::string name = last.name();
+    table_.finish(std::move(last));
+    return name;
 }
 
 } // namespace tilewright::translator

@@ -556,7 +556,7 @@ class GpuSpace {
                              ") == " + std::to_string(loop.extent_here) + ") { unroll(" + loop.name + ") } | }");
         } else if (!std::all_of(loop.extent.begin(), loop.extent.end(),
                                 [](unsigned char c) { return std::isdigit(c); }) &&
-                   loop.extent_here > 16 && !adds_blocks(stage)) {
+                   loop.extent_here > (adds_blocks(stage) ? 32 : 16)) {
             // Several loads are under way at once; the order of what is added stays.
             const std::string& r = loop.name;
             lines->push_back("choose { " + head + ".split(" + r + ", " + r + "o, " + r + "i, ?" + stage.name +
