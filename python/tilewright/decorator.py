@@ -201,7 +201,10 @@ class JitFunction(_face.Dispatcher):
             return recording.recorder.call(self.__wrapped__, self.__name__, args, kwargs, jitted=self)
         if self._stays and not kwargs and _shape_key(args) in self._stays and _face.current_device() is None:
             return self.__wrapped__(*args)
-        placed = places_among((*args, *kwargs.values()))
+        try:
+            placed = places_among((*args, *kwargs.values()))
+        except (TypeError, DeviceError) as error:  # an array that says of itself what cannot be
+            raise type(error)(f"{self.__name__}: an argument is {error}") from None
         if placed or self._moves_to_device():
             return self._miss_on_device(args, kwargs, placed)
         out = None

@@ -125,6 +125,31 @@ def test_two_modules_take_each_others_arrays(modules):
     )
 
 
+def test_a_module_in_a_forked_child(modules):
+    """Its results are arrays of the library of its arguments, which allocates: the error of that is the call's."""
+    run_python(
+        """
+        import os, sys
+        import numpy as np, km_both, tilewright
+        X = np.random.default_rng(1).standard_normal((1000, 2))
+        d, e = tilewright.to_device(X), tilewright.to_device(X[:3])
+        tilewright.jit(lambda a: a + 1)(d)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                km_both.get_labels(d, e)
+            except km_both._face.DeviceError as error:
+                os._exit(0 if 'this process was forked' in str(error) else 1)
+            except BaseException as error:
+                print(repr(error), file=sys.stderr)
+            os._exit(2)
+        assert os.waitpid(pid, 0)[1] == 0
+        """,
+        driver=fake_driver(),
+        folder=modules,
+    )
+
+
 def test_a_device_array_in_a_module_of_the_host(modules, tmp_path):
     done = autotune(tmp_path, "--target", "host", "--build-only", "--out", "km_host")
     assert done.returncode == 0, done.stderr

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "python/native/face/arrays.h"
+#include "python/native/face/face_errors.h"
 
 namespace tilewright::face {
 namespace {
@@ -34,7 +35,8 @@ bool from_table(const ArrayClass& like, const cuda::Place& place, DType dtype, i
     auto set_error = [](void*, const char* kind, const char* message) {
         const bool is_memory =
             std::string(kind) == "MemoryError" || std::string(message).find("out of memory") != std::string::npos;
-        PyErr_SetString(is_memory ? PyExc_MemoryError : PyExc_RuntimeError, message);
+        const bool is_device = std::string(kind) == "DeviceError"; // our own table's
+        PyErr_SetString(is_memory ? PyExc_MemoryError : is_device ? device_error() : PyExc_RuntimeError, message);
     };
     if (like.api->allocate(&prototype, &made, nullptr, set_error) != 0) {
         if (!PyErr_Occurred()) PyErr_NoMemory();
