@@ -40,10 +40,6 @@ _MAX_STAYS = 1024
 _active = threading.local()
 
 
-class _Idle(TraceError):
-    """A call that computes nothing at its sizes: NumPy answers it, and other sizes are looked at anew."""
-
-
 _warned_lines: set[tuple[str, int]] = set()
 
 
@@ -226,13 +222,13 @@ class JitFunction(_face.Dispatcher):
             if is_new and self._loses(specialization, bound, args, kwargs):
                 self._stay(args)
                 return self._in_numpy(args, kwargs, out)
-        except _Idle:
-            self._stay(args)
-            return self._in_numpy(args, kwargs, out)
         except (TraceError, TranslateError) as error:
-            if self._strict:
-                raise
-            self._fall_back(error)
+            if not _is_idle_here(error):
+                if self._strict:
+                    raise
+                self._fall_back(error)
+            elif any(isinstance(arg, int) for arg in args):
+                return self._in_numpy(args, kwargs, out)  # f(x, 1) of no trips says nothing of f(x, 1000)
             self._stay(args)
             return self._in_numpy(args, kwargs, out)
         except InternalError as error:
@@ -289,9 +285,12 @@ class JitFunction(_face.Dispatcher):
             if not specialization.fits(bound):
                 self._add_version(specialization, bound)
         except (TraceError, TranslateError) as error:
-            if placed or self._strict:
+            if placed and out is None and isinstance(error, TraceError) and error.idle:
+                return self._untouched(error, args, kwargs)
+            if placed or (self._strict and not _is_idle_here(error)):
                 raise
-            self._fall_back(error)
+            if not _is_idle_here(error):
+                self._fall_back(error)
             return self._in_numpy(args, kwargs, out)
         if specialization.runner is None and self not in getattr(_active, "functions", ()):
             with _marked_active(self):  # a second miss comes here again, and has its reason told
@@ -299,6 +298,14 @@ class JitFunction(_face.Dispatcher):
                     return super().__call__(*args, **kwargs, out=out)
                 return super().__call__(*args, **kwargs)
         return self._told_on_device(specialization, bound, out)
+
+    def _untouched(self, error: TraceError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that reads and computes no element, of arrays on a device: loops without a trip, views that the arrays'
+        own library makes. What that cannot do is the error that it was."""
+        try:
+            return self.__wrapped__(*args, **kwargs)
+        except Exception as own:
+            raise error.with_traceback(None) from own
 
     def _told_on_device(self, specialization: Specialization, bound: Bound, out: Any) -> Any:
         """The call through a function of the program's arguments, which says why it serves a call not."""
@@ -356,10 +363,9 @@ class JitFunction(_face.Dispatcher):
                     return specialization, self._bind(specialization.traced, specialization.program, args, kwargs)
             try:
                 return self._new_specialization(args, kwargs)
-            except _Idle:
-                raise
             except Error as error:
-                self._refused[key] = error
+                if not _is_idle_here(error):
+                    self._refused[key] = error
                 raise
 
     def _bind(self, traced: Any, program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
@@ -373,11 +379,16 @@ class JitFunction(_face.Dispatcher):
         traced = trace(self.__wrapped__, args, kwargs, contract=self._contract)
         if traced.fallback_reason is not None:
             code = self.__wrapped__.__code__
-            raise (_Idle if traced.idle else TraceError)(
-                f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}: {traced.fallback_reason}; NumPy does that itself.",
+            placed = places_among((*args, *kwargs.values()))
+            other = "such calls are not compiled, for arrays on a device" if placed else "NumPy does that itself"
+            error = TraceError(
+                f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}: {traced.fallback_reason}; {other}.",
                 file=code.co_filename,
                 line=code.co_firstlineno,
             )
+            if traced.idle or traced.untouched:
+                error.idle = "here" if traced.idle else "always"
+            raise error
         program = Program(traced.program_text)
         bound = self._bind(traced, program, args, kwargs)
         specialization = Specialization(
@@ -552,6 +563,11 @@ def _face_parameters(function: Callable[..., Any]) -> list[tuple[str, str, Any]]
         (p.name, kinds[p.kind], _face.MISSING if p.default is p.empty else p.default)
         for p in inspect.signature(function).parameters.values()
     ]
+
+
+def _is_idle_here(error: Error) -> bool:
+    """Whether the call computes nothing at its sizes: NumPy answers it, and other sizes are looked at anew."""
+    return isinstance(error, TraceError) and error.idle == "here"
 
 
 def _numpy_raises() -> bool:
