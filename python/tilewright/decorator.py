@@ -159,7 +159,7 @@ class JitFunction(_face.Dispatcher):
         folder: str | Path | None = None,
         *,
         name: str | None = None,
-        targets: tuple[str, ...] = ("host",),
+        targets: tuple[str, ...] | None = None,
         force: bool = False,
         wheel: bool = False,
         libraries: bool = True,
@@ -168,6 +168,8 @@ class JitFunction(_face.Dispatcher):
     ) -> Path:
         """Write a module that imports with NumPy alone. Raises ExportError.
 
+        targets: ("host", "cuda"), say; by default those of jit(target=…), else the host, and cuda where calls of arrays on a
+        device were compiled.
         cubins: architectures (sm_90) for which code of CUDA targets is assembled beforehand; by default those of the devices
         that are here, where there is a ptxas.
         """
@@ -181,7 +183,7 @@ class JitFunction(_face.Dispatcher):
             )
         target = Path(folder) if folder is not None else Path(f"{name or self.__name__}_tuned")
         options = ExportOptions(
-            targets=targets,
+            targets=self._own_targets() if targets is None else tuple(targets),
             force=force,
             wheel=wheel,
             libraries=libraries,
@@ -189,6 +191,13 @@ class JitFunction(_face.Dispatcher):
             cubins=cubins,
         )
         return export_module(target, self, self._specializations, options)
+
+    def _own_targets(self) -> tuple[str, ...]:
+        host, device = self._targets.host, self._targets.device
+        if not self._targets.is_given:
+            seen = any(version.build.on_device for s in self._specializations for version in s.versions)
+            host, device = "host", device if seen else None
+        return tuple(isa for isa in (host, device) if isa is not None)
 
     # ---- calls that no plan takes ---------------------------------------------------------------------------------
 
