@@ -35,7 +35,10 @@ def autotune(*arguments, cwd, stdin=None):
         ),
         (["--target", "", "s.py"], "autotune: --target: '' names none. Write host, cuda or host,cuda."),
         (["show", "--target", ",", "s.py"], "autotune: --target: ',' names none. Write host, cuda or host,cuda."),
-        (["show", "--target", "cuda-sm_70,cuda", "s.py"], "autotune: --target: 'cuda-sm_70,cuda' names two of one kind."),
+        (
+            ["show", "--target", "cuda-sm_70,cuda", "s.py"],
+            "autotune: --target: 'cuda-sm_70,cuda' names two of one kind.",
+        ),
         (
             ["--devices", "0,1", "s.py"],
             "autotune: --devices 0,1: is about CUDA targets, and --target is host. Add --target cuda.",

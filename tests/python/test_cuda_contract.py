@@ -120,7 +120,7 @@ def test_an_array_of_a_device_where_there_is_none() -> None:
         for call in (lambda: g(Claimed()), lambda: f(Claimed(), x), lambda: f(x, Claimed()), lambda: _face.placed(Claimed()),
                      lambda: f.tune(Claimed(), x, budget=1), lambda: _face.host_copy(Claimed())):
             told(tilewright.DeviceError, call, text, WHY)
-        told(tilewright.DeviceError, lambda: g(Claimed()), 'g: a is Claimed')
+        told(tilewright.DeviceError, lambda: g(Claimed()), 'g: ', ' is Claimed')
         told(tilewright.DeviceError, lambda: f(Claimed(), x), 'f: an argument is Claimed')
         told(tilewright.DeviceError, lambda: tilewright.to_device(Claimed()), WHY)
         assert np.array_equal(g(x), x + 1)
@@ -153,6 +153,11 @@ def test_pointers_that_cannot_be() -> None:
         def g(a): return a + 1
         told(TypeError, lambda: g(Claimed(0x10000)), 'g: an argument is ' + unknown)
         told(TypeError, lambda: g(Claimed(0)), 'g: an argument is ' + null)
+        class Half:
+            __cuda_array_interface__ = {'shape': (3, 4), 'typestr': '<f8'}
+        lacks = 'Half, whose __cuda_array_interface__ lacks a shape, a typestr or data'
+        told(TypeError, lambda: f(d, Half()), 'f: y is ' + lacks)
+        told(TypeError, lambda: g(Half()), 'g: an argument is ' + lacks)
         assert f(Claimed(0, (0, 4)), Claimed(0x10000, (0, 4))).shape == (0, 4)  # nothing is read
         assert f(d, d).shape == (3, 4)
     """)

@@ -68,6 +68,7 @@ def test_the_stub_lists_both_kinds_of_arrays(modules):
     assert "def get_labels(X: NDArray[np.float64], means: NDArray[np.float64]" in text
     assert "def get_labels(X: _Array, means: _Array, *, out: _Array | None = ...) -> _Array:" in text
     assert "__cuda_array_interface__" in text and "class DeviceArray:" in text
+    assert "class DeviceError(RuntimeError): ..." in text
 
 
 def test_without_a_device_the_module_says_so_or_runs_on_the_host(modules):
@@ -79,7 +80,7 @@ def test_without_a_device_the_module_says_so_or_runs_on_the_host(modules):
         assert np.array_equal(km_both.get_labels(X, means), expected)
         try:
             km_cuda.get_labels(X, means)
-        except km_cuda._face.DeviceError as error:
+        except km_cuda.DeviceError as error:
             assert isinstance(error, RuntimeError) and 'driver' in str(error)
         else:
             raise AssertionError
@@ -138,7 +139,7 @@ def test_a_module_in_a_forked_child(modules):
         if pid == 0:
             try:
                 km_both.get_labels(d, e)
-            except km_both._face.DeviceError as error:
+            except km_both.DeviceError as error:
                 os._exit(0 if 'this process was forked' in str(error) else 1)
             except BaseException as error:
                 print(repr(error), file=sys.stderr)
@@ -147,6 +148,38 @@ def test_a_module_in_a_forked_child(modules):
         """,
         driver=fake_driver(),
         folder=modules,
+    )
+
+
+def test_a_module_that_draws(tmp_path):
+    """The caller knows its generator, and nothing of the state that travels in its place."""
+    run_python(
+        """
+        import numpy as np, sys, tilewright
+        def noisy(a, rng): return a + rng.random(4)
+        x = np.ones((3, 4))
+        f = tilewright.jit(noisy)
+        f(x, np.random.default_rng(0))
+        f.export('noisy_module', targets=('host', 'cuda'))
+        sys.path.insert(0, '.')
+        import noisy_module as m
+        assert np.array_equal(m.noisy(x, np.random.default_rng(1)), noisy(x, np.random.default_rng(1)))
+        generator = np.random.default_rng(1)
+        before = generator.bit_generator.state
+        try:
+            m.noisy(m.to_device(x), generator)
+        except TypeError as error:
+            text = ('noisy: an argument is DeviceArray on a device, and it draws from rng, whose state is on the host; '
+                    'such calls are not compiled. Draw before the call, and pass the numbers in.')
+            assert str(error) == text, error
+        else:
+            raise AssertionError
+        assert generator.bit_generator.state == before
+        try: m.noisy(x.astype(str), generator)
+        except TypeError as error: assert 'float64' in str(error), error
+        """,
+        driver=fake_driver(),
+        cwd=tmp_path,
     )
 
 
@@ -193,7 +226,10 @@ def test_a_module_is_built_with_a_schedule_by_hand(tmp_path):
     arguments = ("--build-only", "--schedule", "by_hand.tws", "--force")
     made = autotune(tmp_path, "--target", "host,cuda", *arguments)
     assert made.returncode == 0, made.stderr
-    assert "get_labels: nothing measured (--build-only): it has the default schedules, the schedule of by_hand.tws" in made.stdout
+    assert (
+        "get_labels: nothing measured (--build-only): it has the default schedules, the schedule of by_hand.tws"
+        in made.stdout
+    )
     with_it = [name for name, text in schedules_of(tmp_path / "km_tuned").items() if "split(i, io, it, 192" in text]
     assert with_it and all("sm_80" in name or "c80" in name or "cuda" in name for name in with_it), with_it
     (tmp_path / "by_hand.tws").write_text(HOST_SCHEDULE)

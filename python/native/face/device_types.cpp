@@ -210,13 +210,15 @@ bool read_interface(PyObject* object, DeviceView& view) {
         view.device = DeviceView::kHost;
         return true;
     }
-    if (!PyDict_Check(table.get())) return fail(PyExc_TypeError, "__cuda_array_interface__ is no dict.");
+    if (!PyDict_Check(table.get()))
+        return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ is no dict.");
     auto item = [&](const char* name) { return PyDict_GetItemString(table.get(), name); };
     PyObject *shape = item("shape"), *typestr = item("typestr"), *data = item("data"), *strides = item("strides"),
              *stream = item("stream"), *mask = item("mask");
     const char* type = typestr && PyUnicode_Check(typestr) ? PyUnicode_AsUTF8AndSize(typestr, nullptr) : nullptr;
     if (!shape || !PyTuple_Check(shape) || !type || !data || !PyTuple_Check(data) || PyTuple_Size(data) != 2)
-        return fail(PyExc_TypeError, "__cuda_array_interface__ needs shape, typestr and data.");
+        return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ lacks a shape, a typestr or "
+                                                        "data (a pointer and whether it is read-only).");
     if (mask && mask != Py_None) return fail(PyExc_TypeError, "a masked array, and masks are not known here.");
     if (!set_rank(view, PyTuple_Size(shape), object) || !read_extents(shape, view.extents, view.rank)) return false;
     view.array.shape = view.extents;
@@ -227,7 +229,10 @@ bool read_interface(PyObject* object, DeviceView& view) {
     if (strides && strides != Py_None) {
         if (!PyTuple_Check(strides) || PyTuple_Size(strides) != view.rank ||
             !read_extents(strides, view.steps, view.rank))
-            return PyErr_Occurred() ? false : fail(PyExc_TypeError, "__cuda_array_interface__: strides are no tuple.");
+            return PyErr_Occurred()
+                       ? false
+                       : fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ has strides that "
+                                                                  "are no tuple of an integer for each dimension.");
         view.array.strides = view.steps;
     } else {
         c_strides(view, view.has_dtype ? runtime::info(view.dtype).bytes : 1);

@@ -85,7 +85,10 @@ def tune(
     seed: Annotated[int, typer.Option(min=0, help="Of the search's random numbers.")] = 0,
     out: Annotated[Path | None, typer.Option(help="The folder to write, instead of SCRIPT_tuned.")] = None,
     space: Annotated[Path | None, typer.Option(help="Search this space.")] = None,
-    schedule: Annotated[Path | None, typer.Option(help="Measure this schedule beside the stored best; with --build-only, build the module with it.")] = None,
+    schedule: Annotated[
+        Path | None,
+        typer.Option(help="Measure this schedule beside the stored best; with --build-only, build the module with it."),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Fail where something cannot be compiled.")] = False,
     contract: Annotated[str, typer.Option(help="What results promise: numpy, reproducible, fast.")] = "numpy",
     also: Annotated[list[str] | None, typer.Option(help="Add a signature to the module: float32,float32.")] = None,
@@ -104,6 +107,7 @@ def tune(
         if contract not in ("numpy", "reproducible", "fast"):
             raise UsageError(f"--contract: {contract!r} is none of numpy, reproducible, fast.")
         named = targets(target or [])
+        measuring = device_numbers(devices)
         check_cuda_options(named, {"--devices": devices, "--cubins": cubins})
         if not build_only and any(is_cuda_isa(resolve_isa(name)) for name in named):
             check_device()  # before the script is run
@@ -122,7 +126,7 @@ def tune(
                 schedule=_checked("--schedule", schedule),
                 db=settings.store_path(db),
                 contract=contract,
-                devices=device_numbers(devices),
+                devices=measuring,
             ),
             request=Request(function, workload, strict, contract, run_all, jit_target(named)),
             export=ExportOptions(
@@ -175,16 +179,17 @@ class _Options:
 def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -> int:
     """One script from recording to the closing line."""
     check_place(options.out, options.export)  # before an hour of searching, not after
-    check_cubins(options.export.cubins)
+    check_cubins(options.export.cubins, isa_levels(options.export.targets))
     results: list[tuple[Prepared, TuneResult]] = []
     with Progress(quiet, options.tune.budget_s) as progress:
+        options.export = replace(options.export, say=progress.tell)
         progress.say(f"running {script.name}")
         prepared, refusals = prepare(script, options.request)
         for refusal in refusals:
             progress.warn(refusal)
         scheduled = _scheduled(prepared, options)
         for one in prepared:
-            _check_files(one, options, has_schedule=one in scheduled)
+            _check_files(one, options, has_schedule=_is_among(one, scheduled))
         if options.tune.db is None:
             progress.warn("warning: there is no home directory: nothing learnt is kept. Give --db FILE.")
         also_specialize(prepared[0], options.also)
@@ -202,7 +207,7 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
             progress.say(f"the call: {one.function.__name__}({one.call.text()}), seen {one.call.count} times")
             options.tune.budget_s = budget_s
             options.tune.on_device = on_device
-            is_meant = one in scheduled and is_cuda_isa(_head_of(schedule)[1]) == on_device
+            is_meant = _is_among(one, scheduled) and is_cuda_isa(_head_of(schedule)[1]) == on_device
             options.tune.schedule = schedule if is_meant else None
             result = _tune_one(one, options, progress)
             results.append((one, result))
@@ -247,7 +252,11 @@ def _report_built(written: _Written, options: _Options, as_json: bool) -> None:
         print(json.dumps({"results": [], "module": str(written.folder)}))
         return
     print(f"wrote {written.folder}: from {written.folder.name} import {name}")
-    leads = [s.lead_for(is_cuda_isa(isa)) for s in written.function.specializations for isa in isa_levels(options.export.targets)]
+    leads = [
+        s.lead_for(is_cuda_isa(isa))
+        for s in written.function.specializations
+        for isa in isa_levels(options.export.targets)
+    ]
     kinds = dict.fromkeys("" if lead is None else lead.label for lead in leads)
     words = {"": "the default schedules", "by hand": f"the schedule of {options.schedule_file}"}
     print(f"{name}: nothing measured (--build-only): it has {', '.join(words.get(k, 'the stored one') for k in kinds)}")
@@ -279,6 +288,10 @@ def _scheduled(prepared: list[Prepared], options: _Options) -> list[Prepared]:
             f"Give --target {isa}, or a schedule for {asked[0] if asked else options.export.targets[0]}.",
         )
     return chosen
+
+
+def _is_among(one: Prepared, others: list[Prepared]) -> bool:
+    return any(one is other for other in others)  # equality would compare the arrays of calls
 
 
 def _rank(isa: str) -> int:
