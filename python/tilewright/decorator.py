@@ -284,13 +284,8 @@ class JitFunction(_face.Dispatcher):
             )
         try:
             specialization, bound = self._specialize(args, kwargs)
-            if placed and specialization.traced.generators:
-                code = self.__wrapped__.__code__
-                raise TraceError(
-                    f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}: it draws from a random generator, "
-                    "whose state is on the host, for arrays on a device; such calls are not compiled.",
-                    "Draw before the call, and pass the numbers in.",
-                )
+            if placed:
+                self._refuse_draws(specialization)
             if not specialization.fits(bound):
                 self._add_version(specialization, bound)
         except (TraceError, TranslateError) as error:
@@ -360,6 +355,22 @@ class JitFunction(_face.Dispatcher):
         return out
 
     def _specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:
+        specialization, bound = self._found_or_made(args, kwargs)
+        if specialization.draws and places_among((*args, *kwargs.values())):
+            self._refuse_draws(specialization)
+        return specialization, bound
+
+    def _refuse_draws(self, specialization: Specialization) -> None:
+        """TraceError where random numbers would be drawn for arrays on a device."""
+        if specialization.draws:
+            code = self.__wrapped__.__code__
+            raise TraceError(
+                f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}: it draws from a random generator, "
+                "whose state is on the host, for arrays on a device; such calls are not compiled.",
+                "Draw before the call, and pass the numbers in.",
+            )
+
+    def _found_or_made(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:
         for specialization in self._specializations:
             if specialization.traced.matches(args, kwargs):
                 return specialization, self._bind(specialization.traced, specialization.program, args, kwargs)

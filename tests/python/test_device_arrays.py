@@ -205,6 +205,26 @@ def test_calls_that_compute_nothing_are_python_itself():
     """)
 
 
+def test_draws_for_arrays_on_a_device_are_refused():
+    """From a generator of the caller's, a global one and one that the function makes; also where NumPy arrays came before."""
+    with_fake("""
+        GENERATOR = np.random.default_rng(0)
+        def given(a, rng): return a + rng.random(4)
+        def outside(a): return a + GENERATOR.random(4)
+        def made(a): return a + np.random.default_rng(3).random(4)
+        d = tilewright.to_device(x)
+        text = 'it draws from a random generator, whose state is on the host, for arrays on a device; such calls are not compiled. Draw'
+        for target in (None, 'cuda'):
+            for function in (given, outside, made):
+                more = (np.random.default_rng(1),) if function is given else ()
+                for first in (None, x):
+                    g = tilewright.jit(function, target=target)
+                    if first is not None: g(first, *more)
+                    for call in (g, g.for_args, lambda *args: g.tune(*args, budget=1)):
+                        assert text in refused(tilewright.TraceError, lambda: call(d, *more))
+    """)
+
+
 def test_written_arguments():
     with_fake("""
         @tilewright.jit

@@ -105,7 +105,7 @@ def stream_lines(  # noqa: PLR0917
         f"{indent}try:",
         f"{indent}    result = {call}",
         f"{indent}except TypeError:",
-        f"{indent}    _refuse_devices({entry!r}, {streams[0].made_of!r}, {given})",
+        f"{indent}    _refuse_devices({entry!r}, {streams[0].made_of.removeprefix('_numpy.random.')!r}, {given})",
         f"{indent}    raise",
     ]
     lines += [f"{indent}_move_on({stream.made_of}.bit_generator, {stream.draws})" for stream in living]
