@@ -40,10 +40,6 @@ _MAX_STAYS = 1024
 _active = threading.local()
 
 
-class _Idle(TraceError):
-    """A call that computes nothing at its sizes: NumPy answers it, and other sizes are looked at anew."""
-
-
 _warned_lines: set[tuple[str, int]] = set()
 
 
@@ -163,7 +159,7 @@ class JitFunction(_face.Dispatcher):
         folder: str | Path | None = None,
         *,
         name: str | None = None,
-        targets: tuple[str, ...] = ("host",),
+        targets: tuple[str, ...] | None = None,
         force: bool = False,
         wheel: bool = False,
         libraries: bool = True,
@@ -172,6 +168,8 @@ class JitFunction(_face.Dispatcher):
     ) -> Path:
         """Write a module that imports with NumPy alone. Raises ExportError.
 
+        targets: ("host", "cuda"), say; by default those of jit(target=…), else the host, and cuda where calls of arrays on a
+        device were compiled.
         cubins: architectures (sm_90) for which code of CUDA targets is assembled beforehand; by default those of the devices
         that are here, where there is a ptxas.
         """
@@ -185,7 +183,7 @@ class JitFunction(_face.Dispatcher):
             )
         target = Path(folder) if folder is not None else Path(f"{name or self.__name__}_tuned")
         options = ExportOptions(
-            targets=targets,
+            targets=self._own_targets() if targets is None else tuple(targets),
             force=force,
             wheel=wheel,
             libraries=libraries,
@@ -194,6 +192,13 @@ class JitFunction(_face.Dispatcher):
         )
         return export_module(target, self, self._specializations, options)
 
+    def _own_targets(self) -> tuple[str, ...]:
+        host, device = self._targets.host, self._targets.device
+        if not self._targets.is_given:
+            seen = any(version.build.on_device for s in self._specializations for version in s.versions)
+            host, device = "host", device if seen else None
+        return tuple(isa for isa in (host, device) if isa is not None)
+
     # ---- calls that no plan takes ---------------------------------------------------------------------------------
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -201,7 +206,10 @@ class JitFunction(_face.Dispatcher):
             return recording.recorder.call(self.__wrapped__, self.__name__, args, kwargs, jitted=self)
         if self._stays and not kwargs and _shape_key(args) in self._stays and _face.current_device() is None:
             return self.__wrapped__(*args)
-        placed = places_among((*args, *kwargs.values()))
+        try:
+            placed = places_among((*args, *kwargs.values()))
+        except (TypeError, DeviceError) as error:  # an array that says of itself what cannot be
+            raise type(error)(f"{self.__name__}: an argument is {error}") from None
         if placed or self._moves_to_device():
             return self._miss_on_device(args, kwargs, placed)
         out = None
@@ -223,13 +231,13 @@ class JitFunction(_face.Dispatcher):
             if is_new and self._loses(specialization, bound, args, kwargs):
                 self._stay(args)
                 return self._in_numpy(args, kwargs, out)
-        except _Idle:
-            self._stay(args)
-            return self._in_numpy(args, kwargs, out)
         except (TraceError, TranslateError) as error:
-            if self._strict:
-                raise
-            self._fall_back(error)
+            if not _is_idle_here(error):
+                if self._strict:
+                    raise
+                self._fall_back(error)
+            elif any(isinstance(arg, int) for arg in args):
+                return self._in_numpy(args, kwargs, out)  # f(x, 1) of no trips says nothing of f(x, 1000)
             self._stay(args)
             return self._in_numpy(args, kwargs, out)
         except InternalError as error:
@@ -276,19 +284,17 @@ class JitFunction(_face.Dispatcher):
             )
         try:
             specialization, bound = self._specialize(args, kwargs)
-            if placed and specialization.traced.generators:
-                code = self.__wrapped__.__code__
-                raise TraceError(
-                    f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}: it draws from a random generator, "
-                    "whose state is on the host, for arrays on a device; such calls are not compiled.",
-                    "Draw before the call, and pass the numbers in.",
-                )
+            if placed:
+                self._refuse_draws(specialization)
             if not specialization.fits(bound):
                 self._add_version(specialization, bound)
         except (TraceError, TranslateError) as error:
-            if placed or self._strict:
+            if placed and out is None and isinstance(error, TraceError) and error.idle:
+                return self._untouched(error, args, kwargs)
+            if placed or (self._strict and not _is_idle_here(error)):
                 raise
-            self._fall_back(error)
+            if not _is_idle_here(error):
+                self._fall_back(error)
             return self._in_numpy(args, kwargs, out)
         if specialization.runner is None and self not in getattr(_active, "functions", ()):
             with _marked_active(self):  # a second miss comes here again, and has its reason told
@@ -296,6 +302,14 @@ class JitFunction(_face.Dispatcher):
                     return super().__call__(*args, **kwargs, out=out)
                 return super().__call__(*args, **kwargs)
         return self._told_on_device(specialization, bound, out)
+
+    def _untouched(self, error: TraceError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that reads and computes no element, of arrays on a device: loops without a trip, views that the arrays'
+        own library makes. What that cannot do is the error that it was."""
+        try:
+            return self.__wrapped__(*args, **kwargs)
+        except Exception as own:
+            raise error.with_traceback(None) from own
 
     def _told_on_device(self, specialization: Specialization, bound: Bound, out: Any) -> Any:
         """The call through a function of the program's arguments, which says why it serves a call not."""
@@ -341,6 +355,22 @@ class JitFunction(_face.Dispatcher):
         return out
 
     def _specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:
+        specialization, bound = self._found_or_made(args, kwargs)
+        if specialization.draws and places_among((*args, *kwargs.values())):
+            self._refuse_draws(specialization)
+        return specialization, bound
+
+    def _refuse_draws(self, specialization: Specialization) -> None:
+        """TraceError where random numbers would be drawn for arrays on a device."""
+        if specialization.draws:
+            code = self.__wrapped__.__code__
+            raise TraceError(
+                f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}: it draws from a random generator, "
+                "whose state is on the host, for arrays on a device; such calls are not compiled.",
+                "Draw before the call, and pass the numbers in.",
+            )
+
+    def _found_or_made(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:
         for specialization in self._specializations:
             if specialization.traced.matches(args, kwargs):
                 return specialization, self._bind(specialization.traced, specialization.program, args, kwargs)
@@ -353,10 +383,9 @@ class JitFunction(_face.Dispatcher):
                     return specialization, self._bind(specialization.traced, specialization.program, args, kwargs)
             try:
                 return self._new_specialization(args, kwargs)
-            except _Idle:
-                raise
             except Error as error:
-                self._refused[key] = error
+                if not _is_idle_here(error):
+                    self._refused[key] = error
                 raise
 
     def _bind(self, traced: Any, program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
@@ -370,11 +399,16 @@ class JitFunction(_face.Dispatcher):
         traced = trace(self.__wrapped__, args, kwargs, contract=self._contract)
         if traced.fallback_reason is not None:
             code = self.__wrapped__.__code__
-            raise (_Idle if traced.idle else TraceError)(
-                f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}: {traced.fallback_reason}; NumPy does that itself.",
+            placed = places_among((*args, *kwargs.values()))
+            other = "such calls are not compiled, for arrays on a device" if placed else "NumPy does that itself"
+            error = TraceError(
+                f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}: {traced.fallback_reason}; {other}.",
                 file=code.co_filename,
                 line=code.co_firstlineno,
             )
+            if traced.idle or traced.untouched:
+                error.idle = "here" if traced.idle else "always"
+            raise error
         program = Program(traced.program_text)
         bound = self._bind(traced, program, args, kwargs)
         specialization = Specialization(
@@ -549,6 +583,11 @@ def _face_parameters(function: Callable[..., Any]) -> list[tuple[str, str, Any]]
         (p.name, kinds[p.kind], _face.MISSING if p.default is p.empty else p.default)
         for p in inspect.signature(function).parameters.values()
     ]
+
+
+def _is_idle_here(error: Error) -> bool:
+    """Whether the call computes nothing at its sizes: NumPy answers it, and other sizes are looked at anew."""
+    return isinstance(error, TraceError) and error.idle == "here"
 
 
 def _numpy_raises() -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 
 class Error(Exception):
     """Base of every error of ours.
@@ -21,6 +23,10 @@ class Error(Exception):
 
 class TraceError(Error, NotImplementedError):
     """A NumPy call or a construct that cannot be traced. Has `file`, `line` and `construct`."""
+
+    # Of a call that reads and computes no element, so that Python itself answers it: "always", or "here" where calls of
+    # other sizes may compute.
+    idle: Literal["", "here", "always"] = ""
 
     def __init__(
         self, message: str = "", hint: str = "", *, file: str = "", line: int = 0, construct: str = ""

@@ -18,6 +18,16 @@ def cache_enabled() -> bool:
     return os.environ.get("TILEWRIGHT_CACHE", "").lower() not in ("off", "0", "no")
 
 
+def cache_problem() -> str:
+    """What is wrong with TILEWRIGHT_CACHE: a folder in it would be taken for "on"."""
+    given = os.environ.get("TILEWRIGHT_CACHE", "")
+    if given.lower() in ("", "off", "0", "no", "on", "1", "yes"):
+        return ""
+    return (
+        f"TILEWRIGHT_CACHE is {given!r}, which is neither on nor off: it stays on. XDG_CACHE_HOME names another folder"
+    )
+
+
 def cache_limit_bytes() -> int:
     """TILEWRIGHT_CACHE_MB, for people with small disks."""
     try:

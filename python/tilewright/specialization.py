@@ -53,6 +53,8 @@ class Specialization:
     ) -> None:
         self.traced = traced
         self.program = program
+        # Whether it draws random numbers: from a generator of the caller's, or one that it makes.
+        self.draws = any(argument.path[-1][0] == "pcg64" for argument in traced.arguments)
         self.contract = contract
         self.isa = isa
         self.device_isa = device_isa

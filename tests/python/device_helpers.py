@@ -33,13 +33,16 @@ def fake_driver() -> Path:
     return library
 
 
-def run_python(script: str, *, driver: Path | None = None, folder: Path | None = None, **environment: str) -> str:
+def run_python(
+    script: str, *, driver: Path | None = None, folder: Path | None = None, cwd: Path | None = None, **environment: str
+) -> str:
     """Runs a script in a Python of its own and gives what it prints. Without `driver` there is none at all."""
     values = {**os.environ, **environment, "TILEWRIGHT_LIBCUDA": str(driver or "/nonexistent/libcuda.so.1")}
     with tempfile.TemporaryDirectory() as own:
         file = Path(folder or own) / "child.py"
         file.write_text(textwrap.dedent(script))
-        done = subprocess.run([sys.executable, str(file)], env=values, capture_output=True, text=True, check=False)
+        command = [sys.executable, str(file)]
+        done = subprocess.run(command, env=values, cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -109,6 +109,21 @@ def test_no_folder_is_no_cache():
     assert cache.size_bytes() == 0
 
 
+def test_a_folder_is_no_switch(tmp_path, monkeypatch, caplog):
+    from tilewright import cache
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for value, is_told in (("on", False), ("1", False), (str(tmp_path / "there"), True)):
+        monkeypatch.setattr(cache, "_current", None)
+        monkeypatch.setenv("TILEWRIGHT_CACHE", value)
+        caplog.clear()
+        cache.object_cache()
+        cache.object_cache()
+        told = [record.message for record in caplog.records if "neither on nor off" in record.message]
+        assert len(told) == is_told, told
+    assert "XDG_CACHE_HOME names another folder" in told[0]
+
+
 def test_the_oldest_leave_when_the_limit_is_reached(tmp_path):
     cache = cache_at(tmp_path, limit=3000)
     for number in range(4):

@@ -33,6 +33,20 @@ def autotune(*arguments, cwd, stdin=None):
             ["--target", "host,arm64", "s.py"],
             "autotune: --target: 'arm64' is none of ours. Use host, x86-64, x86-64-v3, x86-64-v4, cuda, cuda-sm_70,",
         ),
+        (["--target", "", "s.py"], "autotune: --target: '' names none. Write host, cuda or host,cuda."),
+        (["show", "--target", ",", "s.py"], "autotune: --target: ',' names none. Write host, cuda or host,cuda."),
+        (
+            ["show", "--target", "cuda-sm_70,cuda", "s.py"],
+            "autotune: --target: 'cuda-sm_70,cuda' names two of one kind.",
+        ),
+        (
+            ["--devices", "0,1", "s.py"],
+            "autotune: --devices 0,1: is about CUDA targets, and --target is host. Add --target cuda.",
+        ),
+        (
+            ["--target", "x86-64", "--cubins", "sm_90", "s.py"],
+            "autotune: --cubins sm_90: is about CUDA targets, and --target is x86-64. Add --target cuda.",
+        ),
         (["--workload", "some", "s.py"], "autotune: --workload: 'some' is none of time, first, largest, all."),
         (["--contract", "exact", "s.py"], "autotune: --contract: 'exact' is none of numpy, reproducible, fast."),
         (["--schedule", "none.tws", "s.py"], "autotune: --schedule: none.tws: no such file or directory."),

@@ -200,6 +200,58 @@ def test_sums_and_products(dtype: Any) -> None:
                 np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
+@settings(max_examples=20, deadline=None)
+@given(
+    st.sampled_from(DTYPES),
+    st.sampled_from([(5,), (1, 4), (3, 5), (7, 33), (2, 3, 4)]),
+    st.sampled_from([0.0, 0.2]),
+    st.sampled_from([None, 1, 2, np.inf, -np.inf, 0, 3, -1, 0.5, -2.5]),
+    st.integers(0, 1000),
+)
+def test_norms_of_vectors(dtype: Any, shape: Any, nasty: float, order: Any, seed: int) -> None:
+    def f(z):
+        return np.linalg.norm(z, order, axis=-1), np.linalg.norm(z, order, axis=0, keepdims=True)
+
+    like_numpy(f, numbers(dtype, shape, seed, nasty))
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.sampled_from(DTYPES),
+    st.sampled_from([(1, 4), (3, 5), (9, 33)]),
+    st.sampled_from([0.0, 0.2]),
+    st.sampled_from([None, "fro", 1, -1, np.inf, -np.inf]),
+    st.integers(0, 1000),
+)
+def test_norms_of_matrices(dtype: Any, shape: Any, nasty: float, order: Any, seed: int) -> None:
+    def f(z):
+        return np.linalg.norm(z, order), np.linalg.norm(z.T, order), np.linalg.norm(z, order, (1, 0), keepdims=True)
+
+    like_numpy(f, numbers(dtype, shape, seed, nasty))
+
+
+def plain_norm(z):
+    return np.linalg.norm(z)
+
+
+def test_norms_of_everything_and_of_nothing() -> None:
+    for dtype in DTYPES:
+        for shape in ((), (4,), (2, 3, 4), (0,), (3, 0)):
+            like_numpy(plain_norm, numbers(dtype, shape))
+    like_numpy(lambda z: (np.linalg.norm(z[:, None] - z[None, :], axis=2), np.abs(z)), numbers(np.complex64, (6, 3)))
+
+
+def like_numpy(function: Any, z: Array) -> None:
+    """Sums in another order than NumPy's, of the same terms."""
+    with np.errstate(all="ignore"):
+        ours, theirs = compiled(function)(z), function(z)
+    pairs = zip(ours, theirs, strict=True) if isinstance(theirs, tuple) else [(ours, theirs)]
+    for a, b in pairs:
+        assert np.asarray(a).dtype == np.asarray(b).dtype == z.real.dtype and np.shape(a) == np.shape(b)
+        # Sums of powers near the largest number may overflow in one order only; these have nothing between.
+        np.testing.assert_allclose(a, b, rtol=2e-5 if z.dtype == np.complex64 else 1e-12)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_functions(dtype: Any) -> None:
     """Roots, exponentials, magnitudes and angles: each half within a few ULP of NumPy's."""

@@ -89,11 +89,15 @@ def test_a_child_of_a_process_that_used_the_device() -> None:
         import os, sys
         d = tilewright.to_device(x)
         f(d, d)
+        @tilewright.jit
+        def h(a): return a + 1
         pid = os.fork()
         if pid == 0:
             try:
                 told(tilewright.DeviceError, lambda: f(d, d), 'this process was forked from one that had used the device')
-                told(tilewright.DeviceError, lambda: tilewright.to_device(x), 'forked')
+                told(tilewright.DeviceError, lambda: tilewright.to_device(x), 'cuda:0: this process was forked')
+                told(tilewright.DeviceError, lambda: f(Foreign(d), d), 'f: x is Foreign', 'this process was forked')
+                told(tilewright.DeviceError, lambda: h(d), 'h: cuda: this process was forked')
             except BaseException as error:
                 print(error, file=sys.stderr)
                 os._exit(1)
@@ -102,6 +106,61 @@ def test_a_child_of_a_process_that_used_the_device() -> None:
         f(d, d)
         """
     )
+
+
+def test_an_array_of_a_device_where_there_is_none() -> None:
+    """An object with an interface alone is asked about before anything else of the call: an error, no abort."""
+    script = """
+        class Claimed:
+            __cuda_array_interface__ = {'shape': (3, 4), 'typestr': '<f8', 'data': (0x10000, False), 'version': 3}
+        text = 'Claimed, which says by __cuda_array_interface__ that it lies on a CUDA device, but '
+        @tilewright.jit
+        def g(a): return a + 1
+        g(x)
+        for call in (lambda: g(Claimed()), lambda: f(Claimed(), x), lambda: f(x, Claimed()), lambda: _face.placed(Claimed()),
+                     lambda: f.tune(Claimed(), x, budget=1), lambda: _face.host_copy(Claimed())):
+            told(tilewright.DeviceError, call, text, WHY)
+        told(tilewright.DeviceError, lambda: g(Claimed()), 'g: ', ' is Claimed')
+        told(tilewright.DeviceError, lambda: f(Claimed(), x), 'f: an argument is Claimed')
+        told(tilewright.DeviceError, lambda: tilewright.to_device(Claimed()), WHY)
+        assert np.array_equal(g(x), x + 1)
+    """
+    run_python(PRELUDE + REFUSED + textwrap.dedent(script.replace("WHY", repr("there is no CUDA driver here"))))
+    for environment, text in (
+        ({"FAKE_CUDA_DEVICES": "0"}, "the CUDA driver has no device"),
+        ({"FAKE_CUDA_VERSION": "11020"}, "the CUDA driver is too old"),
+        ({"FAKE_CUDA_INIT": "803"}, "the CUDA driver and its kernel module are of different"),
+    ):
+        on_fake(script.replace("WHY", repr(text)), **environment)
+
+
+def test_pointers_that_cannot_be() -> None:
+    on_fake("""
+        class Claimed:
+            def __init__(self, pointer, shape=(3, 4)):
+                self.__cuda_array_interface__ = {'shape': shape, 'typestr': '<f8', 'data': (pointer, False), 'version': 3}
+            __cuda_array_interface__ = None
+        d = tilewright.to_device(x)
+        f(d, d)
+        unknown = "Claimed, whose __cuda_array_interface__ gives the pointer 0x10000, which is no memory of a CUDA device"
+        null = 'Claimed of shape [3, 4], whose pointer is null. Is its memory freed?'
+        told(TypeError, lambda: f(Claimed(0x10000), d), 'f: x is ' + unknown)
+        told(TypeError, lambda: f(d, Claimed(x.ctypes.data)), 'f: y is Claimed', hex(x.ctypes.data))
+        told(TypeError, lambda: f(d, Claimed(0)), 'f: y is ' + null)
+        told(TypeError, lambda: f(d, d, out=Claimed(0)), null)
+        told(TypeError, lambda: _face.host_copy(Claimed(0)), null)
+        @tilewright.jit(target='cuda')
+        def g(a): return a + 1
+        told(TypeError, lambda: g(Claimed(0x10000)), 'g: an argument is ' + unknown)
+        told(TypeError, lambda: g(Claimed(0)), 'g: an argument is ' + null)
+        class Half:
+            __cuda_array_interface__ = {'shape': (3, 4), 'typestr': '<f8'}
+        lacks = 'Half, whose __cuda_array_interface__ lacks a shape, a typestr or data'
+        told(TypeError, lambda: f(d, Half()), 'f: y is ' + lacks)
+        told(TypeError, lambda: g(Half()), 'g: an argument is ' + lacks)
+        assert f(Claimed(0, (0, 4)), Claimed(0x10000, (0, 4))).shape == (0, 4)  # nothing is read
+        assert f(d, d).shape == (3, 4)
+    """)
 
 
 def test_streams_that_the_call_cannot_use() -> None:

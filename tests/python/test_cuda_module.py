@@ -68,6 +68,7 @@ def test_the_stub_lists_both_kinds_of_arrays(modules):
     assert "def get_labels(X: NDArray[np.float64], means: NDArray[np.float64]" in text
     assert "def get_labels(X: _Array, means: _Array, *, out: _Array | None = ...) -> _Array:" in text
     assert "__cuda_array_interface__" in text and "class DeviceArray:" in text
+    assert "class DeviceError(RuntimeError): ..." in text
 
 
 def test_without_a_device_the_module_says_so_or_runs_on_the_host(modules):
@@ -79,7 +80,7 @@ def test_without_a_device_the_module_says_so_or_runs_on_the_host(modules):
         assert np.array_equal(km_both.get_labels(X, means), expected)
         try:
             km_cuda.get_labels(X, means)
-        except km_cuda._face.DeviceError as error:
+        except km_cuda.DeviceError as error:
             assert isinstance(error, RuntimeError) and 'driver' in str(error)
         else:
             raise AssertionError
@@ -125,6 +126,63 @@ def test_two_modules_take_each_others_arrays(modules):
     )
 
 
+def test_a_module_in_a_forked_child(modules):
+    """Its results are arrays of the library of its arguments, which allocates: the error of that is the call's."""
+    run_python(
+        """
+        import os, sys
+        import numpy as np, km_both, tilewright
+        X = np.random.default_rng(1).standard_normal((1000, 2))
+        d, e = tilewright.to_device(X), tilewright.to_device(X[:3])
+        tilewright.jit(lambda a: a + 1)(d)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                km_both.get_labels(d, e)
+            except km_both.DeviceError as error:
+                os._exit(0 if 'this process was forked' in str(error) else 1)
+            except BaseException as error:
+                print(repr(error), file=sys.stderr)
+            os._exit(2)
+        assert os.waitpid(pid, 0)[1] == 0
+        """,
+        driver=fake_driver(),
+        folder=modules,
+    )
+
+
+def test_a_module_that_draws(tmp_path):
+    """The caller knows its generator, and nothing of the state that travels in its place."""
+    run_python(
+        """
+        import numpy as np, sys, tilewright
+        def noisy(a, rng): return a + rng.random(4)
+        x = np.ones((3, 4))
+        f = tilewright.jit(noisy)
+        f(x, np.random.default_rng(0))
+        f.export('noisy_module', targets=('host', 'cuda'))
+        sys.path.insert(0, '.')
+        import noisy_module as m
+        assert np.array_equal(m.noisy(x, np.random.default_rng(1)), noisy(x, np.random.default_rng(1)))
+        generator = np.random.default_rng(1)
+        before = generator.bit_generator.state
+        try:
+            m.noisy(m.to_device(x), generator)
+        except TypeError as error:
+            text = ('noisy: an argument is DeviceArray on a device, and it draws from rng, whose state is on the host; '
+                    'such calls are not compiled. Draw before the call, and pass the numbers in.')
+            assert str(error) == text, error
+        else:
+            raise AssertionError
+        assert generator.bit_generator.state == before
+        try: m.noisy(x.astype(str), generator)
+        except TypeError as error: assert 'float64' in str(error), error
+        """,
+        driver=fake_driver(),
+        cwd=tmp_path,
+    )
+
+
 def test_a_device_array_in_a_module_of_the_host(modules, tmp_path):
     done = autotune(tmp_path, "--target", "host", "--build-only", "--out", "km_host")
     assert done.returncode == 0, done.stderr
@@ -143,6 +201,103 @@ def test_a_device_array_in_a_module_of_the_host(modules, tmp_path):
         driver=fake_driver(),
         folder=tmp_path,
     )
+
+
+DEVICE_SCHEDULE = """tilewright-schedule 1
+schedule get_labels for cuda
+argmin.split(i, io, it, 192, guard_with_if).gpu_blocks(io).gpu_threads(it)
+argmin_best.compute_at(argmin, it)
+d.compute_at(argmin_best, r)
+"""
+HOST_SCHEDULE = """tilewright-schedule 1
+schedule get_labels for x86-64
+argmin.split(i, io, it, 192, guard_with_if)
+argmin_best.compute_at(argmin, it)
+d.compute_at(argmin_best, r)
+"""
+
+
+def schedules_of(module, function="get_labels"):
+    return {path.name: path.read_text() for path in (module / "schedules").iterdir()}
+
+
+def test_a_module_is_built_with_a_schedule_by_hand(tmp_path):
+    (tmp_path / "by_hand.tws").write_text(DEVICE_SCHEDULE)
+    arguments = ("--build-only", "--schedule", "by_hand.tws", "--force")
+    made = autotune(tmp_path, "--target", "host,cuda", *arguments)
+    assert made.returncode == 0, made.stderr
+    assert (
+        "get_labels: nothing measured (--build-only): it has the default schedules, the schedule of by_hand.tws"
+        in made.stdout
+    )
+    with_it = [name for name, text in schedules_of(tmp_path / "km_tuned").items() if "split(i, io, it, 192" in text]
+    assert with_it and all("sm_80" in name or "c80" in name or "cuda" in name for name in with_it), with_it
+    (tmp_path / "by_hand.tws").write_text(HOST_SCHEDULE)
+    made = autotune(tmp_path, "--target", "host", *arguments)
+    assert made.returncode == 0, made.stderr
+    assert "(--build-only): it has the schedule of by_hand.tws\n" in made.stdout
+    assert any("split(i, io, it, 192" in text for text in schedules_of(tmp_path / "km_tuned").values())
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "why"),
+    [
+        (DEVICE_SCHEDULE, "host", "by_hand.tws: the schedule is for cuda-sm_80, and --target is host. Give --target cuda-sm_80, or a "),
+        (HOST_SCHEDULE, "cuda", "by_hand.tws: the schedule is for x86-64, and --target is cuda. Give --target x86-64, or a schedule for cuda."),
+        (DEVICE_SCHEDULE, "cuda-sm_70", "the schedule is for cuda-sm_80, and --target is cuda-sm_70. Give --target cuda-sm_80, or a "),
+        (HOST_SCHEDULE.replace("x86-64", "x86-64-v3"), "x86-64", "the schedule is for x86-64-v3, and --target is x86-64."),
+        (DEVICE_SCHEDULE.replace("get_labels", "labels"), "cuda", "the schedule is for the function labels, and what is chosen is get_labels. "),
+        (DEVICE_SCHEDULE.replace("argmin_best.", "best."), "cuda", "by_hand.tws:4:1: best: there is no such stage."),
+        (DEVICE_SCHEDULE.replace("192", "2048"), "cuda", "by_hand.tws:3:"),
+    ],
+)  # fmt: skip
+def test_a_schedule_that_the_module_cannot_have(tmp_path, text, target, why):
+    (tmp_path / "by_hand.tws").write_text(text)
+    made = autotune(tmp_path, "--target", target, "--build-only", "--schedule", "by_hand.tws")
+    assert made.returncode == 2 and why in made.stderr, made.stderr
+    assert not (tmp_path / "km_tuned").exists()
+
+
+def test_show_shows_each_target(tmp_path):
+    (tmp_path / "km.py").write_text(SCRIPT)
+
+    def show(*arguments):
+        command = [sys.executable, "-m", "tilewright", "show", "--target", "host,cuda", *arguments, "km.py"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    host, device = map(json.loads, show("--json").splitlines())
+    assert host["target"].startswith("x86-64") and device["target"] == "cuda-sm_80"
+    assert "gpu_blocks" not in host["schedule"] and "gpu_blocks" in device["schedule"]
+    assert "gpu_threads" in device["space"] and "gpu_threads" not in host["space"]
+    _, _, text = show("--part", "schedule").partition("---- x86-64")
+    host_text, _, device_text = text.partition("---- cuda-sm_80\n")
+    assert "schedule get_labels for x86-64" in host_text and "schedule get_labels for cuda" in device_text
+
+
+def test_an_export_is_for_the_targets_of_the_jit(tmp_path):
+    out = run_python(
+        """
+        import json, sys
+        import numpy as np, tilewright
+        x = np.ones((4, 5))
+        def double(a): return a * 2
+        def levels(folder): return json.loads((folder / 'evidence.json').read_text())['isa_levels']
+        for target in ('cuda', 'cuda-sm_70', 'host,cuda', 'x86-64', None):
+            f = tilewright.jit(double, target=target)
+            f.for_args(x)
+            print(levels(f.export('m', force=True)))
+            if target == 'cuda': print(levels(f.export('m', targets=('x86-64',), force=True)))
+        f.for_args(tilewright.to_device(x))
+        print(levels(f.export('m', force=True)))
+        """,
+        driver=fake_driver(),
+        cwd=tmp_path,
+    )
+    top = isa_levels(("host",))
+    expected = [["cuda-sm_80"], ["x86-64"], ["cuda-sm_70"], [*top, "cuda-sm_80"], ["x86-64"], top, [*top, "cuda-sm_80"]]
+    assert out.splitlines() == list(map(str, expected))
 
 
 def test_tuning_for_cuda_needs_a_device(tmp_path):

@@ -164,6 +164,67 @@ def test_what_cannot_be_compiled_for_arrays_on_a_device_is_an_error():
     """)
 
 
+def test_calls_that_compute_nothing_are_python_itself():
+    """Loops without a trip, and views that arrays on a device have themselves: no kernel, no NumPy, no refusal."""
+    with_fake("""
+        d, none = tilewright.to_device(x), tilewright.to_device(np.zeros(0))
+        jit = tilewright.jit(target='cuda')
+        @jit
+        def reverse(a): return a[::-1]
+        @jit
+        def same(a): return a
+        @jit
+        def advance(a, steps):
+            for t in range(1, steps): a[:] = a * 2 + 1
+            return a
+        @jit
+        def total(a):
+            s = 0.0
+            for i in range(a.shape[0]): s += a[i]
+            return s
+        def calls():
+            r = reverse(d)
+            assert type(r) is tilewright.DeviceArray and r.strides == (-32, 8) and r.pointer == d.pointer + 64
+            assert same(d) is d
+            assert advance(d, 1) is d
+            assert total(none) == 0.0
+        assert calls_of(calls, 3) == {}
+        assert advance(d, 4) is d and total(tilewright.to_device(np.zeros(3))).shape == ()  # computed
+        assert calls_of(calls, 3) == {}
+        @jit
+        def turned(a): return a.T
+        @jit
+        def both(a): return a[1:], a * 2
+        for g, reason in ((turned, 'it returns a view of a'), (both, 'it returns a view of a')):
+            text = refused(tilewright.TraceError, lambda: g(d))
+            assert reason + '; such calls are not compiled, for arrays on a device' in text, text
+        for g, a in ((turned, d), (total, none)):
+            try: g.for_args(a)
+            except tilewright.TraceError as error: assert type(error) is tilewright.TraceError
+        assert np.array_equal(advance(x, 1), x)
+    """)
+
+
+def test_draws_for_arrays_on_a_device_are_refused():
+    """From a generator of the caller's, a global one and one that the function makes; also where NumPy arrays came before."""
+    with_fake("""
+        GENERATOR = np.random.default_rng(0)
+        def given(a, rng): return a + rng.random(4)
+        def outside(a): return a + GENERATOR.random(4)
+        def made(a): return a + np.random.default_rng(3).random(4)
+        d = tilewright.to_device(x)
+        text = 'it draws from a random generator, whose state is on the host, for arrays on a device; such calls are not compiled. Draw'
+        for target in (None, 'cuda'):
+            for function in (given, outside, made):
+                more = (np.random.default_rng(1),) if function is given else ()
+                for first in (None, x):
+                    g = tilewright.jit(function, target=target)
+                    if first is not None: g(first, *more)
+                    for call in (g, g.for_args, lambda *args: g.tune(*args, budget=1)):
+                        assert text in refused(tilewright.TraceError, lambda: call(d, *more))
+    """)
+
+
 def test_written_arguments():
     with_fake("""
         @tilewright.jit

@@ -225,9 +225,35 @@ def test_the_devices_that_are_here_are_assembled_for(tmp_path, ptxas):
     none = autotune(tmp_path, "--target", "cuda", "--build-only", "--cubins", "none", "--out", "n",
                     TILEWRIGHT_PTXAS=str(ptxas), TILEWRIGHT_LIBCUDA=str(fake_driver()))  # fmt: skip
     assert none.returncode == 0 and not (tmp_path / "n" / "cubins").exists()
-    refused = autotune(tmp_path, "--target", "cuda", "--build-only", "--cubins", "sm_52", "--out", "o",
+    refused = autotune(tmp_path, "--target", "cuda", "--build-only", "--cubins", "sm_70", "--out", "o",
                        TILEWRIGHT_PTXAS=str(ptxas))  # fmt: skip
-    assert refused.returncode == 2 and "ptxas refuses the code" in refused.stderr
+    assert refused.returncode == 2, refused.stderr
+    assert (
+        "cubins for sm_70: the module's code is for compute capability 8.0 and later. Leave sm_70 out" in refused.stderr
+    )
+    assert not (tmp_path / "o").exists()
+
+
+def test_each_architecture_is_assembled_from_code_that_it_runs(tmp_path, ptxas):
+    made = autotune(tmp_path, "--target", "cuda,cuda-sm_70", "--build-only", "--cubins", "sm_75,sm_90", "--out", "m",
+                    TILEWRIGHT_PTXAS=str(ptxas))  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    kinds = [file.name.split(".")[1] for file in (tmp_path / "m" / "cubins").iterdir()]
+    assert 0 < kinds.count("sm_75") < kinds.count("sm_90")
+    assert "compiling scaled for cuda-sm_80: default" in made.stderr  # said while it takes its time
+
+
+def test_what_a_ptxas_does_not_know(tmp_path):
+    file = tmp_path / "ptxas"
+    file.write_text(
+        "#!/bin/sh\necho \"ptxas fatal: Value 'sm_110' is not defined for option 'gpu-name'\" >&2\nexit 1\n"
+    )
+    file.chmod(0o755)
+    made = autotune(tmp_path, "--target", "cuda", "--build-only", "--cubins", "sm_110", "--out", "m",
+                    TILEWRIGHT_PTXAS=str(file))  # fmt: skip
+    assert made.returncode == 2, made.stderr
+    assert "cubins for sm_110: ptxas refuses the code: ptxas fatal: Value 'sm_110' is not defined" in made.stderr
+    assert "name another in TILEWRIGHT_PTXAS, or leave sm_110 out" in made.stderr
 
 
 def test_names_of_architectures():

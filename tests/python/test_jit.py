@@ -795,3 +795,15 @@ def test_a_workload_too_small_for_the_roofline_is_tuned():
     a = np.random.default_rng(0).standard_normal((40, 40)).astype(np.float32)
     scores.tune(a, a, budget=2)
     np.testing.assert_allclose(scores(a, a), scores.__wrapped__(a, a), rtol=1e-4)
+
+
+def test_a_call_of_no_trips_says_nothing_of_others():
+    def advance(a, steps):
+        for _ in range(1, steps):
+            a[:] = a * 2 + 1
+        return a
+
+    compiled = tilewright.jit(advance)
+    assert np.array_equal(compiled(np.ones(3), 1), np.ones(3))
+    assert np.array_equal(compiled(np.ones(3), 3), np.full(3, 7.0))
+    assert compiled.specializations

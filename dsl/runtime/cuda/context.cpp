@@ -142,7 +142,10 @@ int device_count(std::string* why) {
     try {
         return static_cast<int>(devices().size());
     } catch (const DeviceError& e) {
-        if (why) *why = e.what();
+        if (why) { // its readers put "cuda:" or a device's name before it, as before find_driver()'s
+            *why = e.what();
+            if (why->rfind("cuda: ", 0) == 0) why->erase(0, 6);
+        }
         return 0;
     }
 }

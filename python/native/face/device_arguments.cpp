@@ -60,11 +60,12 @@ bool LoadedPlan::DeviceArguments::read() {
     bool asks_for_stream = false;
     auto look = [&](std::size_t i, const ArrayClass& its_class) {
         if (read_device_array(objects_[i], its_class, place_.stream, views_[i])) return true;
-        if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+        const bool is_type_error = PyErr_ExceptionMatches(PyExc_TypeError);
+        if (is_type_error || PyErr_ExceptionMatches(device_error())) {
             PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
             PyErr_Fetch(&type, &value, &traceback);
-            PyErr_Format(PyExc_TypeError, "%s: %s is %S", plan_.function_.c_str(), name(i).c_str(),
-                         value ? value : type);
+            PyErr_Format(is_type_error ? PyExc_TypeError : device_error(), "%s: %s is %S", plan_.function_.c_str(),
+                         name(i).c_str(), value ? value : type);
             Py_XDECREF(type);
             Py_XDECREF(value);
             Py_XDECREF(traceback);

@@ -410,6 +410,25 @@ PyObject* dlpack_device(PyObject* self, PyObject*) {
     return Py_BuildValue("(ii)", static_cast<int>(dlpack::kCuda), of(self)->memory->place().device);
 }
 
+/// The Python error as the table's caller takes it: by its name and its text.
+void tell_error(void* context, void (*set_error)(void*, const char*, const char*)) {
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    const bool is_memory = PyErr_ExceptionMatches(PyExc_MemoryError),
+               is_device = PyErr_ExceptionMatches(device_error());
+    PyErr_Fetch(&type, &value, &traceback);
+    Ref text(value ? PyObject_Str(value) : nullptr);
+    const char* message = text ? PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
+    PyErr_Clear();
+    set_error(context,
+              is_memory   ? "MemoryError"
+              : is_device ? "DeviceError"
+                          : "RuntimeError",
+              message && *message ? message : "DeviceArray: out of memory.");
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+}
+
 /// What other libraries (and modules with a face of their own) call without Python.
 dlpack::ExchangeApi g_exchange = {
     {1, 3},
@@ -426,8 +445,7 @@ dlpack::ExchangeApi g_exchange = {
         }
         Ref made(new_device_array(place_on(prototype->device.id), dtype, prototype->rank, prototype->shape, elements));
         if (!made) {
-            PyErr_Clear();
-            set_error(context, "MemoryError", "DeviceArray: out of device memory.");
+            tell_error(context, set_error);
             return -1;
         }
         *out = export_versioned(*of(made.get()));

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "python/native/face/arrays.h"
+#include "python/native/face/face_errors.h"
 #include "python/native/face/recycled_memory.h"
 
 namespace tilewright::face {
@@ -91,7 +92,8 @@ bool from_cupy(const cuda::Place& place, DType dtype, int rank, const std::int64
 
 void set_allocation_error(const char* kind, const char* message) {
     const bool is_memory = std::strcmp(kind, "MemoryError") == 0 || std::strstr(message, "out of memory") != nullptr;
-    PyErr_SetString(is_memory ? PyExc_MemoryError : PyExc_RuntimeError, message);
+    const bool is_device = std::strcmp(kind, "DeviceError") == 0; // our own table's
+    PyErr_SetString(is_memory ? PyExc_MemoryError : is_device ? device_error() : PyExc_RuntimeError, message);
 }
 
 bool new_result_like(const ResultPlace& at, DType dtype, int rank, const std::int64_t* shape, std::int64_t elements,

@@ -3,11 +3,15 @@
 
 #include <dlfcn.h>
 
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <vector>
 
+#include "dsl/base/error.h"
 #include "python/native/face/arrays.h"
 #include "python/native/face/device_array.h"
+#include "python/native/face/face_errors.h"
 
 namespace tilewright::face {
 namespace {
@@ -113,6 +117,20 @@ ArrayClass look_at(PyTypeObject* type) {
 bool fail(PyObject* type, const std::string& text) {
     PyErr_SetString(type, text.c_str());
     return false;
+}
+
+bool is_without_elements(const DeviceView& view) {
+    for (int k = 0; k < view.rank; ++k)
+        if (view.array.shape[k] == 0) return true;
+    return false;
+}
+
+/// "0x10000"
+std::string address_text(const void* pointer) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx",
+                  static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(pointer)));
+    return text;
 }
 
 bool set_rank(DeviceView& view, std::int64_t rank, PyObject* object) {
@@ -226,13 +244,15 @@ bool read_interface(PyObject* object, DeviceView& view) {
         view.device = DeviceView::kHost;
         return true;
     }
-    if (!PyDict_Check(table.get())) return fail(PyExc_TypeError, "__cuda_array_interface__ is no dict.");
+    if (!PyDict_Check(table.get()))
+        return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ is no dict.");
     auto item = [&](const char* name) { return PyDict_GetItemString(table.get(), name); };
     PyObject *shape = item("shape"), *typestr = item("typestr"), *data = item("data"), *strides = item("strides"),
              *stream = item("stream"), *mask = item("mask");
     const char* type = typestr && PyUnicode_Check(typestr) ? PyUnicode_AsUTF8AndSize(typestr, nullptr) : nullptr;
     if (!shape || !PyTuple_Check(shape) || !type || !data || !PyTuple_Check(data) || PyTuple_Size(data) != 2)
-        return fail(PyExc_TypeError, "__cuda_array_interface__ needs shape, typestr and data.");
+        return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ lacks a shape, a typestr or "
+                                                        "data (a pointer and whether it is read-only).");
     if (mask && mask != Py_None) return fail(PyExc_TypeError, "a masked array, and masks are not known here.");
     if (!set_rank(view, PyTuple_Size(shape), object) || !read_extents(shape, view.extents, view.rank)) return false;
     view.array.shape = view.extents;
@@ -243,7 +263,10 @@ bool read_interface(PyObject* object, DeviceView& view) {
     if (strides && strides != Py_None) {
         if (!PyTuple_Check(strides) || PyTuple_Size(strides) != view.rank ||
             !read_extents(strides, view.steps, view.rank))
-            return PyErr_Occurred() ? false : fail(PyExc_TypeError, "__cuda_array_interface__: strides are no tuple.");
+            return PyErr_Occurred()
+                       ? false
+                       : fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ has strides that "
+                                                                  "are no tuple of an integer for each dimension.");
         view.array.strides = view.steps;
     } else {
         c_strides(view, view.has_dtype ? runtime::info(view.dtype).bytes : 1);
@@ -271,8 +294,34 @@ bool find_device(PyObject* object, DeviceView& view) {
         }
         PyErr_Clear();
     }
-    view.device = view.array.data ? runtime::cuda::device_of(view.array.data) : 0; // without elements: anywhere
-    return true;
+    std::string why;
+    view.device = view.array.data ? DeviceView::kHost : 0;
+    try {
+        if (view.array.data) view.device = runtime::cuda::device_of(view.array.data);
+    } catch (const DeviceError& error) {
+        why = error.what();
+        if (why.rfind("cuda: ", 0) == 0) why.erase(0, 6);
+    }
+    if (view.device < 0 && is_without_elements(view)) view.device = 0; // anywhere
+    if (view.device >= 0) return true;
+    if (!why.empty())
+        return fail(device_error(), describe(object) +
+                                        ", which says by __cuda_array_interface__ that it lies on a CUDA device, but " +
+                                        why);
+    return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ gives the pointer " +
+                                     address_text(view.array.data) +
+                                     ", which is no memory of a CUDA device. Is the memory freed, of another process, "
+                                     "or of the host?");
+}
+
+/// Null with elements would be read on the device, which no process recovers from.
+bool check_pointer(PyObject* object, const DeviceView& view) {
+    if (view.array.data || view.device == DeviceView::kHost || is_without_elements(view)) return true;
+    std::string shape;
+    for (int k = 0; k < view.rank; ++k)
+        shape += (k ? ", " : "") + std::to_string(view.array.shape[k]);
+    return fail(PyExc_TypeError,
+                describe(object) + " of shape [" + shape + "], whose pointer is null. Is its memory freed?");
 }
 
 bool read_dlpack(PyObject* object, void* stream, DeviceView& view) {
@@ -347,13 +396,13 @@ bool read_device_array(PyObject* object, const ArrayClass& its_class, void* stre
         dlpack::Tensor tensor{};
         if (its_class.api->tensor_from_object(object, &tensor) != 0) return false;
         if (its_class.library == Library::torch && !check_torch(object, its_class, tensor)) return false;
-        return read_tensor(tensor, object, view);
+        return read_tensor(tensor, object, view) && check_pointer(object, view);
     }
     case Access::interface:
         if (!read_interface(object, view)) return false;
-        return !view.keep || find_device(object, view);
+        return !view.keep || (find_device(object, view) && check_pointer(object, view));
     case Access::dlpack:
-        return read_dlpack(object, stream, view);
+        return read_dlpack(object, stream, view) && check_pointer(object, view);
     case Access::none:
         break;
     }

@@ -29,6 +29,8 @@ def duration_s(text: str) -> float:
 def targets(values: list[str]) -> tuple[str, ...]:
     """`--target host,x86-64-v3 --target x86-64` -> three levels."""
     names = [name.strip() for value in values for name in value.split(",") if name.strip()]
+    if values and not names:
+        raise UsageError(f"--target: {values[0]!r} names none. Write host, cuda or host,cuda.")
     for name in names:
         try:
             resolve_isa(name)
@@ -41,6 +43,16 @@ def jit_target(names: tuple[str, ...]) -> str:
     """What the recorded functions are compiled for while they are tuned: this machine, a CUDA device, or both."""
     cuda = [name for name in names if is_cuda_isa(resolve_isa(name))]
     return ",".join([*(["host"] if len(cuda) < len(names) else []), *cuda[:1]])
+
+
+def check_cuda_options(names: tuple[str, ...], options: dict[str, str]) -> None:
+    """UsageError for an option of CUDA targets where there is none: it would change nothing."""
+    if any(is_cuda_isa(resolve_isa(name)) for name in names):
+        return
+    for option, value in options.items():
+        if value:
+            given = ",".join(names)
+            raise UsageError(f"{option} {value}: is about CUDA targets, and --target is {given}. Add --target cuda.")
 
 
 def device_numbers(text: str) -> tuple[int, ...]:

@@ -43,6 +43,14 @@ class Progress:
             self._status.__exit__(*details)
             self._status = None
 
+    def tell(self, text: str) -> None:
+        """What goes on: the live line, or elsewhere a line now and then."""
+        if self._status is not None:
+            self._status.update(text)
+        elif time.monotonic() - self._last_line > _PLAIN_EVERY_S:
+            self._last_line = time.monotonic()
+            self.say(text)
+
     def say(self, text: str) -> None:
         """A line that stays."""
         if self._quiet:

@@ -13,11 +13,12 @@ import typer
 from .. import settings
 from ..binding import bind
 from ..errors import Error
+from ..machine import is_cuda_isa, targets_of
 from ..native import compiler
 from ..record import ScriptRaised, ScriptStopped
 from ..record.choose import NothingToTune
 from .app import OK, SCRIPT_RAISED, USAGE
-from .parse import UsageError, jit_target, scripts_of, targets
+from .parse import UsageError, scripts_of, targets
 from .session import Prepared, Request, prepare
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ def show(
     part: Annotated[str, typer.Option(help=f"What to show: {', '.join(_PARTS)}.")] = "all",
     db: Annotated[Path | None, typer.Option(help="The store.")] = None,
     contract: Annotated[str, typer.Option(help="numpy, reproducible, fast.")] = "numpy",
-    target: Annotated[str, typer.Option(help="host, x86-64-v3, …, or cuda: PTX, registers, copies.")] = "host",
+    target: Annotated[
+        str, typer.Option(help="host, x86-64-v3, …, or cuda: PTX, registers, copies; host,cuda shows both.")
+    ] = "host",
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> int:
     """Show what tilewright makes of a script's function."""
@@ -48,14 +51,22 @@ def show(
         wanted = scripts_of(scripts or [], module)
         if len(wanted) != 1:
             raise UsageError(f"show: {len(wanted)} scripts given. Give one.")
-        prepared, refusals = prepare(
-            wanted[0], Request(function, workload, False, contract, target=jit_target(targets([target])))
-        )
+        named = targets([target])
+        try:
+            places = targets_of(",".join(named))
+        except ValueError as error:
+            raise UsageError(f"--{error}") from None
+        prepared, refusals = prepare(wanted[0], Request(function, workload, False, contract, target=",".join(named)))
         for refusal in refusals:
             print(refusal, file=sys.stderr)
         for one in prepared:
-            _look_up(one, db)
-            _print(one, part, as_json)
+            for isa in (places.host, places.device):
+                if isa is None:
+                    continue
+                if not as_json and len(named) > 1:
+                    print(f"---- {isa}")
+                _look_up(one, is_cuda_isa(isa), db)
+                _print(one, isa, part, as_json)
         return OK
     except ScriptRaised as error:
         print(f"autotune: {error}", file=sys.stderr)
@@ -65,26 +76,31 @@ def show(
         return USAGE
 
 
-def _look_up(one: Prepared, db: Path | None) -> None:
+def _look_up(one: Prepared, on_device: bool, db: Path | None) -> None:
+    """The stored schedule or a default one; what the specialization says is about such calls from here on."""
     from ..stored import stored_schedule
 
     specialization = one.specialization
     bound = bind(specialization.traced, specialization.program, one.call.args, one.call.kwargs)
-    bound = replace(bound, on_device=specialization.example is not None and specialization.example.on_device)
+    bound = replace(bound, on_device=on_device)
+    if specialization.example is not None and specialization.example.on_device != on_device:
+        specialization.example = replace(specialization.example, on_device=on_device)
+        specialization.evidence = None  # of the other place
     found = stored_schedule(specialization, bound, settings.store_path(db))
     if found is not None:
         specialization.set_schedule(found.schedule, bound, file="store", label="tuned")
         specialization.evidence = found.evidence
-    elif not specialization.versions:
+    elif not specialization.fits(bound):
         specialization.add_version(bound)
 
 
-def _print(one: Prepared, part: str, as_json: bool) -> None:
+def _print(one: Prepared, isa: str, part: str, as_json: bool) -> None:
     specialization = one.specialization
     if as_json:
         document = {
             "function": one.function.__name__,
             "signature": specialization.signature,
+            "target": isa,
             "program": specialization.program.text,
             "loops": compiler().loops(specialization.program.text),
             "stages": specialization.stages,

@@ -7,25 +7,37 @@ import re
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .. import settings
+from ..builder import build, with_schedule
 from ..decorator import JitFunction
 from ..devices import check_device
 from ..errors import Error, ExportError, ScheduleError
 from ..export import ExportOptions, export_module
 from ..export.cubins import check_cubins
 from ..export.package import check_exportable, check_place
-from ..machine import is_cuda_isa, resolve_isa, targets_of
+from ..export.versions import isa_levels
+from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, targets_of
 from ..record import Script, ScriptRaised, ScriptStopped
 from ..record.choose import NothingToTune
 from ..tuning import COLD, TuneOptions, TuneResult, check_space_or_schedule, format_ns, tune_call
 from .app import INTERRUPTED, OK, PARTIAL, SCRIPT_RAISED, USAGE
-from .parse import UsageError, architectures, device_numbers, duration_s, jit_target, scripts_of, targets, text_file
+from .parse import (
+    UsageError,
+    architectures,
+    check_cuda_options,
+    device_numbers,
+    duration_s,
+    jit_target,
+    scripts_of,
+    targets,
+    text_file,
+)
 from .progress import Progress
 from .session import Prepared, Request, also_specialize, prepare
 
@@ -55,7 +67,8 @@ def tune(
         ),
     ] = None,
     build_only: Annotated[
-        bool, typer.Option("--build-only", help="Write the module with default schedules, without measuring.")
+        bool,
+        typer.Option("--build-only", help="Write the module with default schedules or --schedule, without measuring."),
     ] = False,
     devices: Annotated[str, typer.Option(help="CUDA devices that measure at once, a candidate each: 0,1,2,3.")] = "",
     cubins: Annotated[
@@ -72,7 +85,10 @@ def tune(
     seed: Annotated[int, typer.Option(min=0, help="Of the search's random numbers.")] = 0,
     out: Annotated[Path | None, typer.Option(help="The folder to write, instead of SCRIPT_tuned.")] = None,
     space: Annotated[Path | None, typer.Option(help="Search this space.")] = None,
-    schedule: Annotated[Path | None, typer.Option(help="Measure this schedule beside the stored best.")] = None,
+    schedule: Annotated[
+        Path | None,
+        typer.Option(help="Measure this schedule beside the stored best; with --build-only, build the module with it."),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Fail where something cannot be compiled.")] = False,
     contract: Annotated[str, typer.Option(help="What results promise: numpy, reproducible, fast.")] = "numpy",
     also: Annotated[list[str] | None, typer.Option(help="Add a signature to the module: float32,float32.")] = None,
@@ -91,6 +107,8 @@ def tune(
         if contract not in ("numpy", "reproducible", "fast"):
             raise UsageError(f"--contract: {contract!r} is none of numpy, reproducible, fast.")
         named = targets(target or [])
+        measuring = device_numbers(devices)
+        check_cuda_options(named, {"--devices": devices, "--cubins": cubins})
         if not build_only and any(is_cuda_isa(resolve_isa(name)) for name in named):
             check_device()  # before the script is run
         wanted = scripts_of(scripts or [], module)
@@ -108,7 +126,7 @@ def tune(
                 schedule=_checked("--schedule", schedule),
                 db=settings.store_path(db),
                 contract=contract,
-                devices=device_numbers(devices),
+                devices=measuring,
             ),
             request=Request(function, workload, strict, contract, run_all, jit_target(named)),
             export=ExportOptions(
@@ -161,31 +179,36 @@ class _Options:
 def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -> int:
     """One script from recording to the closing line."""
     check_place(options.out, options.export)  # before an hour of searching, not after
-    check_cubins(options.export.cubins)
+    check_cubins(options.export.cubins, isa_levels(options.export.targets))
     results: list[tuple[Prepared, TuneResult]] = []
     with Progress(quiet, options.tune.budget_s) as progress:
+        options.export = replace(options.export, say=progress.tell)
         progress.say(f"running {script.name}")
         prepared, refusals = prepare(script, options.request)
         for refusal in refusals:
             progress.warn(refusal)
+        scheduled = _scheduled(prepared, options)
         for one in prepared:
-            _check_files(one, options)
+            _check_files(one, options, has_schedule=_is_among(one, scheduled))
         if options.tune.db is None:
             progress.warn("warning: there is no home directory: nothing learnt is kept. Give --db FILE.")
         also_specialize(prepared[0], options.also)
         if options.build_only:
             progress.say(f"writing {options.out}")
-            _report_built(_built(prepared, options), as_json)
+            _report_built(_built(scheduled or prepared, options), options, as_json)
             return OK
         targeted = targets_of(options.request.target)
         places = [on_device for on_device, isa in ((False, targeted.host), (True, targeted.device)) if isa is not None]
         budget_s = options.tune.budget_s / len(prepared) / len(places)
+        schedule = options.tune.schedule
         interrupted = False
         for one, on_device in ((one, on_device) for one in prepared for on_device in places):
             progress.say(one.choice.sentence + (" on the CUDA device" if on_device else ""))
             progress.say(f"the call: {one.function.__name__}({one.call.text()}), seen {one.call.count} times")
             options.tune.budget_s = budget_s
             options.tune.on_device = on_device
+            is_meant = _is_among(one, scheduled) and is_cuda_isa(_head_of(schedule)[1]) == on_device
+            options.tune.schedule = schedule if is_meant else None
             result = _tune_one(one, options, progress)
             results.append((one, result))
             if result.raw.get("interrupted") or result.raw.get("cancelled"):
@@ -208,23 +231,77 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
 
 
 def _built(prepared: list[Prepared], options: _Options) -> _Written:
-    """The module of `--build-only`. Raises ExportError."""
+    """The module of `--build-only`. Raises ExportError, ScheduleError."""
     function = prepared[0].function
+    text = options.tune.schedule
+    if text is not None:
+        on_device = is_cuda_isa(_head_of(text)[1])
+        highest = next(isa for isa in isa_levels(options.export.targets) if is_cuda_isa(isa) == on_device)
+        for one in prepared:
+            if one.function is function and (example := one.specialization.example) is not None:
+                bound = replace(example, on_device=on_device)
+                # The levels below may lack what it names; this one has to have it.
+                build(with_schedule(replace(one.specialization.request(bound), isa=highest), text))
+                one.specialization.set_schedule(text, bound, file=str(options.schedule_file))
     return _Written(export_module(options.out, function, function.specializations, options.export), function)
 
 
-def _report_built(written: _Written, as_json: bool) -> None:
+def _report_built(written: _Written, options: _Options, as_json: bool) -> None:
     name = written.function.__name__
     if as_json:
         print(json.dumps({"results": [], "module": str(written.folder)}))
         return
     print(f"wrote {written.folder}: from {written.folder.name} import {name}")
-    print(f"{name}: nothing measured (--build-only): it has the default schedules")
+    leads = [
+        s.lead_for(is_cuda_isa(isa))
+        for s in written.function.specializations
+        for isa in isa_levels(options.export.targets)
+    ]
+    kinds = dict.fromkeys("" if lead is None else lead.label for lead in leads)
+    words = {"": "the default schedules", "by hand": f"the schedule of {options.schedule_file}"}
+    print(f"{name}: nothing measured (--build-only): it has {', '.join(words.get(k, 'the stored one') for k in kinds)}")
 
 
-def _check_files(one: Prepared, options: _Options) -> None:
+def _head_of(schedule: str | None) -> tuple[str, str]:
+    """The function and the target that a schedule names."""
+    found = re.search(r"^schedule (\w+) for (\S+)", schedule or "", re.M)
+    return (found[1], resolve_isa(found[2])) if found else ("", "")
+
+
+def _scheduled(prepared: list[Prepared], options: _Options) -> list[Prepared]:
+    """The calls that a person's schedule is for. ScheduleError where it is for another function or target."""
+    if options.tune.schedule is None:
+        return []
+    name, isa = _head_of(options.tune.schedule)
+    chosen = [one for one in prepared if one.function.__name__ == name]
+    if not chosen:
+        known = ", ".join(dict.fromkeys(one.function.__name__ for one in prepared))
+        raise ScheduleError(
+            f"{options.schedule_file}: the schedule is for the function {name}, and what is chosen is {known}.",
+            f"Choose it with --function {name}, or write the function's name behind `schedule`.",
+        )
+    asked = [level for level in isa_levels(options.export.targets) if is_cuda_isa(level) == is_cuda_isa(isa)]
+    if not asked or _rank(isa) > _rank(asked[0]):
+        raise ScheduleError(
+            f"{options.schedule_file}: the schedule is for {isa}, and --target is {','.join(options.export.targets)}"
+            f"{f', which is {asked[0]} here' if asked and asked[0] not in options.export.targets else ''}.",
+            f"Give --target {isa}, or a schedule for {asked[0] if asked else options.export.targets[0]}.",
+        )
+    return chosen
+
+
+def _is_among(one: Prepared, others: list[Prepared]) -> bool:
+    return any(one is other for other in others)  # equality would compare the arrays of calls
+
+
+def _rank(isa: str) -> int:
+    """Levels of one kind in the order in which each has what those before it have."""
+    return -(CUDA_TARGETS if is_cuda_isa(isa) else ISA_LEVELS).index(isa)
+
+
+def _check_files(one: Prepared, options: _Options, *, has_schedule: bool) -> None:
     """A person's schedule and space against the stages of the function, before any time is spent on them."""
-    if options.tune.schedule is not None:
+    if has_schedule and options.tune.schedule is not None:
         one.specialization.check_schedule(options.tune.schedule, str(options.schedule_file))
     if options.tune.space is None:
         return

@@ -15,17 +15,26 @@ from pathlib import Path
 from .. import _face
 from ..device_code import arch_of, cubin_of, ptx_of, ptxas_path
 from ..errors import ExportError
+from ..machine import is_cuda_isa
 
 FOLDER = "cubins"
 _ARCH = re.compile(r"sm_[1-9]\d{1,2}")
+_TARGET = re.compile(r"^\.target sm_(\d+)", re.M)
 _AT_ONCE = 4
 
 
-def check_cubins(asked: tuple[str, ...] | None) -> None:
-    """ExportError for names of no architecture, and where there is no ptxas for those that were asked for."""
+def check_cubins(asked: tuple[str, ...] | None, levels: Iterable[str] = ()) -> None:
+    """ExportError for names of no architecture, for those before the CUDA targets among `levels`, and where there is no
+    ptxas for those that were asked for."""
+    oldest = min((_number(isa) for isa in levels if is_cuda_isa(isa)), default=0)
     for arch in asked or ():
         if not _ARCH.fullmatch(arch):
             raise ExportError(f"cubins: {arch!r} is no architecture.", "Write sm_90, sm_80,sm_90, or none.")
+        if _number(arch) < oldest:
+            raise ExportError(
+                f"cubins for {arch}: the module's code is for compute capability {oldest // 10}.{oldest % 10} and later.",
+                f"Leave {arch} out, or add --target cuda-{arch} where that is one.",
+            )
     if asked and ptxas_path() is None:
         raise ExportError(
             f"cubins for {', '.join(asked)}: there is no ptxas, which assembles them.",
@@ -40,7 +49,8 @@ def write_cubins(folder: Path, objects: Iterable[bytes], asked: tuple[str, ...] 
     if not archs or ptxas_path() is None:
         return []
     texts = sorted({ptx for code in objects for ptx in ptx_of(code)})
-    jobs = [(ptx, arch) for arch in archs for ptx in texts]
+    # Code for later devices is none for this one.
+    jobs = [(ptx, arch) for arch in archs for ptx in texts if _target_of(ptx) <= _number(arch)]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         made = list(pool.map(lambda job: cubin_of(*job), jobs))
     written: list[str] = []
@@ -50,8 +60,22 @@ def write_cubins(folder: Path, objects: Iterable[bytes], asked: tuple[str, ...] 
             (folder / FOLDER / file_name(ptx, arch)).write_bytes(file_bytes(ptx, arch, code))
             written.append(arch)
         elif asked is not None:
-            raise ExportError(f"cubins for {arch}: ptxas refuses the code: {said.strip()}", "Take a newer ptxas.")
+            raise ExportError(
+                f"cubins for {arch}: ptxas refuses the code: {said.strip()}",
+                f"Each ptxas knows the architectures of its time (CUDA 13's those from sm_75 on): name another in "
+                f"TILEWRIGHT_PTXAS, or leave {arch} out, whose devices take the PTX.",
+            )
     return list(dict.fromkeys(written))
+
+
+def _number(arch: str) -> int:
+    """sm_90 and cuda-sm_90 -> 90"""
+    return int(arch.rpartition("_")[2])
+
+
+def _target_of(ptx: str) -> int:
+    found = _TARGET.search(ptx)
+    return int(found[1]) if found else 0
 
 
 def file_name(ptx: str, arch: str) -> str:

@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 import types
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 _MAX_HIDDEN_BYTES = 16 << 20
 _MANIFEST = "evidence.json"
-_DEVICE_NAMES = ", 'device', 'to_device', 'DeviceArray'"
+_DEVICE_NAMES = ("device", "to_device", "DeviceArray", "DeviceError")
 
 
 _PLAIN = (bool, int, float, str, type(None))
@@ -66,6 +67,7 @@ class ExportOptions:
     allow_fallback: bool = False
     script: str = ""
     cubins: tuple[str, ...] | None = None  # architectures; None: of the devices that are here
+    say: Callable[[str], None] | None = None  # hears what is compiled
 
 
 def export_module(
@@ -75,11 +77,11 @@ def export_module(
     folder = folder.absolute()
     check_place(folder, options)
     check_exportable(function, specializations, options)
-    check_cubins(options.cubins)
     try:
         levels = isa_levels(options.targets)
     except ValueError as error:
         raise ExportError(str(error)) from None
+    check_cubins(options.cubins, levels)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
@@ -178,7 +180,9 @@ def _write(
     needs: set[str] = set()
     assembled: list[str] = []
     for number, specialization in enumerate(specializations):
-        versions = versions_of(specialization, options.targets, libraries=options.libraries, number=number)
+        versions = versions_of(
+            specialization, options.targets, libraries=options.libraries, number=number, say=options.say
+        )
         if not versions:
             raise ExportError(f"{name}: no version of {specialization.signature} compiles.", "Please report it.")
         plans.append(compose(versions[0].build.header, versions))
@@ -364,8 +368,8 @@ def _init_text(
         "",
         "",
         "del _objects",
-        *(["device, to_device, DeviceArray = _face.device, _face.to_device, _face.DeviceArray"] if on_device else []),
-        f"__all__ = [{name!r}, 'evidence'{_DEVICE_NAMES if on_device else ''}]",
+        *([f"from ._face import {', '.join(_DEVICE_NAMES)}"] if on_device else []),
+        f"__all__ = {[name, 'evidence', *(_DEVICE_NAMES if on_device else ())]!r}",
         "",
     ]
     return "\n".join(lines)

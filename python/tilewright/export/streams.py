@@ -71,6 +71,15 @@ def _words(generator):
     return _numpy.array(halves, _numpy.uint64)
 
 
+def _refuse_devices(function, generator, *arrays):
+    for array in arrays:
+        if _face.placed(array) is not None:
+            raise TypeError(
+                f'{function}: an argument is {type(array).__name__} on a device, and it draws from {generator}, whose state is on '
+                'the host; such calls are not compiled. Draw before the call, and pass the numbers in.'
+            ) from None
+
+
 def _move_on(stream, draws):
     before = stream.state
     stream.advance(draws)
@@ -91,7 +100,14 @@ def stream_lines(  # noqa: PLR0917
         lines.append(f"{indent}with {stream.made_of}.bit_generator.lock:")
         indent += "    "
     call = f"{kernel}({', '.join(arguments)}, **({{}} if out is None else {{'out': out}}))"
-    lines.append(f"{indent}result = {call}")
+    given = ", ".join(p.name for p in inner if p.name not in states)
+    lines += [
+        f"{indent}try:",
+        f"{indent}    result = {call}",
+        f"{indent}except TypeError:",
+        f"{indent}    _refuse_devices({entry!r}, {streams[0].made_of.removeprefix('_numpy.random.')!r}, {given})",
+        f"{indent}    raise",
+    ]
     lines += [f"{indent}_move_on({stream.made_of}.bit_generator, {stream.draws})" for stream in living]
     lines.append("    return result")
     return lines

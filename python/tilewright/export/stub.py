@@ -48,6 +48,8 @@ def stub_text(
 
 
 _DEVICE_LINES = [
+    "class DeviceError(RuntimeError): ...",
+    "",
     "class DeviceArray:",
     "    shape: tuple[int, ...]",
     "    strides: tuple[int, ...]",

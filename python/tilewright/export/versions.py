@@ -4,7 +4,7 @@ CUDA target the same but for small calls: a device's schedule does not depend on
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ..binding import Bound
@@ -40,15 +40,22 @@ def isa_levels(targets: tuple[str, ...]) -> list[str]:
 
 
 def versions_of(
-    specialization: Specialization, targets: tuple[str, ...], *, libraries: bool = True, number: int = 0
+    specialization: Specialization,
+    targets: tuple[str, ...],
+    *,
+    libraries: bool = True,
+    number: int = 0,
+    say: Callable[[str], None] | None = None,
 ) -> list[Version]:
-    """All versions of one specialization, in the order in which the plan tries them."""
+    """All versions of one specialization, in the order in which the plan tries them. `say` hears which is compiled."""
     bound = specialization.example
     assert bound is not None
     found: list[Version] = []
     for isa in isa_levels(targets):
         placed = replace(bound, on_device=is_cuda_isa(isa))
         for position, (label, request, conditions) in enumerate(_requests(specialization, placed, libraries)):
+            if say is not None:
+                say(f"compiling {specialization.program.function} for {isa}: {label}")
             made = _try_build(replace(request, isa=isa), required=label in ("default", "any layout"))
             if made is None:
                 continue

@@ -137,7 +137,7 @@ def norm(tracer: Tracer, x: Any, ord: Any = None, axis: Any = None, keepdims: An
     with tracer.composite("norm"):
         array = operand_of(tracer, x)
         value = to_value(tracer, array)
-        if value.dtype.kind != "f":
+        if value.dtype.kind not in "fc":
             value = cast(tracer, value, FLOAT64)
         rank = len(value.shape)
         if axis is None and (ord is None or (ord in ("f", "fro") and rank == 2) or (_is(ord, 2) and rank == 1)):
@@ -162,14 +162,29 @@ def _finish_norm(tracer: Tracer, value: Value, axes: Any, rank: int, keepdims: A
     return finish(tracer, value, sorted(axes), rank, bool(keepdims), None, "norm")
 
 
+def _real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Of sizes of such numbers: a complex number's parts'."""
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
+def _squares(tracer: Tracer, value: Value) -> Value:
+    """x * x; of a complex number (x.conj() * x).real, without the imaginary part that would cancel."""
+    dtype = _real_dtype(value.dtype)
+    parts = [value]
+    if value.dtype.kind == "c":
+        parts = [tracer.add(part, (value,), {}, dtype, value.shape) for part in ("real", "imag")]
+    squares = [tracer.add("multiply", (part, part), {}, dtype, value.shape) for part in parts]
+    return squares[0] if len(squares) == 1 else tracer.add("add", squares, {}, dtype, value.shape)
+
+
 def _root_of_squares(tracer: Tracer, value: Value, axes: list[int]) -> Value:
-    squares = tracer.add("multiply", (value, value), {}, value.dtype, value.shape)
+    squares = _squares(tracer, value)
     total = reduce_value(tracer, "sum", squares, axes)
     return tracer.add("sqrt", (total,), {}, total.dtype, total.shape)
 
 
 def _absolute(tracer: Tracer, value: Value) -> Value:
-    return tracer.add("absolute", (value,), {}, value.dtype, value.shape)
+    return tracer.add("absolute", (value,), {}, _real_dtype(value.dtype), value.shape)
 
 
 @lru_cache(maxsize=1)
@@ -196,6 +211,7 @@ def _extreme(tracer: Tracer, operation: str, value: Value, axes: list[int]) -> V
 
 
 def _vector_norm(tracer: Tracer, value: Value, ord: Any, axes: list[int]) -> Value:
+    dtype = _real_dtype(value.dtype)
     if ord is None or _is(ord, 2):
         return _root_of_squares(tracer, value, axes)
     if isinstance(ord, str):
@@ -209,10 +225,10 @@ def _vector_norm(tracer: Tracer, value: Value, ord: Any, axes: list[int]) -> Val
     if _is(ord, 0):
         zero = to_value(tracer, 0.0, value.dtype)
         nonzero = tracer.add("not_equal", (value, zero), {}, BOOL, value.shape)
-        return reduce_value(tracer, "sum", cast(tracer, nonzero, value.dtype), axes)
+        return reduce_value(tracer, "sum", cast(tracer, nonzero, dtype), axes)
     powers = apply_ufunc(tracer, np.power, (SymArray.fresh(tracer, _absolute(tracer, value)), ord)).read()
-    total = reduce_value(tracer, "sum", cast(tracer, powers, value.dtype), axes)
-    root = np.reciprocal(ord, dtype=value.dtype)
+    total = reduce_value(tracer, "sum", cast(tracer, powers, dtype), axes)
+    root = np.reciprocal(ord, dtype=dtype)
     return apply_ufunc(tracer, np.power, (SymArray.fresh(tracer, total), root)).read()
 
 

@@ -60,6 +60,8 @@ class Traced:
     fallback_reason: str | None
     # At these sizes the call computes nothing (its loops have no trips); at others it may.
     idle: bool
+    # Nothing is read or computed: arguments, their views and numbers come back.
+    untouched: bool
     contract: str
     # Arguments that the program writes into; they must not share memory with any other one.
     writes: tuple[str, ...]
@@ -432,6 +434,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         results=restore(shape),
         fallback_reason="; ".join(dict.fromkeys(reasons)) or None,
         idle=not computed and bool(size_guards),
+        untouched=not writes
+        and not tracer.generators
+        and all(kind in ("argument", "view") or value.operation == "const" for kind, value, _ in leaves),
         contract=contract,
         writes=tuple(writes),
         generators=tuple(
