@@ -350,7 +350,15 @@ class DeviceRules {
 
     /// Where the memory that a block shares grows with sizes of the program, longer arrays take another version.
     void shared_rules() {
-        std::map<std::string, std::pair<int, std::vector<std::string>>> blocks; // by root: its kernel, bytes as sizes
+        struct Shared {
+            int kernel = 0;
+            std::string bytes = "0"; ///< a size expression
+            double bytes_here = 0;
+            bool known = true;    ///< how much the longest trip of a loop around takes
+            bool here = true;     ///< and the same at the sizes that this is made for
+            bool follows = false; ///< one trip takes more than another
+        };
+        std::map<std::string, Shared> blocks; // by root
         for (const auto& [stage, sites] : stages_) {
             if (sites.empty() || (stage->memory != "gpu_shared" && !stage->memory.empty() && stage->memory != "auto"))
                 continue;
@@ -361,50 +369,46 @@ class DeviceRules {
             const auto info = std::find_if(model_.algorithm().stages.begin(), model_.algorithm().stages.end(),
                                            [&](const StageInfo& each) { return each.name == stage->name; });
             if (info == model_.algorithm().stages.end()) continue;
+            Shared& block = blocks[sites[first_block(sites)].stage];
+            block.kernel = stage->kernel;
             std::string bytes = std::to_string(stage->element_bytes);
+            double bytes_here = stage->element_bytes;
             for (const LoopInfo& axis : info->pure.loops) {
-                const ScheduleModel::Region part = model_.region(stage->name, axis.name);
-                const bool one = !part.extent && is_block_axis(sites[first_block(sites)].stage, axis);
-                bytes += " * (" + (one ? "1" : part.extent ? std::to_string(*part.extent) : axis.extent) + ")";
+                auto constant = model_.region(stage->name, axis.name).extent;
+                if (!constant && is_block_axis(sites[first_block(sites)].stage, axis)) constant = 1;
+                const std::string extent = constant ? std::to_string(*constant) : axis.most();
+                const std::int64_t here = constant ? *constant : axis.most_here();
+                block.known = block.known && !extent.empty();
+                block.here = block.here && here >= 0;
+                block.follows = block.follows || (!constant && axis.follows);
+                bytes += " * (" + extent + ")";
+                bytes_here *= static_cast<double>(here);
             }
-            auto& block = blocks[sites[first_block(sites)].stage];
-            block.first = stage->kernel;
-            block.second.push_back(bytes);
+            block.bytes += " + " + bytes;
+            block.bytes_here += bytes_here;
         }
-        for (const auto& [root, kernel_and_bytes] : blocks) {
-            Expression total = parse_size_text("0");
-            std::string text = "0";
-            for (const std::string& bytes : kernel_and_bytes.second)
-                text += " + " + bytes;
-            total = parse_size_text(text);
+        for (const auto& [root, block] : blocks) {
+            if (!block.known) continue; // a launch that asks for too much says so
+            const Expression total = parse_size_text(block.bytes);
             std::set<std::string> sizes;
             collect_sizes(total, sizes);
-            if (sizes.size() > 1 && fits_here(total)) {
-                model_.preconditions[kernel_and_bytes.first].at_most(text, kSharedBytes);
-                continue;
-            }
-            if (sizes.size() != 1) continue; // a launch that asks for too much says so
-            const auto fits = [&](std::int64_t size) {
+            // This counts what never lies there at one time, so a sum may be too large for the very sizes that it is
+            // made for. Of a loop, the longest trip may not fit where the one that the schedule is made for does.
+            const bool fits = block.here && block.bytes_here <= static_cast<double>(kSharedBytes);
+            if ((sizes.size() > 1 || block.follows) && !fits) continue;
+            if (sizes.size() > 1) model_.preconditions[block.kernel].at_most(block.bytes, kSharedBytes);
+            if (sizes.size() != 1) continue;
+            const auto fits_with = [&](std::int64_t size) {
                 const auto value =
                     evaluate(total, [&](const Expression&) { return std::optional<std::int64_t>(size); });
                 return value && *value <= kSharedBytes;
             };
             std::int64_t most = 0;
             for (std::int64_t step = std::int64_t{1} << 31; step > 0; step /= 2)
-                if (most + step < (std::int64_t{1} << 31) && fits(most + step)) most += step;
+                if (most + step < (std::int64_t{1} << 31) && fits_with(most + step)) most += step;
             if (most > 0 && most + 1 < (std::int64_t{1} << 31))
-                model_.preconditions[kernel_and_bytes.first].at_most(*sizes.begin(), most);
+                model_.preconditions[block.kernel].at_most(*sizes.begin(), most);
         }
-    }
-
-    /// This counts what never lies there at one time, so a sum may be too large for the very sizes that it is made for.
-    bool fits_here(const Expression& bytes) const {
-        const auto value = evaluate(bytes, [&](const Expression& symbol) -> std::optional<std::int64_t> {
-            for (const SizeInfo& size : model_.algorithm().sizes)
-                if (size.name == symbol.name && size.here >= 0) return size.here;
-            return std::nullopt;
-        });
-        return value && *value <= kSharedBytes;
     }
 
     /// Whether each block of `root` has one element of an axis of that name: rows have their names throughout.
@@ -426,15 +430,18 @@ class DeviceRules {
             collect_sizes(operand, sizes);
     }
 
-    /// A stage inside the kernel computes a part of its axes, no more than all.
+    /// A stage inside the kernel computes a part of its axes, no more than all; where extents change from trip to trip
+    /// of a loop around, as many as the longest needs.
     LoopNest with_extents(const StageModel& stage, const DefinitionModel& definition) const {
         LoopNest nest = definition.nest;
         for (const StageInfo& info : model_.algorithm().stages) {
             if (info.name != stage.name) continue;
             for (Loop& loop : nest.loops) {
-                if (loop.origin != Loop::Origin::base || loop.reduced || !loop.extent.empty()) continue;
-                for (const LoopInfo& axis : info.pure.loops)
-                    if (axis.name == loop.axis) loop.extent = axis.extent;
+                if (loop.origin != Loop::Origin::base) continue;
+                const DefinitionInfo& loops =
+                    definition.update < 0 ? info.pure : info.updates[static_cast<std::size_t>(definition.update)];
+                for (const LoopInfo& axis : loops.loops)
+                    if (axis.name == loop.axis && (axis.follows || loop.extent.empty())) loop.extent = axis.most();
             }
         }
         return nest;

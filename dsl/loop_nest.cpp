@@ -174,6 +174,24 @@ std::optional<std::int64_t> LoopNest::span(int loop, const std::function<bool(in
     return fixed(loop) ? std::optional<std::int64_t>(1) : extent(loop, base);
 }
 
+std::int64_t LoopNest::step(int loop) const {
+    const Loop& node = loops[loop];
+    switch (node.origin) {
+    case Loop::Origin::base:
+        return 1;
+    case Loop::Origin::outer: {
+        const std::int64_t whole = step(node.parent);
+        const std::int64_t factor = loops[node.parent].factor;
+        return whole > kMostRounded / factor ? kMostRounded : whole * factor;
+    }
+    case Loop::Origin::inner:
+        return step(node.parent);
+    case Loop::Origin::fused: // the outer one goes past its end with it
+        return std::max(step(node.parent), step(node.second_parent));
+    }
+    return 1;
+}
+
 std::string LoopNest::extent_text(int loop) const {
     const Loop& node = loops[loop];
     switch (node.origin) {

@@ -28,6 +28,10 @@ enum class Tail {
 std::string tail_name(Tail tail);
 std::optional<Tail> tail_by_name(const std::string& name);
 
+/// Elements that a split may visit beyond the end of an axis, with the splits that it divides further: indices have 32
+/// bits, and arrays leave twice as much of them free (runtime/element_count.h), for a split of the inner part too.
+inline constexpr std::int64_t kMostRounded = std::int64_t{1} << 26;
+
 enum class Run { serial, parallel, vectorized, unrolled, gpu_block, gpu_thread, gpu_lane };
 
 /// Whether iterations run side by side in any order: parallel tasks, vectors, blocks, threads.
@@ -87,6 +91,8 @@ class LoopNest {
                                      const std::function<std::optional<std::int64_t>(const Loop&)>& base) const;
     /// The size expression of a loop's extent; empty where a base has none.
     std::string extent_text(int loop) const;
+    /// Elements of its axis that lie between two iterations of a loop, at most.
+    std::int64_t step(int loop) const;
     /// Whether `loop` comes from the inner part of a split.
     bool from_inner(int loop) const;
     bool from_predicated(int loop) const;

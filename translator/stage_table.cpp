@@ -66,6 +66,21 @@ bool is_too_long_to_repeat(const Operation* operation) {
     return rule != nullptr && rule->operations > kMostRepeated;
 }
 
+/// The largest value in any trip; of blocks of what grows (`(i + 511) // 512`) too.
+std::optional<SizeTree> longest(const SizeTree& size, const Analysis& analysis) {
+    if (const std::optional<SizeTree> most = analysis.most(size)) return most;
+    const SizeTree::Node& node = size.node();
+    if (node.kind != SizeTree::Kind::binary) return std::nullopt;
+    const bool first = node.name == "+" && node.operands[0].is_constant();
+    const SizeTree& other = node.operands[first ? 0 : 1];
+    const bool grows =
+        node.name == "+" || node.name == "-" || (node.name == "//" && other.is_constant() && other.constant() > 0);
+    if (!grows || !other.is_constant()) return std::nullopt;
+    const std::optional<SizeTree> inner = longest(node.operands[first ? 1 : 0], analysis);
+    if (!inner) return std::nullopt;
+    return SizeTree::binary(node.name, *inner, other);
+}
+
 } // namespace
 
 std::string loop_name(std::size_t axis) {
@@ -160,6 +175,12 @@ std::vector<dsl::LoopInfo> StageTable::loop_infos(const std::vector<Loop>& loops
         info.ordered = loop.ordered;
         info.extent = loop.extent.text();
         info.extent_here = shared_.analysis.here(loop.extent);
+        info.follows = follows_loops({loop});
+        const std::optional<SizeTree> most = info.follows ? longest(loop.extent, shared_.analysis) : std::nullopt;
+        if (most) {
+            info.longest = most->text();
+            info.longest_here = shared_.analysis.here(*most);
+        }
         out.push_back(std::move(info));
     }
     return out;

@@ -22,6 +22,8 @@ constexpr double kOpsPerByte = 8;
 // Rows that are reduced side by side: additions take three or four cycles, and two start in each.
 constexpr std::int64_t kGroup = 8;
 constexpr int kLineBytes = 64;
+// Rows of a task of a scan: a share of the longest arrays would be a factor that no split takes (dsl/loop_nest.h).
+constexpr std::int64_t kMostShare = 1 << 24;
 // Vectors that such a group may hold at most; the rest of the registers is for what is added.
 constexpr int kGroupVectors = 12;
 
@@ -64,7 +66,8 @@ std::optional<RootLoops> scan_rule(const dsl::StageInfo& root, const StageGraph&
     const bool single = !contiguous && root.operations < kLongChainOps;
     // Each trip touches the tile's elements: rows of lines that stay in L1, or a few lines of a row.
     const std::int64_t group = single ? kGroup : lanes;
-    const std::int64_t share = std::max<std::int64_t>(group, (extent + machine.cores - 1) / machine.cores);
+    const std::int64_t share =
+        std::clamp<std::int64_t>((extent + machine.cores - 1) / machine.cores, group, kMostShare);
     // From memory, fewer rows at a time arrive sooner.
     const bool from_memory = iterations_of(loops) * root.repeats * 2 * 8 > static_cast<double>(machine.l3_bytes) / 2;
     const std::int64_t groups = !single ? 4 : from_memory ? 1 : 2;

@@ -109,6 +109,15 @@ bool check_split(CheckContext& context, int loop, const std::string& outer, cons
                        "Split it before, or use predicate.");
         return false;
     }
+    const std::int64_t step = nest.step(loop);
+    if (factor > kMostRounded / step) {
+        context.refuse(context.where(nest.loops[loop].name) + ": split by " + std::to_string(factor) +
+                           (step > 1 ? " where each iteration stands for " + std::to_string(step) + " elements" : "") +
+                           " may go more than " + std::to_string(kMostRounded) +
+                           " elements beyond the end, where indices no longer fit 32 bits.",
+                       "Use a smaller factor.");
+        return false;
+    }
     Tail tail = context.guards() && asked != Tail::predicate ? Tail::guard_with_if : asked;
     if (tail == Tail::automatic) tail = choose_tail(context, loop, factor);
     if (!tail_is_safe(context, loop, factor, tail, argument)) return false;

@@ -96,7 +96,7 @@ std::string full_extent(const CheckContext& context, const std::string& axis) {
     for (const StageInfo& stage : context.model.algorithm().stages) {
         if (stage.name != context.stage.name) continue;
         for (const LoopInfo& loop : stage.pure.loops) {
-            if (loop.name == axis) return loop.extent;
+            if (loop.name == axis) return loop.follows ? "" : loop.extent;
         }
     }
     return "";

@@ -104,24 +104,39 @@ template <class Node> Survey survey(const Node& node) {
     return result;
 }
 
-/// Elements with the conditions of sizes around them, which Halide nests where one implies the next:
-/// `if (a) { f; if (b) { g } }`.
-void find_elements(const Stmt& statement, std::vector<Stmt>& elements, std::vector<Expr>& guards) {
-    if (const auto* block = statement.as<Block>()) {
-        find_elements(block->first, elements, guards);
-        find_elements(block->rest, elements, guards);
-        return;
-    }
-    const auto* guarded = statement.as<IfThenElse>();
-    const bool is_guard = guarded != nullptr && !guarded->else_case.defined() &&
-                          guarded->condition.type().is_scalar() && loaded_names(guarded->condition).empty();
-    if (!is_guard) {
-        elements.push_back(statement);
-        return;
-    }
-    guards.push_back(guarded->condition);
-    find_elements(guarded->then_case, elements, guards);
+/// Whether a condition asks that something is one number of many: few threads meet it.
+bool asks_for_one(const Expr& condition) {
+    if (const auto* both = condition.as<And>()) return asks_for_one(both->a) || asks_for_one(both->b);
+    return condition.as<EQ>() != nullptr;
 }
+
+/// What one thread does, one after the other.
+struct Elements {
+    std::vector<Stmt> statements;
+    std::vector<Expr> guards;
+    std::vector<const IRNode*> blocks; ///< that they were found in
+
+    /// Elements with the conditions of sizes around them, which Halide nests where one implies the next:
+    /// `if (a) { f; if (b) { g } }`. What the last block of a sum alone has to do is no element that most threads have.
+    void find(const Stmt& statement) {
+        if (const auto* block = statement.as<Block>()) {
+            blocks.push_back(block);
+            find(block->first);
+            find(block->rest);
+            return;
+        }
+        const auto* guarded = statement.as<IfThenElse>();
+        const bool is_guard = guarded != nullptr && !guarded->else_case.defined() &&
+                              guarded->condition.type().is_scalar() && loaded_names(guarded->condition).empty() &&
+                              !asks_for_one(guarded->condition);
+        if (!is_guard) {
+            statements.push_back(statement);
+            return;
+        }
+        guards.push_back(guarded->condition);
+        find(guarded->then_case);
+    }
+};
 
 /// A size in a condition.
 class FindSize : public IRVisitor {
@@ -193,6 +208,7 @@ class WholeThreads : public IRMutator {
     using IRMutator::visit;
     bool in_thread_ = false;
     std::set<std::string> variables_; ///< of the threads
+    std::set<const IRNode*> parts_;   ///< the ends of what is too long: not even a whole of their own
 
     Stmt visit(const For* op) override {
         const bool is_thread = op->for_type == ForType::GPUThread || op->for_type == ForType::GPULane;
@@ -208,9 +224,11 @@ class WholeThreads : public IRMutator {
     Stmt visit(const Block* op) override {
         const Survey all = survey(Stmt(op));
         if (!in_thread_ || all.cooperates || all.uses_library || all.calls > kMostCalls) return IRMutator::visit(op);
-        std::vector<Stmt> elements;
-        std::vector<Expr> guards;
-        find_elements(op, elements, guards);
+        if (parts_.count(op) != 0) return IRMutator::visit(op);
+        Elements found;
+        found.find(op);
+        std::vector<Stmt>& elements = found.statements;
+        const std::vector<Expr>& guards = found.guards;
         // What the thread has allocated is freed once, behind whichever way it took.
         WithoutFrees without;
         for (Stmt& element : elements)
@@ -222,6 +240,7 @@ class WholeThreads : public IRMutator {
             const Survey of_element = survey(element);
             return of_element.loads_arguments || of_element.has_rare;
         });
+        if (elements.size() > kMostElements) parts_.insert(found.blocks.begin(), found.blocks.end());
         if (waiting < 2 || elements.size() > kMostElements) return IRMutator::visit(op);
         // Done again, the elements must find what they found before.
         bool can_repeat = all.has_rare;

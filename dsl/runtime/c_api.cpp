@@ -14,6 +14,7 @@
 #include "dsl/base/error.h"
 #include "dsl/runtime/c_entry.h"
 #include "dsl/runtime/cuda/device.h"
+#include "dsl/runtime/element_count.h"
 #include "dsl/runtime/executor.h"
 #include "dsl/runtime/kernel_symbols.h"
 #include "dsl/runtime/memory.h"
@@ -200,10 +201,11 @@ int run(const Executable& executable, Arguments& from, bool on_device) {
         if (!why.empty()) return fail(TW_BAD_ARGUMENT, name + ": " + why);
     }
     int large = -1;
-    if (!executable.read_sizes(frame, large))
-        return fail(TW_BAD_ARGUMENT,
-                    name + ": " + plan.arguments[static_cast<std::size_t>(large)].name +
-                        " has a negative extent, or reaches 2^31 elements or more. Work on it in parts.");
+    if (!executable.read_sizes(frame, large)) {
+        const PlanArgument& a = plan.arguments[static_cast<std::size_t>(large)];
+        return fail(TW_BAD_ARGUMENT, name + ": " + a.name + " has a negative extent, or reaches more than " +
+                                         element_limit_text(a.dtype) + " elements. Work on it in parts.");
+    }
     for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
         if (!plan.arguments[i].written) continue;
         std::string why = why_not_written(plan, inputs, i);
@@ -231,7 +233,7 @@ int run(const Executable& executable, Arguments& from, bool on_device) {
                                        ". Tune the function with such arguments too.");
     if (!executable.size_results(frame))
         return fail(TW_BAD_ARGUMENT, name + ": a result of " + executable.sizes_text(frame) +
-                                         " would have a negative size, or 2^31 elements or more.");
+                                         " would have a negative size, or more than 2**31 - 2**27 elements.");
 
     std::size_t results = plan.results.size();
     auto** outputs = static_cast<tw_array**>(alloca((results + 1) * sizeof(void*)));

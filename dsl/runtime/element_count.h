@@ -9,10 +9,17 @@
 
 namespace tilewright::runtime {
 
-/// Kernels index in elements with 32 bits, the halves of complex ones each on its own.
+/// Kernels index in elements with 32 bits, the halves of complex ones each on its own. They round extents up, to
+/// vectors, tiles, blocks of threads and tasks, before they ask whether an element is there: what a schedule may round
+/// up by (dsl/loop_nest.h, kMostRounded) is left free.
 inline std::int64_t element_limit(DType dtype) {
     const bool is_complex = dtype == DType::complex64 || dtype == DType::complex128;
-    return (std::int64_t{1} << (is_complex ? 30 : 31)) - 1;
+    const std::int64_t numbers = (std::int64_t{1} << 31) - (std::int64_t{1} << 27);
+    return is_complex ? numbers / 2 : numbers;
+}
+/// The same in words.
+inline const char* element_limit_text(DType dtype) {
+    return element_limit(dtype) == std::int64_t{15} << 27 ? "2**31 - 2**27" : "2**30 - 2**26";
 }
 
 /// Product of extents; -1 when one is negative or the product is beyond the limit.

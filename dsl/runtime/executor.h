@@ -80,14 +80,14 @@ class Executable {
     std::size_t frame_bytes() const { return frame_bytes_; }
     Frame lay_out(void* memory) const;
 
-    /// Reads the extents and integer scalars. False: an array has 2^31 elements or more, or strides beyond what kernels
-    /// can index; `argument` says which.
+    /// Reads the extents and integer scalars. False: an array has more elements than element_limit(), or strides beyond
+    /// what kernels can index; `argument` says which.
     bool read_sizes(const Frame& frame, int& argument) const;
     /// Index of the first guard that fails, or -1.
     int failed_guard(const Frame& frame) const;
     /// The first version for where the arrays lie whose requirements hold, or -1.
     int select(const Frame& frame) const;
-    /// Shapes of the results. False when one is negative or has 2^31 elements or more.
+    /// Shapes of the results. False when one is negative or has more elements than element_limit().
     bool size_results(const Frame& frame) const;
     /// What read_sizes(), failed_guard(), select() and size_results() said of a call of whose arrays the shapes,
     /// strides and place were these, and the integers: all that they look at.

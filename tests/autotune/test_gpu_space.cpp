@@ -75,6 +75,38 @@ y: float32[x.0, x.1 - w.0 + 1, w.2] = for j in range(0, x.1 - w.0 + 1, 1) carry 
 return %4
 )";
 
+/// Sums of the first i elements of row i.
+constexpr const char* kTriangle = R"(tilewright-program 1
+function triangle
+arg A: float64[A.0, A.1]
+arg b: float64[A.0]
+guard A.1 >= A.0 "too short"
+s: float64[A.0] = for i in range(0, A.0, 1) carry (s1: float64[A.0] = b) {
+  %1: float64[i] = index(A) {index=[i, 0:1]} @3
+  sum: float64[] = sum(%1) {axes=[0]} @3
+  s2: float64[A.0] = update(s1, sum) {index=[i]} @3
+  yield s2
+} @2
+return s
+)";
+
+/// Row i from column i on less column i, in two dimensions.
+constexpr const char* kCorner = R"(tilewright-program 1
+function corner
+arg A: float64[A.0, A.0]
+s: float64[A.0, A.0] = for i in range(0, A.0 - 1, 1) carry (s1: float64[A.0, A.0] = A) {
+  %1: float64[A.0 - i - 1, 1] = index(s1) {index=[i + 1:1, i:1]} @3
+  %2: float64[1, A.0 - i - 1] = index(s1) {index=[i:1, i + 1:1]} @3
+  %3: float64[A.0 - i - 1, A.0 - i - 1] = multiply(%1, %2) @3
+  %4: float64[A.0 - i - 1, A.0 - i - 1] = index(s1) {index=[i + 1:1, i + 1:1]} @3
+  %5: float64[A.0 - i - 1, A.0 - i - 1] = subtract(%4, %3) @3
+  s2: float64[A.0, A.0] = update(s1, %5) {index=[i + 1:1, i + 1:1]} @3
+  yield s2
+} @2
+write A = s
+return none
+)";
+
 /// Of an H100, wherever the test runs.
 Machine device() {
     Machine machine;
@@ -185,6 +217,32 @@ TEST(GpuSpace, RowsThatDoNotFitTakeAnotherVersion) {
     EXPECT_GT(longest_of(4096), 16'384);
     EXPECT_LT(longest_of(4096), 25'344);
     EXPECT_GE(longest_of(100'000), 100'000);
+}
+
+std::vector<std::string> requires_of(const char* program, const Sizes& sizes) {
+    dsl::Algorithm algorithm = translated(program, sizes);
+    const dsl::Schedule schedule = default_schedule(algorithm.info(), device());
+    dsl::apply(algorithm, schedule);
+    dsl::EmitOptions options;
+    options.isa = "cuda-sm_80";
+    std::vector<std::string> result;
+    for (const dsl::EmittedKernel& kernel : dsl::emit(std::move(algorithm), schedule, options).kernels)
+        result.insert(result.end(), kernel.requires_.begin(), kernel.requires_.end());
+    return result;
+}
+
+TEST(GpuSpace, WhatChangesFromTripToTripIsAskedOfTheLongest) {
+    // A sum of i elements shares memory, which grows with i.
+    const std::vector<std::string> conditions = requires_of(kTriangle, {{"A.0", 5000}, {"A.1", 5000}});
+    ASSERT_EQ(conditions.size(), 1U);
+    EXPECT_EQ(conditions[0].rfind("A.0 <= ", 0), 0U) << conditions[0];
+    const std::int64_t most = std::stoll(conditions[0].substr(7));
+    EXPECT_GT(most, 100'000);
+    EXPECT_LT(most, 1'000'000);
+    // Made for longer ones, nothing can be asked: a launch that gets too little says so.
+    EXPECT_THAT(requires_of(kTriangle, {{"A.0", 250'000}, {"A.1", 250'000}}), testing::IsEmpty());
+    for (const std::string& condition : requires_of(kCorner, {{"A.0", 2000}}))
+        EXPECT_EQ(condition.find('i'), std::string::npos) << condition;
 }
 
 TEST(GpuSpace, ALongSumIsTwoKernels) {

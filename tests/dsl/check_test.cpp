@@ -88,6 +88,12 @@ TEST(Check, RefusesWithTheReasonAndSomethingThatWorks) {
         {pointwise, "out.split(i, io, ii, 0)",
          "out: the factor of split is 0, which is not a positive number below 2147483648. Write a power of two such as "
          "8."},
+        {pointwise, "out.split(i, io, ii, 100000000)",
+         "out.i: split by 100000000 may go more than 67108864 elements beyond the end, where indices no longer fit 32 "
+         "bits. Use a smaller factor."},
+        {pointwise, "out.split(i, io, ii, 65536).split(io, a, b, 2048)",
+         "out.io: split by 2048 where each iteration stands for 65536 elements may go more than 67108864 elements "
+         "beyond the end, where indices no longer fit 32 bits. Use a smaller factor."},
         {pointwise, "y3.compute_root()", "y3: there is no such stage. Did you mean y2?"},
         {pointwise, "y2.vectorize(i, 8)",
          "y2: vectorize needs a stage with loops and storage of its own, and this one is computed inline. Add "

@@ -191,6 +191,40 @@ TEST(DeviceThreads, RarePathsAreFoundWhereverTheyAre) {
     }
 }
 
+/// Sums of five elements each; the last one adds what is left.
+TEST(DeviceThreads, WhatTheLastBlockAloneDoesIsNoElement) {
+    Var i{"i"}, io{"io"}, it{"thread"};
+    ImageParam x(Float(32), 1, "x");
+    Param<int> n{"n"};
+    Func sum{"sum"}, out{"out"};
+    RDom r(0, 5, "r"), rest(0, 1, "rest");
+    rest.where(i == n / 5 - 1);
+    sum(i) = 0.0f;
+    sum(i) += x(5 * i + r);
+    sum(i) += x(5 * i + 5 + rest);
+    out(i) = sum(i);
+    out.split(i, io, it, 4, TailStrategy::GuardWithIf);
+    sum.compute_at(out, it);
+    sum.update(0).unroll(r);
+    std::string code;
+    Pipeline pipeline(out);
+    add_device_passes(pipeline, &code);
+    const int size = 103;
+    Buffer<float> in(size), result(size / 5);
+    for (int k = 0; k < size; ++k)
+        in(k) = static_cast<float>(k % 11);
+    x.set(in);
+    n.set(size);
+    pipeline.realize(result, host());
+    for (int k = 0; k < size / 5; ++k) {
+        float wanted = 0;
+        for (int m = 0; m < (k == size / 5 - 1 ? 6 : 5); ++m)
+            wanted += in(5 * k + m);
+        EXPECT_EQ(result(k), wanted) << k;
+    }
+    EXPECT_EQ(count(code, "else"), 0U) << code;
+}
+
 TEST(DeviceThreads, WhatReadsItsOwnResultIsNotDoneAgain) {
     for (const int size : {1, 16, 101}) {
         std::string code;

@@ -98,6 +98,23 @@ def test_a_thousand_calls_neither_wait_nor_copy():
     """)
 
 
+def test_what_sizes_decide_costs_neither_kernel_nor_wait():
+    with_fake("""
+        @tilewright.jit(target='cuda')
+        def rows(x, p):
+            y = np.zeros(x.shape)
+            for i in range(x.shape[0]):
+                if i > p and i % 2 == 0:
+                    y[i] = x[p] + y[i - 1].sum()
+            return y
+        d = tilewright.to_device(np.ones((20, 20)))
+        rows(d, 3)
+        seen = calls_of(lambda: rows(d, 3))
+        seen = {name: count for name, count in seen.items() if name not in ('allocations', 'frees', 'events')}
+        assert set(seen) == {'launches'} and seen['launches'] <= 1 + 8 * 2, seen
+    """)
+
+
 def test_streams_wait_for_each_other_on_the_device():
     with_fake("""
         d, e = tilewright.to_device(x), tilewright.to_device(x)

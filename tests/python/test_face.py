@@ -299,7 +299,7 @@ def test_read_only_arguments_are_read(labels):
         (
             np.lib.stride_tricks.as_strided(X, (2**31, 2), (0, 8)),
             ValueError,
-            "get_labels: X is float64[2147483648, 2]; kernels index with 32 bits, so an array has fewer than 2**31 elements, and its strides reach no further. Work on it in parts.",
+            "get_labels: X is float64[2147483648, 2]; kernels index with 32 bits, so an array has at most 2**31 - 2**27 elements, and its strides reach no further. Work on it in parts.",
         ),
     ],
 )

@@ -134,6 +134,39 @@ def nested_bounds(c, a):
                 c[i, j] -= a[i, k] * 0.5
 
 
+def a_place_and_a_limit(x, p):
+    y = np.zeros(x.shape)
+    for i in range(x.shape[0]):
+        if i > p:
+            y[i] = x[i, p]
+    return y
+
+
+def a_limit_and_a_factor(x, p):
+    y = x * 2
+    for i in range(p):
+        if x[i, 0] > 0.5:
+            y[i] = x[i, p] * p
+    return y
+
+
+def a_place_and_a_factor(x, p):
+    y = np.zeros(x.shape)
+    for i in range(x.shape[0]):
+        y[i, p] = x[i, 0] * p
+    return y
+
+
+def a_place_in_two_ways(x, p):
+    y = np.zeros(x.shape)
+    for i in range(x.shape[0]):
+        if i == p:
+            y[i] = x[p, i] * 2
+        elif i + p > 5:
+            y[i] = x[p]
+    return y
+
+
 def arrays(rows: int, columns: int, dtype: str = "float64") -> tuple[np.ndarray, np.ndarray]:
     c, a = RNG.standard_normal((2, rows, columns))
     return c.astype(dtype), a.astype(dtype)
@@ -184,6 +217,15 @@ def test_every_trip_sees_what_it_should(function: Any, make: Any) -> None:
         if function in {nested_bounds, triangle} and shape == TALL:
             continue  # the same square as WIDE
         same(function, compiled, make(shape))
+
+
+@pytest.mark.parametrize(
+    "function", [a_place_and_a_limit, a_limit_and_a_factor, a_place_and_a_factor, a_place_in_two_ways]
+)
+def test_a_number_is_a_size_and_a_value(function: Any) -> None:
+    compiled = tilewright.jit(strict=True)(function)
+    for n, p in ((90, 3), (7, 6), (90, 0)):
+        same(function, compiled, (RNG.random((n, n)), p))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "bool"])

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dsl/base/error.h"
+#include "dsl/runtime/element_count.h"
 #include "dsl/runtime/isa.h"
 #include "dsl/runtime/matmul.h"
 #include "tests/runtime/kernel_files.h"
@@ -161,6 +162,11 @@ TEST(Executor, TooManyElementsAreRefused) {
     std::int64_t wild[2] = {INT64_MIN + 8, 8};
     for (auto& [shape, strides] : {std::pair{many, zero}, {huge, zero}, {negative, zero}, {two, far}, {two, wild}})
         EXPECT_EQ(call(*e, {{&value, shape, strides}, {&value, shape, strides}}, out).argument, 1);
+    std::int64_t most = element_limit(DType::float64), least_refused = most + 1;
+    EXPECT_EQ(most, (std::int64_t{1} << 31) - (std::int64_t{1} << 27));
+    EXPECT_EQ(element_limit(DType::complex64), most / 2);
+    std::int64_t too_many[2] = {least_refused, 1};
+    EXPECT_EQ(call(*e, {{&value, too_many, zero}, {&value, too_many, zero}}, out).argument, 1);
     std::int64_t empty[2] = {0, std::int64_t{1} << 40};
     EXPECT_EQ(call(*e, {{&value, empty, zero}, {&value, empty, zero}}, out).argument, 1);
 }

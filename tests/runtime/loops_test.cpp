@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "dsl/runtime/element_count.h"
 #include "dsl/runtime/executor.h"
 #include "dsl/runtime/memory.h"
 #include "tests/runtime/kernel_files.h"
@@ -378,7 +379,7 @@ TEST(ComplexHalves, HaveHalfAsManyElementsAtMost) {
     auto e = load("arg Z complex128 1\narg A float64 1 written\nreturn None\n", "copy Z.real to A\n");
     std::vector<char> memory(e->frame_bytes());
     auto frame = e->lay_out(memory.data());
-    std::int64_t many = std::int64_t{1} << 30, zero = 0, one = 1;
+    std::int64_t many = element_limit(DType::float64) / 2 + 1, zero = 0, one = 1;
     double value = 0;
     frame.arguments[0].array = {&value, &many, &zero};
     frame.arguments[1].array = {&value, &one, &zero};

@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "dsl/algorithm_impl.h"
 #include "harness.h"
 #include "translator/program.h"
 #include "translator/translate.h"
@@ -86,6 +87,47 @@ TEST(OnADevice, ExtremesAndPlacesAreTheSame) {
     same_bits<float>("argmax", "float32", "int64");
     same_bits<double>("argmin", "float64", "int64");
     same_bits<std::int32_t>("argmin", "int32", "int64");
+}
+
+/// A chain of sums, where `condition` holds: made of i, p, q (int64), x and its sizes.
+std::string plan_of_branch(const std::string& condition, bool device) {
+    TranslateOptions options;
+    options.device = device;
+    const std::string text =
+        "tilewright-program 1\nfunction f\narg x: float64[x.0]\narg z: float64[x.0]\nscalar p: int64\nscalar q: int64\n"
+        "y: float64[x.0] = for i in range(0, x.0, 1) carry (y1: float64[x.0] = z) {\n"
+        "  %1: int64[] = scalar_size() {size=i} @3\n  %2: int64[] = const() {value=2} @3\n" +
+        condition +
+        "  y2: float64[x.0] = if %9 {\n    s: float64[] = sum(y1) {axes=[0]} @4\n"
+        "    y3: float64[x.0] = update(y1, s) {index=[i]} @4\n    yield y3\n  } else {\n    yield y1\n  } @3\n"
+        "  yield y2\n} @2\nreturn y\n";
+    return translate(read_program(text), options).impl().plan_body;
+}
+
+TEST(OnADevice, SizesDecideInThePlan) {
+    const auto has = [](const std::string& condition, const std::string& line) {
+        const std::string plan = plan_of_branch(condition, true);
+        EXPECT_NE(plan.find("  if " + line + " {\n"), std::string::npos) << plan;
+        EXPECT_EQ(plan.find("temp %9"), std::string::npos) << plan;
+        EXPECT_EQ(plan.find("bool"), std::string::npos) << plan;
+    };
+    has("  %9: bool[] = greater(%1, p) @3\n", "(i) > p");
+    has("  %3: int64[] = remainder(%1, %2) @3\n  %4: bool[] = equal(%3, p) @3\n  %5: bool[] = less_equal(q, %2) @3\n"
+        "  %6: bool[] = logical_not(%5) @3\n  %9: bool[] = logical_and(%4, %6) @3\n",
+        "(((i) % 2) == p) and (not (q <= 2))");
+    has("  %3: bool[] = greater(%1, p) @3\n  %4: bool[] = equal(%2, q) @3\n  %9: bool[] = where(%3, %4, %3) @3\n",
+        "(((i) > p) and (2 == q))");
+    has("  %3: bool[] = greater(%1, p) @3\n  %4: bool[] = equal(%2, q) @3\n  %9: bool[] = where(%3, %3, %4) @3\n",
+        "((i) > p) or (not ((i) > p) and (2 == q))");
+    // Numbers that could leave int64, and what the data say.
+    for (const char* condition :
+         {"  %3: int64[] = multiply(p, q) @3\n  %9: bool[] = less(%3, %1) @3\n",
+          "  %3: int64[] = remainder(p, q) @3\n  %9: bool[] = less(%3, %1) @3\n",
+          "  %3: float64[] = index(x) {index=[i]} @3\n  %4: float64[] = const() {value=1.5} @3\n"
+          "  %9: bool[] = less(%3, %4) @3\n"}) {
+        const std::string plan = plan_of_branch(condition, true);
+        EXPECT_NE(plan.find("bool []"), std::string::npos) << plan;
+    }
 }
 
 TEST(OnADevice, ATreeIsCutInTwo) {

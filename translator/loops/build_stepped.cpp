@@ -261,7 +261,7 @@ class Builder {
 
 PreparedSteps::PreparedSteps(const Program& program, const TranslateOptions& options)
     : columns(copy_columns(unread_starts(with_checked_takes(forward_stores(choices_as_values(program)))), options)),
-      stepped(cut_into_steps(columns.program, !options.device)) {}
+      stepped(cut_into_steps(columns.program, options.device)) {}
 
 dsl::Algorithm build_stepped(const Program& program, const TranslateOptions& options) {
     return Builder(program, options).algorithm();

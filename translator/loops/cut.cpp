@@ -293,9 +293,9 @@ bool needs_steps(const Program& program) {
     return !program.writes.empty() || !program.checks.empty() || has_regions(program.body);
 }
 
-Stepped cut_into_steps(const Program& program, bool wavefronts) {
-    Stepped stepped = Cutter(program).run();
-    if (wavefronts) find_wavefronts(stepped);
+Stepped cut_into_steps(const Program& program, bool device) {
+    Stepped stepped = Cutter(program, device).run();
+    if (!device) find_wavefronts(stepped);
     return stepped;
 }
 

@@ -64,8 +64,10 @@ void Cutter::find_items(Work& work) {
                 roots(name, found);
             const bool carries = operation.op != "if";
             for (const std::string& operand : operation.operands) {
-                if (!carries)
+                if (!carries && !(device_ && !plan_condition(operand).empty()))
                     found.insert(operand);
+                else if (!carries)
+                    continue;
                 else if (!is_fill(operand))
                     roots(operand, found);
             }

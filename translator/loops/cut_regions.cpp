@@ -1,5 +1,7 @@
 // translator/loops/cut_regions.cpp: loops and branches, and the memory that they carry.
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "dsl/base/error.h"
@@ -9,6 +11,9 @@
 #include "translator/loops/pixelwise.h"
 
 namespace tilewright::translator {
+
+/// Choices of choices say their conditions twice.
+constexpr std::size_t kLongestCondition = 300;
 
 std::string Cutter::home(const Item& item, std::size_t k, std::vector<Step>& steps) {
     const Operation& operation = *item.operation;
@@ -153,6 +158,68 @@ std::string Cutter::in_memory(const std::string& value, std::vector<Step>& steps
     return name;
 }
 
+std::string Cutter::plan_number(const std::string& value) const {
+    if (types_.at(value).dtype != "int64" || !types_.at(value).shape.empty()) return "";
+    if (scalars_.count(value) != 0) return value;
+    const auto found = operations_.find(value);
+    if (found == operations_.end()) return "";
+    const Operation* made = found->second;
+    if (made->op == "const") return made->attributes.at("value");
+    if (made->op == "scalar_size") return "(" + made->attributes.at("size") + ")";
+    const bool floors = made->op == "floor_divide" || made->op == "remainder";
+    if (!floors) return "";
+    // Nothing that is divided by a positive number leaves int64.
+    const auto by = operations_.find(made->operands[1]);
+    if (by == operations_.end() || by->second->op != "const") return "";
+    const std::string divisor = plan_number(made->operands[1]);
+    const std::string divided = plan_number(made->operands[0]);
+    if (divided.empty() || divisor.empty() || divisor == "0" || divisor[0] == '-') return "";
+    return "(" + divided + (made->op == "remainder" ? " % " : " // ") + divisor + ")";
+}
+
+std::string Cutter::plan_condition(const std::string& value) const {
+    if (types_.at(value).dtype != "bool" || !types_.at(value).shape.empty()) return "";
+    const auto found = operations_.find(value);
+    if (found == operations_.end() || found->second->operands.empty()) return "";
+    const Operation* made = found->second;
+    if (made->op == "logical_not" || made->op == "invert") {
+        const std::string inner = plan_condition(made->operands[0]);
+        return inner.empty() ? "" : "not (" + inner + ")";
+    }
+    if (made->op == "where") { // what Python's `and` and `or` leave
+        std::vector<std::string> parts;
+        for (const std::string& operand : made->operands) {
+            const std::string part = plan_condition(operand);
+            if (part.empty() || part.size() > kLongestCondition) return "";
+            parts.push_back("(" + part + ")");
+        }
+        const std::string first =
+            made->operands[2] == made->operands[0] ? "" : "(not " + parts[0] + " and " + parts[2] + ")";
+        const std::string second =
+            made->operands[1] == made->operands[0] ? parts[0] : "(" + parts[0] + " and " + parts[1] + ")";
+        return first.empty() ? second : second + " or " + first;
+    }
+    if (made->operands.size() != 2) return "";
+    static const std::map<std::string, std::string> joins = {
+        {"logical_and", "and"}, {"bitwise_and", "and"}, {"logical_or", "or"}, {"bitwise_or", "or"}};
+    static const std::map<std::string, std::string> comparisons = {{"equal", "=="},      {"not_equal", "!="},
+                                                                   {"less", "<"},        {"greater", ">"},
+                                                                   {"less_equal", "<="}, {"greater_equal", ">="}};
+    const auto join = joins.find(made->op);
+    const auto comparison = comparisons.find(made->op);
+    if (join == joins.end() && comparison == comparisons.end()) return "";
+    const auto side = [&](std::size_t k) {
+        const std::string& name = made->operands[k];
+        if (join == joins.end()) return plan_number(name);
+        const std::string condition = plan_condition(name);
+        return condition.empty() ? "" : "(" + condition + ")";
+    };
+    const std::string left = side(0);
+    const std::string right = side(1);
+    if (left.empty() || right.empty()) return "";
+    return left + " " + (join != joins.end() ? join->second : comparison->second) + " " + right;
+}
+
 void Cutter::emit_check(const Check& check, std::vector<Step>& steps) {
     Step step;
     step.kind = Step::Kind::check;
@@ -181,7 +248,8 @@ void Cutter::emit_if(Item& item, std::vector<Step>& steps) {
     Step branch;
     branch.kind = Step::Kind::branch;
     branch.operation = &operation;
-    branch.from = truth(operation.operands[0], steps, operation.line);
+    branch.text = device_ ? plan_condition(operation.operands[0]) : "";
+    if (branch.text.empty()) branch.from = truth(operation.operands[0], steps, operation.line);
     std::vector<std::string> homes;
     const std::map<std::string, std::string> in_place = changed_in_place(operation);
     for (const auto& [name, type] : results_of(operation)) {

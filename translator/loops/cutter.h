@@ -33,12 +33,13 @@ struct Item {
 };
 class Cutter {
   public:
-    explicit Cutter(const Program& program) : program_(program) {}
+    Cutter(const Program& program, bool device) : program_(program), device_(device) {}
 
     Stepped run();
 
   private:
     const Program& program_;
+    const bool device_;
     Stepped out_;
     std::map<std::string, const Operation*> operations_; ///< by result
     std::map<std::string, std::size_t> order_;           ///< of results, in the program's text
@@ -215,6 +216,12 @@ class Cutter {
 
     /// A 0-d truth that the plan can look at.
     std::string truth(const std::string& value, std::vector<Step>& steps, int line);
+
+    /// A 0-d truth as a condition of the plan, where it says something of sizes, loops' indices and integer arguments
+    /// alone: on a device a value costs a kernel, a copy and a wait. "" for all else.
+    std::string plan_condition(const std::string& value) const;
+    /// An int64 as a size expression that cannot leave int64 where the value does not, "" for what is none.
+    std::string plan_number(const std::string& value) const;
 
     std::string in_memory(const std::string& value, std::vector<Step>& steps, const char* wish, int line);
 

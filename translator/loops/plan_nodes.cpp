@@ -86,8 +86,10 @@ class GroupArguments {
                                        Halide::ArgumentEstimates()));
     }
 
+    /// A number of the program may be a size and a value, each of its own type: an argument each, of one plan name.
     void add(const std::string& name, const Halide::Argument& argument) {
-        if (inside_.count(name) != 0 || !known_.insert(name).second) return;
+        if (inside_.count(name) != 0) return;
+        if (!known_.emplace(name, argument.is_buffer() ? "" : argument.name).second) return;
         group_.arguments.push_back(argument);
         group_.argument_names.push_back(name);
     }
@@ -95,7 +97,8 @@ class GroupArguments {
   private:
     dsl::KernelGroup& group_;
     std::vector<int> members_;
-    std::set<std::string> inside_, known_; ///< plan names
+    std::set<std::string> inside_;                        ///< plan names
+    std::set<std::pair<std::string, std::string>> known_; ///< plan names, and names in kernels of what is no buffer
     std::vector<std::pair<std::string, Halide::Type>> looked_at_;
 
     void collect(const std::vector<dsl::KernelStep>& steps) {
@@ -153,7 +156,8 @@ std::string PlanText::text(const PlanNode& node, const std::string& indent) {
     case Step::Kind::at_most:
     case Step::Kind::branch: {
         const bool sizes = step.kind == Step::Kind::at_most;
-        std::string out = indent + "if " + (sizes ? step.first.text() + " <= " + step.stop.text() : step.from) +
+        const std::string& condition = step.from.empty() ? step.text : step.from;
+        std::string out = indent + "if " + (sizes ? step.first.text() + " <= " + step.stop.text() : condition) +
                           " {\n" + text(node.body, deeper);
         if (!node.other.empty()) out += indent + "} else {\n" + text(node.other, deeper);
         return out + indent + "}\n";

@@ -67,7 +67,7 @@ struct Step {
         range,    ///< body for index in range(first, stop, step)
         loop,     ///< body again and again, until `leave`
         leave,    ///< the loop, unless `from` is true
-        branch,   ///< body if `from` is true, else other
+        branch,   ///< body if `from` is true, else other; where `from` is empty, `text` is a condition on sizes
         at_most,  ///< body if the size `first` is at most the number `stop`, else other
         check,    ///< that `from` is true; else the call ends, and `text` says why
         read,     ///< the size `index` from `from`
@@ -97,7 +97,7 @@ bool needs_steps(const Program& program);
 
 /// Cuts `program`, which must outlive the steps. In-place updates write into the memory of the version that they
 /// replace where nobody needs that version any more, and into a copy elsewhere. Throws TranslateError for what has no
-/// translation.
-Stepped cut_into_steps(const Program& program, bool wavefronts = true);
+/// translation. For a device there are no wavefronts, and what sizes decide is decided by the plan.
+Stepped cut_into_steps(const Program& program, bool device = false);
 
 } // namespace tilewright::translator

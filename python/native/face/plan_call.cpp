@@ -7,6 +7,7 @@
 #include <exception>
 #include <set>
 
+#include "dsl/runtime/element_count.h"
 #include "dsl/runtime/kernel_symbols.h"
 #include "python/native/face/call_parts.h"
 #include "python/native/face/device_arguments.h"
@@ -601,11 +602,10 @@ void LoadedPlan::raise(const Problem& problem) const {
         return;
     case Problem::Kind::too_large:
         PyErr_Format(PyExc_ValueError,
-                     "%s: %s is %s; kernels index with 32 bits, so an array has fewer than %s elements, and its "
-                     "strides reach no "
-                     "further. Work on it in parts.",
+                     "%s: %s is %s; kernels index with 32 bits, so an array has at most %s elements, and its "
+                     "strides reach no further. Work on it in parts.",
                      function, plan.arguments[index].name.c_str(), describe(problem.object.get()).c_str(),
-                     plan.arguments[index].dtype >= runtime::DType::complex64 ? "2**30" : "2**31");
+                     runtime::element_limit_text(plan.arguments[index].dtype));
         return;
     case Problem::Kind::check:
         PyErr_Format(check_error(problem.text.find("out of bounds") != std::string::npos), "%s: %s.", function,
@@ -631,10 +631,10 @@ void LoadedPlan::raise(const Problem& problem) const {
         return;
     }
     default:
-        PyErr_Format(
-            PyExc_ValueError,
-            "%s: a result of %s would have a negative size, or 2**31 elements or more. Work on the arguments in parts.",
-            function, problem.text.c_str());
+        PyErr_Format(PyExc_ValueError,
+                     "%s: a result of %s would have a negative size, or more than 2**31 - 2**27 elements. Work on the "
+                     "arguments in parts.",
+                     function, problem.text.c_str());
     }
 }
 

@@ -137,7 +137,7 @@ Bench::Call Bench::make_ready(const Candidate& candidate, DataSet& set, Place pl
     int argument = -1;
     if (!executable.read_sizes(call.frame, argument))
         throw InternalError("tuning job: argument " + plan.arguments[static_cast<std::size_t>(argument)].name +
-                            " has 2^31 elements or more.");
+                            " has more than 2^31 - 2^27 elements.");
     if (const int guard = executable.failed_guard(call.frame); guard >= 0)
         throw InternalError("tuning job: data set " + set.description->kind +
                             " breaks a guard: " + executable.guard_message(guard, call.frame));

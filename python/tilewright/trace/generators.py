@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 OFFSET_BITS = 40
 # Draws whose states come from one jump: the others are one product with a table of that many jumps.
 _ROW = 256
-# Positions in a kernel are int32, rows are whole.
-_MOST_AT_ONCE = 2**31 - 1 - _ROW
+# Elements of the longest array (dsl/runtime/element_count.h); rows are whole.
+_MOST_AT_ONCE = 2**31 - 2**27
 _UINT64, _INT64, _FLOAT64 = np.dtype(np.uint64), np.dtype(np.int64), np.dtype(np.float64)
 _ZERO, _ONE = Size.constant(0), Size.constant(1)
 
