@@ -338,3 +338,27 @@ def test_a_module_of_an_unknown_target_is_refused():
     f(np.arange(5.0))
     with pytest.raises(ExportError, match="none of ours"):
         f.export("unused", targets=("cuda-sm_12",))
+
+
+def triangular_solve(lower, b):
+    import numpy as np
+
+    x = np.zeros_like(b)
+    for i in range(lower.shape[0]):
+        x[i] = (b[i] - lower[i, :i] @ x[:i]) / lower[i, i]
+    return x
+
+
+def test_sums_that_grow_with_a_loop_are_exported(tmp_path):
+    """What a plan asks for says nothing of the loop's index, which is no size of the call."""
+    import numpy as np
+    import tilewright
+
+    solve = tilewright.jit(strict=True)(triangular_solve)
+    lower = np.tril(np.ones((50, 50)))
+    assert np.array_equal(solve(lower, np.ones(50)), triangular_solve(lower, np.ones(50)))
+    solve.export(str(tmp_path / "solve"), targets=("cuda",))
+    plan = (tmp_path / "solve" / "plan0.txt").read_text()
+    assert "for i from 0 to lower.0" in plan
+    asked = [line for line in plan.splitlines() if line.startswith("require")]
+    assert asked and not any(" i " in line for line in asked)

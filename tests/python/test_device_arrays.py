@@ -103,7 +103,7 @@ def test_what_sizes_decide_costs_neither_kernel_nor_wait():
         @tilewright.jit(target='cuda')
         def rows(x, p):
             y = np.zeros(x.shape)
-            for i in range(x.shape[0]):
+            for i in range(1, x.shape[0]):
                 if i > p and i % 2 == 0:
                     y[i] = x[p] + y[i - 1].sum()
             return y
@@ -111,7 +111,8 @@ def test_what_sizes_decide_costs_neither_kernel_nor_wait():
         rows(d, 3)
         seen = calls_of(lambda: rows(d, 3))
         seen = {name: count for name, count in seen.items() if name not in ('allocations', 'frees', 'events')}
-        assert set(seen) == {'launches'} and seen['launches'] <= 1 + 8 * 2, seen
+        assert set(seen) == {'launches'}, seen  # and no copy to look at
+        assert (seen['launches'] - 1) % 8 == 0, seen  # eight trips alone do something
     """)
 
 
