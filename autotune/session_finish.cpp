@@ -39,8 +39,10 @@ bool SearchSession::near_limit() {
     auto share = [&] {
         return machine_.roofline.memory_bound_ns(job_.argument_bytes(), job_.result_bytes()) / incumbent_->median_ns;
     };
-    // A device's limit is what its driver's copies reach; kernels are seen a few hundredths beyond.
-    const double enough = machine_.is_device() ? 1.03 : kLimitShare;
+    // What a device's cache keeps from call to call goes beyond its memory's limit.
+    if (machine_.is_device() && job_.argument_bytes() + job_.result_bytes() < kCachesOfData * machine_.device->l2_bytes)
+        return false;
+    const double enough = machine_.is_device() ? kDeviceLimitShare : kLimitShare;
     if (share() < enough) return false;
     if (!roofline_renewed_ && env_.rules.measure_roofline) {
         // The stored limit may have been taken on a busy machine. It is only ever raised.

@@ -3,7 +3,9 @@ where no elementary function is in it, and which ptxas assembles where there is 
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
+from pathlib import Path
 
 import pytest
 from device_cases import CASES
@@ -21,3 +23,11 @@ def test_ptx_of_every_case() -> None:
 def test_ptxas_has_seen_them() -> None:
     if shutil.which("ptxas") is None:
         pytest.skip("no ptxas here: the PTX was searched for forbidden instructions and not assembled")
+
+
+def test_the_sanitizer_is_given_cases_that_there_are() -> None:
+    spec = importlib.util.spec_from_file_location("gpu", Path(__file__).parent.parent / "gpu.py")
+    assert spec and spec.loader
+    gpu = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(gpu)
+    assert [name for name in gpu.SANITIZED if name not in CASES] == []

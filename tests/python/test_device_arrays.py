@@ -141,16 +141,17 @@ def test_streams_wait_for_each_other_on_the_device():
 
 def test_numpy_arrays_inside_of_a_device_block_go_there_and_come_back():
     with_fake("""
+        x = np.linspace(0, 1, 90_000).reshape(300, 300)  # enough that compiled code is taken, not NumPy
         @tilewright.jit
         def g(a):
-            return a + 1
+            return (a * a + a) * a + 1
         g(x)
         assert [v.build.on_device for v in g.specializations[0].versions] == [False], g.explain()
         with tilewright.device('cuda:1'):
             seen = calls_of(lambda: g(x))
         assert [v.build.on_device for v in g.specializations[0].versions] == [False, True]
         assert seen['copies_to_device'] >= 1 and seen['copies_to_host'] >= 1, seen
-        assert np.array_equal(g(x), x + 1)  # outside of it the host's version runs
+        assert np.array_equal(g(x), (x * x + x) * x + 1)  # outside of it the host's version runs
         assert type(g(tilewright.to_device(x))) is tilewright.DeviceArray
 
         @tilewright.jit(target='host')
