@@ -220,9 +220,7 @@ std::string SearchSession::stop_reason() {
     // Not even the fastest build so far would end in time.
     if (incumbent_ != nullptr && shortest_build_s_ < kNoBuild && left_s() <= shortest_build_s_)
         return "the time budget was used up";
-    if (near_limit())
-        return machine_.is_device() ? "the limit of this device's memory was reached"
-                                    : "95 % of this machine's measured memory bandwidth was reached";
+    if (near_limit()) return "95 % of this machine's measured memory bandwidth was reached";
     if (new_trials_ - last_gain_ >= kTrialsWithoutGain)
         return "nothing better was found in " + std::to_string(kTrialsWithoutGain) + " trials";
     return "";

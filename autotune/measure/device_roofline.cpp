@@ -56,18 +56,10 @@ template <class Body> double best_ns(const cuda::Place& place, int rounds, Body&
     return std::max(best, 1.0);
 }
 
-/// What kernels reach of the clock and the width of its memory, where the driver's own copies fall short of it: an H200
-/// gives 4.28 TB/s of 4.92 to k-means, and between 3.45 and 4.1 to the copies. Bytes a nanosecond; 0: not known.
-double reachable(const cuda::Device& facts) {
-    constexpr double kShareOfPeak = 0.92;
-    return kShareOfPeak * 2e-6 * facts.memory_clock_khz * (facts.memory_bus_bits / 8.0);
-}
-
 } // namespace
 
 Roofline measure_device_roofline(int device) {
     const Stream stream(device);
-    const cuda::Device& facts = cuda::device(device);
     const cuda::Place& place = stream.place();
     Roofline roofline;
     for (const std::size_t bytes : {std::size_t{16} << 20, std::size_t{2} << 30}) {
@@ -77,8 +69,7 @@ Roofline measure_device_roofline(int device) {
         const double copy_ns =
             best_ns(place, rounds, [&] { cuda::copy_on_device(place, to.data(), from.data(), bytes / 2); });
         const double write_ns = best_ns(place, rounds, [&] { cuda::fill(place, to.data(), 2, bytes / 2); });
-        const bool in_memory = static_cast<std::int64_t>(bytes) > 4 * facts.l2_bytes;
-        const double copied = std::max(static_cast<double>(bytes) / copy_ns, in_memory ? reachable(facts) : 0.0);
+        const double copied = static_cast<double>(bytes) / copy_ns;
         // The driver has nothing that only reads; a copy is what reading amounts to.
         roofline.levels.push_back({static_cast<std::int64_t>(bytes), copied,
                                    std::max(copied, static_cast<double>(bytes) / 2 / write_ns), copied});

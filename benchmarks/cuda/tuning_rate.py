@@ -1,6 +1,6 @@
 """How many candidates a search of k-means measures in a minute, on one device and on four: `python benchmarks/cuda/tuning_rate.py`.
 
-Of 20M float32: float64's search ends at the limit of the device's memory after a candidate or two. Each search begins with an empty store and the same seed, through the `autotune` command; counted are candidates that were built, verified and timed, over the time that
+Each search begins with an empty store and the same seed, through the `autotune` command; counted are candidates that were built, verified and timed, over the time that
 the search itself says it took. Writes tuning_rate.json to --out."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from page import rewrite_page  # noqa: E402
 def command_of(devices: str, options: argparse.Namespace, folder: Path) -> list[str]:
     return [sys.executable, "-m", "tilewright", str(CASES_FOLDER / "kmeans.py"), "--function", "get_labels", "--target", "cuda",
             "--devices", devices, "--budget", options.budget, "--seed", str(options.seed), "--db", str(folder / "store.db"),
-            "--out", str(folder / "kmeans_tuned"), "--json", "--quiet", "--", "float32"]  # fmt: skip
+            "--out", str(folder / "kmeans_tuned"), "--json", "--quiet"]  # fmt: skip
 
 
 def row_of(devices: str, said: str) -> dict[str, Any]:

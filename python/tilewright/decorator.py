@@ -307,9 +307,14 @@ class JitFunction(_face.Dispatcher):
         """A call that reads and computes no element, of arrays on a device: loops without a trip, views that the arrays'
         own library makes. What that cannot do is the error that it was."""
         try:
-            return self.__wrapped__(*args, **kwargs)
+            result = self.__wrapped__(*args, **kwargs)
         except Exception as own:
             raise error.with_traceback(None) from own
+        # NumPy takes an array that it does not know for one object.
+        results = result if isinstance(result, (tuple, list)) else (result,)
+        if any(isinstance(one, np.ndarray) and one.dtype.hasobject for one in results):
+            raise error.with_traceback(None)
+        return result
 
     def _told_on_device(self, specialization: Specialization, bound: Bound, out: Any) -> Any:
         """The call through a function of the program's arguments, which says why it serves a call not."""

@@ -337,9 +337,9 @@ def test_what_is_refused_says_what_to_do() -> None:
 
 
 def test_more_draws_than_kernels_count_are_numpys() -> None:
-    with pytest.raises(TraceError, match="more than 2147483391 random draws in one loop or array"):
+    with pytest.raises(TraceError, match="more than 2013265920 random draws in one loop or array"):
         trace(compute_pi, (2**30, np.random.default_rng(1)))
-    assert "guard 2*num_samples <= 2147483391" in trace(compute_pi, (100, np.random.default_rng(1))).program_text
+    assert "guard 2*num_samples <= 2013265920" in trace(compute_pi, (100, np.random.default_rng(1))).program_text
 
 
 def test_a_name_that_a_state_would_take() -> None:
