@@ -389,7 +389,7 @@ class JitFunction(_face.Dispatcher):
             try:
                 return self._new_specialization(args, kwargs)
             except Error as error:
-                if not _is_idle_here(error):
+                if not _is_idle_here(error) and not (isinstance(error, TraceError) and error.depends_on_values):
                     self._refused[key] = error
                 raise
 
@@ -411,6 +411,7 @@ class JitFunction(_face.Dispatcher):
                 file=code.co_filename,
                 line=code.co_firstlineno,
             )
+            error.depends_on_values = any(guard.kind != "type" for guard in traced.guards)
             if traced.idle or traced.untouched:
                 error.idle = "here" if traced.idle else "always"
             raise error

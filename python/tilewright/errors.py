@@ -27,6 +27,8 @@ class TraceError(Error, NotImplementedError):
     # Of a call that reads and computes no element, so that Python itself answers it: "always", or "here" where calls of
     # other sizes may compute.
     idle: Literal["", "here", "always"] = ""
+    # Of what the values of Python objects decided, which a call's key does not hold.
+    depends_on_values: bool = False
 
     def __init__(
         self, message: str = "", hint: str = "", *, file: str = "", line: int = 0, construct: str = ""

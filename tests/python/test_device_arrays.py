@@ -163,6 +163,19 @@ def test_numpy_arrays_inside_of_a_device_block_go_there_and_come_back():
     """)
 
 
+def test_a_refusal_of_one_value_is_none_of_another():
+    with_fake("""
+        @tilewright.jit
+        def scaled(a, t):
+            if t > 0: return a * 2
+            return a
+        d = tilewright.to_device(x)
+        assert scaled(d, 0.0) is d
+        assert 'launches' in calls_of(lambda: scaled(d, 1.0))
+        assert scaled(d, 0.0) is d
+    """)
+
+
 def test_what_cannot_be_compiled_for_arrays_on_a_device_is_an_error():
     with_fake("""
         import warnings

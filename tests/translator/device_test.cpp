@@ -122,6 +122,7 @@ TEST(OnADevice, SizesDecideInThePlan) {
     // Numbers that could leave int64, and what the data say.
     for (const char* condition :
          {"  %3: int64[] = multiply(p, q) @3\n  %9: bool[] = less(%3, %1) @3\n",
+          "  %3: int64[] = scalar_size() {size=p - i} @3\n  %9: bool[] = less(%3, %1) @3\n",
           "  %3: int64[] = remainder(p, q) @3\n  %9: bool[] = less(%3, %1) @3\n",
           "  %3: float64[] = index(x) {index=[i]} @3\n  %4: float64[] = const() {value=1.5} @3\n"
           "  %9: bool[] = less(%3, %4) @3\n"}) {

@@ -6,6 +6,7 @@
 
 #include "dsl/base/error.h"
 #include "translator/analysis.h"
+#include "translator/attributes.h"
 #include "translator/complex.h"
 #include "translator/loops/cutter.h"
 #include "translator/loops/pixelwise.h"
@@ -165,7 +166,16 @@ std::string Cutter::plan_number(const std::string& value) const {
     if (found == operations_.end()) return "";
     const Operation* made = found->second;
     if (made->op == "const") return made->attributes.at("value");
-    if (made->op == "scalar_size") return "(" + made->attributes.at("size") + ")";
+    if (made->op == "scalar_size") {
+        // Sizes and indices of loops have 32 bits; what is worked out of an argument may leave its 64, in the middle of
+        // a loop that has written already.
+        const std::string& size = made->attributes.at("size");
+        std::set<std::string> symbols;
+        collect_symbols(*made, symbols);
+        for (const std::string& symbol : symbols)
+            if (scalars_.count(symbol) != 0 && symbol != size) return "";
+        return "(" + size + ")";
+    }
     const bool floors = made->op == "floor_divide" || made->op == "remainder";
     if (!floors) return "";
     // Nothing that is divided by a positive number leaves int64.
