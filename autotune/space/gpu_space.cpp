@@ -327,8 +327,7 @@ class GpuSpace {
         };
         look(stage);
         const std::int64_t here = extent_of(stage.pure.loops.back(), 1024);
-        // Two rounds of them: rounds are a loop, and the whole ones test no limits.
-        std::int64_t rows = inner > 1 ? 1 : std::clamp<std::int64_t>(2 * kThreads / lanes, 1, 16);
+        std::int64_t rows = inner > 1 ? 1 : std::clamp<std::int64_t>(kThreads / lanes, 1, 16);
         while (rows > 1 && rows / 2 >= here)
             rows /= 2;
         std::int64_t threads = 64;

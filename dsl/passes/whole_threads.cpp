@@ -15,8 +15,9 @@ using namespace Halide;
 using namespace Halide::Internal;
 
 constexpr const char* kRareBranch = "tw_rare_branch";
-/// Stages of elements, beyond which their values take the registers that hide waiting.
-constexpr std::size_t kMostElements = 16;
+/// Elements, beyond which their values take the registers that hide waiting: a lane's sixteen, and what the last block
+/// adds to them.
+constexpr std::ptrdiff_t kMostElements = 17;
 /// Elements are written down three times; beyond so many calls that costs more in compiling than it gives.
 constexpr int kMostCalls = 1500;
 
@@ -240,8 +241,8 @@ class WholeThreads : public IRMutator {
             const Survey of_element = survey(element);
             return of_element.loads_arguments || of_element.has_rare;
         });
-        if (elements.size() > kMostElements) parts_.insert(found.blocks.begin(), found.blocks.end());
-        if (waiting < 2 || elements.size() > kMostElements) return IRMutator::visit(op);
+        if (waiting > kMostElements) parts_.insert(found.blocks.begin(), found.blocks.end());
+        if (waiting < 2 || waiting > kMostElements) return IRMutator::visit(op);
         // Done again, the elements must find what they found before.
         bool can_repeat = all.has_rare;
         const std::set<std::string> loaded = loaded_names(Stmt(op));
