@@ -2,6 +2,7 @@
 
     python tests/gpu.py                    # the C++ programs that are built, then the pytest files, in a few minutes
     python tests/gpu.py --sanitize         # fewer cases, under compute-sanitizer's memcheck and racecheck
+    python tests/gpu.py --sanitize=memcheck  # under one of them
     python tests/gpu.py --build FOLDER     # where the C++ programs are (default: TILEWRIGHT_BUILD, else build/*)
     python tests/gpu.py -- -k softmax      # what follows goes to pytest
 
@@ -50,7 +51,7 @@ def main() -> int:
         f"{device['name']}, {len(os.sched_getaffinity(0))} cores, seed {os.environ.get('TILEWRIGHT_RANDOM_SEED', '0')}",
         flush=True,
     )
-    rows = list(_sanitized(rest) if arguments.sanitize else _all(arguments.build, rest))
+    rows = list(_sanitized(arguments.sanitize.split(","), rest) if arguments.sanitize else _all(arguments.build, rest))
     print()
     for name, outcome, seconds in rows:
         print(f"{name:45} {seconds:6.1f} s  {outcome}")
@@ -61,7 +62,8 @@ def main() -> int:
 
 def _arguments() -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--sanitize", action="store_true", help="fewer cases, under compute-sanitizer")
+    parser.add_argument("--sanitize", nargs="?", const="memcheck,racecheck", choices=["memcheck", "racecheck", "memcheck,racecheck"],
+                        metavar="TOOL", help="fewer cases, under compute-sanitizer: memcheck or racecheck (default: both)")  # fmt: skip
     parser.add_argument(
         "--build", type=Path, default=os.environ.get("TILEWRIGHT_BUILD"), help="the build with the C++ programs"
     )
@@ -84,12 +86,12 @@ def _all(build: Path | None, rest: list[str]) -> Iterator[tuple[str, str, float]
         )
 
 
-def _sanitized(rest: list[str]) -> Iterator[tuple[str, str, float]]:
+def _sanitized(tools: list[str], rest: list[str]) -> Iterator[tuple[str, str, float]]:
     sanitizer = shutil.which("compute-sanitizer")
     if sanitizer is None:
         yield "compute-sanitizer", "skipped: it is not on PATH", 0.0
         return
-    for tool in ("memcheck", "racecheck"):
+    for tool in tools:
         with tempfile.TemporaryDirectory(prefix="tilewright-sanitize-") as folder:
             # Whether an address is the device's is asked of the driver, which calls the answer no an error.
             quiet = " --report-api-errors no" if tool == "memcheck" else ""

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from . import wait_of_all
+
 
 def _on_tensors(torch: Any) -> dict[str, Callable[..., Any]]:
     def mandelbrot(c, maxiter, horizon):
@@ -58,7 +60,7 @@ def prepare(case: Any, arguments: tuple[Any, ...]) -> tuple[dict[str, Callable[[
     function = _on_tensors(torch)[case.script]
     if case.script == "mandelbrot_points":
         tensors = [torch.from_numpy(a).cuda() if isinstance(a, np.ndarray) else a for a in arguments]
-        return {"torch.compile, chunks of 10": lambda: function(*tensors)}, torch.cuda.synchronize
+        return {"torch.compile, chunks of 10": lambda: function(*tensors)}, wait_of_all()
     # Graphs of its own (max-autotune's) would hand out results that the next call overwrites.
     compiled = torch.compile(function)
     tuned = torch.compile(function, mode="max-autotune-no-cudagraphs")
@@ -68,10 +70,10 @@ def prepare(case: Any, arguments: tuple[Any, ...]) -> tuple[dict[str, Callable[[
         def there_and_back(way: Callable[..., Any]) -> Callable[[], Any]:
             return lambda: way(*(torch.from_numpy(a).cuda() for a in arguments)).cpu().numpy()
 
-        return {name: there_and_back(way) for name, way in ways.items()}, torch.cuda.synchronize
+        return {name: there_and_back(way) for name, way in ways.items()}, wait_of_all()
     tensors = [torch.from_numpy(a).cuda() if isinstance(a, np.ndarray) else a for a in arguments]
 
     def on_device(way: Callable[..., Any]) -> Callable[[], Any]:
         return lambda: way(*tensors)
 
-    return {name: on_device(way) for name, way in ways.items()}, torch.cuda.synchronize
+    return {name: on_device(way) for name, way in ways.items()}, wait_of_all()
