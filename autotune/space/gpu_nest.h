@@ -9,9 +9,6 @@
 
 namespace tilewright::autotune {
 
-/// Threads along the contiguous axis come in warps of so many.
-inline constexpr std::int64_t kWarp = 32;
-
 /// The loops of a stage with a kernel of its own, and where other stages may be computed in them.
 struct GpuNest {
     std::vector<std::string> axes; ///< the pure loops, outermost first
