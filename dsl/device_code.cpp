@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dsl/base/error.h"
+#include "dsl/device_limits.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -57,7 +58,6 @@ std::string without_comments(std::string_view text) {
     return result;
 }
 
-constexpr std::int64_t kMostThreads = 1024;
 /// Blocks of more threads than this have fewer registers for each than a thread may take.
 constexpr std::int64_t kThreadsWithAllRegisters = 256;
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "dsl/device_limits.h"
 #include "dsl/expression.h"
 #include "dsl/schedule_model.h"
 #include "dsl/size_text.h"
@@ -18,9 +19,6 @@ namespace tilewright::dsl {
 namespace {
 
 constexpr int kDimensions = 3;
-constexpr std::int64_t kMostLanes = 32;
-constexpr std::int64_t kMostThreads = 1024;      ///< of a block
-constexpr std::int64_t kMostThreadsInZ = 64;     ///< of a block, in the third dimension
 constexpr std::int64_t kSharedBytes = 99 * 1024; ///< of a block, on every device of compute capability 8 and later
 constexpr std::int64_t kMostBlocksInY = 65'535;  ///< of a grid, in the second and third dimension
 
@@ -245,11 +243,11 @@ class DeviceRules {
                                   "i, 128).");
                 continue;
             }
-            if (node.run == Run::gpu_lane && *count.extent > kMostLanes) {
+            if (node.run == Run::gpu_lane && *count.extent > kWarp) {
                 model_.refuse(node.run_at, stage.name, "gpu_lanes",
                               where + ": " + std::to_string(*count.extent) + " lanes; a warp has " +
-                                  std::to_string(kMostLanes) + ".",
-                              "Split it by " + std::to_string(kMostLanes) + " first.");
+                                  std::to_string(kWarp) + ".",
+                              "Split it by " + std::to_string(kWarp) + " first.");
             }
             thread_loops_.push_back({kernel, key, *count.extent, node.run_at, where});
         }

@@ -11,6 +11,7 @@
 #include "translator/literal.h"
 #include "translator/size.h"
 #include "translator/unused.h"
+#include "translator/values.h"
 
 namespace tilewright::translator {
 namespace {
@@ -115,11 +116,7 @@ class Splitter {
         builder_.begin(0);
         Complex halves;
         for (const char* half : {"real", "imag"}) {
-            Operation view;
-            view.op = half;
-            view.operands = {name};
-            view.type = half_of(type);
-            view.result = builder_.unique(name + "_" + half);
+            const Operation view = make_operation(builder_.unique(name + "_" + half), half_of(type), half, {name});
             builder_.append(view);
             (std::string(half) == "real" ? halves.real : halves.imag) = builder_.value(view.result);
         }
@@ -142,11 +139,8 @@ class Splitter {
         }
         if (!complex(name) || arguments_.count(name) != 0) return name;
         if (auto found = joined_.find(name); found != joined_.end()) return found->second;
-        Operation join;
-        join.op = "complex";
-        join.operands = {halves(name).real.name, halves(name).imag.name};
-        join.type = types_.at(name);
-        join.result = name[0] == '%' ? builder_.temporary() : name;
+        const Operation join = make_operation(name[0] == '%' ? builder_.temporary() : name, types_.at(name), "complex",
+                                              {halves(name).real.name, halves(name).imag.name});
         builder_.append(join);
         return joined_[name] = join.result;
     }

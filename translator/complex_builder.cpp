@@ -6,6 +6,7 @@
 #include "dsl/base/error.h"
 #include "translator/attributes.h"
 #include "translator/size.h"
+#include "translator/values.h"
 
 namespace tilewright::translator {
 namespace {
@@ -92,14 +93,10 @@ void ComplexBuilder::append(const Operation& operation) {
 
 Value ComplexBuilder::make(const std::string& op, const std::vector<std::string>& operands, const Type& type,
                            const std::map<std::string, std::string>& attributes) {
-    Operation operation;
-    operation.op = op;
-    operation.operands = operands;
+    // It gets a name once it is known to be new.
+    Operation operation = make_operation("", type, op, operands, attributes, line_);
     // a * b is b * a, which squares and products with conjugates use.
     if (op == "multiply") std::sort(operation.operands.begin(), operation.operands.end());
-    operation.type = type;
-    operation.attributes = attributes;
-    operation.line = line_;
     const std::string key = key_of(operation);
     for (const Open& open : open_) {
         if (auto found = open.made.find(key); found != open.made.end()) return value(found->second);
@@ -145,13 +142,8 @@ void ComplexBuilder::name(const Value& given, const std::string& own) {
     const bool is_new = made != operations.end() && made - operations.begin() >= static_cast<std::ptrdiff_t>(begin_);
     declare(own, types_.at(given.name));
     if (!is_new) {
-        Operation copy;
-        copy.result = own;
-        copy.type = types_.at(given.name);
-        copy.op = "cast"; // to its own dtype: a copy
-        copy.operands = {given.name};
-        copy.line = line_;
-        return append(copy);
+        // To its own dtype: a copy.
+        return append(make_operation(own, types_.at(given.name), "cast", {given.name}, {}, line_));
     }
     for (Operation& operation : operations) {
         if (operation.result == given.name) operation.result = own;

@@ -91,6 +91,28 @@ std::vector<Expr> best_of(bool smallest, const std::vector<Best>& lanes) {
     return {value, index};
 }
 
+/// The same for a fold, which has lanes as pairs of a value and an index.
+auto best_of_pairs(bool smallest) {
+    return [smallest](const std::vector<Exprs>& pairs) {
+        std::vector<Best> lanes;
+        for (const Exprs& pair : pairs)
+            lanes.push_back({pair[0], pair[1]});
+        return best_of(smallest, lanes);
+    };
+}
+
+/// The same for a stage of lanes: its values at (lane, at...).
+std::vector<Expr> best_of_stage(bool smallest, const Halide::Func& stage, int lane_count, const Exprs& at) {
+    std::vector<Best> lanes;
+    for (int lane = 0; lane < lane_count; ++lane) {
+        Exprs of_lane{Expr(lane)};
+        of_lane.insert(of_lane.end(), at.begin(), at.end());
+        const Halide::FuncRef candidate = stage(of_lane);
+        lanes.push_back({Expr(candidate[0]), Expr(candidate[1])});
+    }
+    return best_of(smallest, lanes);
+}
+
 } // namespace
 
 void ReductionBuilder::search_result(const std::string& best, std::size_t rank) {
@@ -216,13 +238,7 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
     if (device) {
         lane_count = std::min(lane_count, kFolded);
         partial = fold("", "", {dtype, index_dtype}, partial, shape.lanes, source.kept,
-                       blocks ? std::optional<SizeTree>(block_count) : std::nullopt,
-                       [smallest](const std::vector<Exprs>& lanes) {
-                           std::vector<Best> all;
-                           for (const Exprs& lane : lanes)
-                               all.push_back({lane[0], lane[1]});
-                           return best_of(smallest, all);
-                       });
+                       blocks ? std::optional<SizeTree>(block_count) : std::nullopt, best_of_pairs(smallest));
     }
 
     // A tree over the lanes of a block, then one pass over the blocks.
@@ -237,14 +253,7 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
         reversed.insert(reversed.begin(), tree.pure("b", block_count));
         storage.insert(storage.begin(), "b");
     }
-    std::vector<Best> candidates;
-    for (int lane = 0; lane < lane_count; ++lane) {
-        Exprs at{Expr(lane)};
-        at.insert(at.end(), reversed.begin(), reversed.end());
-        Halide::FuncRef candidate = partial(at);
-        candidates.push_back({Expr(candidate[0]), Expr(candidate[1])});
-    }
-    tree.define(storage, best_of(smallest, candidates), 3 * lane_count);
+    tree.define(storage, best_of_stage(smallest, partial, lane_count, reversed), 3 * lane_count);
     std::string best = tree.name();
     Halide::Func block_best = tree.func();
     table_.finish(std::move(tree));
@@ -315,26 +324,16 @@ std::string ReductionBuilder::search_blocks_in_lanes(const Halide::Func& block_b
     const Halide::Func lane = stage.func();
     table_.finish(std::move(stage));
 
-    const Combine combine = [smallest](const std::vector<Exprs>& values) {
-        std::vector<Best> all;
-        for (const Exprs& value : values)
-            all.push_back({value[0], value[1]});
-        return best_of(smallest, all);
-    };
-    const Halide::Func folded_lanes = fold("", "2", dtypes, lane, lanes, kept_extents, std::nullopt, combine);
+    const Halide::Func folded_lanes =
+        fold("", "2", dtypes, lane, lanes, kept_extents, std::nullopt, best_of_pairs(smallest));
     StageDraft last = draft(helper("_best"), dtype);
     last.part = "block";
     last.dtypes = dtypes;
     std::vector<std::string> last_names;
     const Exprs last_kept = kept_index(last, kept_extents, last_names);
-    std::vector<Best> candidates;
-    for (int k = 0; k < std::min(lanes, kFolded); ++k) {
-        Exprs of_lane{Expr(k)};
-        of_lane.insert(of_lane.end(), last_kept.rbegin(), last_kept.rend());
-        const Halide::FuncRef value = folded_lanes(of_lane);
-        candidates.push_back({Expr(value[0]), Expr(value[1])});
-    }
-    last.define({last_names.rbegin(), last_names.rend()}, best_of(smallest, candidates), 3 * kFolded);
+    last.define({last_names.rbegin(), last_names.rend()},
+                best_of_stage(smallest, folded_lanes, std::min(lanes, kFolded), {last_kept.rbegin(), last_kept.rend()}),
+                3 * kFolded);
     const std::string name = last.name();
     table_.finish(std::move(last));
     return name;

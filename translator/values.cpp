@@ -1,5 +1,7 @@
-// translator/values.cpp: names and types of values, region by region.
+// translator/values.cpp: names and types of values, region by region; operations from their parts.
 #include "translator/values.h"
+
+#include <utility>
 
 namespace tilewright::translator {
 namespace {
@@ -15,6 +17,18 @@ void collect_types(const Block& block, std::map<std::string, Type>& types) {
 }
 
 } // namespace
+
+Operation make_operation(std::string result, Type type, std::string op, std::vector<std::string> operands,
+                         std::map<std::string, std::string> attributes, int line) {
+    Operation made;
+    made.result = std::move(result);
+    made.type = std::move(type);
+    made.op = std::move(op);
+    made.operands = std::move(operands);
+    made.attributes = std::move(attributes);
+    made.line = line;
+    return made;
+}
 
 std::vector<std::pair<std::string, Type>> results_of(const Operation& operation) {
     std::vector<std::pair<std::string, Type>> out{{operation.result, operation.type}};

@@ -5,12 +5,15 @@
 
 #include "autotune/space/root_rule.h"
 #include "autotune/space/stage_graph.h"
+#include "dsl/device_limits.h"
 
 namespace tilewright::autotune {
 namespace {
 
+using dsl::kMostThreads;
+using dsl::kWarp; // threads along the contiguous axis come in so many
+
 constexpr std::int64_t kThreads = 256; ///< of a block, to begin with
-constexpr std::int64_t kMostThreads = 1024;
 // Up to so many operations an element, a thread has four elements; up to so many two, in smaller blocks.
 constexpr double kCheapElement = 12;
 constexpr double kMiddlingElement = 100;

@@ -9,9 +9,6 @@
 
 namespace tilewright::autotune {
 
-/// Threads along the contiguous axis come in warps of so many.
-inline constexpr std::int64_t kWarp = 32;
-
 /// The loops of a stage with a kernel of its own, and where other stages may be computed in them.
 struct GpuNest {
     std::vector<std::string> axes; ///< the pure loops, outermost first
@@ -25,8 +22,9 @@ struct GpuNest {
     std::string tile; ///< of an element_nest of tiles: the first line with several rows a thread
 };
 
-/// A thread an element: blocks of one long axis, or tiles of two. `short_inner`: all axes are one, because the last is
-/// shorter than a warp. `uneven`: elements take different times, so tiles are small and square.
+/// A thread an element: tiles of the last two axes, or blocks of one long axis. A last axis that is shorter than a warp
+/// is made one with the axis before it; where the two are still shorter, tiles have them as one of their axes.
+/// `uneven`: elements take different times, so tiles of two axes are small and square.
 GpuNest element_nest(const dsl::StageInfo& stage, bool uneven);
 
 /// How a row is laid out in lanes: element j lies at lane j % lanes of block j / (lanes * per_lane).

@@ -1,6 +1,7 @@
 // dsl/passes/device_functions.cpp: lets of the host that call functions of a device become lets of its blocks.
 #include "dsl/passes/device_functions.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -63,24 +64,20 @@ bool has_blocks(const Stmt& statement) {
 
 class MoveIn : public IRMutator {
     using IRMutator::visit;
-    Lets lets_;
-    std::set<std::string> moved_;
+    Lets lets_; ///< that are moved
 
     bool is_devices(const Expr& value) const {
         const Reads reads = reads_of(value);
         if (reads.calls_device) return true;
-        for (const std::string& name : reads.variables)
-            if (moved_.count(name) != 0) return true;
-        return false;
+        return std::any_of(lets_.begin(), lets_.end(),
+                           [&](const auto& let) { return reads.variables.count(let.first) != 0; });
     }
 
     Stmt visit(const LetStmt* op) override {
         if (!is_devices(op->value)) return IRMutator::visit(op);
         lets_.emplace_back(op->name, op->value);
-        const bool is_new = moved_.insert(op->name).second;
         Stmt body = mutate(op->body);
         lets_.pop_back();
-        if (is_new) moved_.erase(op->name);
         return body;
     }
 

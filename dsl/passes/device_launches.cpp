@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dsl/base/error.h"
+#include "dsl/device_limits.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -18,8 +19,6 @@ namespace {
 using namespace Halide;
 using namespace Halide::Internal;
 
-constexpr std::int64_t kMostThreads = 1024;
-constexpr std::int64_t kMostThreadsInZ = 64;
 /// What a block may ask for on devices of today (compute capability 9.0), all but a KiB of 228.
 constexpr std::int64_t kMostSharedBytes = 227 * 1024;
 /// Of each thread, in the device's memory: a multiple of what pays, far below CUDA's limit of 512 KiB.

@@ -307,7 +307,7 @@ def assembled(text: str) -> str:
 
 
 def run_random(seed: int, turns: int = 3) -> dict[str, Any]:
-    from random_functions import LAYOUTS, SIZES, SYMBOLS, SeededChoices, Writer, argument, perturbed_answers
+    from random_functions import SeededChoices, Writer, drawn_turn, perturbed_answers
     from random_functions import difference as differs
 
     choices = SeededChoices(seed)
@@ -317,11 +317,7 @@ def run_random(seed: int, turns: int = 3) -> dict[str, Any]:
     problems = []
     compared = 0
     for turn in range(turns):
-        sizes = {symbol: choices.pick(SIZES) for symbol in SYMBOLS}
-        nasty = choices.pick([0.0, 0.0, 0.1, 0.5])
-        chosen = [choices.pick(LAYOUTS) for _ in made.parameters]
-        rng = np.random.default_rng([turn, choices.integer(0, 1000)])
-        args = [argument(p, sizes, rng, layout, nasty) for p, layout in zip(made.parameters, chosen, strict=True)]
+        args = drawn_turn(made, choices, turn).args
         where = f"seed {seed}: {shown(args)} of\n{made.source}"
         before = copied(args)
         expected, error = outcome(lambda args=args: function(*args))

@@ -355,6 +355,25 @@ def argument(p: Parameter, sizes: dict[str, int], rng: np.random.Generator, layo
     return _filled(p.dtype, shape, rng, nasty)
 
 
+@dataclass
+class Turn:
+    """One call of a random function."""
+
+    sizes: dict[str, int]
+    layouts: list[str]
+    args: list[Any]
+
+
+def drawn_turn(made: RandomFunction, choices: Choices, turn: int) -> Turn:
+    """The call with this number. The order of what is drawn says what a seed means."""
+    sizes = {symbol: choices.pick(SIZES) for symbol in SYMBOLS}
+    nasty = choices.pick([0.0, 0.0, 0.1, 0.5])
+    layouts = [choices.pick(LAYOUTS) for _ in made.parameters]
+    rng = np.random.default_rng([turn, choices.integer(0, 1000)])
+    args = [argument(p, sizes, rng, layout, nasty) for p, layout in zip(made.parameters, layouts, strict=True)]
+    return Turn(sizes, layouts, args)
+
+
 def _filled(dtype: str, shape: tuple[int, ...], rng: np.random.Generator, nasty: float) -> Array:
     if dtype == "bool":
         return np.asarray(rng.random(shape) < 0.5)

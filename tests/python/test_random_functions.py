@@ -17,15 +17,12 @@ import tilewright
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from random_functions import (
-    LAYOUTS,
-    SIZES,
-    SYMBOLS,
     RandomFunction,
     SeededChoices,
     Writer,
-    argument,
     as_tuple,
     difference,
+    drawn_turn,
     perturbed_answers,
 )
 from tilewright import decorator
@@ -85,15 +82,11 @@ def run_one(made: RandomFunction, choices: Any) -> int:
     compiled = Compiled(made)
     compared = 0
     for turn in range(SIZES_A_FUNCTION):
-        sizes = {symbol: choices.pick(SIZES) for symbol in SYMBOLS}
-        nasty = choices.pick([0.0, 0.0, 0.1, 0.5])
-        layouts = [choices.pick(LAYOUTS) for _ in made.parameters]
-        rng = np.random.default_rng([turn, choices.integer(0, 1000)])
-        args = [argument(p, sizes, rng, layout, nasty) for p, layout in zip(made.parameters, layouts, strict=True)]
-        what = f"\n{made.source}sizes {sizes}, layouts {layouts}, arguments " + ", ".join(
-            f"{a.dtype}{a.shape}" if isinstance(a, np.ndarray) else repr(a) for a in args
+        call = drawn_turn(made, choices, turn)
+        what = f"\n{made.source}sizes {call.sizes}, layouts {call.layouts}, arguments " + ", ".join(
+            f"{a.dtype}{a.shape}" if isinstance(a, np.ndarray) else repr(a) for a in call.args
         )
-        compared += compare(made, compiled, args, what)
+        compared += compare(made, compiled, call.args, what)
     return compared
 
 

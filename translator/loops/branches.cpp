@@ -55,15 +55,12 @@ class Flatten {
         bool possible = true;
         for (const Block& side : operation.regions)
             possible = block(side.operations, true, out) && possible;
+        const Block &then = operation.regions[0], &other = operation.regions[1];
         const auto results = results_of(operation);
         for (std::size_t k = 0; k < results.size(); ++k) {
-            Operation choice;
-            choice.result = results[k].first;
-            choice.type = results[k].second;
-            choice.op = "where";
-            choice.operands = {operation.operands[0], operation.regions[0].yields[k], operation.regions[1].yields[k]};
-            choice.line = operation.line;
-            out->push_back(std::move(choice));
+            out->push_back(make_operation(results[k].first, results[k].second, "where",
+                                          {operation.operands[0], then.yields[k], other.yields[k]}, {},
+                                          operation.line));
         }
         return possible;
     }

@@ -68,12 +68,8 @@ class Choices {
         std::set<std::string> replaced; // updates that are one, behind the choice
         for (std::size_t k = 0; k < results.size(); ++k) {
             const auto& [name, type] = results[k];
-            Operation choice;
-            choice.result = name;
-            choice.type = type;
-            choice.op = "where";
-            choice.operands = {branch.operands[0], then.yields[k], other.yields[k]};
-            choice.line = branch.line;
+            Operation choice = make_operation(name, type, "where",
+                                              {branch.operands[0], then.yields[k], other.yields[k]}, {}, branch.line);
             if (!type.shape.empty()) {
                 const Operation* one = update_of(then, k);
                 const Operation* two = update_of(other, k);

@@ -159,18 +159,10 @@ class Copier {
 
     /// In front of the first loop that reads it.
     void copy(const ArrayArgument& argument, const std::string& name) {
-        Operation turned;
-        turned.result = unique("%" + name);
-        turned.type = argument.type;
-        std::swap(turned.type.shape[0], turned.type.shape[1]);
-        turned.op = "transpose";
-        turned.operands = {argument.name};
-        turned.attributes["axes"] = "[1, 0]";
-        Operation copy = turned;
-        copy.result = name;
-        copy.op = "cast";
-        copy.operands = {turned.result};
-        copy.attributes.clear();
+        Type type = argument.type;
+        std::swap(type.shape[0], type.shape[1]);
+        Operation turned = make_operation(unique("%" + name), type, "transpose", {argument.name}, {{"axes", "[1, 0]"}});
+        Operation copy = make_operation(name, type, "cast", {turned.result});
         std::vector<Operation> out;
         bool made = false;
         for (Operation& operation : program_.body.operations) {

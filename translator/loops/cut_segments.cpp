@@ -7,6 +7,7 @@
 #include "translator/complex.h"
 #include "translator/loops/cutter.h"
 #include "translator/loops/pixelwise.h"
+#include "translator/values.h"
 
 namespace tilewright::translator {
 
@@ -119,18 +120,12 @@ Step Cutter::copy_part(const std::string& from, const Type& whole, const Type& p
     Program& program = step.segment.program;
     program = shell();
     add_array(program, from, whole);
-    Operation view;
-    view.result = "%part";
-    view.type = part;
-    view.op = "index";
-    view.operands = {from};
-    view.line = target.line;
     std::string entries;
     for (std::size_t k = 0; k < part.shape.size(); ++k)
         entries += entries.empty() ? "0:1" : ", 0:1";
-    view.attributes["index"] = "[" + entries + "]";
-    program.body.operations.push_back(view);
-    program.body.yields.push_back(view.result);
+    program.body.operations.push_back(
+        make_operation("%part", part, "index", {from}, {{"index", "[" + entries + "]"}}, target.line));
+    program.body.yields.push_back("%part");
     step.segment.targets.push_back(std::move(target));
     return step;
 }

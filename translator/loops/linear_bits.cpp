@@ -104,15 +104,9 @@ class Emitter {
             key += " " + name + "=" + text;
         const auto [known, first] = known_.emplace(key, "");
         if (!first) return known->second;
-        Operation made;
-        made.result = known->second = "%" + std::to_string(next_++);
-        made.type = type;
-        made.op = op;
-        made.operands = operands;
-        made.attributes = attributes;
-        made.line = line;
-        types_[made.result] = made.type;
-        operations.push_back(std::move(made));
+        known->second = "%" + std::to_string(next_++);
+        types_[known->second] = type;
+        operations.push_back(make_operation(known->second, type, op, operands, attributes, line));
         return known->second;
     }
 

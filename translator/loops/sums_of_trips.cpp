@@ -268,15 +268,8 @@ class Lift {
 
     void emit(const std::string& name, const Type& type, const std::string& op,
               const std::vector<std::string>& operands, const std::map<std::string, std::string>& attributes) {
-        Operation made;
-        made.result = name;
-        made.type = type;
-        made.op = op;
-        made.operands = operands;
-        made.attributes = attributes;
-        made.line = line_;
         types_[name] = type;
-        out_.push_back(std::move(made));
+        out_.push_back(make_operation(name, type, op, operands, attributes, line_));
     }
 
     std::map<std::string, Type>& types_;

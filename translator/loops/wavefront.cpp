@@ -12,6 +12,7 @@
 #include "translator/loops/nest_distances.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/ops/rules.h"
+#include "translator/values.h"
 
 namespace tilewright::translator {
 namespace {
@@ -88,15 +89,9 @@ Segment element_of(Segment segment, const SizeTree& at, const MovingSize& column
     std::string& value = program.body.yields[0];
     if (names.count(value) != 0) value = names.at(value);
     Target& target = segment.targets[0];
-    Operation element;
-    element.result = "%element";
-    element.type = {target.type.dtype, {}};
-    element.op = "index";
-    element.operands = {value};
-    element.attributes["index"] = "[" + at.text() + "]";
-    element.line = target.line;
-    value = element.result;
-    program.body.operations.push_back(std::move(element));
+    program.body.operations.push_back(make_operation("%element", {target.type.dtype, {}}, "index", {value},
+                                                     {{"index", "[" + at.text() + "]"}}, target.line));
+    value = "%element";
     if (target.fresh) target.region = whole_region(1);
     target.fresh = false;
     for (IndexEntry& entry : target.region) {

@@ -32,6 +32,8 @@ constexpr std::string_view kWait = "\tgriddepcontrol.wait;\n"
                                    "\t@%early_last griddepcontrol.launch_dependents;\n"
                                    "\t}\n";
 
+constexpr std::string_view kTarget = ".target sm_";
+
 /// "12" behind `key`; 0 where there is none.
 int number_behind(std::string_view text, std::string_view key) {
     int value = 0;
@@ -79,10 +81,14 @@ bool launches_early(int capability) {
     return capability >= kLeastCapability && driver_does;
 }
 
+int target_of(std::string_view ptx) {
+    return number_behind(ptx, kTarget);
+}
+
 std::string ptx_for(int capability, std::string_view ptx) {
-    constexpr std::string_view kVersion = ".version ", kTarget = ".target sm_", kEntry = ".entry ";
+    constexpr std::string_view kVersion = ".version ", kEntry = ".entry ";
     std::string text(ptx);
-    const int target = number_behind(text, kTarget);
+    const int target = target_of(text);
     if (capability < kLeastCapability || target == 0 || number_behind(text, kVersion) == 0) return text;
     for (std::size_t at = text.find(kEntry); at != std::string::npos; at = text.find(kEntry, at)) {
         const std::size_t brace = text.find("\n{", at);

@@ -3,6 +3,8 @@
 // on.
 #pragma once
 
+#include <string_view>
+
 #include "dsl/runtime/cuda/device.h"
 #include "dsl/runtime/cuda/driver.h"
 
@@ -13,6 +15,9 @@ bool launches_early(int capability);
 inline int capability_of(const Device& device) {
     return device.major * 10 + device.minor;
 }
+
+/// What this PTX is for: 80 for ".target sm_80"; 0 where it does not say.
+int target_of(std::string_view ptx);
 
 /// cuLaunchKernel for code that ptx_for made.
 Status launch_early(Function function, const unsigned (&blocks)[3], const unsigned (&threads)[3], unsigned shared_bytes,

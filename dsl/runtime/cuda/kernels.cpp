@@ -99,16 +99,6 @@ std::size_t count_functions(std::string_view ptx) {
     return found;
 }
 
-/// 80 for ".target sm_80"; 0 where it does not say.
-int target_of(std::string_view ptx) {
-    std::size_t at = ptx.find(".target sm_");
-    int value = 0;
-    if (at == std::string_view::npos) return 0;
-    for (at += 11; at < ptx.size() && ptx[at] >= '0' && ptx[at] <= '9'; ++at)
-        value = value * 10 + (ptx[at] - '0');
-    return value;
-}
-
 /// The cubin of this PTX for this device; null where there is none, or the driver is older than it.
 Module load_assembled(const Device& device, const char* ptx) {
     const std::string image = find_cubin(device, ptx);
