@@ -43,6 +43,7 @@ std::unique_ptr<DeviceState> describe(const Driver& d, int ordinal) {
     facts.shared_bytes_per_multiprocessor = attribute(kSharedPerMultiprocessor);
     facts.registers_per_multiprocessor = attribute(kRegistersPerMultiprocessor);
     facts.l2_bytes = attribute(kL2Bytes);
+    facts.l2_window_bytes = d.launch_extended ? attribute(kMaxL2Window) : 0;
     facts.clock_khz = attribute(kClockRate);
     facts.memory_clock_khz = attribute(kMemoryClockRate);
     facts.memory_bus_bits = attribute(kMemoryBusWidth);

@@ -71,6 +71,7 @@ enum DeviceAttribute : int {
     kRegistersPerMultiprocessor = 82,
     kSharedPerBlockOptIn = 97,
     kMaxBlocksPerMultiprocessor = 106,
+    kMaxL2Window = 109,
     kReservedSharedPerBlock = 111
 };
 enum FunctionAttribute : int {
@@ -100,7 +101,8 @@ struct LaunchConfiguration {
     unsigned attribute_count;
 };
 static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfiguration) == 56);
-inline constexpr int kLaunchEarly = 6; ///< CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+inline constexpr int kLaunchL2Window = 1; ///< CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
+inline constexpr int kLaunchEarly = 6;    ///< CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 
 // Our name, the driver's (with the version of it that we mean), the arguments.
 #define TW_DRIVER_FUNCTIONS(X)                                                                                         \

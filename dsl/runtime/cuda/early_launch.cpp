@@ -103,14 +103,4 @@ std::string ptx_for(int capability, std::string_view ptx) {
     return text;
 }
 
-Status launch_early(Function function, const unsigned (&blocks)[3], const unsigned (&threads)[3], unsigned shared_bytes,
-                    Stream stream, void** arguments) {
-    LaunchAttribute early;
-    early.which = kLaunchEarly;
-    early.value[0] = 1;
-    const LaunchConfiguration configuration{
-        {blocks[0], blocks[1], blocks[2]}, {threads[0], threads[1], threads[2]}, shared_bytes, stream, &early, 1};
-    return ready_driver().launch_extended(&configuration, function, arguments, nullptr);
-}
-
 } // namespace tilewright::runtime::cuda

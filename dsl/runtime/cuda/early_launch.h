@@ -19,8 +19,4 @@ inline int capability_of(const Device& device) {
 /// What this PTX is for: 80 for ".target sm_80"; 0 where it does not say.
 int target_of(std::string_view ptx);
 
-/// cuLaunchKernel for code that ptx_for made.
-Status launch_early(Function function, const unsigned (&blocks)[3], const unsigned (&threads)[3], unsigned shared_bytes,
-                    Stream stream, void** arguments);
-
 } // namespace tilewright::runtime::cuda

@@ -13,6 +13,7 @@
 
 #include "dsl/runtime/cuda/cubins.h"
 #include "dsl/runtime/cuda/early_launch.h"
+#include "dsl/runtime/cuda/l2_window.h"
 #include "dsl/runtime/cuda/profile.h"
 
 namespace tilewright::runtime::cuda {
@@ -121,18 +122,30 @@ LoadedModule& load(Kernels& kernels, const DeviceState& device) {
     return *loaded;
 }
 
-/// Of a launch: each array once, though the kernel may read it more often or not all of it.
-std::int64_t bytes_of_arrays(void* const* arguments, const std::int8_t* is_buffer, std::size_t count) {
-    std::int64_t total = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        if (!is_buffer[i]) continue;
-        const auto& buffer = *static_cast<const halide_buffer_t*>(arguments[i]);
-        std::int64_t bytes = (buffer.type.bits + 7) / 8 * buffer.type.lanes;
-        for (int d = 0; d < buffer.dimensions; ++d)
-            bytes *= std::max(buffer.dim[d].extent, 0);
-        total += bytes;
+/// cuLaunchKernel with what else this launch wants.
+Status submit(const Call& call, Function function, const unsigned (&blocks)[3], const unsigned (&threads)[3],
+              unsigned shared_bytes, void** arguments, const L2Window& window) {
+    LaunchAttribute attributes[2];
+    unsigned count = 0;
+    if (launches_early(capability_of(call.device().facts))) {
+        attributes[count].which = kLaunchEarly;
+        attributes[count++].value[0] = 1;
     }
-    return total;
+    if (window.bytes > 0) {
+        attributes[count].which = kLaunchL2Window;
+        std::memcpy(attributes[count++].value, &window, sizeof window);
+    }
+    const Driver& d = ready_driver();
+    if (count == 0)
+        return d.launch(function, blocks[0], blocks[1], blocks[2], threads[0], threads[1], threads[2], shared_bytes,
+                        call.stream(), arguments, nullptr);
+    const LaunchConfiguration configuration{{blocks[0], blocks[1], blocks[2]},
+                                            {threads[0], threads[1], threads[2]},
+                                            shared_bytes,
+                                            call.stream(),
+                                            attributes,
+                                            count};
+    return d.launch_extended(&configuration, function, arguments, nullptr);
 }
 
 [[noreturn]] void outside_of_a_call() {
@@ -274,13 +287,11 @@ const halide_device_interface_t* device_interface() {
 }
 
 void launch(Call& call, Function function, const char* name, const unsigned (&blocks)[3], const unsigned (&threads)[3],
-            unsigned shared_bytes, void** arguments, std::int64_t array_bytes) {
+            unsigned shared_bytes, void** arguments, const LaunchedArrays& arrays) {
     if (!call.is_recording()) count(g_calls.launches);
-    const Timed timed(call, function, name, blocks, threads, shared_bytes, array_bytes);
-    const Status status = launches_early(capability_of(call.device().facts))
-                              ? launch_early(function, blocks, threads, shared_bytes, call.stream(), arguments)
-                              : ready_driver().launch(function, blocks[0], blocks[1], blocks[2], threads[0], threads[1],
-                                                      threads[2], shared_bytes, call.stream(), arguments, nullptr);
+    const Timed timed(call, function, name, blocks, threads, shared_bytes, arrays.bytes);
+    const Status status =
+        submit(call, function, blocks, threads, shared_bytes, arguments, window_for(call.device().facts, arrays));
     if (status == kSuccess) [[likely]]
         return;
     auto shape = [](const unsigned(&n)[3]) {
@@ -357,8 +368,7 @@ int run_kernel(void*, void* state, const char* name, int blocks_x, int blocks_y,
         launch(*call, entry.function, name,
                {static_cast<unsigned>(blocks_x), static_cast<unsigned>(blocks_y), static_cast<unsigned>(blocks_z)},
                {static_cast<unsigned>(threads_x), static_cast<unsigned>(threads_y), static_cast<unsigned>(threads_z)},
-               static_cast<unsigned>(shared_bytes), pointers,
-               call->profile() ? bytes_of_arrays(arguments, is_buffer, n) : 0);
+               static_cast<unsigned>(shared_bytes), pointers, arrays_of(arguments, is_buffer, n));
     });
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dsl/runtime/cuda/context.h"
+#include "dsl/runtime/cuda/l2_window.h"
 
 namespace tilewright::runtime::cuda {
 
@@ -103,9 +104,9 @@ int copy_to_host_of_kernel(void* user_context, halide_buffer_t* buffer);
 /// Unloads what was loaded for code whose data lie here: they are about to be unmapped.
 void forget_kernels(const void* begin, std::size_t bytes) noexcept;
 
-/// A device function of a module of ours or of a kernel, ready to be launched. `array_bytes` is for a profile alone.
+/// A device function of a module of ours or of a kernel, ready to be launched.
 void launch(Call& call, Function function, const char* name, const unsigned (&blocks)[3], const unsigned (&threads)[3],
-            unsigned shared_bytes, void** arguments, std::int64_t array_bytes = 0);
+            unsigned shared_bytes, void** arguments, const LaunchedArrays& arrays = {});
 
 /// Loads PTX on the device of the current context. Throws DeviceError with the log of the driver's compiler.
 Module load_module(const Device& device, const char* ptx, const char* what);

@@ -222,9 +222,9 @@ int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
 }
 int cuDeviceGetAttribute(int* value, int which, int) {
     ENTER("cuDeviceGetAttribute", false);
-    static const std::map<int, int> kValues = {{1, 1024},   {13, 1'980'000}, {16, 132},  {36, 2'619'000},
-                                               {37, 5120},  {38, 50 << 20},  {39, 2048}, {81, 233472},
-                                               {82, 65536}, {97, 232448}};
+    static const std::map<int, int> kValues = {{1, 1024},   {13, 1'980'000}, {16, 132},       {36, 2'619'000},
+                                               {37, 5120},  {38, 50 << 20},  {39, 2048},      {81, 233472},
+                                               {82, 65536}, {97, 232448},    {109, 128 << 20}};
     if (which == 75) return *value = state().capability / 10, 0;
     if (which == 76) return *value = state().capability % 10, 0;
     auto found = kValues.find(which);
@@ -322,7 +322,10 @@ int cuLaunchKernelEx(const LaunchConfiguration* c, FunctionObject* function, voi
                       c->shared_bytes,
                       c->stream};
     for (unsigned i = 0; i < c->attribute_count; ++i)
-        launch.early |= c->attributes[i].which == 6 && c->attributes[i].value[0] == 1;
+        if (c->attributes[i].which == 6)
+            launch.early = c->attributes[i].value[0] == 1;
+        else if (c->attributes[i].which == 1)
+            std::memcpy(&launch.window, c->attributes[i].value, sizeof launch.window);
     // Code that does not wait for the kernel before it is not for such a launch.
     if (launch.early && function->module->text.find("griddepcontrol.wait") == std::string::npos) return 719;
     return launched(function, launch, arguments);

@@ -11,11 +11,19 @@
 
 namespace tilewright::tests {
 
+/// CUaccessPolicyWindow; no bytes where a launch has none.
+struct FakeWindow {
+    unsigned long long begin = 0, bytes = 0;
+    float kept = 0;
+    int kept_as = 0, rest_as = 0;
+};
+
 struct FakeLaunch {
     std::string function;
     unsigned blocks[3], threads[3], shared_bytes;
     void* stream;
     bool early = false; ///< it may start before the one before it has ended
+    FakeWindow window = {};
 };
 
 /// What a kernel of this name does with its arguments, as cuLaunchKernel gets them. Called at the launch; what it gives

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "dsl/base/error.h"
+#include "dsl/runtime/cuda/l2_window.h"
 #include "tests/runtime/cuda/fake_kernels.h"
 #include "tests/runtime/cuda/on_device.h"
 
@@ -89,6 +90,81 @@ TEST(EarlyLaunch, EachEntryWaitsBehindItsDeclarations) {
     const std::string newer = ".version 8.3\n.target sm_100\n.entry a()\n{\n\tret;\n}\n";
     EXPECT_TRUE(cuda::ptx_for(100, newer).starts_with(".version 8.3\n.target sm_100\n.entry a()\n{\n\tgriddepcontrol"));
     EXPECT_EQ(cuda::ptx_for(90, "no PTX"), "no PTX");
+}
+
+/// A float32 array of a launch.
+struct LaunchedArray {
+    halide_dimension_t dims[2];
+    halide_buffer_t buffer{};
+    LaunchedArray(std::uint64_t at, halide_dimension_t inner, halide_dimension_t outer) : dims{inner, outer} {
+        buffer.device = at;
+        buffer.type = {halide_type_float, 32, 1};
+        buffer.dimensions = 2;
+        buffer.dim = dims;
+    }
+};
+
+cuda::LaunchedArrays arrays_of(std::vector<LaunchedArray*> arrays) {
+    std::vector<void*> arguments;
+    for (LaunchedArray* array : arrays)
+        arguments.push_back(&array->buffer);
+    const std::vector<std::int8_t> is_buffer(arrays.size(), 1);
+    return cuda::arrays_of(arguments.data(), is_buffer.data(), arguments.size());
+}
+
+TEST(L2Window, IsOfOneDenseArrayLargerThanTheCache) {
+    cuda::Device device;
+    device.l2_bytes = 60 << 20;
+    device.l2_window_bytes = 128 << 20;
+    const int rows = 20 << 10; // of 4 KiB: 80 MiB
+    LaunchedArray x(1 << 30, {0, 1024, 1, 0}, {0, rows, 1024, 0}), sums(64, {0, 1, 1, 0}, {0, rows, 1, 0});
+    cuda::L2Window window = cuda::window_for(device, arrays_of({&sums, &x}));
+    EXPECT_EQ(window.begin, std::uint64_t{1} << 30);
+    EXPECT_EQ(window.bytes, std::size_t{80} << 20);
+    EXPECT_FLOAT_EQ(window.kept, 0.25F);
+    EXPECT_EQ(window.kept_as, 0);
+    EXPECT_EQ(window.rest_as, 1);
+    // From its last row to its first, and column by column.
+    LaunchedArray backwards(1 << 30, {0, 1024, 1, 0}, {0, rows, -1024, 0});
+    window = cuda::window_for(device, arrays_of({&backwards}));
+    EXPECT_EQ(window.begin, (std::uint64_t{1} << 30) - (rows - 1) * 4096);
+    EXPECT_EQ(window.bytes, std::size_t{80} << 20);
+    LaunchedArray turned(1 << 30, {0, rows, 1024, 0}, {0, 1024, 1, 0});
+    EXPECT_EQ(cuda::window_for(device, arrays_of({&turned})).bytes, std::size_t{80} << 20);
+
+    auto has_none = [&](std::vector<LaunchedArray*> arrays) {
+        return cuda::window_for(device, arrays_of(std::move(arrays))).bytes == 0;
+    };
+    LaunchedArray y = x;
+    y.buffer.dim = y.dims;
+    EXPECT_TRUE(has_none({&x, &y}));
+    LaunchedArray every_other(1 << 30, {0, 1024, 2, 0}, {0, rows, 2048, 0});
+    EXPECT_TRUE(has_none({&every_other}));
+    LaunchedArray fits(1 << 30, {0, 1024, 1, 0}, {0, 11 << 10, 1024, 0}),
+        beyond(1 << 30, {0, 1024, 1, 0}, {0, 33 << 10, 1024, 0});
+    EXPECT_TRUE(has_none({&fits}));
+    EXPECT_TRUE(has_none({&beyond}));
+    LaunchedArray empty(1 << 30, {0, 0, 1, 0}, {0, rows, 0, 0});
+    EXPECT_TRUE(has_none({&empty}));
+    EXPECT_TRUE(has_none({}));
+    device.l2_window_bytes = 0; // before compute capability 8.0
+    EXPECT_TRUE(has_none({&x}));
+    device.l2_bytes = 0;
+    EXPECT_TRUE(has_none({&empty}));
+}
+
+TEST(L2Window, GoesWithTheLaunch) {
+    const auto& driver = use_fake_driver();
+    auto e = load_for_device("tilewright-plan 1\nfunction f\narg A float64 1 written\nscalar t int64\nreturn None\n"
+                             "version \"loops\"\nrequire isa cuda-sm_70\ncall dev_step in \"dev\" (t, A)\nend\n");
+    DeviceVector small({}, std::vector<double>(1000)), large({}, std::vector<double>(5'500'000)); // of 50 MiB
+    ASSERT_EQ(call_on_device(*e, {}, {small.view()}).status, RunStatus::done);
+    EXPECT_EQ(driver.launches().back().window.bytes, 0U);
+    ASSERT_EQ(call_on_device(*e, {}, {large.view()}).status, RunStatus::done);
+    const tests::FakeWindow& window = driver.launches().back().window;
+    EXPECT_EQ(window.begin, reinterpret_cast<std::uintptr_t>(large.data()));
+    EXPECT_EQ(window.bytes, 44'000'000U);
+    EXPECT_NEAR(window.kept, (50 << 20) / 3 / 44e6, 1e-6);
 }
 
 TEST(CudaDriver, WithoutCublasAVersionWithLoopsServesTheCall) {
