@@ -278,20 +278,33 @@ void Cutter::try_replace(Work& work, std::size_t k) {
         return other < work.items.size() && work.items[other].kind == Item::Kind::fresh &&
                same_shape(work.items[other].operation->type.shape, operation.type.shape);
     };
-    if (is_heavy(operation) || operation.type.shape.empty() || shares(k - 1) || shares(k + 1)) return;
-    const auto& [yields, parameters] = std::tie(work.block->yields, work.block->parameters);
-    const auto yielded = std::find(yields.begin(), yields.end(), operation.result);
-    const auto at = static_cast<std::size_t>(yielded - yields.begin());
-    if (at >= parameters.size() || std::count(yields.begin(), yields.end(), operation.result) != 1) return;
-    const auto& [parameter, type] = parameters[at];
+    if (is_heavy(operation) || operation.type.shape.empty()) return;
+    const bool outermost = work.block == &program_.body;
+    if (!outermost && (shares(k - 1) || shares(k + 1))) return;
+    const std::string replaced = outermost ? written_by(operation.result) : carried_by(operation.result, *work.block);
+    if (replaced.empty()) return;
+    const Type& type = types_.at(replaced);
     if (!same_shape(type.shape, operation.type.shape) || moves(type)) return;
     const std::vector<IndexEntry> all = whole_region(type.shape.size());
     for (const Access& access : accesses(operation.result, access_context())) {
         const auto place = place_.find(access.memory);
-        if (place == place_.end() || place->second != place_.at(parameter)) continue;
+        if (place == place_.end() || place->second != place_.at(replaced)) continue;
         if (overlap(access, all, type.shape) != Overlap::same) return;
     }
-    try_take(work, k, parameter);
+    try_take(work, k, replaced);
+}
+
+std::string Cutter::written_by(const std::string& value) const {
+    const auto write = std::find_if(program_.writes.begin(), program_.writes.end(),
+                                    [&](const Write& each) { return each.value == value; });
+    return write == program_.writes.end() ? "" : write->argument;
+}
+
+std::string Cutter::carried_by(const std::string& value, const Block& block) {
+    const auto yielded = std::find(block.yields.begin(), block.yields.end(), value);
+    const auto at = static_cast<std::size_t>(yielded - block.yields.begin());
+    if (at >= block.parameters.size() || std::count(block.yields.begin(), block.yields.end(), value) != 1) return "";
+    return block.parameters[at].first;
 }
 
 std::vector<Step> Cutter::emit(Work& work) {

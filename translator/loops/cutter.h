@@ -139,9 +139,14 @@ class Cutter {
     /// The block that defines a value; null for an argument.
     const Block* home_of(const std::string& value) const;
 
-    /// What a trip hands on may lie where it came from, if it reads of that the element alone that it replaces: no
-    /// second array to change places with. Neighbours of its shape share a kernel with it, which is worth more.
+    /// What a trip hands on, and what an argument is to be, may lie where it came from, if it reads of that the element
+    /// alone that it replaces: no second array to change places with or to copy from. Neighbours of its shape in a loop
+    /// share a kernel with it, which is worth more than not to change places; a copy costs more than a kernel.
     void try_replace(Work& work, std::size_t k);
+    /// The argument that gets this value at the end of the call, "" if none does.
+    std::string written_by(const std::string& value) const;
+    /// What this value is in the next trip, "" if nothing.
+    static std::string carried_by(const std::string& value, const Block& block);
 
     std::vector<Step> emit(Work& work);
 

@@ -26,8 +26,8 @@ struct Device {
     std::int64_t memory_bytes = 0;
     std::int64_t l2_bytes = 0;
     std::int64_t l2_window_bytes = 0; ///< the most that an access policy window covers; 0: there are none
-    int clock_khz = 0;        ///< the highest of the multiprocessors
-    int memory_clock_khz = 0; ///< 0 where the driver does not say
+    int clock_khz = 0;                ///< the highest of the multiprocessors
+    int memory_clock_khz = 0;         ///< 0 where the driver does not say
     int memory_bus_bits = 0;
     std::string uuid; ///< "GPU-…", as nvidia-smi -L says it
 };
