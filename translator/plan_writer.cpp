@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "translator/slices.h"
+
 namespace tilewright::translator {
 namespace {
 
@@ -58,6 +60,8 @@ std::string plan_opening(const Program& program) {
     }
     for (const Guard& guard : program.guards)
         out += "guard " + guard.condition + " " + quoted(guard.message) + "\n";
+    if (const std::vector<std::string> sliced = sliced_arguments(program); !sliced.empty())
+        out += "slices (" + joined(sliced) + ")\n";
     return out;
 }
 

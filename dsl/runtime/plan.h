@@ -88,6 +88,7 @@ struct Plan {
     std::string function;
     std::vector<PlanArgument> arguments;
     std::vector<PlanGuard> guards;
+    std::vector<std::size_t> sliced; ///< arguments of which a call may be given the same part of their first axes
     std::vector<PlanBuffer> results;
     std::vector<std::string> returns; ///< names of results or arguments; none: the function returns None
     std::vector<std::string> numbers; ///< for each, the Python type that is made of it: int, float, bool, or nothing

@@ -78,6 +78,9 @@ std::string print_plan(const Plan& plan) {
     }
     for (const PlanGuard& g : plan.guards)
         out += "guard " + print_size(g.condition) + " " + quote(g.message) + "\n";
+    for (std::size_t k = 0; k < plan.sliced.size(); ++k)
+        out += (k > 0 ? ", " : "slices (") + plan.arguments[plan.sliced[k]].name +
+               (k + 1 == plan.sliced.size() ? ")\n" : "");
     for (const PlanBuffer& b : plan.results)
         out += "result " + print_buffer(b);
     std::string names;

@@ -113,6 +113,7 @@ class PlanReader : PlanLines {
         }
         if (keyword == "arg" || keyword == "scalar") return argument(keyword == "arg");
         if (keyword == "guard") return guard();
+        if (keyword == "slices") return slices();
         if (keyword == "result") return result();
         if (keyword == "return") return returns();
         if (keyword == "version") {
@@ -150,6 +151,18 @@ class PlanReader : PlanLines {
         g.message = quoted("a message");
         expect_end();
         plan_.guards.push_back(std::move(g));
+    }
+    void slices() {
+        expect("(");
+        do {
+            const std::string name = word("an argument");
+            const auto found = std::find_if(plan_.arguments.begin(), plan_.arguments.end(),
+                                            [&](const PlanArgument& each) { return each.name == name; });
+            if (found == plan_.arguments.end() || found->rank == 0) fail(name + " is no array argument with an axis.");
+            plan_.sliced.push_back(static_cast<std::size_t>(found - plan_.arguments.begin()));
+        } while (take(","));
+        expect(")");
+        expect_end();
     }
     PlanBuffer buffer() {
         PlanBuffer b;

@@ -57,6 +57,18 @@ TEST(PlanText, TheDocumentedPlanIsCanonical) {
     EXPECT_EQ(print_plan(parse_plan(kDocumented)), kDocumented);
 }
 
+TEST(PlanText, SlicesNameArraysWithAnAxis) {
+    const std::string text = replaced(kDocumented, "result ", "slices (X, means)\nresult ");
+    const Plan plan = parse_plan(text);
+    EXPECT_EQ(plan.sliced, (std::vector<std::size_t>{0, 1}));
+    EXPECT_EQ(print_plan(plan), text);
+    auto said = [&](const std::string& line) { return message_of(replaced(text, "slices (X, means)", line)); };
+    EXPECT_NE(said("slices (X, a)").find("line 7: a is no array argument with an axis."), std::string::npos);
+    EXPECT_NE(said("slices (argmin)").find("line 7: argmin is no array argument with an axis."), std::string::npos);
+    EXPECT_NE(said("slices (X").find("line 7: "), std::string::npos);
+    EXPECT_NE(said("slices ()").find("line 7: "), std::string::npos);
+}
+
 TEST(PlanText, CommentsBlanksAndIndentationDoNotMatter) {
     std::string text = "# made by hand\n\n  " + replaced(kDocumented, "end", "   end # of the version");
     EXPECT_EQ(print_plan(parse_plan(text)), kDocumented);

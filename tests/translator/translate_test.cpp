@@ -65,6 +65,7 @@ TEST(Translate, KMeansHasTheStagesOfItsNames) {
     EXPECT_EQ(algorithm.impl().plan_header,
               "tilewright-plan 1\nfunction get_labels\narg X float64 2\narg means float64 2\n"
               "guard means.0 >= 1 \"attempt to get argmin of an empty sequence\"\n"
+              "slices (X)\n"
               "result argmin int64 [X.0]\nreturn argmin\n");
     EXPECT_EQ(algorithm.impl().plan_body,
               "require X.1 <= 32\nrequire layout X C\nrequire layout means C\n"

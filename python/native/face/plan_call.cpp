@@ -221,8 +221,8 @@ PyObject* LoadedPlan::object_of(std::size_t i, PyObject* const* values, PyObject
     return object;
 }
 
-LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, Freedom freedom, Problem* problem,
-                                     PyObject** result) const {
+LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* out, Freedom freedom, Problem* problem,
+                                           PyObject** result) const {
     const runtime::Plan& plan = executable_->plan();
     const bool strict = freedom.strict, copies = freedom.copies;
     auto no_match = [&](Problem::Kind kind, std::size_t index, PyObject* object) {

@@ -86,6 +86,8 @@ class LoadedPlan {
         PyObject* out;
     };
 
+    class Part;
+
     bool bind_arguments(const Signature& signature, const Binding& binding);
     void look_at_versions();
     /// What argument `i` is in this call: borrowed, or in `owned`. Null where it is not there.
@@ -100,6 +102,22 @@ class LoadedPlan {
     bool take_out(const runtime::Executable::Frame& frame, PyObject* out, PyObject** given) const;
     /// Sets the Python error of a run that was not done; unchecked where the data were none for the plan.
     Attempt failure(runtime::RunStatus status, int version, const std::string& failed) const;
+
+    /// As call(), for what kernels can index.
+    Attempt call_whole(PyObject* const* values, PyObject* out, Freedom freedom, Problem* problem,
+                       PyObject** result) const;
+
+    // plan_call_sliced.cpp
+    /// A call that is too large, of a plan that says how it can be sliced. `problem` is what stands against it, and
+    /// stands still where it cannot be.
+    Attempt call_in_parts(PyObject* const* values, PyObject* out, Freedom freedom, Problem& problem,
+                          PyObject** result) const;
+    /// The extent of the first axes of all sliced arguments; -1 where they differ.
+    Py_ssize_t rows_of(PyObject* const* values) const;
+    /// Memory for the results that the caller did not give, shaped as those that the first rows made. False with a
+    /// Python error.
+    bool make_whole_results(PyObject* made, Py_ssize_t rows, PyObject* const* values, std::vector<Ref>& whole) const;
+    Ref whole_result(std::size_t index, PyObject* first, Py_ssize_t rows, PyObject* const* values) const;
 
     // plan_call_device.cpp
     Attempt call_on_device(DeviceArguments& arguments, PyObject* const* values, PyObject* out, Problem* problem,

@@ -1,0 +1,194 @@
+"""Calls of more elements than kernels can index run in parts, where each row of the results needs that row of the arguments alone. The limit is lowered for that,
+in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+LIMIT = 5000
+ROWS = 7001
+
+
+def added(x, y):
+    return x * 2 + y
+
+
+def labels(x, means):
+    return np.argmin(np.linalg.norm(x - means[:, None], axis=2), axis=0)
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def two(x, s):
+    return x + s, x[:, 0] > s
+
+
+def twice_the_same(x):
+    y = x * 3
+    return y, y
+
+
+def scaled(x):
+    x *= 3
+
+
+def column_set(x):
+    x[:, 1] = x[:, 0] * 2
+
+
+def escape(c):
+    z = np.zeros_like(c)
+    n = np.zeros(c.shape, np.int64)
+    for i in range(20):
+        inside = abs(z) < 2
+        n = np.where(inside, i, n)
+        z = np.where(inside, z * z + c, z)
+    return n
+
+
+def turned_by(z):
+    return z * 2j, z.imag + 1
+
+
+def outer(x, row):
+    return x[:, None] * row + row[::-1]
+
+
+def of_columns(x):
+    return x.T.sum(axis=0)
+
+
+def summed(x):
+    return x.sum(axis=0)
+
+
+def backwards(x):
+    return x[::-1] + 1
+
+
+def shifted(x):
+    return x[1:] - x[:-1]
+
+
+def from_its_mean(x):
+    return x - x.mean(axis=0)
+
+
+def numbered(x):
+    return x + np.arange(len(x))[:, None]
+
+
+def scaled_and_returned(x):
+    x *= 3
+    return x[:, 0] + 1
+
+
+def rows(n: int = 3, dtype: str = "float64") -> Any:
+    return np.random.default_rng(n).integers(-9, 10, (ROWS, n)).astype(dtype)
+
+
+Case = tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]
+IN_PARTS: list[Case] = [
+    (added, lambda: (rows(), rows() + 1)),
+    (added, lambda: (rows()[:, 0].copy(), 2.5)),
+    (added, lambda: (rows()[::-1], np.asfortranarray(rows()))),
+    (added, lambda: (np.arange(3 * LIMIT, dtype=np.int8), np.ones(3 * LIMIT, np.int8))),
+    (labels, lambda: (rows(2), np.array([[0.0, 1.0], [3.0, 3.0], [-4.0, 2.0]]))),
+    (softmax, lambda: (rows(7),)),
+    (two, lambda: (rows(), 0.5)),
+    (twice_the_same, lambda: (rows(),)),
+    (scaled, lambda: (rows(),)),
+    (scaled, lambda: (rows()[::-2],)),
+    (column_set, lambda: (rows(),)),
+    (escape, lambda: (rows()[:, 0] / 5 + 0.3j,)),
+    (turned_by, lambda: (rows(1) + 1j,)),
+    (outer, lambda: (rows()[:, 0].copy(), np.arange(5.0))),
+    (of_columns, lambda: (rows(),)),
+]
+REFUSED: list[Case] = [
+    (f, lambda: (rows(),)) for f in (summed, backwards, shifted, from_its_mean, numbered, scaled_and_returned)
+]
+
+
+def flat(answer: Any, call: tuple[Any, ...]) -> list[Any]:
+    return [*(answer if isinstance(answer, tuple) else (answer,)), *call]
+
+
+def disagreement(function: Callable[..., Any], make: Callable[[], tuple[Any, ...]], in_parts: bool) -> str:
+    import tilewright
+    from tilewright.decorator import JitFunction
+
+    JitFunction._loses = lambda *_: False  # type: ignore[method-assign]
+    compiled = tilewright.jit(function, strict=True)
+    compiled(*(a[:50] if isinstance(a, np.ndarray) and len(a) > LIMIT // 2 else a for a in make()))
+    plan = compiled.specializations[0].plan_text()
+    if in_parts != ("\nslices (" in plan):
+        return plan
+    if not in_parts:
+        return ""
+    for _ in range(2):  # the first call may want code for how its arrays lie
+        mine, theirs, misses = make(), make(), compiled.misses
+        ours, numpys = flat(compiled(*mine), mine), flat(function(*theirs), theirs)
+    if compiled.misses != misses:
+        return "NumPy ran the call"
+    for a, b in zip(ours, numpys, strict=True):
+        same = a is b is None or (np.allclose(a, b, rtol=1e-14, atol=0) and np.asarray(a).dtype == np.asarray(b).dtype)
+        if not same:
+            return f"{a} is not {b}"
+    if numpys[0] is not None and function is not twice_the_same:
+        given = tuple(np.full_like(each, 0) for each in numpys[: len(numpys) - len(theirs)])
+        mine = make()
+        compiled(*mine, out=given if len(given) > 1 else given[0])
+        if not all(np.allclose(a, b, rtol=1e-14, atol=0) for a, b in zip(given, numpys, strict=False)):
+            return f"out is {given}, not {numpys}"
+    if function is two:
+        flags = np.zeros(ROWS, bool)
+        values, again = compiled(*make(), out=(None, flags))
+        if again is not flags or not np.array_equal(flags, numpys[1]) or not np.array_equal(values, numpys[0]):
+            return "out=(None, flags)"
+    return ""
+
+
+def lengths_that_differ() -> str:
+    import tilewright
+
+    compiled = tilewright.jit(added, strict=True)
+    compiled(rows()[:50], rows()[:50])
+    try:
+        compiled(rows(), rows()[:-1])
+    except ValueError as error:
+        return "" if "broadcast" in str(error) else str(error)
+    return "no error"
+
+
+def run_python(*words: str) -> str:
+    environment = {**os.environ, "TILEWRIGHT_ELEMENT_LIMIT": str(LIMIT), "TILEWRIGHT_CACHE": "off"}
+    done = subprocess.run(
+        [sys.executable, __file__, *words], capture_output=True, text=True, env=environment, check=False
+    )
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("cases", ["IN_PARTS", "REFUSED", "LENGTHS"])
+def test_calls_beyond_the_limit(cases: str) -> None:
+    assert run_python(cases) == "done\n"
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "LENGTHS":
+        print(lengths_that_differ() or "done")
+    else:
+        for function, make in globals()[sys.argv[1]]:
+            if said := disagreement(function, make, sys.argv[1] == "IN_PARTS"):
+                print(function.__name__, said)
+        print("done")
