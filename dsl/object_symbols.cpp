@@ -51,9 +51,10 @@ bool runtime_has(const std::string& symbol) {
         "halide_do_par_for",     "halide_malloc", "halide_free", "memcpy",    "memmove",   "memset",
         "_GLOBAL_OFFSET_TABLE_", kOpaqueZero,     kPrefetchBase, kStreamBase, kStreamFence};
     static const std::set<std::string> math = {
-        "acos", "acosh",     "asin", "asinh", "atan",  "atan2",     "atanh", "cbrt", "ceil",  "cos", "cosh",  "exp",
-        "exp2", "expm1",     "fabs", "floor", "fma",   "fmax",      "fmin",  "fmod", "hypot", "log", "log10", "log1p",
-        "log2", "nearbyint", "pow",  "rint",  "round", "roundeven", "sin",   "sinh", "sqrt",  "tan", "tanh",  "trunc"};
+        "acos",  "acosh",  "asin",  "asinh", "atan", "atan2",     "atanh", "cbrt", "ceil",  "cos",
+        "cosh",  "exp",    "exp2",  "expm1", "fabs", "floor",     "fma",   "fmax", "fmin",  "fmod",
+        "hypot", "log",    "log10", "log1p", "log2", "nearbyint", "pow",   "rint", "round", "roundeven",
+        "sin",   "sincos", "sinh",  "sqrt",  "tan",  "tanh",      "trunc"};
     if (known.count(symbol) || math.count(symbol)) return true;
     return !symbol.empty() && symbol.back() == 'f' && math.count(symbol.substr(0, symbol.size() - 1));
 }

@@ -559,8 +559,9 @@ class GpuSpace {
                              ") == " + std::to_string(loop.extent_here) + ") { unroll(" + loop.name + ") } | }");
         } else if ((stage.part == "rows" || !is_number(loop.extent)) &&
                    loop.extent_here > (adds_blocks(stage) ? 32 : 16)) {
-            // Several loads are under way at once; the order of what is added stays. Of rows, eight are slower than
-            // four or sixteen (an H200, 80 MB of 1,000 columns: 33, 42 and 31 us; one by one 95).
+            // Several loads are under way at once; the order of what is added stays. Of rows, four are the fastest of
+            // all at 100 columns and nearly so at 1,000 and 20,000 (an H200, 80 MB of 1,000 columns: one by one 95 us,
+            // by four 33, by eight 42, by sixteen 31; of 100 columns 110, 50, 63, 62).
             const std::string& r = loop.name;
             const std::string ahead = stage.part == "rows" ? "{4, 16, 8}" : "{8, 4, 16}";
             lines->push_back("choose { " + head + ".split(" + r + ", " + r + "o, " + r + "i, ?" + stage.name +

@@ -142,7 +142,7 @@ std::int64_t least_task(const dsl::StageInfo& root, const dsl::AlgorithmInfo& in
         return stage.output && stage.guarded && stage.kernel != root.kernel && elements >= kFewElements &&
                elements * (1 + stage.operations) <= kParallelOps;
     });
-    if (!some_run_alone || root.in_parallel) return 0;
+    if (!some_run_alone || root.in_parallel || root.repeats <= 1) return 0;
     std::set<std::string> stages, arrays{root.name};
     for (const dsl::StageInfo& stage : info.stages)
         if (stage.kernel == root.kernel) stages.insert(stage.name);

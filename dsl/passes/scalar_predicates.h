@@ -10,6 +10,8 @@ namespace tilewright::dsl {
 /// assertion. This makes a pipeline turn
 ///   predicate(c) out[i] = x[i]   ->   if (c) out[i] = x[i]
 ///   predicate(c) x[i]            ->   c ? x[i] : 0
+/// It also turns a vector that is read backwards from a constant place round, and fails where the lanes that the
+/// predicate leaves out lie in front of the array (`b[:, ::-1]` of five columns): those are read lane by lane.
 void add_scalar_predicates_pass(Halide::Pipeline& pipeline);
 
 } // namespace tilewright::dsl

@@ -158,6 +158,8 @@ TEST(ObjectSymbols, RefusesWhatIsNoObject) {
         }
     }
     EXPECT_TRUE(runtime_has("sinf"));
+    EXPECT_TRUE(runtime_has("sincos"));
+    EXPECT_TRUE(runtime_has("sincosf"));
     EXPECT_TRUE(runtime_has("halide_do_par_for"));
     EXPECT_FALSE(runtime_has("halide_error_out_of_memory"));
     EXPECT_FALSE(runtime_has("f"));

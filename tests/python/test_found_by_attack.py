@@ -348,3 +348,43 @@ def test_reads_that_cancel_in_an_update_in_place(function: Any, dtype: str) -> N
     assert tilewright.jit(function, strict=True)(*mine) == function(*theirs)
     for one, other in zip(mine, theirs, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [10, 100_003])
+def test_sine_and_cosine_of_one_value(dtype: str, n: int) -> None:
+    """The compiler makes one call of both."""
+
+    def half_of_twice(x):
+        return np.sin(x) * np.cos(x), np.sin(x) + 2 * np.cos(x)
+
+    x = (np.random.default_rng(0).normal(size=n) * 1e6).astype(dtype)
+    for mine, theirs in zip(tilewright.jit(half_of_twice, strict=True)(x), half_of_twice(x), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=0, atol=8 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("n", range(1, 10))
+def test_products_with_columns_read_backwards(n: int) -> None:
+    def reversed_product(a, b):
+        return a - a @ b[:, ::-1]
+
+    a, b = np.random.default_rng(n).integers(-4, 5, (2, n, n)).astype(float)
+    np.testing.assert_array_equal(tilewright.jit(reversed_product, strict=True)(a, b), reversed_product(a, b))
+
+
+@pytest.mark.parametrize("index", [2**64 - 1, 2**64 - 6, 2**64 - 7, 2**63, 5, 6])
+def test_places_of_uint64_beyond_int64_are_negative(index: int) -> None:
+    def looked_up(x, k):
+        x *= 2
+        return x[k]
+
+    j = tilewright.jit(looked_up)
+    j(np.arange(6.0), np.array([0, 1], np.uint64))
+    outcomes = []
+    for call in (j, looked_up):
+        x = np.arange(6.0)
+        try:
+            outcomes.append((call(x, np.array([index, 1], np.uint64)).tolist(), x.tolist()))
+        except IndexError as error:
+            outcomes.append((str(error), x.tolist()))
+    assert outcomes[0] == outcomes[1]

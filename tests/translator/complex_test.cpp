@@ -79,6 +79,7 @@ TEST(Complex, PlansNameTheHalves) {
                                             "function f\n"
                                             "arg z complex128 2\n"
                                             "scalar s complex128\n"
+                                            "slices (z)\n"
                                             "result v complex128 [z.0, z.1]\n"
                                             "return v\n");
     EXPECT_EQ(algorithm.impl().plan_body,

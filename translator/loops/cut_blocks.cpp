@@ -10,6 +10,7 @@
 #include "translator/loops/cutter.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/loops/unread_starts.h"
+#include "translator/ops/rules.h"
 
 namespace tilewright::translator {
 
@@ -280,7 +281,7 @@ void Cutter::try_replace(Work& work, std::size_t k) {
     };
     if (is_heavy(operation) || operation.type.shape.empty()) return;
     const bool outermost = work.block == &program_.body;
-    if (!outermost && (shares(k - 1) || shares(k + 1))) return;
+    if (outermost ? shares_long_work(work, k) : shares(k - 1) || shares(k + 1)) return;
     const std::string replaced = outermost ? written_by(operation.result) : carried_by(operation.result, *work.block);
     if (replaced.empty()) return;
     const Type& type = types_.at(replaced);
@@ -292,6 +293,25 @@ void Cutter::try_replace(Work& work, std::size_t k) {
         if (overlap(access, all, type.shape) != Overlap::same) return;
     }
     try_take(work, k, replaced);
+}
+
+bool Cutter::shares_long_work(const Work& work, std::size_t k) const {
+    const auto computed = [&](std::size_t item) {
+        Names found, seen;
+        for (const std::string& operand : work.items[item].operation->operands)
+            closure(operand, work.made, found, seen);
+        return seen;
+    };
+    const Names mine = computed(k);
+    for (std::size_t other = 0; other < work.items.size(); ++other) {
+        if (other == k || work.items[other].kind != Item::Kind::fresh) continue;
+        for (const std::string& value : computed(other)) {
+            const Operation* operation = mine.count(value) != 0 ? operation_of(value) : nullptr;
+            const bool is_long = operation != nullptr && find_elementary(operation->op) != nullptr;
+            if (is_long && work.made.count(value) == 0) return true;
+        }
+    }
+    return false;
 }
 
 std::string Cutter::written_by(const std::string& value) const {

@@ -141,8 +141,11 @@ class Cutter {
 
     /// What a trip hands on, and what an argument is to be, may lie where it came from, if it reads of that the element
     /// alone that it replaces: no second array to change places with or to copy from. Neighbours of its shape in a loop
-    /// share a kernel with it, which is worth more than not to change places; a copy costs more than a kernel.
+    /// share a kernel with it, which is worth more than not to change places; a copy costs more than a kernel, but less
+    /// than an elementary function that both would compute.
     void try_replace(Work& work, std::size_t k);
+    /// Whether another new value of the block needs some elementary function's value that this one needs.
+    bool shares_long_work(const Work& work, std::size_t k) const;
     /// The argument that gets this value at the end of the call, "" if none does.
     std::string written_by(const std::string& value) const;
     /// What this value is in the next trip, "" if nothing.

@@ -9,9 +9,8 @@
 namespace tilewright::runtime::cuda {
 namespace {
 
-// Both as seen on an H200 (60 MiB of cache), the norm of 32 to 128 MB of float32, call after call: keeping a third of
-// the cache's size is best or within 2 % of it at every size (48 MB 17.2 -> 14.2 us, 80 MB 23.6 -> 18.9, 128 MB
-// 34.7 -> 30.4); at 40 MB and below nothing is gained.
+// Both as seen on an H200 (60 MiB of cache), the norm of 32 to 128 MB of float32, call after call: of 12 to 32 MB, 20
+// to 24 are best or within 3 % of it at nearly every size (README.md has times); at 40 MB and below nothing is gained.
 std::int64_t kept_of(std::int64_t l2_bytes) {
     return l2_bytes / 3;
 }
@@ -46,9 +45,11 @@ LaunchedArrays arrays_of(void* const* arguments, const std::int8_t* is_buffer, s
             const std::int64_t last = (std::int64_t{dim.extent} - 1) * dim.stride;
             (last < 0 ? before : behind) += last;
         }
-        all.bytes += elements * each;
-        if (elements * each <= all.largest || behind - before + 1 > elements) continue;
-        all.largest = (behind - before + 1) * each;
+        const std::int64_t span = behind - before + 1;
+        const std::int64_t bytes = std::min(elements, span) * each; // of a broadcast array what lies there
+        all.bytes += bytes;
+        if (bytes <= all.largest || span > elements) continue;
+        all.largest = bytes;
         all.begin = buffer.device + static_cast<std::uint64_t>(before * each);
     }
     return all;

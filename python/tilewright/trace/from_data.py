@@ -186,8 +186,8 @@ def _in_bounds(tracer: Tracer, value: Value, length: Value) -> Value:
 
 
 def _is_unsigned(value: Value) -> bool:
-    """Whether it is no negative number for certain."""
-    return value.operation == "cast" and value.operands[0].dtype.kind in "ub"
+    """Whether it is no negative number for certain. What uint64 has beyond int64 becomes one."""
+    return value.operation == "cast" and value.operands[0].dtype.kind in "ub" and value.operands[0].dtype.itemsize < 8
 
 
 def _wrap(tracer: Tracer, value: Value, length: Value) -> Value:
