@@ -12,6 +12,7 @@ tilewright has to be importable. Seeds are printed; TILEWRIGHT_RANDOM_SEED and T
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import re
 import shutil
@@ -35,6 +36,7 @@ FILES = [
 # One of each kind of kernel; a sanitizer makes each some ten times slower.
 SANITIZED = ["binary float64 0", "layouts float64", "stencils", "gathers", "searches float32", "integer sums int32", "softmax float32", "products float32",
              "labels", "jacobi", "mandelbrot", "masks", "written", "large search", "large sum float32", "norms float64", "scans float64", "functions of scalars float32", "division of rows float32"]  # fmt: skip
+GROUP = 4  # so many at once; a run that is cut off has said what it found until then
 LIMIT_S = 600
 
 
@@ -91,17 +93,24 @@ def _sanitized(tools: list[str], rest: list[str]) -> Iterator[tuple[str, str, fl
     if sanitizer is None:
         yield "compute-sanitizer", "skipped: it is not on PATH", 0.0
         return
-    for tool in tools:
+    groups = [[]] if rest else [SANITIZED[k : k + GROUP] for k in range(0, len(SANITIZED), GROUP)]
+    for tool, cases in itertools.product(tools, groups):
         with tempfile.TemporaryDirectory(prefix="tilewright-sanitize-") as folder:
             # Whether an address is the device's is asked of the driver, which calls the answer no an error.
             quiet = " --report-api-errors no" if tool == "memcheck" else ""
             command = f"{sanitizer} --tool {tool}{quiet} --log-file {folder}/%p.log"
             test = f"{TESTS / 'python' / 'test_cuda_results.py'}::test_case_answers_as_numpy"
             # Blocks of the pool would hide what goes beyond an array.
-            environment = {"TILEWRIGHT_DEVICE_WORKER_COMMAND": command, "TILEWRIGHT_DEVICE_POOL_MB": "0"}
-            tests = [test] if rest else [f"{test}[{case}]" for case in SANITIZED]
+            environment = {
+                "TILEWRIGHT_DEVICE_WORKER_COMMAND": command,
+                "TILEWRIGHT_DEVICE_POOL_MB": "0",
+                "TILEWRIGHT_DEVICE_WORKERS": str(GROUP),
+            }
+            tests = [f"{test}[{case}]" for case in cases] or [test]
             name, outcome, seconds = _run(
-                tool, [sys.executable, "-m", "pytest", "-q", "--tb=short", *rest, *tests], environment
+                f"{tool}: {', '.join(cases) or 'all'}",
+                [sys.executable, "-m", "pytest", "-q", "--tb=short", *rest, *tests],
+                environment,
             )
             said = "".join(file.read_text(errors="replace") for file in sorted(Path(folder).glob("*.log")))
         summaries = re.findall(r"SUMMARY: (\d+) (?:errors?|hazards?)", said)
@@ -109,7 +118,9 @@ def _sanitized(tools: list[str], rest: list[str]) -> Iterator[tuple[str, str, fl
         if found or not summaries:
             print(said[-8000:])
             outcome = f"FAILED: {found} findings, {outcome}"
-        yield name, f"{outcome}; {len(summaries)} processes, {found} findings", seconds
+        outcome = f"{outcome}; {len(summaries)} processes, {found} findings"
+        print(f"{name}: {outcome}", flush=True)
+        yield name, outcome, seconds
 
 
 def _run(name: str, command: list[str], environment: dict[str, str] | None = None) -> tuple[str, str, float]:

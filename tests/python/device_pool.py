@@ -14,17 +14,19 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 WORKER = Path(__file__).resolve().parent / "device_worker.py"
-SECONDS = 120.0  # for one question
+SECONDS = 120.0  # for one question, and for the end of a process
+UNDER_A_TOOL = 5  # times slower, or more
 
 
 def cores() -> int:
-    return len(os.sched_getaffinity(0))
+    return int(os.environ.get("TILEWRIGHT_DEVICE_WORKERS", "0")) or len(os.sched_getaffinity(0))
 
 
 class _Worker:
     def __init__(self, command: Sequence[str], environment: dict[str, str]) -> None:
         self._started = [*command, sys.executable, str(WORKER)]
         self._environment = environment
+        self._seconds = SECONDS * (UNDER_A_TOOL if command else 1)
         self._process: subprocess.Popen[str] | None = None
 
     def ask(self, question: dict[str, Any]) -> dict[str, Any]:
@@ -40,7 +42,7 @@ class _Worker:
             late.set()
             process.kill()
 
-        timer = threading.Timer(SECONDS, end)
+        timer = threading.Timer(self._seconds, end)
         timer.start()
         try:
             process.stdin.write(json.dumps(question) + "\n")
@@ -54,8 +56,8 @@ class _Worker:
             answer: dict[str, Any] = json.loads(line)
             return answer
         code = process.wait()
-        why = f"no answer within {SECONDS:.0f} s" if late.is_set() else f"its process ended with status {code}"
-        return {"status": "wrong", "text": f"{question}: {why}", "seconds": SECONDS, "calls": 0}
+        why = f"no answer within {self._seconds:.0f} s" if late.is_set() else f"its process ended with status {code}"
+        return {"status": "wrong", "text": f"{question}: {why}", "seconds": self._seconds, "calls": 0}
 
     def close(self) -> None:
         if self._process is None:
@@ -63,7 +65,7 @@ class _Worker:
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
-            self._process.wait(30)
+            self._process.wait(self._seconds)  # a sanitizer writes what it has found now
         except subprocess.TimeoutExpired:
             self._process.kill()
 
