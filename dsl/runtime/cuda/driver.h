@@ -51,6 +51,7 @@ enum : Status {
     kInvalidAddressSpace = 717,
     kInvalidPc = 718,
     kLaunchFailed = 719,
+    kNotSupported = 801,
     kSystemDriverMismatch = 803,
     kCaptureUnsupported = 900,
     kCaptureInvalidated = 901,

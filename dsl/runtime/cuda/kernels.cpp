@@ -290,8 +290,15 @@ void launch(Call& call, Function function, const char* name, const unsigned (&bl
             unsigned shared_bytes, void** arguments, const LaunchedArrays& arrays) {
     if (!call.is_recording()) count(g_calls.launches);
     const Timed timed(call, function, name, blocks, threads, shared_bytes, arrays.bytes);
-    const Status status =
-        submit(call, function, blocks, threads, shared_bytes, arguments, window_for(call.device().facts, arrays));
+    std::atomic<bool>& takes_windows = call.device().takes_windows;
+    const bool may = takes_windows.load(std::memory_order_relaxed);
+    const L2Window window = may ? window_for(call.device().facts, arrays) : L2Window{};
+    Status status = submit(call, function, blocks, threads, shared_bytes, arguments, window);
+    // A part of a device, or one that several processes share, may know no windows, which are a hint.
+    if ((status == kInvalidValue || status == kNotSupported) && window.bytes > 0) {
+        status = submit(call, function, blocks, threads, shared_bytes, arguments, {});
+        if (status == kSuccess) takes_windows = false;
+    }
     if (status == kSuccess) [[likely]]
         return;
     auto shape = [](const unsigned(&n)[3]) {

@@ -167,6 +167,21 @@ TEST(L2Window, GoesWithTheLaunch) {
     EXPECT_NEAR(window.kept, (50 << 20) / 3 / 44e6, 1e-6);
 }
 
+TEST(L2Window, ADeviceThatKnowsNoneIsAskedOnce) {
+    const auto& driver = use_fake_driver();
+    auto e = load_for_device("tilewright-plan 1\nfunction f\narg A float64 1 written\nscalar t int64\nreturn None\n"
+                             "version \"loops\"\nrequire isa cuda-sm_70\ncall dev_step in \"dev\" (t, A)\nend\n");
+    const cuda::Place place{1, nullptr};
+    DeviceVector large(place, std::vector<double>(5'500'000));
+    driver.fail("cuLaunchKernel", 801, 1);
+    ASSERT_EQ(call_on_device(*e, place, {large.view()}).status, RunStatus::done);
+    EXPECT_EQ(driver.launches().back().window.bytes, 0U);
+    const std::size_t before = driver.launches().size();
+    ASSERT_EQ(call_on_device(*e, place, {large.view()}).status, RunStatus::done);
+    EXPECT_EQ(driver.launches().size(), before + 1);
+    EXPECT_EQ(driver.launches().back().window.bytes, 0U);
+}
+
 TEST(CudaDriver, WithoutCublasAVersionWithLoopsServesTheCall) {
     EXPECT_EQ(probe("blas", "TILEWRIGHT_LIBCUBLAS=/nowhere/libcublas.so"),
               "loops done\n-1 arrays on a device of compute capability 7.0 or later, and cuBLAS\n");
