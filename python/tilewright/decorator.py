@@ -353,7 +353,10 @@ class JitFunction(_face.Dispatcher):
         if out is None:
             return result
         if isinstance(out, tuple):
-            for target, value in zip(out, result, strict=True):
+            values = result if isinstance(result, tuple) else (result,)
+            if len(out) != len(values):
+                raise ValueError(f"{self.__name__}: out must have an array for each of the {len(values)} results.")
+            for target, value in zip(out, values, strict=True):
                 _copy_out(self.__name__, target, value)
         else:
             _copy_out(self.__name__, out, result)

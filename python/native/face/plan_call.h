@@ -112,8 +112,14 @@ class LoadedPlan {
     /// stands still where it cannot be.
     Attempt call_in_parts(PyObject* const* values, PyObject* out, Freedom freedom, Problem& problem,
                           PyObject** result) const;
-    /// The extent of the first axes of all sliced arguments; -1 where they differ.
-    Py_ssize_t rows_of(PyObject* const* values) const;
+    /// The extent of the first axes of all sliced arguments; -1 where they differ, which is a problem of its own.
+    Py_ssize_t rows_of(PyObject* const* values, Problem& problem) const;
+    /// Whether an out array of NumPy's shares memory with an argument, or with another one.
+    bool shares_memory(PyObject* const* values, const std::vector<Ref>& given) const;
+    /// What a part of the call gets as `out`. False with a Python error.
+    bool part_of_results(const std::vector<Ref>& whole, Py_ssize_t begin, Py_ssize_t end, Ref& to) const;
+    /// The results of the first part into the whole ones. False where that is not done.
+    static bool copy_rows(PyObject* made, Py_ssize_t rows, const std::vector<Ref>& whole);
     /// Memory for the results that the caller did not give, shaped as those that the first rows made. False with a
     /// Python error.
     bool make_whole_results(PyObject* made, Py_ssize_t rows, PyObject* const* values, std::vector<Ref>& whole) const;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "dsl/runtime/memory_range.h"
 #include "python/native/face/call_parts.h"
 #include "python/native/face/device_arguments.h"
 #include "python/native/face/device_results.h"
@@ -13,10 +14,8 @@
 namespace tilewright::face {
 namespace {
 
-/// A part begins at a multiple of this many rows where it can: tiles and vectors then begin where they did.
-constexpr Py_ssize_t kRows = 1 << 16;
-/// A part that shows the shapes of the results.
-constexpr Py_ssize_t kFirstRows = 64;
+/// Up to so many parts one more is tried, then twice as many: few arrays are so much too large.
+constexpr Py_ssize_t kOneByOne = 16;
 
 Ref part_of(PyObject* array, Py_ssize_t begin, Py_ssize_t end) {
     Ref from(PyLong_FromSsize_t(begin)), to(PyLong_FromSsize_t(end));
@@ -32,6 +31,25 @@ bool is_of_columns(PyObject* object) {
         is = is ||
              (PyArray_DIMS(array)[k] > 1 && std::abs(PyArray_STRIDES(array)[k]) > std::abs(PyArray_STRIDES(array)[0]));
     return is;
+}
+
+/// Where an array on a device lies. False where it does not say.
+bool range_on_device(PyObject* object, runtime::MemoryRange& range) {
+    const ArrayClass* its_class = array_class_of(object);
+    DeviceView view;
+    if (!its_class || !read_device_array(object, *its_class, nullptr, view)) return PyErr_Clear(), false;
+    if (!view.has_dtype) return false;
+    range = runtime::memory_of(view.array, view.rank, runtime::info(view.dtype).bytes);
+    return true;
+}
+
+/// Whether two arrays share memory, or may.
+bool share_memory(PyObject* a, PyObject* b) {
+    if (PyArray_Check(a) && PyArray_Check(b))
+        return overlap(reinterpret_cast<PyArrayObject*>(a), reinterpret_cast<PyArrayObject*>(b));
+    if (PyArray_Check(a) || PyArray_Check(b)) return false; // a host's and a device's
+    runtime::MemoryRange first, second;
+    return !range_on_device(a, first) || !range_on_device(b, second) || first.meets(second);
 }
 
 bool is_too_large(const Problem& problem) {
@@ -70,7 +88,7 @@ class LoadedPlan::Part {
             Ref part = part_of(values[parameter], begin, end);
             // Of an array of columns the part reaches as far as the whole.
             if (part && is_of_columns(part.get()) && !plan_.executable_->plan().arguments[argument].written)
-                part = Ref(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(part.get()), NPY_CORDER));
+                part = Ref(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(part.get()), NPY_KEEPORDER));
             if (!part) return false;
             owned_.push_back(std::move(part));
             values_[parameter] = owned_.back().get();
@@ -85,17 +103,39 @@ class LoadedPlan::Part {
     std::vector<Ref> owned_;
 };
 
-Py_ssize_t LoadedPlan::rows_of(PyObject* const* values) const {
+Py_ssize_t LoadedPlan::rows_of(PyObject* const* values, Problem& problem) const {
+    const runtime::Plan& plan = executable_->plan();
     Py_ssize_t rows = -1;
-    for (const std::size_t argument : executable_->plan().sliced) {
+    for (const std::size_t argument : plan.sliced) {
         const int parameter = sources_[argument].parameter;
         if (parameter < 0) return -1;
         const Py_ssize_t length = PyObject_Length(values[parameter]);
-        if (length < 0) PyErr_Clear();
-        if (length < 0 || (rows >= 0 && length != rows)) return -1;
+        if (length < 0) return PyErr_Clear(), -1;
+        if (rows >= 0 && length != rows) {
+            const std::string &first = plan.arguments[plan.sliced[0]].name, &other = plan.arguments[argument].name;
+            problem.kind = Problem::Kind::guard;
+            problem.text = other + ".shape[0] must equal " + first + ".shape[0], but they are " +
+                           std::to_string(length) + " and " + std::to_string(rows) + ". Pass arrays whose sizes agree.";
+            return -1;
+        }
         rows = length;
     }
     return rows;
+}
+
+bool LoadedPlan::shares_memory(PyObject* const* values, const std::vector<Ref>& given) const {
+    for (std::size_t k = 0; k < given.size(); ++k) {
+        if (!given[k]) continue;
+        for (std::size_t i = 0; i < sources_.size(); ++i) {
+            PyObject* owned = nullptr;
+            PyObject* object = executable_->plan().arguments[i].is_array ? object_of(i, values, owned) : nullptr;
+            const Ref held(owned);
+            if (object && share_memory(given[k].get(), object)) return true;
+        }
+        for (std::size_t other = 0; other < k; ++other)
+            if (given[other] && share_memory(given[k].get(), given[other].get())) return true;
+    }
+    return false;
 }
 
 Ref LoadedPlan::whole_result(std::size_t index, PyObject* first, Py_ssize_t rows, PyObject* const* values) const {
@@ -143,51 +183,80 @@ bool LoadedPlan::make_whole_results(PyObject* made, Py_ssize_t rows, PyObject* c
 
 LoadedPlan::Attempt LoadedPlan::call_in_parts(PyObject* const* values, PyObject* out, Freedom freedom, Problem& problem,
                                               PyObject** result) const {
-    const Py_ssize_t rows = rows_of(values);
+    const Py_ssize_t rows = rows_of(values, problem);
+    if (rows < 2) return Attempt::no_match;
     const std::size_t returns = returns_.size();
     const bool is_tuple = executable_->plan().returns_tuple;
-    if (rows < 2 || (out && PyTuple_Check(out) != static_cast<int>(is_tuple))) return Attempt::no_match;
-    if (out && is_tuple && PyTuple_Size(out) != static_cast<Py_ssize_t>(returns)) return Attempt::no_match;
-    Part part(*this, values);
     std::vector<Ref> whole(returns), given(returns);
+    if (out && (PyTuple_Check(out) ? PyTuple_Size(out) != static_cast<Py_ssize_t>(returns) : returns != 1)) {
+        PyErr_Format(PyExc_ValueError, "%s: out must have an array for each of the %zu results, or None.",
+                     function_.c_str(), returns);
+        return Attempt::error;
+    }
     for (std::size_t r = 0; r < returns && out; ++r) {
-        PyObject* item = is_tuple ? PyTuple_GetItem(out, static_cast<Py_ssize_t>(r)) : out;
-        if (item != Py_None) whole[r] = given[r] = Ref::borrowed(item);
-        if (item != Py_None && PyObject_Length(item) != rows) return PyErr_Clear(), Attempt::no_match;
-    }
-    const bool has_all = std::all_of(whole.begin(), whole.end(), [](const Ref& each) { return bool(each); });
-    if (!has_all) {
-        PyObject* made = nullptr;
-        if (!part.take(values, 0, std::min(rows, kFirstRows))) return Attempt::error;
-        const Attempt attempt = call_whole(part.values(), nullptr, freedom, &problem, &made);
-        if (attempt != Attempt::done) return attempt;
-        const Ref first(made);
-        if (!make_whole_results(made, rows, part.values(), whole)) return Attempt::error;
-    }
-    // As few parts as serve; nothing is written while the first one is too large.
-    Py_ssize_t length = rows;
-    for (Py_ssize_t begin = 0; begin < rows;) {
-        const Py_ssize_t end = std::min(rows, begin + length);
-        Ref to(is_tuple ? PyTuple_New(static_cast<Py_ssize_t>(returns)) : nullptr);
-        for (std::size_t r = 0; r < returns; ++r) {
-            Ref piece = part_of(whole[r].get(), begin, end);
-            if (!piece) return Attempt::error;
-            if (is_tuple)
-                PyTuple_SetItem(to.get(), static_cast<Py_ssize_t>(r), piece.release());
-            else
-                to = std::move(piece);
+        PyObject* item = PyTuple_Check(out) ? PyTuple_GetItem(out, static_cast<Py_ssize_t>(r)) : out;
+        if (item == Py_None) continue;
+        const bool has_rows = (PyArray_Check(item) || array_class_of(item)) && PyObject_Length(item) == rows;
+        if (!has_rows) {
+            PyErr_Clear();
+            PyErr_Format(PyExc_ValueError, "%s: out is %s, but the result has %zd rows. Pass an array of that.",
+                         function_.c_str(), describe(item).c_str(), rows);
+            return Attempt::error;
         }
-        if (!part.take(values, begin, end)) return Attempt::error;
+        whole[r] = given[r] = Ref::borrowed(item);
+    }
+    // What one part writes another one would read. The problem stands.
+    if (shares_memory(values, given)) return Attempt::no_match;
+
+    const Problem stands{problem.kind, problem.index, Ref::borrowed(problem.object.get()), problem.text};
+    auto no_match = [&] {
+        if (is_too_large(problem))
+            problem = {stands.kind, stands.index, Ref::borrowed(stands.object.get()), stands.text};
+        return Attempt::no_match;
+    };
+    // As few parts as serve, of nearly one length, so that what serves the first one serves the others.
+    Part part(*this, values);
+    const bool has_all = std::all_of(whole.begin(), whole.end(), [](const Ref& each) { return bool(each); });
+    Py_ssize_t parts = 2, done = 0;
+    // The first part is a longest one.
+    auto begin_of = [&](Py_ssize_t k) {
+        return static_cast<Py_ssize_t>((static_cast<__int128>(rows) * k + parts - 1) / parts);
+    };
+    for (;; parts = std::min(rows, parts < kOneByOne ? parts + 1 : 2 * parts)) {
+        if (!part.take(values, 0, begin_of(1))) return Attempt::error;
+        Ref to;
+        if (has_all && !part_of_results(whole, 0, begin_of(1), to)) return Attempt::error;
         PyObject* made = nullptr;
         const Attempt attempt = call_whole(part.values(), to.get(), freedom, &problem, &made);
-        const Ref done(made);
-        if (attempt == Attempt::no_match && is_too_large(problem) && begin == 0 && length > 1) {
-            length = (length + 1) / 2;
-            if (length > kRows) length = (length + kRows - 1) / kRows * kRows;
-            continue;
-        }
+        const Ref first(made);
+        if (attempt == Attempt::no_match && is_too_large(problem) && parts < rows) continue;
+        if (attempt == Attempt::no_match) return no_match();
         if (attempt != Attempt::done) return attempt;
-        begin = end;
+        done = 1;
+        if (!has_all) {
+            if (!make_whole_results(made, rows, part.values(), whole)) return Attempt::error;
+            if (!copy_rows(made, begin_of(1), whole)) done = 0; // computed again, where they belong
+            if (PyErr_Occurred()) return Attempt::error;
+        }
+        break;
+    }
+    for (Py_ssize_t k = done; k < parts; ++k) {
+        Ref to;
+        if (!part_of_results(whole, begin_of(k), begin_of(k + 1), to)) return Attempt::error;
+        if (!part.take(values, begin_of(k), begin_of(k + 1))) return Attempt::error;
+        PyObject* made = nullptr;
+        const Attempt attempt = call_whole(part.values(), to.get(), freedom, &problem, &made);
+        const Ref held(made);
+        if (attempt == Attempt::done) continue;
+        // Nobody may run it all again over what is written.
+        if (attempt != Attempt::error && writes_arguments_ && k > 0) {
+            PyErr_Format(PyExc_RuntimeError,
+                         "%s: the call runs in %zd parts, and no version serves part %zd: rows from %zd on are not "
+                         "written. Call it with parts of the arguments.",
+                         function_.c_str(), parts, k + 1, begin_of(k));
+            return Attempt::error;
+        }
+        return attempt;
     }
     Ref all(is_tuple ? PyTuple_New(static_cast<Py_ssize_t>(returns)) : Py_NewRef(Py_None));
     for (std::size_t r = 0; r < returns; ++r) {
@@ -201,6 +270,34 @@ LoadedPlan::Attempt LoadedPlan::call_in_parts(PyObject* const* values, PyObject*
     }
     *result = all.release();
     return Attempt::done;
+}
+
+bool LoadedPlan::part_of_results(const std::vector<Ref>& whole, Py_ssize_t begin, Py_ssize_t end, Ref& to) const {
+    const bool is_tuple = executable_->plan().returns_tuple;
+    if (is_tuple) to = Ref(PyTuple_New(static_cast<Py_ssize_t>(whole.size())));
+    for (std::size_t r = 0; r < whole.size(); ++r) {
+        Ref piece = part_of(whole[r].get(), begin, end);
+        if (!piece) return false;
+        if (is_tuple)
+            PyTuple_SetItem(to.get(), static_cast<Py_ssize_t>(r), piece.release());
+        else
+            to = std::move(piece);
+    }
+    return true;
+}
+
+bool LoadedPlan::copy_rows(PyObject* made, Py_ssize_t rows, const std::vector<Ref>& whole) {
+    for (std::size_t r = 0; r < whole.size(); ++r) {
+        PyObject* first = PyTuple_Check(made) ? PyTuple_GetItem(made, static_cast<Py_ssize_t>(r)) : made;
+        Ref to(PyLong_FromSsize_t(rows));
+        Ref slice(to ? PySlice_New(nullptr, to.get(), nullptr) : nullptr);
+        if (!slice) return false;
+        if (PyObject_SetItem(whole[r].get(), slice.get(), first) == 0) continue;
+        // Of a class whose arrays are not written so.
+        if (PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Clear();
+        return false;
+    }
+    return true;
 }
 
 } // namespace tilewright::face
