@@ -290,7 +290,8 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         const auto grouped = std::find_if(loops.begin(), loops.end(),
                                           [&](const dsl::LoopInfo& loop) { return loop.name == grouped_axis; });
         const auto place = static_cast<std::size_t>(grouped - loops.begin());
-        if (vectorize && grouped != loops.end() && (place > 0 || fused == 1)) {
+        if (vectorize && grouped != loops.end() && (place >= fused || fused == 1)) {
+            // An axis that is fused with another one has no loop of its own.
             const std::string of = place == 0 ? row_loop : grouped_axis;
             const std::string group = grouped_axis + "u";
             const std::int64_t most = std::min(kGroup, extent_of(*grouped, 1024));

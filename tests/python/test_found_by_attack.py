@@ -388,3 +388,16 @@ def test_places_of_uint64_beyond_int64_are_negative(index: int) -> None:
         except IndexError as error:
             outcomes.append((str(error), x.tolist()))
     assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("shape", [(1, 7001, 3), (2, 7001, 3), (3, 20_000, 2), (5, 40, 30), (70, 500, 4)])
+def test_stacks_of_products(shape: tuple[int, int, int]) -> None:
+    """Few matrices of many rows are shared out over both axes."""
+
+    def products(x, w):
+        return x @ w
+
+    rng = np.random.default_rng(shape[1])
+    x = rng.integers(-4, 5, shape).astype(float)
+    for w in (rng.integers(-4, 5, (shape[2], 2)), rng.integers(-4, 5, (shape[0], shape[2], 6))):
+        np.testing.assert_array_equal(tilewright.jit(products, strict=True)(x, w.astype(float)), x @ w)
