@@ -70,7 +70,6 @@ class Slices {
         const std::string least = extent_ + " >= ";
         if (guard.condition.rfind(least, 0) == 0)
             return guard.condition == least + "0" || guard.condition == least + "1";
-        std::set<std::string> symbols;
         const std::size_t at = guard.condition.find_first_of("=!<>");
         const std::size_t behind = guard.condition.find_first_not_of("=!<> ", at);
         return !speaks_of_it(guard.condition.substr(0, at)) && !speaks_of_it(guard.condition.substr(behind));

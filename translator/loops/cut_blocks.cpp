@@ -1,6 +1,5 @@
 // translator/loops/cut_blocks.cpp: what a block does, the order of it, and who takes over whose memory.
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "dsl/base/error.h"
@@ -281,9 +280,8 @@ void Cutter::try_replace(Work& work, std::size_t k) {
     };
     if (is_heavy(operation) || operation.type.shape.empty()) return;
     const bool outermost = work.block == &program_.body;
-    if (outermost ? shares_long_work(work, k) : shares(k - 1) || shares(k + 1)) return;
     const std::string replaced = outermost ? written_by(operation.result) : carried_by(operation.result, *work.block);
-    if (replaced.empty()) return;
+    if (replaced.empty() || (outermost ? shares_long_work(work, k) : shares(k - 1) || shares(k + 1))) return;
     const Type& type = types_.at(replaced);
     if (!same_shape(type.shape, operation.type.shape) || moves(type)) return;
     const std::vector<IndexEntry> all = whole_region(type.shape.size());

@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "python/native/face/numpy_api.h"
 
@@ -57,6 +58,27 @@ class RunningThread {
 
   private:
     PyThreadState* state_ = nullptr;
+};
+
+/// What a call returns, or takes as `out`: one value, a tuple of values, or nothing.
+class Returned {
+  public:
+    Returned(bool is_tuple, std::size_t count)
+        : value_(is_tuple ? PyTuple_New(static_cast<Py_ssize_t>(count)) : nullptr), is_tuple_(is_tuple) {}
+    /// False with a Python error.
+    bool is_made() const { return !is_tuple_ || value_; }
+    void put(std::size_t place, Ref item) {
+        if (is_tuple_)
+            PyTuple_SetItem(value_.get(), static_cast<Py_ssize_t>(place), item.release());
+        else
+            value_ = std::move(item);
+    }
+    /// Null where nothing was put.
+    PyObject* release() { return value_.release(); }
+
+  private:
+    Ref value_;
+    bool is_tuple_;
 };
 
 /// An int, a float or a bool of an int64, a float64 or a truth.

@@ -120,6 +120,8 @@ class LoadedPlan {
     bool part_of_results(const std::vector<Ref>& whole, Py_ssize_t begin, Py_ssize_t end, Ref& to) const;
     /// The results of the first part into the whole ones. False where that is not done.
     static bool copy_rows(PyObject* made, Py_ssize_t rows, const std::vector<Ref>& whole);
+    /// The caller's out arrays, which have to have the rows of the call. False with a Python error.
+    bool take_out_of_rows(PyObject* out, Py_ssize_t rows, std::vector<Ref>& given) const;
     /// Memory for the results that the caller did not give, shaped as those that the first rows made. False with a
     /// Python error.
     bool make_whole_results(PyObject* made, Py_ssize_t rows, PyObject* const* values, std::vector<Ref>& whole) const;

@@ -211,9 +211,8 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
                 PyArray_CopyInto(numpy(given_arrays[i]), numpy(dense[i])) != 0)
                 return Attempt::error;
 
-        Ref tuple(plan.returns_tuple ? PyTuple_New(static_cast<Py_ssize_t>(returns)) : nullptr);
-        if (plan.returns_tuple && !tuple) return Attempt::error;
-        Ref only = Ref::borrowed(Py_None);
+        Returned all(plan.returns_tuple, returns);
+        if (!all.is_made()) return Attempt::error;
         for (std::size_t r = 0; r < returns; ++r) {
             const auto i = static_cast<std::size_t>(returns_[r].index);
             const std::string& number = returns_[r].number;
@@ -236,12 +235,9 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
                            : python_number(number, scalars + 16 * i);
             }
             if (!item) return Attempt::error;
-            if (tuple)
-                PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(r), item.release());
-            else
-                only = std::move(item);
+            all.put(r, std::move(item));
         }
-        *result = tuple ? tuple.release() : only.release();
+        *result = returns == 0 ? Py_NewRef(Py_None) : all.release();
         return Attempt::done;
     } catch (...) {
         raise_current_exception();

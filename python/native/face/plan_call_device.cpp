@@ -294,9 +294,8 @@ LoadedPlan::Attempt LoadedPlan::run_on_device(const DeviceCall& call, PyObject* 
     if (status != RunStatus::done) return failure(status, call.version, failed);
     has_run_on_device_ = true;
 
-    Ref tuple(plan.returns_tuple ? PyTuple_New(static_cast<Py_ssize_t>(returns)) : nullptr);
-    if (plan.returns_tuple && !tuple) return Attempt::error;
-    *result = nullptr;
+    Returned all(plan.returns_tuple, returns);
+    if (!all.is_made()) return Attempt::error;
     for (std::size_t r = 0; r < returns; ++r) {
         const auto i = static_cast<std::size_t>(returns_[r].index);
         Ref item;
@@ -321,17 +320,10 @@ LoadedPlan::Attempt LoadedPlan::run_on_device(const DeviceCall& call, PyObject* 
         } else {
             item = hand_over(like, Ref::borrowed(made[i]));
         }
-        if (!item) {
-            Py_CLEAR(*result);
-            return Attempt::error;
-        }
-        if (tuple)
-            PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(r), item.release());
-        else
-            *result = item.release();
+        if (!item) return Attempt::error;
+        all.put(r, std::move(item));
     }
-    if (tuple) *result = tuple.release();
-    if (returns == 0) *result = Py_NewRef(Py_None);
+    *result = returns == 0 ? Py_NewRef(Py_None) : all.release();
     return Attempt::done;
 }
 

@@ -17,10 +17,14 @@ namespace {
 /// Up to so many parts one more is tried, then twice as many: few arrays are so much too large.
 constexpr Py_ssize_t kOneByOne = 16;
 
-Ref part_of(PyObject* array, Py_ssize_t begin, Py_ssize_t end) {
+Ref rows_between(Py_ssize_t begin, Py_ssize_t end) {
     Ref from(PyLong_FromSsize_t(begin)), to(PyLong_FromSsize_t(end));
-    Ref slice(from && to ? PySlice_New(from.get(), to.get(), nullptr) : nullptr);
-    return Ref(slice ? PyObject_GetItem(array, slice.get()) : nullptr);
+    return Ref(from && to ? PySlice_New(from.get(), to.get(), nullptr) : nullptr);
+}
+
+Ref part_of(PyObject* array, Py_ssize_t begin, Py_ssize_t end) {
+    Ref rows = rows_between(begin, end);
+    return Ref(rows ? PyObject_GetItem(array, rows.get()) : nullptr);
 }
 
 bool is_of_columns(PyObject* object) {
@@ -181,19 +185,14 @@ bool LoadedPlan::make_whole_results(PyObject* made, Py_ssize_t rows, PyObject* c
     return true;
 }
 
-LoadedPlan::Attempt LoadedPlan::call_in_parts(PyObject* const* values, PyObject* out, Freedom freedom, Problem& problem,
-                                              PyObject** result) const {
-    const Py_ssize_t rows = rows_of(values, problem);
-    if (rows < 2) return Attempt::no_match;
-    const std::size_t returns = returns_.size();
-    const bool is_tuple = executable_->plan().returns_tuple;
-    std::vector<Ref> whole(returns), given(returns);
-    if (out && (PyTuple_Check(out) ? PyTuple_Size(out) != static_cast<Py_ssize_t>(returns) : returns != 1)) {
+bool LoadedPlan::take_out_of_rows(PyObject* out, Py_ssize_t rows, std::vector<Ref>& given) const {
+    const std::size_t returns = given.size();
+    if (PyTuple_Check(out) ? PyTuple_Size(out) != static_cast<Py_ssize_t>(returns) : returns != 1) {
         PyErr_Format(PyExc_ValueError, "%s: out must have an array for each of the %zu results, or None.",
                      function_.c_str(), returns);
-        return Attempt::error;
+        return false;
     }
-    for (std::size_t r = 0; r < returns && out; ++r) {
+    for (std::size_t r = 0; r < returns; ++r) {
         PyObject* item = PyTuple_Check(out) ? PyTuple_GetItem(out, static_cast<Py_ssize_t>(r)) : out;
         if (item == Py_None) continue;
         const bool has_rows = (PyArray_Check(item) || array_class_of(item)) && PyObject_Length(item) == rows;
@@ -201,19 +200,25 @@ LoadedPlan::Attempt LoadedPlan::call_in_parts(PyObject* const* values, PyObject*
             PyErr_Clear();
             PyErr_Format(PyExc_ValueError, "%s: out is %s, but the result has %zd rows. Pass an array of that.",
                          function_.c_str(), describe(item).c_str(), rows);
-            return Attempt::error;
+            return false;
         }
-        whole[r] = given[r] = Ref::borrowed(item);
+        given[r] = Ref::borrowed(item);
     }
+    return true;
+}
+
+LoadedPlan::Attempt LoadedPlan::call_in_parts(PyObject* const* values, PyObject* out, Freedom freedom, Problem& problem,
+                                              PyObject** result) const {
+    const Py_ssize_t rows = rows_of(values, problem);
+    if (rows < 2) return Attempt::no_match;
+    const std::size_t returns = returns_.size();
+    std::vector<Ref> given(returns);
+    if (out && !take_out_of_rows(out, rows, given)) return Attempt::error;
     // What one part writes another one would read. The problem stands.
     if (shares_memory(values, given)) return Attempt::no_match;
 
-    const Problem stands{problem.kind, problem.index, Ref::borrowed(problem.object.get()), problem.text};
-    auto no_match = [&] {
-        if (is_too_large(problem))
-            problem = {stands.kind, stands.index, Ref::borrowed(stands.object.get()), stands.text};
-        return Attempt::no_match;
-    };
+    const Problem stands = problem; // said of the whole arrays
+    std::vector<Ref> whole = given;
     // As few parts as serve, of nearly one length, so that what serves the first one serves the others.
     Part part(*this, values);
     const bool has_all = std::all_of(whole.begin(), whole.end(), [](const Ref& each) { return bool(each); });
@@ -222,31 +227,32 @@ LoadedPlan::Attempt LoadedPlan::call_in_parts(PyObject* const* values, PyObject*
     auto begin_of = [&](Py_ssize_t k) {
         return static_cast<Py_ssize_t>((static_cast<__int128>(rows) * k + parts - 1) / parts);
     };
-    for (;; parts = std::min(rows, parts < kOneByOne ? parts + 1 : 2 * parts)) {
-        if (!part.take(values, 0, begin_of(1))) return Attempt::error;
+    auto run = [&](Py_ssize_t k, bool into_whole, Ref& made) {
         Ref to;
-        if (has_all && !part_of_results(whole, 0, begin_of(1), to)) return Attempt::error;
-        PyObject* made = nullptr;
-        const Attempt attempt = call_whole(part.values(), to.get(), freedom, &problem, &made);
-        const Ref first(made);
+        if (!part.take(values, begin_of(k), begin_of(k + 1))) return Attempt::error;
+        if (into_whole && !part_of_results(whole, begin_of(k), begin_of(k + 1), to)) return Attempt::error;
+        PyObject* object = nullptr;
+        const Attempt attempt = call_whole(part.values(), to.get(), freedom, &problem, &object);
+        made = Ref(object);
+        return attempt;
+    };
+    for (;; parts = std::min(rows, parts < kOneByOne ? parts + 1 : 2 * parts)) {
+        Ref made;
+        const Attempt attempt = run(0, has_all, made);
         if (attempt == Attempt::no_match && is_too_large(problem) && parts < rows) continue;
-        if (attempt == Attempt::no_match) return no_match();
+        if (attempt == Attempt::no_match && is_too_large(problem)) problem = stands;
         if (attempt != Attempt::done) return attempt;
         done = 1;
         if (!has_all) {
-            if (!make_whole_results(made, rows, part.values(), whole)) return Attempt::error;
-            if (!copy_rows(made, begin_of(1), whole)) done = 0; // computed again, where they belong
+            if (!make_whole_results(made.get(), rows, part.values(), whole)) return Attempt::error;
+            if (!copy_rows(made.get(), begin_of(1), whole)) done = 0; // computed again, where they belong
             if (PyErr_Occurred()) return Attempt::error;
         }
         break;
     }
     for (Py_ssize_t k = done; k < parts; ++k) {
-        Ref to;
-        if (!part_of_results(whole, begin_of(k), begin_of(k + 1), to)) return Attempt::error;
-        if (!part.take(values, begin_of(k), begin_of(k + 1))) return Attempt::error;
-        PyObject* made = nullptr;
-        const Attempt attempt = call_whole(part.values(), to.get(), freedom, &problem, &made);
-        const Ref held(made);
+        Ref made;
+        const Attempt attempt = run(k, true, made);
         if (attempt == Attempt::done) continue;
         // Nobody may run it all again over what is written.
         if (attempt != Attempt::error && writes_arguments_ && k > 0) {
@@ -258,41 +264,36 @@ LoadedPlan::Attempt LoadedPlan::call_in_parts(PyObject* const* values, PyObject*
         }
         return attempt;
     }
-    Ref all(is_tuple ? PyTuple_New(static_cast<Py_ssize_t>(returns)) : Py_NewRef(Py_None));
+    Returned all(executable_->plan().returns_tuple, returns);
+    if (!all.is_made()) return Attempt::error;
     for (std::size_t r = 0; r < returns; ++r) {
         const ArrayClass* like = array_class_of(values[sources_[executable_->plan().sliced[0]].parameter]);
         Ref item = given[r] || !like ? std::move(whole[r]) : hand_over(*like, std::move(whole[r]));
         if (!item) return Attempt::error;
-        if (is_tuple)
-            PyTuple_SetItem(all.get(), static_cast<Py_ssize_t>(r), item.release());
-        else
-            all = std::move(item);
+        all.put(r, std::move(item));
     }
-    *result = all.release();
+    *result = returns == 0 ? Py_NewRef(Py_None) : all.release();
     return Attempt::done;
 }
 
 bool LoadedPlan::part_of_results(const std::vector<Ref>& whole, Py_ssize_t begin, Py_ssize_t end, Ref& to) const {
-    const bool is_tuple = executable_->plan().returns_tuple;
-    if (is_tuple) to = Ref(PyTuple_New(static_cast<Py_ssize_t>(whole.size())));
+    Returned parts(executable_->plan().returns_tuple, whole.size());
+    if (!parts.is_made()) return false;
     for (std::size_t r = 0; r < whole.size(); ++r) {
         Ref piece = part_of(whole[r].get(), begin, end);
         if (!piece) return false;
-        if (is_tuple)
-            PyTuple_SetItem(to.get(), static_cast<Py_ssize_t>(r), piece.release());
-        else
-            to = std::move(piece);
+        parts.put(r, std::move(piece));
     }
+    to = Ref(parts.release());
     return true;
 }
 
 bool LoadedPlan::copy_rows(PyObject* made, Py_ssize_t rows, const std::vector<Ref>& whole) {
     for (std::size_t r = 0; r < whole.size(); ++r) {
         PyObject* first = PyTuple_Check(made) ? PyTuple_GetItem(made, static_cast<Py_ssize_t>(r)) : made;
-        Ref to(PyLong_FromSsize_t(rows));
-        Ref slice(to ? PySlice_New(nullptr, to.get(), nullptr) : nullptr);
-        if (!slice) return false;
-        if (PyObject_SetItem(whole[r].get(), slice.get(), first) == 0) continue;
+        Ref place = rows_between(0, rows);
+        if (!place) return false;
+        if (PyObject_SetItem(whole[r].get(), place.get(), first) == 0) continue;
         // Of a class whose arrays are not written so.
         if (PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Clear();
         return false;
