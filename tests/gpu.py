@@ -36,7 +36,7 @@ FILES = [
 # One of each kind of kernel; a sanitizer makes each some ten times slower.
 SANITIZED = ["binary float64 0", "layouts float64", "stencils", "gathers", "searches float32", "integer sums int32", "softmax float32", "products float32",
              "labels", "jacobi", "mandelbrot", "masks", "written", "large search", "large sum float32", "norms float64", "scans float64", "functions of scalars float32", "division of rows float32"]  # fmt: skip
-GROUP = 4  # so many at once; a run that is cut off has said what it found until then
+GROUP = max(4, len(os.sched_getaffinity(0)) // 4)  # so many at once; a run that is cut off has said what it found until then
 LIMIT_S = 600
 
 

@@ -22,7 +22,8 @@ from page import rewrite_page  # noqa: E402
 def command_of(devices: str, options: argparse.Namespace, folder: Path) -> list[str]:
     return [sys.executable, "-m", "tilewright", str(CASES_FOLDER / "kmeans.py"), "--function", "get_labels", "--target", "cuda",
             "--devices", devices, "--budget", options.budget, "--seed", str(options.seed), "--db", str(folder / "store.db"),
-            "--out", str(folder / "kmeans_tuned"), "--json", "--quiet"]  # fmt: skip
+            "--out", str(folder / "kmeans_tuned"), "--json", "--quiet",
+            *(["--space", str(options.space)] if options.space else [])]  # fmt: skip
 
 
 def row_of(devices: str, said: str) -> dict[str, Any]:
@@ -48,6 +49,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--sets", nargs="+", default=["0", "0,1,2,3"], help="lists of devices, a search each")
     made.add_argument("--budget", default="120s")
+    made.add_argument("--space", type=Path, help="a wider space than the default one, which four devices are through with in seconds")
     made.add_argument("--seed", type=int, default=0)
     made.add_argument("--out", type=Path, default=HERE / "results")
     return made
