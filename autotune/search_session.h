@@ -84,10 +84,14 @@ class SearchSession {
     dsl::Schedule default_of(const Variant& variant);
     void try_start(const dsl::Schedule& schedule, const std::string& origin);
     bool starts_over();
+    MeasureRequest final_request(const Trial& trial, double budget_s) const;
     void measure_finalist(Trial& trial, double budget_s);
+    MeasureRequest default_request() const;
+    Trial& taken_beside(const PairedTimes& times);
     void read_known();
     void run_starts();
     void run_strategy();
+    void expect(const dsl::Schedule& schedule);
     std::optional<Proposal> next_proposal(Strategy& strategy, std::deque<Proposal>& ahead);
     void run_finals();
     void run_fixed();

@@ -57,7 +57,12 @@ bool SearchSession::near_limit() {
     return share() >= kLimitShare;
 }
 
-void SearchSession::measure_finalist(Trial& trial, double budget_s) {
+/// The schedule beside which times were taken.
+Trial& SearchSession::taken_beside(const PairedTimes& times) {
+    return times.beside.empty() ? *incumbent_ : trials_.at(times.beside);
+}
+
+MeasureRequest SearchSession::final_request(const Trial& trial, double budget_s) const {
     MeasureRequest request;
     request.candidate = trial.digest;
     request.incumbent = incumbent_->digest;
@@ -65,7 +70,11 @@ void SearchSession::measure_finalist(Trial& trial, double budget_s) {
     request.min_runs = 8;
     request.max_runs = 100;
     request.give_up_ratio = 1.05;
-    const OrOutcome<PairedTimes> times = bench_.measure(request);
+    return request;
+}
+
+void SearchSession::measure_finalist(Trial& trial, double budget_s) {
+    const OrOutcome<PairedTimes> times = bench_.measure(final_request(trial, budget_s));
     if (!times.value) {
         if (times.outcome.of_incumbent)
             drop_incumbent(times.outcome);
@@ -74,10 +83,11 @@ void SearchSession::measure_finalist(Trial& trial, double budget_s) {
         return;
     }
     const PairedRatio ratio = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
-    trial.cost = incumbent_->cost * ratio.ratio;
+    Trial& beside = taken_beside(*times.value);
+    trial.cost = beside.cost * ratio.ratio;
     trial.median_ns = median(times.value->candidate_ns);
-    incumbent_->median_ns = median(times.value->incumbent_ns);
-    if (is_faster(ratio)) make_incumbent(trial);
+    beside.median_ns = median(times.value->incumbent_ns);
+    if (&beside == incumbent_ && is_faster(ratio)) make_incumbent(trial);
 }
 
 /// Among hundreds of candidates the luckiest looks best: the top few are timed again in pairs.
@@ -93,10 +103,27 @@ void SearchSession::run_finals() {
     if (finalists.size() > kFinalists) finalists.resize(kFinalists);
     const double each_s = std::clamp(
         std::min(kMostFinalS, job_.budget_s * kFinalShare) / static_cast<double>(finalists.size() + 1), 0.1, 1.5);
+    // Where there are several devices they are timed at once, and the best beside the default.
+    for (const Trial* trial : finalists)
+        bench_.expect(final_request(*trial, each_s));
+    if (default_ != nullptr && default_ != incumbent_ && default_->measured() && !default_->earlier)
+        bench_.expect(default_request());
     for (Trial* trial : finalists) {
         if (cancelled() || incumbent_ == nullptr) return;
         if (trial != incumbent_ && trial->measured()) measure_finalist(*trial, each_s);
     }
+}
+
+/// The best one and the default, in pairs.
+MeasureRequest SearchSession::default_request() const {
+    MeasureRequest request;
+    request.candidate = incumbent_->digest;
+    request.incumbent = default_->digest;
+    request.budget_s = std::clamp(job_.budget_s * kFinalShare / 2, 0.3, 2.0);
+    request.min_runs = 8;
+    request.max_runs = 60;
+    request.give_up_ratio = 1e9;
+    return request;
 }
 
 void SearchSession::compare_with_default() {
@@ -106,14 +133,7 @@ void SearchSession::compare_with_default() {
             return;
         }
         if (cancelled()) return;
-        MeasureRequest request;
-        request.candidate = incumbent_->digest;
-        request.incumbent = default_->digest;
-        request.budget_s = std::clamp(job_.budget_s * kFinalShare / 2, 0.3, 2.0);
-        request.min_runs = 8;
-        request.max_runs = 60;
-        request.give_up_ratio = 1e9;
-        const OrOutcome<PairedTimes> times = bench_.measure(request);
+        const OrOutcome<PairedTimes> times = bench_.measure(default_request());
         if (times.value) {
             to_default_ = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
             incumbent_->median_ns = median(times.value->candidate_ns);

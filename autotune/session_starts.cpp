@@ -33,6 +33,8 @@ void SearchSession::run_starts() {
 
     const dsl::Schedule first = for_this_target(default_of(variants_.front()));
     default_digest_ = dsl::schedule_digest(first);
+    for (const Variant& variant : variants_)
+        if (try_describe(variant) != nullptr) expect(for_this_target(default_of(variant)));
     const Trial* first_trial = attempt(first, "default", "", true);
     if (first_trial != nullptr && first_trial->outcome.kind == OutcomeKind::wrong_answer)
         wrong_variants_[variants_.front()] = first_trial->outcome.text;

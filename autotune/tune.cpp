@@ -109,7 +109,7 @@ Outcome SearchSession::build_verify_measure(Trial& trial) {
         MeasureRequest request = first_request(
             trial.digest, incumbent_ != nullptr && incumbent_ != &trial ? incumbent_->digest : std::string());
         OrOutcome<PairedTimes> times = bench_.measure(request);
-        if (times.value && !times.value->incumbent_ns.empty()) {
+        if (times.value && !times.value->incumbent_ns.empty() && times.value->beside.empty()) {
             // What may be a gain is worth more runs; ties are not: they cannot win.
             const PairedRatio first = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
             if (first.ratio < 1 - 2 * kLeastGain && !is_faster(first) && !cancelled()) {
@@ -144,7 +144,7 @@ Outcome SearchSession::build_verify_measure(Trial& trial) {
         } else {
             PairedRatio ratio = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
             bool confirmed = false;
-            if (is_faster(ratio) && !cancelled()) {
+            if (times.value->beside.empty() && is_faster(ratio) && !cancelled()) {
                 // Of a hundred equal candidates one looks better by luck: a new best has to win a second time, on fresh
                 // times.
                 request.budget_s = 1.0;
@@ -160,13 +160,20 @@ Outcome SearchSession::build_verify_measure(Trial& trial) {
                 ratio = paired_ratio(again.value->candidate_ns, again.value->incumbent_ns, 0.95);
                 confirmed = is_faster(ratio);
             }
-            trial.cost = incumbent_->cost * ratio.ratio;
+            trial.cost = taken_beside(*times.value).cost * ratio.ratio;
             trial.outcome = {};
             if (confirmed) make_incumbent(trial);
         }
         return {};
     }
     return {OutcomeKind::run_crashed, "the schedules it was to be compared with failed too"};
+}
+
+/// Has a schedule built ahead, unless it is known or not legal.
+void SearchSession::expect(const dsl::Schedule& schedule) {
+    if (bench_.builds_ahead() == 0 || trials_.count(dsl::schedule_digest(schedule)) != 0) return;
+    const dsl::AlgorithmInfo* info = try_describe(variant_of(schedule, variants_.front()));
+    if (info != nullptr && env_.rules.check(*info, schedule).empty()) bench_.expect(schedule);
 }
 
 /// The strategy's next proposal. Where others can be built meanwhile it is asked for some more, which it then makes
@@ -176,11 +183,7 @@ std::optional<Proposal> SearchSession::next_proposal(Strategy& strategy, std::de
     for (int tries = 0; ahead.size() < most && tries < kKnownInARow; ++tries) {
         std::optional<Proposal> proposal = strategy.propose();
         if (!proposal) break;
-        const dsl::Schedule schedule = for_this_target(spaces_[proposal->space].space.at(proposal->point));
-        if (trials_.count(dsl::schedule_digest(schedule)) == 0) {
-            const dsl::AlgorithmInfo* info = try_describe(variant_of(schedule, variants_.front()));
-            if (info != nullptr && env_.rules.check(*info, schedule).empty()) bench_.expect(schedule);
-        }
+        expect(for_this_target(spaces_[proposal->space].space.at(proposal->point)));
         ahead.push_back(std::move(*proposal));
     }
     if (ahead.empty()) return strategy.propose();

@@ -30,6 +30,9 @@ struct VariantOptions {
 struct PairedTimes {
     std::vector<double> candidate_ns;
     std::vector<double> incumbent_ns; ///< empty when there was no incumbent
+    /// The incumbent that they were taken with, where it is an earlier one than was asked for: beside that one already
+    /// the candidate was no faster.
+    std::string beside = {};
 };
 
 struct MeasureRequest {
@@ -41,6 +44,8 @@ struct MeasureRequest {
     /// Stop as soon as the candidate is this much slower than the incumbent on each of min_runs runs; a first run that
     /// is three times slower is enough.
     double give_up_ratio = 1.5;
+
+    bool operator==(const MeasureRequest&) const = default;
 };
 
 /// The measurement that every candidate begins with.
@@ -76,6 +81,8 @@ class Workbench {
     virtual int builds_ahead() const { return 0; }
     /// This schedule will be asked for: it may be built from now on.
     virtual void expect(const dsl::Schedule&) {}
+    /// This measurement will be asked for: it may be made from now on.
+    virtual void expect(const MeasureRequest&) {}
     /// Runs on every data set of the workload and compares: with the default schedule of the same variant bit by bit,
     /// and with NumPy's recorded answers under the contract. nullopt when right.
     virtual std::optional<Outcome> verify(const Built& built) = 0;

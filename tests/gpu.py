@@ -12,15 +12,16 @@ tilewright has to be importable. Seeds are printed; TILEWRIGHT_RANDOM_SEED and T
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent
@@ -36,7 +37,8 @@ FILES = [
 # One of each kind of kernel; a sanitizer makes each some ten times slower.
 SANITIZED = ["binary float64 0", "layouts float64", "stencils", "gathers", "searches float32", "integer sums int32", "softmax float32", "products float32",
              "labels", "jacobi", "mandelbrot", "masks", "written", "large search", "large sum float32", "norms float64", "scans float64", "functions of scalars float32", "division of rows float32"]  # fmt: skip
-GROUP = max(4, len(os.sched_getaffinity(0)) // 4)  # so many at once; a run that is cut off has said what it found until then
+AT_ONCE = max(4, len(os.sched_getaffinity(0)) // 4)
+SANITIZED_LIMIT_S = 200
 LIMIT_S = 600
 
 
@@ -53,11 +55,16 @@ def main() -> int:
         f"{device['name']}, {len(os.sched_getaffinity(0))} cores, seed {os.environ.get('TILEWRIGHT_RANDOM_SEED', '0')}",
         flush=True,
     )
-    rows = list(_sanitized(arguments.sanitize.split(","), rest) if arguments.sanitize else _all(arguments.build, rest))
+    start = time.perf_counter()
+    rows = list(
+        _sanitized(arguments.sanitize.split(","), len(_face.devices()), rest)
+        if arguments.sanitize
+        else _all(arguments.build, rest)
+    )
     print()
     for name, outcome, seconds in rows:
         print(f"{name:45} {seconds:6.1f} s  {outcome}")
-    total = sum(seconds for _, _, seconds in rows)
+    total = time.perf_counter() - start
     print(f"{'total':45} {total:6.1f} s{'' if total < LIMIT_S else f', more than {LIMIT_S} s'}")
     return 1 if any(outcome.startswith("FAILED") for _, outcome, _ in rows) else 0
 
@@ -88,39 +95,62 @@ def _all(build: Path | None, rest: list[str]) -> Iterator[tuple[str, str, float]
         )
 
 
-def _sanitized(tools: list[str], rest: list[str]) -> Iterator[tuple[str, str, float]]:
+def _sanitized(tools: list[str], devices: int, rest: list[str]) -> Iterator[tuple[str, str, float]]:
+    """Each case is a run of its own, some at once: one that takes too long is cut off, and the others have their word."""
     sanitizer = shutil.which("compute-sanitizer")
     if sanitizer is None:
         yield "compute-sanitizer", "skipped: it is not on PATH", 0.0
         return
-    groups = [[]] if rest else [SANITIZED[k : k + GROUP] for k in range(0, len(SANITIZED), GROUP)]
-    for tool, cases in itertools.product(tools, groups):
-        with tempfile.TemporaryDirectory(prefix="tilewright-sanitize-") as folder:
-            # Whether an address is the device's is asked of the driver, which calls the answer no an error.
-            quiet = " --report-api-errors no" if tool == "memcheck" else ""
-            command = f"{sanitizer} --tool {tool}{quiet} --log-file {folder}/%p.log"
-            test = f"{TESTS / 'python' / 'test_cuda_results.py'}::test_case_answers_as_numpy"
-            # Blocks of the pool would hide what goes beyond an array.
-            environment = {
-                "TILEWRIGHT_DEVICE_WORKER_COMMAND": command,
-                "TILEWRIGHT_DEVICE_POOL_MB": "0",
-                "TILEWRIGHT_DEVICE_WORKERS": str(GROUP),
-            }
-            tests = [f"{test}[{case}]" for case in cases] or [test]
-            name, outcome, seconds = _run(
-                f"{tool}: {', '.join(cases) or 'all'}",
-                [sys.executable, "-m", "pytest", "-q", "--tb=short", *rest, *tests],
-                environment,
-            )
-            said = "".join(file.read_text(errors="replace") for file in sorted(Path(folder).glob("*.log")))
-        summaries = re.findall(r"SUMMARY: (\d+) (?:errors?|hazards?)", said)
-        found = sum(map(int, summaries))
-        if found or not summaries:
-            print(said[-8000:])
-            outcome = f"FAILED: {found} findings, {outcome}"
-        outcome = f"{outcome}; {len(summaries)} processes, {found} findings"
-        print(f"{name}: {outcome}", flush=True)
-        yield name, outcome, seconds
+    runs = [(tool, case) for tool in tools for case in ([""] if rest else SANITIZED)]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        started = [
+            pool.submit(_sanitized_case, sanitizer, tool, case, _device(k % devices), rest)
+            for k, (tool, case) in enumerate(runs)
+        ]
+        for row in as_completed(started):
+            name, outcome, seconds = row.result()
+            print(f"{name:45} {seconds:6.1f} s  {outcome}", flush=True)
+            yield row.result()
+
+
+def _device(number: int) -> str:
+    """As CUDA_VISIBLE_DEVICES names it."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return visible.split(",")[number] if visible else str(number)
+
+
+def _sanitized_case(sanitizer: str, tool: str, case: str, device: str, rest: list[str]) -> tuple[str, str, float]:
+    test = f"{TESTS / 'python' / 'test_cuda_results.py'}::test_case_answers_as_numpy"
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="tilewright-sanitize-") as folder:
+        # Whether an address is the device's is asked of the driver, which calls the answer no an error.
+        quiet = " --report-api-errors no" if tool == "memcheck" else ""
+        environment = {
+            "TILEWRIGHT_DEVICE_WORKER_COMMAND": f"{sanitizer} --tool {tool}{quiet} --log-file {folder}/%p.log",
+            "TILEWRIGHT_DEVICE_POOL_MB": "0",  # its blocks would hide what goes beyond an array
+            "TILEWRIGHT_DEVICE_WORKERS": "1",
+            "CUDA_VISIBLE_DEVICES": device,
+        }
+        command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", *rest]
+        process = subprocess.Popen(
+            [*command, f"{test}[{case}]" if case else test], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env={**os.environ, **environment}, start_new_session=True)  # fmt: skip
+        try:
+            printed, _ = process.communicate(timeout=SANITIZED_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            printed, _ = process.communicate()
+            outcome = f"FAILED: not at its end within {SANITIZED_LIMIT_S} s, nothing is known"
+        else:
+            outcome = (printed.strip().splitlines() or ["it said nothing"])[-1]
+        said = "".join(file.read_text(errors="replace") for file in sorted(Path(folder).glob("*.log")))
+    summaries = re.findall(r"SUMMARY: (\d+) (?:errors?|hazards?)", said)
+    found = sum(map(int, summaries))
+    if process.returncode or found or not summaries:
+        print(printed[-4000:], said[-4000:], sep="\n")
+        outcome = outcome if outcome.startswith("FAILED") else f"FAILED: {outcome}"
+    outcome = f"{outcome}; {len(summaries)} processes, {found} findings"
+    return f"{tool}: {case or 'all'}", outcome, time.perf_counter() - start
 
 
 def _run(name: str, command: list[str], environment: dict[str, str] | None = None) -> tuple[str, str, float]:

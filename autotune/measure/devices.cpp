@@ -1,16 +1,17 @@
 // autotune/measure/devices.cpp: a thread a device.
 #include "autotune/measure/devices.h"
 
+#include "autotune/measure/statistics.h"
 #include "dsl/base/error.h"
 
 namespace tilewright::autotune {
 
 namespace {
 
-bool is_first(const MeasureRequest& request) {
-    const MeasureRequest first = first_request(request.candidate, request.incumbent);
-    return request.budget_s == first.budget_s && request.min_runs == first.min_runs &&
-           request.max_runs == first.max_runs && request.give_up_ratio == first.give_up_ratio;
+/// Beside an earlier incumbent: what was no faster than that one is not faster than a better one.
+bool was_no_faster(const OrOutcome<PairedTimes>& times) {
+    return times.value && !times.value->incumbent_ns.empty() &&
+           paired_ratio(times.value->candidate_ns, times.value->incumbent_ns).ratio >= 1;
 }
 
 } // namespace
@@ -48,7 +49,16 @@ void Devices::expect(const std::string& id, const std::string& text) {
         const std::lock_guard lock(mutex_);
         if (answers_.count(id) != 0) return;
         answers_[id];
-        queue_.emplace_back(id, text);
+        queue_.push_back({id, text, std::nullopt});
+    }
+    changed_.notify_all();
+}
+
+void Devices::expect(const MeasureRequest& request) {
+    {
+        const std::lock_guard lock(mutex_);
+        timings_[request.candidate] = {request, false, std::nullopt};
+        queue_.push_back({{}, {}, request});
     }
     changed_.notify_all();
 }
@@ -74,45 +84,62 @@ void Devices::tell(Lane& lane, const std::string& id) {
 void Devices::work(std::size_t number) {
     Lane& lane = *lanes_[number];
     for (;;) {
-        std::pair<std::string, std::string> task;
-        std::string incumbent;
+        Task task;
         {
             std::unique_lock lock(mutex_);
             changed_.wait(lock, [&] { return ending_ || !queue_.empty(); });
             if (ending_) return;
-            task = queue_.front();
+            task = std::move(queue_.front());
             queue_.pop_front();
-            answers_[task.first].lane = number;
+            if (!task.request) answers_[task.id].lane = number;
         }
-        Answer answer;
-        answer.lane = number;
-        try {
-            const BuiltFile built = builders_.take(task.first);
-            if (!built.path.empty()) {
-                know(task.first, task.second, built.path);
-                const std::lock_guard busy(lane.busy);
-                tell(lane, task.first);
-                answer.wrong = lane.worker->verify(task.first);
-                {
-                    const std::lock_guard lock(mutex_);
-                    answer.incumbent = incumbent_;
-                }
-                if (!answer.wrong && !answer.incumbent.empty()) {
-                    tell(lane, answer.incumbent);
-                    answer.times = lane.worker->measure(first_request(task.first, answer.incumbent));
-                }
-                answer.built = true;
-            }
-        } catch (const std::exception&) {
-            answer.built = false; // whoever asks for it hears of it
-        }
-        answer.done = true;
-        {
+        if (task.request) {
+            time(lane, *task.request);
+        } else {
+            Answer answer = check_and_time(lane, task);
+            answer.lane = number;
+            answer.done = true;
             const std::lock_guard lock(mutex_);
-            answers_[task.first] = std::move(answer);
+            answers_[task.id] = std::move(answer);
         }
         changed_.notify_all();
     }
+}
+
+Devices::Answer Devices::check_and_time(Lane& lane, const Task& task) {
+    Answer answer;
+    try {
+        const BuiltFile built = builders_.take(task.id);
+        if (built.path.empty()) return answer;
+        know(task.id, task.text, built.path);
+        std::string incumbent;
+        {
+            const std::lock_guard busy(lane.busy);
+            tell(lane, task.id);
+            answer.wrong = lane.worker->verify(task.id);
+            const std::lock_guard lock(mutex_);
+            incumbent = incumbent_;
+        }
+        if (!answer.wrong && !incumbent.empty()) time(lane, first_request(task.id, incumbent));
+        answer.built = true;
+    } catch (const std::exception&) {
+        answer.built = false; // whoever asks for it hears of it
+    }
+    return answer;
+}
+
+void Devices::time(Lane& lane, const MeasureRequest& request) {
+    Timing timing{request, true, std::nullopt};
+    try {
+        const std::lock_guard busy(lane.busy);
+        tell(lane, request.candidate);
+        if (!request.incumbent.empty()) tell(lane, request.incumbent);
+        timing.times = lane.worker->measure(request);
+    } catch (const std::exception&) {
+        timing.times.reset();
+    }
+    const std::lock_guard lock(mutex_);
+    timings_[request.candidate] = std::move(timing);
 }
 
 /// Where a candidate was checked; requires that it is done.
@@ -138,22 +165,32 @@ std::optional<Outcome> Devices::verify(const std::string& id) {
 }
 
 OrOutcome<PairedTimes> Devices::measure(const MeasureRequest& request) {
-    {
-        const std::lock_guard lock(mutex_);
-        incumbent_ = request.incumbent.empty() ? request.candidate : request.incumbent;
-        const auto found = answers_.find(request.candidate);
-        if (found != answers_.end() && found->second.times && found->second.incumbent == request.incumbent &&
-            is_first(request)) {
-            OrOutcome<PairedTimes> times = std::move(*found->second.times);
-            found->second.times.reset();
-            return times;
-        }
-    }
+    if (auto times = taken_ahead(request)) return std::move(*times);
     Lane& lane = *lanes_[lane_of(request.candidate)];
     const std::lock_guard busy(lane.busy);
     tell(lane, request.candidate);
     if (!request.incumbent.empty()) tell(lane, request.incumbent);
     return lane.worker->measure(request);
+}
+
+/// What a lane has measured before it was asked for, once.
+std::optional<OrOutcome<PairedTimes>> Devices::taken_ahead(const MeasureRequest& request) {
+    std::unique_lock lock(mutex_);
+    incumbent_ = request.incumbent.empty() ? request.candidate : request.incumbent;
+    const auto found = timings_.find(request.candidate);
+    if (found == timings_.end()) return std::nullopt;
+    const MeasureRequest taken = found->second.request;
+    MeasureRequest beside = request;
+    beside.incumbent = taken.incumbent;
+    if (taken != beside || taken.incumbent.empty() != request.incumbent.empty()) return std::nullopt;
+    while (!found->second.done)
+        changed_.wait(lock);
+    std::optional<OrOutcome<PairedTimes>> times = std::move(found->second.times);
+    timings_.erase(found);
+    if (!times || taken == request) return times;
+    if (!was_no_faster(*times)) return std::nullopt;
+    times->value->beside = taken.incumbent;
+    return times;
 }
 
 } // namespace tilewright::autotune

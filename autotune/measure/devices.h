@@ -1,5 +1,6 @@
 // autotune/measure/devices.h: several devices, a worker each. What is expected is checked and timed ahead, a candidate
-// a device, beside the incumbent of that moment; the search then finds the answers waiting.
+// a device, beside the incumbent of that moment; the search then finds the answers waiting. Where there is a better
+// incumbent by then, a candidate that was no faster than the earlier one is not timed again.
 #pragma once
 
 #include <atomic>
@@ -26,6 +27,8 @@ class Devices {
 
     /// Requires builders.expect() of the same schedule.
     void expect(const std::string& id, const std::string& text);
+    /// Requires know() of both schedules.
+    void expect(const MeasureRequest& request);
     void know(const std::string& id, const std::string& text, const std::string& file);
     std::optional<Outcome> verify(const std::string& id);
     OrOutcome<PairedTimes> measure(const MeasureRequest& request);
@@ -42,13 +45,24 @@ class Devices {
         bool done = false;
         bool built = false; ///< false: nothing is known, the caller has to ask
         std::optional<Outcome> wrong;
-        std::string incumbent;
-        std::optional<OrOutcome<PairedTimes>> times;
+    };
+    struct Timing {
+        MeasureRequest request;
+        bool done = false;
+        std::optional<OrOutcome<PairedTimes>> times; ///< none: the caller has to ask
+    };
+    /// A schedule to check and time, or a measurement alone.
+    struct Task {
+        std::string id, text;
+        std::optional<MeasureRequest> request;
     };
     struct Known {
         std::string text, file;
     };
     void work(std::size_t lane);
+    Answer check_and_time(Lane& lane, const Task& task);
+    void time(Lane& lane, const MeasureRequest& request);
+    std::optional<OrOutcome<PairedTimes>> taken_ahead(const MeasureRequest& request);
     void tell(Lane& lane, const std::string& id);
     std::size_t lane_of(const std::string& id);
 
@@ -58,8 +72,9 @@ class Devices {
     std::vector<std::unique_ptr<Lane>> lanes_;
     std::mutex mutex_; ///< of all below
     std::condition_variable changed_;
-    std::deque<std::pair<std::string, std::string>> queue_; ///< id, text
-    std::map<std::string, Answer> answers_;
+    std::deque<Task> queue_;
+    std::map<std::string, Answer> answers_; ///< by id
+    std::map<std::string, Timing> timings_; ///< by the candidate's id
     std::map<std::string, Known> known_;
     std::string incumbent_;
     bool ending_ = false;

@@ -21,7 +21,7 @@ using nlohmann::json;
 namespace {
 
 constexpr double kDescribeLimitS = 60;
-constexpr int kMostBuilders = 8; ///< each takes some 0.3 GB
+constexpr int kMostBuilders = 8; ///< for a device: each takes some 0.3 GB
 
 /// What a worker that measures is told; -1: a CPU does.
 int first_device(const Job& job) {
@@ -60,9 +60,10 @@ ProcessWorkbench::ProcessWorkbench(Job job, const std::atomic<bool>* cancel)
     if (!is_device_isa(job_.isa)) return;
     const Machine machine = this_machine();
     const int cores = job_.threads > 0 ? job_.threads : machine.cores;
-    // One core is the measuring worker's, which launches and compares.
-    builders_ = std::make_unique<Builders>(std::clamp(cores - 1, 1, kMostBuilders), job_.worker, job_file_,
-                                           job_.build_limit_s, cancel_);
+    // One core is each measuring worker's, which launches and compares.
+    const int devices = std::max(1, static_cast<int>(job_.devices.size()));
+    builders_ = std::make_unique<Builders>(std::clamp(cores - devices, 1, kMostBuilders * devices), job_.worker,
+                                           job_file_, job_.build_limit_s, cancel_);
     if (job_.devices.size() > 1) devices_ = std::make_unique<Devices>(job_, job_file_, *builders_, cancel_);
 }
 
@@ -151,6 +152,10 @@ void ProcessWorkbench::expect(const dsl::Schedule& schedule) {
     const std::string text = dsl::print_schedule(schedule);
     builders_->expect(id, text);
     if (devices_) devices_->expect(id, text);
+}
+
+void ProcessWorkbench::expect(const MeasureRequest& request) {
+    if (devices_) devices_->expect(request);
 }
 
 std::optional<Outcome> ProcessWorkbench::verify(const Built& built) {

@@ -28,6 +28,7 @@ class ProcessWorkbench : public Workbench {
     OrOutcome<Built> build(const dsl::Schedule& schedule) override;
     int builds_ahead() const override;
     void expect(const dsl::Schedule& schedule) override;
+    void expect(const MeasureRequest& request) override;
     std::optional<Outcome> verify(const Built& built) override;
     OrOutcome<PairedTimes> measure(const MeasureRequest& request) override;
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "autotune/measure/process_workbench.h"
+#include "autotune/measure/statistics.h"
 #include "autotune/space/default_space.h"
 #include "autotune/tune.h"
 #include "dsl/check.h"
@@ -185,6 +186,50 @@ TEST_F(DeviceWorkerTest, SearchesOnOneDeviceAndOnTwo) {
     const TuneResult result = search();
     EXPECT_TRUE(result.found);
     EXPECT_EQ(result.trials, 8);
+}
+
+TEST_F(DeviceWorkerTest, WhatWasTimedAheadIsTakenOnce) {
+    use_fake_driver();
+    job.devices = {0, 1};
+    ProcessWorkbench bench(job);
+    EXPECT_EQ(bench.builds_ahead(), 1); // of three threads two are the devices'
+    std::vector<std::string> ids;
+    for (const int threads : {64, 128, 512}) {
+        dsl::Schedule schedule = default_of(bench);
+        std::string text = dsl::print_schedule(schedule);
+        const std::size_t at = text.find(", 256");
+        ASSERT_NE(at, std::string::npos) << text;
+        schedule = dsl::parse_schedule(text.replace(at, 5, ", " + std::to_string(threads)), "test");
+        if (ids.size() == 1) bench.expect(schedule); // timed beside the first one
+        const OrOutcome<Built> built = bench.build(schedule);
+        ASSERT_TRUE(built.value) << built.outcome.text;
+        ASSERT_FALSE(bench.verify(*built.value));
+        ids.push_back(built.value->id);
+        if (ids.size() != 2) {
+            ASSERT_TRUE(bench.measure(first_request(ids.back(), "")).value);
+        }
+    }
+    const std::string &first = ids[0], &second = ids[1], &third = ids[2];
+    const OrOutcome<PairedTimes> ahead = bench.measure(first_request(second, third));
+    ASSERT_TRUE(ahead.value) << ahead.outcome.text;
+    // Either they say enough, or they were taken again.
+    if (!ahead.value->beside.empty()) {
+        EXPECT_EQ(ahead.value->beside, first);
+        EXPECT_GE(paired_ratio(ahead.value->candidate_ns, ahead.value->incumbent_ns).ratio, 1);
+    }
+    const OrOutcome<PairedTimes> again = bench.measure(first_request(second, third));
+    ASSERT_TRUE(again.value) << again.outcome.text;
+    EXPECT_EQ(again.value->beside, "");
+
+    MeasureRequest request = first_request(second, third);
+    request.min_runs = request.max_runs = 7;
+    request.give_up_ratio = 1e9;
+    request.budget_s = 10;
+    bench.expect(request);
+    const OrOutcome<PairedTimes> expected = bench.measure(request);
+    ASSERT_TRUE(expected.value) << expected.outcome.text;
+    EXPECT_EQ(expected.value->candidate_ns.size(), 7u);
+    EXPECT_EQ(expected.value->beside, "");
 }
 
 TEST_F(DeviceWorkerTest, ARealDeviceGivesNumpysLabels) {
