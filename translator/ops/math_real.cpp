@@ -191,6 +191,13 @@ Real polynomial(const std::vector<Real>& coefficients, const Real& x) {
     return multiply_add(horner(odd), x, horner(even));
 }
 
+Real horner(const std::vector<double>& coefficients, const Real& x) {
+    Real value = x.constant(coefficients.back());
+    for (std::size_t i = coefficients.size() - 1; i-- > 0;)
+        value = multiply_add(value, x, x.constant(coefficients[i]));
+    return value;
+}
+
 Real polynomial_wide(const std::vector<double>& coefficients, const Real& x) {
     std::vector<Real> terms;
     for (double c : coefficients)

@@ -79,6 +79,8 @@ Real multiply_add(const Real& a, const Real& b, const Real& c);
 /// Horner's rule for the even and for the odd powers, side by side; coefficients with the constant term first.
 Real polynomial(const std::vector<double>& coefficients, const Real& x);
 Real polynomial(const std::vector<Real>& coefficients, const Real& x);
+/// Horner's rule alone: the fewest operations, one after the other.
+Real horner(const std::vector<double>& coefficients, const Real& x);
 /// Estrin's rule with powers of x: shorter dependence chains for about two multiplications more.
 Real polynomial_wide(const std::vector<double>& coefficients, const Real& x);
 /// Rounded to the nearest integer, as a value and in the low bits of an integer word (two's complement).
