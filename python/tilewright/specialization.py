@@ -173,7 +173,13 @@ class Specialization:
         return canonical
 
     def plan_text(self) -> str:
-        """The plan of all versions."""
+        """The plan of all versions. Raises ScheduleError where there is none, because NumPy runs such calls."""
+        if not self.versions:
+            why = next(iter(self.why_numpy.values()), self.large_reason) or "nothing is compiled yet"
+            raise ScheduleError(
+                f"{self.signature}: no version is compiled: {why}.",
+                "Set `schedule` to have one, or ask for another call.",
+            )
         return plan.compose(self.versions[0].build.header, self.versions)
 
     def objects(self) -> dict[str, bytes]:

@@ -616,6 +616,8 @@ def test_one_blas_call_stays_with_numpy(caplog):
         same(product(a, b), a @ b)
     assert "one call of BLAS" in caplog.text
     assert "one call of BLAS" in product.explain()
+    with pytest.raises(tilewright.ScheduleError, match="no version is compiled: it is one call of BLAS"):
+        product.for_args(a, b).plan_text()
 
 
 def test_a_product_of_integers_is_none_of_blas():
