@@ -66,12 +66,14 @@ class Partials:
             for version in self.versions
         )
 
+    def plans(self) -> tuple[str, str]:
+        """The plan of a part and that of the total, where something was compiled."""
+        part, total = (plan.compose(found[0].build.header, found) for found in (self.versions, self.of_total))
+        return part, total
+
     def loaded(self) -> Loaded | None:
         """What the runtime is given of them; None before anything was compiled."""
-        if not self.versions:
-            return None
-        texts = [plan.compose(found[0].build.header, found) for found in (self.versions, self.of_total)]
-        return texts[0], texts[1], self.rows, self.stacks
+        return (*self.plans(), self.rows, self.stacks) if self.versions else None
 
     def objects(self) -> dict[str, bytes]:
         """The objects that their plans name."""
