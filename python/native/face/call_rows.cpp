@@ -18,6 +18,16 @@ bool is_of_columns(PyObject* object) {
 
 } // namespace
 
+bool read_shape(PyObject* array, int rank, std::int64_t* shape) {
+    const Ref extents(PyObject_GetAttrString(array, "shape"));
+    for (int k = 0; k < rank && extents; ++k) {
+        const Ref extent(PySequence_GetItem(extents.get(), k));
+        shape[k] = extent ? PyLong_AsLongLong(extent.get()) : -1;
+        if (PyErr_Occurred()) return false;
+    }
+    return bool(extents);
+}
+
 Ref rows_between(Py_ssize_t begin, Py_ssize_t end) {
     Ref from(PyLong_FromSsize_t(begin)), to(PyLong_FromSsize_t(end));
     return Ref(from && to ? PySlice_New(from.get(), to.get(), nullptr) : nullptr);

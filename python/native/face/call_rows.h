@@ -20,6 +20,8 @@ struct Division {
     void make_finer() { parts = std::min(rows, parts < kOneByOne ? parts + 1 : 2 * parts); }
 };
 
+/// The extents of an array of any library. False with a Python error.
+bool read_shape(PyObject* array, int rank, std::int64_t* shape);
 Ref rows_between(Py_ssize_t begin, Py_ssize_t end);
 Ref part_of(PyObject* array, Py_ssize_t begin, Py_ssize_t end);
 

@@ -127,13 +127,17 @@ class LoadedPlan {
     /// Memory for the results that the caller did not give, shaped as those that the first rows made. False with a
     /// Python error.
     bool make_whole_results(PyObject* made, Py_ssize_t rows, PyObject* const* values, std::vector<Ref>& whole) const;
-    Ref whole_result(std::size_t index, PyObject* first, Py_ssize_t rows, PyObject* const* values) const;
+    /// Memory for a result of this shape, where the call has its results. Null with a Python error.
+    Ref whole_result(std::size_t index, const std::int64_t* shape, PyObject* const* values) const;
 
     // plan_call_partials.cpp
     bool load_partials(PyObject* objects, const Signature& signature, const Binding& binding);
     /// A call that is too large, of a plan that has one for parts of its rows and one for the total of these.
     Attempt call_by_partials(PyObject* const* values, PyObject* out, Freedom freedom, Problem& problem,
                              PyObject** result) const;
+    /// Memory for what `parts` calls give, one below another; nothing where it is too large to be read by a kernel.
+    /// False with a Python error.
+    bool make_stacks(PyObject* const* values, Py_ssize_t parts, std::vector<Ref>& stacks) const;
     bool hand_over_results(PyObject* const* values, PyObject* out, PyObject** result) const;
 
     // plan_call_device.cpp

@@ -1,4 +1,10 @@
 // python/native/face/plan_call_partials.cpp: calls of more elements than kernels can index that reduce their rows.
+#include <alloca.h>
+
+#include <algorithm>
+#include <array>
+
+#include "dsl/runtime/element_count.h"
 #include "python/native/face/call_parts.h"
 #include "python/native/face/call_rows.h"
 #include "python/native/face/device_results.h"
@@ -58,41 +64,71 @@ bool LoadedPlan::load_partials(PyObject* objects, const Signature& signature, co
     return true;
 }
 
+bool LoadedPlan::make_stacks(PyObject* const* values, Py_ssize_t parts, std::vector<Ref>& stacks) const {
+    stacks.clear();
+    const runtime::Plan& plan = executable_->plan();
+    const runtime::Executable::Frame frame = executable_->lay_out(alloca(executable_->frame_bytes()));
+    static constexpr std::int64_t kNoStrides[runtime::kMaxRank] = {};
+    std::vector<std::array<std::int64_t, runtime::kMaxRank>> shapes(sources_.size());
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+        PyObject* owned = nullptr;
+        PyObject* object = object_of(i, values, owned);
+        const Ref held(owned);
+        const runtime::PlanArgument& a = plan.arguments[i];
+        if (!object) return true;
+        if (!a.is_array) {
+            auto* type = reinterpret_cast<PyTypeObject*>(sources_[i].exact_type.get());
+            if (!read_scalar(object, a.dtype, type, false, frame.arguments[i].scalar)) return true;
+            continue;
+        }
+        // Of a list nothing is known; no list is so long.
+        if (!read_shape(object, a.rank, shapes[i].data())) return PyErr_Clear(), true;
+        frame.arguments[i].array = {nullptr, shapes[i].data(), kNoStrides};
+    }
+    int large = -1;
+    if (!executable_->read_sizes(frame, large) || !executable_->size_results(frame)) return true;
+    std::vector<Ref> made;
+    for (const Return& each : returns_) {
+        const runtime::CallResult& result = frame.results[each.index];
+        const std::size_t rank = plan.results[static_cast<std::size_t>(each.index)].shape.size();
+        std::int64_t shape[runtime::kMaxRank] = {};
+        std::copy_n(result.shape, rank, shape);
+        shape[0] = parts;
+        const runtime::DType dtype = plan.results[static_cast<std::size_t>(each.index)].dtype;
+        if (runtime::count_elements(shape, rank, runtime::element_limit(dtype)) < 0) return true;
+        made.push_back(whole_result(static_cast<std::size_t>(each.index), shape, values));
+        if (!made.back()) return false;
+    }
+    stacks = std::move(made);
+    return true;
+}
+
 LoadedPlan::Attempt LoadedPlan::call_by_partials(PyObject* const* values, PyObject* out, Freedom freedom,
                                                  Problem& problem, PyObject** result) const {
     const Py_ssize_t rows = partial_->rows_of(values, problem);
     if (rows < 2) return Attempt::no_match;
     const Problem stands = problem; // said of the whole arrays
-    const std::size_t count = partial_->returns_.size();
-    std::vector<Ref> stacks(count);
+    std::vector<Ref> stacks;
     Part part(*partial_, values);
     Division cut{rows};
-    Py_ssize_t done = 1;
-    for (;; cut.make_finer()) { // as few parts as serve
-        PyObject* object = nullptr;
-        if (!part.take(values, 0, cut.begin_of(1))) return Attempt::error;
-        const Attempt attempt = partial_->call_whole(part.values(), nullptr, freedom, &problem, &object);
-        const Ref made(object);
-        if (attempt == Attempt::no_match && is_too_large(problem) && cut.may_be_finer()) continue;
-        if (attempt == Attempt::no_match && is_too_large(problem)) problem = stands;
-        if (attempt != Attempt::done) return attempt;
-        for (std::size_t r = 0; r < count; ++r) {
-            const auto index = static_cast<std::size_t>(partial_->returns_[r].index);
-            stacks[r] = partial_->whole_result(index, item_at(made.get(), r), cut.parts, part.values());
-            if (!stacks[r]) return Attempt::error;
-        }
-        if (!copy_rows(made.get(), 1, stacks)) done = 0; // computed again, where they belong
-        if (PyErr_Occurred()) return Attempt::error;
-        break;
-    }
-    for (Py_ssize_t k = done; k < cut.parts; ++k) {
+    for (Py_ssize_t k = 0; k < cut.parts;) {
         Ref to;
         PyObject* object = nullptr;
         if (!part.take(values, cut.begin_of(k), cut.begin_of(k + 1))) return Attempt::error;
-        if (!partial_->part_of_results(stacks, k, k + 1, to)) return Attempt::error;
-        const Attempt attempt = partial_->call_whole(part.values(), to.get(), freedom, &problem, &object);
+        if (k == 0 && !partial_->make_stacks(part.values(), cut.parts, stacks)) return Attempt::error;
+        if (!stacks.empty() && !partial_->part_of_results(stacks, k, k + 1, to)) return Attempt::error;
+        const Attempt attempt = stacks.empty()
+                                    ? Attempt::no_match
+                                    : partial_->call_whole(part.values(), to.get(), freedom, &problem, &object);
         const Ref made(object);
-        if (attempt != Attempt::done) return attempt;
+        if (attempt == Attempt::done) {
+            ++k;
+            continue;
+        }
+        if (attempt != Attempt::no_match || k > 0 || !is_too_large(problem)) return attempt;
+        problem = stands;
+        if (!cut.may_be_finer()) return Attempt::no_match;
+        cut.make_finer(); // as few parts as serve
     }
     std::vector<PyObject*> of_total(values, values + parameters_);
     for (const Ref& stack : stacks)

@@ -82,22 +82,12 @@ bool LoadedPlan::shares_memory(PyObject* const* values, const std::vector<Ref>& 
     return false;
 }
 
-Ref LoadedPlan::whole_result(std::size_t index, PyObject* first, Py_ssize_t rows, PyObject* const* values) const {
+Ref LoadedPlan::whole_result(std::size_t index, const std::int64_t* shape, PyObject* const* values) const {
     const runtime::PlanBuffer& buffer = executable_->plan().results[index];
-    std::int64_t shape[runtime::kMaxRank] = {rows}, elements = rows;
     const int rank = static_cast<int>(buffer.shape.size());
-    Ref extents(PyObject_GetAttrString(first, "shape"));
-    if (!extents) return Ref();
-    for (int k = 1; k < rank; ++k) {
-        Ref extent(PySequence_GetItem(extents.get(), k));
-        shape[k] = extent ? PyLong_AsLongLong(extent.get()) : -1;
-        if (PyErr_Occurred()) return Ref();
+    std::int64_t elements = 1;
+    for (int k = 0; k < rank; ++k)
         elements *= shape[k];
-    }
-    if (PyArray_Check(first)) {
-        bool is_pooled = false;
-        return Ref(reinterpret_cast<PyObject*>(new_result(buffer.dtype, rank, shape, elements, &is_pooled)));
-    }
     const std::size_t count = sources_.size();
     auto** arrays = static_cast<PyObject**>(alloca((count + 1) * sizeof(PyObject*)));
     RefArray owned(alloca((count + 1) * sizeof(PyObject*)), count);
@@ -105,6 +95,10 @@ Ref LoadedPlan::whole_result(std::size_t index, PyObject* first, Py_ssize_t rows
         if (arrays[i] = object_of(i, values, owned[i]); !arrays[i]) arrays[i] = Py_None;
     DeviceArguments arguments(*this, arrays, alloca(DeviceArguments::bytes(count)));
     if (!arguments.read()) return Ref();
+    if (!arguments.on_device()) {
+        bool is_pooled = false;
+        return Ref(reinterpret_cast<PyObject*>(new_result(buffer.dtype, rank, shape, elements, &is_pooled)));
+    }
     DeviceResult fresh;
     const ResultPlace place{*arguments.view(arguments.leader()).of, arguments.place(), arguments.on_library_stream()};
     if (!new_result_like(place, buffer.dtype, rank, shape, elements, fresh)) return Ref();
@@ -117,8 +111,12 @@ bool LoadedPlan::make_whole_results(PyObject* made, Py_ssize_t rows, PyObject* c
     for (std::size_t r = 0; r < whole.size(); ++r) {
         if (whole[r]) continue; // the caller's
         PyObject* first = PyTuple_Check(made) ? PyTuple_GetItem(made, static_cast<Py_ssize_t>(r)) : made;
-        Ref& result = by_result[static_cast<std::size_t>(returns_[r].index)];
-        if (!result) result = whole_result(static_cast<std::size_t>(returns_[r].index), first, rows, values);
+        const auto index = static_cast<std::size_t>(returns_[r].index);
+        std::int64_t shape[runtime::kMaxRank] = {};
+        if (!read_shape(first, static_cast<int>(executable_->plan().results[index].shape.size()), shape)) return false;
+        shape[0] = rows;
+        Ref& result = by_result[index];
+        if (!result) result = whole_result(index, shape, values);
         if (!result) return false;
         whole[r] = Ref::borrowed(result.get());
     }
