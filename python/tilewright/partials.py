@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from .binding import Bound
     from .builder import BuildRequest
 
-# For so many every blocked reduction has all its levels, so that the version serves parts of any length.
-_MANY_ROWS = 1 << 26
+# A version for the longest part that there is serves all: its blocked reductions have all their levels.
+_MOST_ROWS = (1 << 31) - (1 << 27)
+_PARTS = 2
 
 Loaded = tuple[str, str, Sequence[str], Sequence[str]]
 
@@ -37,14 +38,11 @@ class Partials:
 
     def requests(self, request: BuildRequest, bound: Bound) -> tuple[BuildRequest, BuildRequest]:
         """What to build for a call, of the parts and of the total; of any sizes and, but for the large arrays, of any layout."""
-        parts = 2
-        sizes = dict(bound.sizes)
-        for name in self.rows:
-            sizes[f"{name}.0"] = max(sizes[f"{name}.0"] // parts, _MANY_ROWS)
+        sizes = dict(bound.sizes) | {f"{name}.0": _MOST_ROWS for name in self.rows}
         of_total = {name: size for name, size in sizes.items() if name.partition(".")[0] not in self.rows}
         for stack, result in zip(self.stacks, self.partial.results, strict=True):
             _, shape = self.partial.type_of(result)
-            of_total[f"{stack}.0"] = parts
+            of_total[f"{stack}.0"] = _PARTS
             of_total |= {f"{stack}.{k}": evaluate(extent, sizes) for k, extent in enumerate(shape) if k > 0}
         layouts = {name: layout if name in self.rows else "any" for name, layout in bound.layouts.items()}
         arrays = {array.name for array in self.total.arrays}
