@@ -100,8 +100,9 @@ class JitFunction(_face.Dispatcher):
     def for_args(self, *args: Any, **kwargs: Any) -> Specialization:
         """The specialization that serves such a call; traced now if need be. Raises TraceError, TranslateError."""
         specialization, bound = self._specialize(args, kwargs)
-        if not specialization.fits(bound) and specialization.numpy_reason(bound) is None:
-            self._add_version(specialization, bound)
+        if specialization.numpy_reason(bound) is None:
+            if not specialization.fits(bound):
+                self._add_version(specialization, bound)
             self._add_partials(specialization, bound)
         return specialization
 

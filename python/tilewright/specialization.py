@@ -154,8 +154,8 @@ class Specialization:
             return version
 
     def add_partials(self, bound: Bound) -> bool:
-        """For a call of more elements than kernels can index, which reduces rows: build what it runs by. Whether
-        something new was built."""
+        """For a call of more elements than kernels can index that reduces rows: build what it runs by. Whether anything
+        was built."""
         large = beyond_limit(bound)
         if not large or self.draws:
             return False
@@ -165,14 +165,15 @@ class Specialization:
                 self.partials = partials_for(self.program, large, names)
             if self.partials is None or self.partials.fits(bound):
                 return False
-            for versions, request in zip(
-                (self.partials.versions, self.partials.of_total),
-                self.partials.requests(self.request(bound), bound),
-                strict=True,
-            ):
-                made = build(request)
-                label = f"{'cuda' if bound.on_device else 'host'} {len(versions)}"
-                versions.append(self._version(label, made, dict(request.layouts), ()))
+            requests = self.partials.requests(self.request(bound), bound)
+            made = [build(request) for request in requests]
+            label = f"{'cuda' if bound.on_device else 'large'} {''.join(bound.layouts[n][0] for n in self.partials.rows)}"
+            part, total = (
+                self._version(f"{label} {what}", each, dict(request.layouts), ())
+                for what, each, request in zip(("part", "total"), made, requests, strict=True)
+            )
+            self.partials.versions.append(part)
+            self.partials.of_total.append(total)
             return True
 
     def set_schedule(self, text: str, bound: Bound, *, file: str = "schedule", label: str = "by hand") -> None:

@@ -3,10 +3,13 @@ limit is lowered for that, in a process of its own."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -364,6 +367,87 @@ def outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
             return type(error), str(error)
 
 
+def in_a_module() -> str:
+    """With `out`, lists, another order, and words where it cannot be."""
+    x, w = rows(), np.array([2.0, -1.0])
+    with tempfile.TemporaryDirectory() as folder:
+        compiled = always_compiled(weighted)
+        compiled(x, w, 3)
+        compiled.export(Path(folder) / "weighted_tuned")
+        sys.path.insert(0, folder)
+        module = importlib.import_module("weighted_tuned").weighted
+    if "(parts of x, then a total of what these give):" not in compiled.explain():
+        return "it is not explained"
+    for given in (x, np.asfortranarray(x), x[::-2], x[:100], x[:100].tolist()):
+        if not is_same(module(given, w, 3), weighted(np.array(given), w, 3)):
+            return f"{given}"
+    out = x[7]
+    expected = weighted(x, w, 3)
+    if module(x, w, 3, out=out) is not out or not is_same(out, expected):
+        return f"out is {out}"
+    for wrong, words in (
+        ((x, w[:1], 3), "weighted: w.shape[0] must equal x.shape[1], but they are 1 and 2. "),
+        ((np.zeros((2, LIMIT)), np.zeros(LIMIT), 3), f"weighted: x is float64[2, {LIMIT}]; kernels index with 32 bits"),
+    ):
+        try:
+            module(*wrong)
+        except ValueError as error:
+            if not str(error).startswith(words):
+                return str(error)
+        else:
+            return f"{words} is not said"
+    return ""
+
+
+class OnStream:
+    """An array of a library that is not known, which computes on a stream of its own."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {**self.array.__cuda_array_interface__, "stream": 2}
+
+    def __getitem__(self, key: Any) -> OnStream:
+        return OnStream(self.array[key])
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @property
+    def shape(self) -> Any:
+        return self.array.shape
+
+
+def on_a_device() -> str:
+    """Of a driver whose kernels do nothing: all of it is launches there. What cannot be cut is refused with words."""
+    import tilewright
+    from tilewright import _face
+
+    for function, make in ((mean, lambda: (rows(),)), (weighted, lambda: (rows(), np.arange(2.0), 3))):
+        for wrap in (lambda array: array, OnStream):
+            arrays = [wrap(tilewright.to_device(a)) if isinstance(a, np.ndarray) else a for a in make()]
+            compiled = always_compiled(function)
+            out = tilewright.to_device(np.zeros(2)) if function is weighted else None
+            for given in ({}, {}, {"out": out} if out is not None else {}):
+                before, misses = _face.driver_calls(), compiled.misses
+                result = compiled(*arrays, **given)
+                made = {name: n - before[name] for name, n in _face.driver_calls().items() if n != before[name]}
+            if type(result).__name__ != "DeviceArray" or result.shape != np.shape(function(*make())):
+                return f"{function.__name__} gives {result}"
+            moved = [name for name in made if "copies" in name or "synchronizations" in name]
+            if compiled.misses != misses or moved or not made["launches"]:
+                return f"{function.__name__}: {made}, {compiled.misses - misses} misses"
+            if out is not None and result is not out:
+                return "out"
+    try:
+        always_compiled(spread)(tilewright.to_device(rows()))
+    except ValueError as error:
+        return "" if "spread: x is DeviceArray; kernels index with 32 bits" in str(error) else str(error)
+    return "no error"
+
+
 def lengths_that_differ() -> str:
     for function in (added, distance):
         compiled = always_compiled(function)
@@ -392,8 +476,8 @@ def every_length() -> str:
     return "" if np.array_equal(always_compiled(added)(few, few), added(few, few)) else "three rows"
 
 
-def run_python(*words: str) -> str:
-    environment = {**os.environ, "TILEWRIGHT_ELEMENT_LIMIT": str(LIMIT), "TILEWRIGHT_CACHE": "off"}
+def run_python(*words: str, **more: str) -> str:
+    environment = {**os.environ, **more, "TILEWRIGHT_ELEMENT_LIMIT": str(LIMIT), "TILEWRIGHT_CACHE": "off"}
     done = subprocess.run(
         [sys.executable, __file__, *words], capture_output=True, text=True, env=environment, check=False
     )
@@ -402,10 +486,25 @@ def run_python(*words: str) -> str:
 
 @pytest.mark.parametrize(
     "what",
-    ["IN_PARTS", "REDUCED", "REFUSED", "what_numpy_runs", "lengths_that_differ", "what_out_may_be", "every_length"],
+    [
+        "IN_PARTS",
+        "REDUCED",
+        "REFUSED",
+        "what_numpy_runs",
+        "in_a_module",
+        "lengths_that_differ",
+        "what_out_may_be",
+        "every_length",
+    ],
 )
 def test_calls_beyond_the_limit(what: str) -> None:
     assert run_python(what) == "done\n"
+
+
+def test_reductions_beyond_the_limit_stay_on_their_device() -> None:
+    from device_helpers import fake_driver
+
+    assert run_python("on_a_device", TILEWRIGHT_LIBCUDA=str(fake_driver()), FAKE_CUDA_CAPABILITY="90") == "done\n"
 
 
 if __name__ == "__main__":

@@ -138,6 +138,8 @@ class LoadedPlan {
     /// Memory for what `parts` calls give, one below another; nothing where it is too large to be read by a kernel.
     /// False with a Python error.
     bool make_stacks(PyObject* const* values, Py_ssize_t parts, std::vector<Ref>& stacks) const;
+    /// Where a call of arrays on a device runs. False with a Python error.
+    bool read_place(PyObject* const* values, runtime::cuda::Place& place) const;
     bool hand_over_results(PyObject* const* values, PyObject* out, PyObject** result) const;
 
     // plan_call_device.cpp

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "dsl/runtime/element_count.h"
 #include "python/native/face/call_parts.h"
 #include "python/native/face/call_rows.h"
+#include "python/native/face/device_arguments.h"
+#include "python/native/face/device_array.h"
 #include "python/native/face/device_results.h"
 #include "python/native/face/face_errors.h"
 
@@ -103,6 +106,18 @@ bool LoadedPlan::make_stacks(PyObject* const* values, Py_ssize_t parts, std::vec
     return true;
 }
 
+bool LoadedPlan::read_place(PyObject* const* values, runtime::cuda::Place& place) const {
+    const std::size_t count = sources_.size();
+    auto** arrays = static_cast<PyObject**>(alloca((count + 1) * sizeof(PyObject*)));
+    RefArray owned(alloca((count + 1) * sizeof(PyObject*)), count);
+    for (std::size_t i = 0; i < count; ++i)
+        if (arrays[i] = object_of(i, values, owned[i]); !arrays[i]) arrays[i] = Py_None;
+    DeviceArguments arguments(*this, arrays, alloca(DeviceArguments::bytes(count)));
+    if (!arguments.read()) return false;
+    place = arguments.place();
+    return true;
+}
+
 LoadedPlan::Attempt LoadedPlan::call_by_partials(PyObject* const* values, PyObject* out, Freedom freedom,
                                                  Problem& problem, PyObject** result) const {
     const Py_ssize_t rows = partial_->rows_of(values, problem);
@@ -133,7 +148,16 @@ LoadedPlan::Attempt LoadedPlan::call_by_partials(PyObject* const* values, PyObje
     std::vector<PyObject*> of_total(values, values + parameters_);
     for (const Ref& stack : stacks)
         of_total.push_back(stack.get());
+    // Arrays of libraries whose results we make ourselves have streams that the stacks do not know of.
+    std::optional<CallsRunAt> there;
+    runtime::cuda::Place place;
+    PyObject* first = values[partial_->sources_[partial_->sliced_[0]].parameter];
+    if (memory_of_device_array(stacks[0].get()) && !memory_of_device_array(first)) {
+        if (!partial_->read_place(values, place)) return Attempt::error;
+        there.emplace(place);
+    }
     const Attempt attempt = total_->call_whole(of_total.data(), out, freedom, &problem, result);
+    there.reset();
     if (attempt == Attempt::no_match) problem = stands; // its arguments are none of the caller's
     if (attempt != Attempt::done) return attempt;
     return hand_over_results(values, out, result) ? Attempt::done : Attempt::error;
