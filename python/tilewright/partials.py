@@ -45,12 +45,11 @@ class Partials:
             of_total[f"{stack}.0"] = _PARTS
             of_total |= {f"{stack}.{k}": evaluate(extent, sizes) for k, extent in enumerate(shape) if k > 0}
         layouts = {name: layout if name in self.rows else "any" for name, layout in bound.layouts.items()}
-        arrays = {array.name for array in self.total.arrays}
         part = replace(request, sizes=sizes, layouts=layouts, guard_tails=True, **_named(self.partial))
         total = replace(
             request,
             sizes=of_total,
-            layouts={name: "c" if name in self.stacks else "any" for name in arrays},
+            layouts={array.name: "c" if array.name in self.stacks else "any" for array in self.total.arrays},
             guard_tails=True,
             **_named(self.total),
         )

@@ -167,7 +167,9 @@ class Specialization:
                 return False
             requests = self.partials.requests(self.request(bound), bound)
             made = [build(request) for request in requests]
-            label = f"{'cuda' if bound.on_device else 'large'} {''.join(bound.layouts[n][0] for n in self.partials.rows)}"
+            label = (
+                f"{'cuda' if bound.on_device else 'large'} {''.join(bound.layouts[n][0] for n in self.partials.rows)}"
+            )
             part, total = (
                 self._version(f"{label} {what}", each, dict(request.layouts), ())
                 for what, each, request in zip(("part", "total"), made, requests, strict=True)
