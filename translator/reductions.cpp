@@ -326,7 +326,10 @@ void ReductionBuilder::lanes(Source source, const Monoid& op, int levels, const 
         const std::string base = ends.last ? "" : ends.name.substr(plan_.name.size());
         SizeTree rows_count = floor_div(source.extent, constant(shape.lanes));
         SizeTree rest = floor_mod(source.extent, constant(shape.lanes));
-        SizeTree blocks = ceil_div(source.extent, shape.block());
+        // Halide folds what is rounded up level by level into one sum: behind three levels of 1024, (n + 2^30 - 1) //
+        // 2^30, which leaves 32 bits where n does not. Rounded so it is (n - 1) // 2^30 + 1.
+        SizeTree blocks = level < 3 ? ceil_div(source.extent, shape.block())
+                                    : floor_div(source.extent - constant(1), constant(shape.block())) + constant(1);
 
         const bool device = shared_.options.device;
         StageDraft stage = draft(helper(base + (device ? "_lane" : "_lanes") + number), dtype);

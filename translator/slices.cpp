@@ -1,181 +1,31 @@
-// translator/slices.cpp: follows one extent through a program, axis by axis.
+// translator/slices.cpp: whether each row of what a call gives needs that row of its arguments alone.
 #include "translator/slices.h"
 
 #include <algorithm>
-#include <cctype>
-#include <map>
-#include <optional>
-#include <set>
 
-#include "translator/analysis.h"
-#include "translator/attributes.h"
-#include "translator/size.h"
-#include "translator/values.h"
+#include "translator/rows.h"
 
 namespace tilewright::translator {
 namespace {
 
-constexpr int kNone = -1; ///< of an array that does not have the extent
-
-class Slices {
-  public:
-    Slices(const Program& program, std::string extent)
-        : program_(program), extent_(std::move(extent)), types_(types_of(program)) {}
-
-    bool hold() const {
-        for (const auto& [name, type] : types_)
-            if (!place(type)) return false;
-        const auto is_first = [&](const std::string& name) { return *place(types_.at(name)) == 0; };
-        for (const ArrayArgument& argument : program_.arrays)
-            if (*place(argument.type) > 0) return false;
-        for (const Write& write : program_.writes)
-            if (!is_first(write.argument)) return false;
-        for (const std::string& name : program_.body.yields) {
-            const bool is_argument = std::any_of(program_.arrays.begin(), program_.arrays.end(),
-                                                 [&](const auto& argument) { return argument.name == name; });
-            if (is_argument || !is_first(name)) return false;
-        }
-        // Memory for a result is made when a first part has shown its shape; a written argument must not see that.
-        if (program_.body.yields.empty() == program_.writes.empty()) return false;
-        return std::all_of(program_.guards.begin(), program_.guards.end(),
-                           [&](const Guard& each) { return fits(each); }) &&
-               fits(program_.body);
-    }
-
-  private:
-    const Program& program_;
-    const std::string extent_;
-    const std::map<std::string, Type> types_;
-
-    bool speaks_of_it(const std::string& text) const {
-        std::set<std::string> symbols;
-        parse_size(text).collect_symbols(symbols);
-        return symbols.count(extent_) != 0;
-    }
-    /// The axis that has the extent; nothing where several do, or one has a part of it.
-    std::optional<int> place(const Type& type) const {
-        int found = kNone;
-        for (std::size_t k = 0; k < type.shape.size(); ++k) {
-            if (type.shape[k].is_constant || !speaks_of_it(type.shape[k].text)) continue;
-            if (found != kNone || type.shape[k].text != extent_) return std::nullopt;
-            found = static_cast<int>(k);
-        }
-        return found;
-    }
-    int place_of(const std::string& value) const { return *place(types_.at(value)); }
-    int rank_of(const std::string& value) const { return static_cast<int>(types_.at(value).shape.size()); }
-
-    /// What any part of at least so many rows meets.
-    bool fits(const Guard& guard) const {
-        const std::string least = extent_ + " >= ";
-        if (guard.condition.rfind(least, 0) == 0)
-            return guard.condition == least + "0" || guard.condition == least + "1";
-        const std::size_t at = guard.condition.find_first_of("=!<>");
-        const std::size_t behind = guard.condition.find_first_not_of("=!<> ", at);
-        return !speaks_of_it(guard.condition.substr(0, at)) && !speaks_of_it(guard.condition.substr(behind));
-    }
-
-    bool fits(const Block& block) const {
-        return std::all_of(block.operations.begin(), block.operations.end(),
-                           [&](const Operation& operation) { return fits(operation); });
-    }
-
-    bool fits(const Operation& operation) const {
-        const std::string& op = operation.op;
-        for (const char* name : {"size", "start", "stop", "step", "min", "max"}) {
-            const auto text = operation.attributes.find(name);
-            if (text != operation.attributes.end() && speaks_of_it(text->second)) return false;
-        }
-        if (!operation.regions.empty()) return fits_region(operation);
-        const int to = *place(operation.type);
-        const auto has_none = [&](const std::string& operand) { return place_of(operand) == kNone; };
-        if (op == "index") return fits_index(operation, operation.operands[0], to);
-        if (op == "update") return fits_update(operation, to);
-        const bool untouched = std::all_of(operation.operands.begin(), operation.operands.end(), has_none);
-        if (is_elementwise(op) || is_half(op) || op == "broadcast_to" || op == "complex" || op == "conjugate") {
-            const int rank = static_cast<int>(operation.type.shape.size());
-            return std::all_of(operation.operands.begin(), operation.operands.end(), [&](const std::string& operand) {
-                return has_none(operand) || (to != kNone && rank_of(operand) - place_of(operand) == rank - to);
-            });
-        }
-        if (to == kNone && untouched) return true;
-        if (untouched) return false; // it makes the axis itself
-        const int from = place_of(operation.operands[0]);
-        if (op == "transpose") {
-            const std::vector<int> axes = *try_axes(operation.attributes.at("axes"));
-            return to != kNone && axes[static_cast<std::size_t>(to)] == from;
-        }
-        if (is_reduction(op)) {
-            const std::vector<int> axes = reduced_axes(operation);
-            const auto before = std::count_if(axes.begin(), axes.end(), [&](int axis) { return axis < from; });
-            return std::count(axes.begin(), axes.end(), from) == 0 && to == from - static_cast<int>(before);
-        }
-        return op == "matmul" && from == 0 && to == 0 && has_none(operation.operands[1]);
-    }
-
-    static bool is_number(const SizeTree& size, std::int64_t number) {
-        return size.is_constant() && size.constant() == number;
-    }
-
-    /// All of the axis, and nothing of it elsewhere.
-    bool fits_index(const Operation& operation, const std::string& array, int to) const {
-        const int from = place_of(array);
-        int axis = 0, result = 0;
-        for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
-            if (entry.kind == IndexEntry::Kind::newaxis) {
-                if (result++ == to) return false;
-                continue;
-            }
-            const bool is_slice = entry.kind == IndexEntry::Kind::slice;
-            if (speaks_of_it(entry.start.text()) || (is_slice && speaks_of_it(entry.step.text()))) return false;
-            if (axis == from) {
-                const bool whole = is_slice && is_number(entry.start, 0) && is_number(entry.step, 1);
-                if (!whole || result != to) return false;
-            } else if (is_slice && result == to) {
-                return false;
-            }
-            ++axis;
-            result += is_slice ? 1 : 0;
-        }
-        return (from == kNone) == (to == kNone);
-    }
-
-    /// The part has the axis where the array has it.
-    bool fits_update(const Operation& operation, int to) const {
-        return place_of(operation.operands[0]) == to &&
-               fits_index(operation, operation.operands[0], place_of(operation.operands[1]));
-    }
-
-    /// What a loop carries stays where it is. What it asks has no dimensions, and nothing in it mixes positions.
-    bool fits_region(const Operation& operation) const {
-        for (const Block& region : operation.regions) {
-            for (std::size_t k = 0; k < region.parameters.size(); ++k)
-                if (place_of(operation.operands[k]) != *place(region.parameters[k].second)) return false;
-            if (!fits(region)) return false;
-        }
-        return true;
-    }
-};
-
-bool is_symbol(const std::string& text) {
-    return text.find('.') != std::string::npos && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-               return std::isalnum(c) != 0 || c == '_' || c == '.' || c >= 0x80;
-           });
+bool hold(const Program& program, const Rows& rows) {
+    if (!rows.are_clear()) return false;
+    for (const Write& write : program.writes)
+        if (rows.place_of(write.argument) != 0) return false;
+    for (const std::string& name : program.body.yields)
+        if (rows.is_argument(name) || rows.place_of(name) != 0) return false;
+    // Memory for a result is made when a first part has shown its shape; a written argument must not see that.
+    if (program.body.yields.empty() == program.writes.empty()) return false;
+    const auto fits = [&](const auto& each) { return rows.fits(each); };
+    return std::all_of(program.guards.begin(), program.guards.end(), fits) &&
+           std::all_of(program.body.operations.begin(), program.body.operations.end(), fits);
 }
 
 } // namespace
 
 std::vector<std::string> sliced_arguments(const Program& program) {
-    std::set<std::string> tried;
-    for (const ArrayArgument& first : program.arrays) {
-        if (first.type.shape.empty() || first.type.shape[0].is_constant) continue;
-        const std::string& extent = first.type.shape[0].text;
-        if (!is_symbol(extent) || !tried.insert(extent).second || !Slices(program, extent).hold()) continue;
-        std::vector<std::string> names;
-        for (const ArrayArgument& argument : program.arrays)
-            if (!argument.type.shape.empty() && argument.type.shape[0].text == extent) names.push_back(argument.name);
-        return names;
-    }
+    for (const std::string& extent : extents_of_rows(program))
+        if (const Rows rows(program, extent); hold(program, rows)) return rows.arguments();
     return {};
 }
 

@@ -2,6 +2,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <set>
+
 #include "autotune/machine.h"
 #include "autotune/space/default_space.h"
 #include "dsl/base/error.h"
@@ -12,6 +14,7 @@
 #include "python/native/bindings.h"
 #include "translator/complex.h"
 #include "translator/loops/loop_report.h"
+#include "translator/partials.h"
 #include "translator/program.h"
 #include "translator/translate.h"
 
@@ -166,6 +169,18 @@ std::string compose_plan(const std::string& header, const py::list& given) {
     return runtime::compose_plan(header, versions);
 }
 
+py::list partials(const std::string& program_text, const std::set<std::string>& taken) {
+    py::list all;
+    for (const translator::Partials& each : translator::partials_of(translator::read_program(program_text), taken)) {
+        translator::verify_program(each.partial);
+        translator::verify_program(each.total);
+        all.append(py::dict("rows"_a = each.rows, "stacks"_a = each.stacks,
+                            "partial"_a = translator::print_program(each.partial),
+                            "total"_a = translator::print_program(each.total)));
+    }
+    return all;
+}
+
 } // namespace
 
 void bind_compile(py::module_& module) {
@@ -191,6 +206,9 @@ void bind_compile(py::module_& module) {
         "text"_a, "32 hexadecimal digits; comments do not count.");
     module.def("build", &build, "program"_a, "options"_a, "schedule"_a, "isa"_a, "guard_tails"_a = false,
                "assembly"_a = false, "Object code and the plan's text. Raises ScheduleError or TranslateError.");
+    module.def("partials", &partials, "program"_a, "taken"_a,
+               "The two programs of a call that reduces the rows of its arguments, in parts, for each extent that may "
+               "be the rows.");
     module.def("compose_plan", &compose_plan, "header"_a, "versions"_a,
                "A plan's whole text from its header and versions.");
     module.def(

@@ -3,6 +3,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 MISSING: Any
+# The plan of a part of the rows, that of the total, the arguments in parts, what the total calls the parts' results.
+Partials = tuple[str, str, Sequence[str], Sequence[str]]
 
 class PlanError(ImportError): ...
 class WrittenError(ValueError): ...
@@ -68,6 +70,7 @@ class Dispatcher:
         hidden: Mapping[str, tuple[dict[str, Any], str]] | None = ...,
         conditions: Sequence[tuple[dict[str, Any], str, Any]] | None = ...,
         scalar_types: Mapping[str, type] | None = ...,
+        partials: Partials | None = ...,
     ) -> int: ...
     def replace(
         self,
@@ -79,6 +82,7 @@ class Dispatcher:
         hidden: Mapping[str, tuple[dict[str, Any], str]] | None = ...,
         conditions: Sequence[tuple[dict[str, Any], str, Any]] | None = ...,
         scalar_types: Mapping[str, type] | None = ...,
+        partials: Partials | None = ...,
     ) -> None: ...
     def clear(self) -> None: ...
 
@@ -92,7 +96,9 @@ def load(
     parameters: Sequence[tuple[str, Any, Any]] = ...,
     module_name: str = ...,
     constants: Mapping[str, Any] | None = ...,
+    partials: Sequence[Partials | None] | None = ...,
 ) -> Callable[..., Any]: ...
+def element_limit() -> int: ...
 def machine_isa() -> str: ...
 def matmul_library() -> str: ...
 def set_num_threads(count: int) -> None: ...

@@ -100,8 +100,10 @@ class JitFunction(_face.Dispatcher):
     def for_args(self, *args: Any, **kwargs: Any) -> Specialization:
         """The specialization that serves such a call; traced now if need be. Raises TraceError, TranslateError."""
         specialization, bound = self._specialize(args, kwargs)
-        if not specialization.fits(bound) and specialization.numpy_reason(bound) is None:
-            self._add_version(specialization, bound)
+        if specialization.numpy_reason(bound) is None:
+            if not specialization.fits(bound):
+                self._add_version(specialization, bound)
+            self._add_partials(specialization, bound)
         return specialization
 
     @property
@@ -228,6 +230,7 @@ class JitFunction(_face.Dispatcher):
             is_new = not specialization.fits(bound)
             if is_new:
                 self._add_version(specialization, bound)
+            self._add_partials(specialization, bound)
             if is_new and self._loses(specialization, bound, args, kwargs):
                 self._stay(args)
                 return self._in_numpy(args, kwargs, out)
@@ -288,6 +291,7 @@ class JitFunction(_face.Dispatcher):
                 self._refuse_draws(specialization)
             if not specialization.fits(bound):
                 self._add_version(specialization, bound)
+            self._add_partials(specialization, bound)
         except (TraceError, TranslateError) as error:
             if placed and out is None and isinstance(error, TraceError) and error.idle:
                 return self._untouched(error, args, kwargs)
@@ -318,7 +322,9 @@ class JitFunction(_face.Dispatcher):
 
     def _told_on_device(self, specialization: Specialization, bound: Bound, out: Any) -> Any:
         """The call through a function of the program's arguments, which says why it serves a call not."""
-        runner = specialization.runner or program_function(specialization.program, specialization.versions)
+        runner = specialization.runner or program_function(
+            specialization.program, specialization.versions, specialization.partials
+        )
         with drawing(specialization.traced, bound) as values:
             return runner(values, out)
 
@@ -462,6 +468,11 @@ class JitFunction(_face.Dispatcher):
                 specialization.add_version(bound)
             self._publish(specialization)
 
+    def _add_partials(self, specialization: Specialization, bound: Bound) -> None:
+        with self._lock:
+            if specialization.add_partials(bound):
+                self._publish(specialization)
+
     def _publish(self, specialization: Specialization) -> None:
         """Hand the plan to the runtime."""
         self._stays.clear()
@@ -473,9 +484,12 @@ class JitFunction(_face.Dispatcher):
             return
         binding = c_binding(self.__wrapped__, specialization.traced, specialization.program)
         if binding is None:
-            specialization.runner = program_function(specialization.program, specialization.versions)
+            specialization.runner = program_function(
+                specialization.program, specialization.versions, specialization.partials
+            )
             return
         text, objects = specialization.plan_text(), specialization.objects()
+        binding["partials"] = specialization.partials.loaded() if specialization.partials else None
         try:
             if specialization.plan_index is None:
                 specialization.plan_index = self.add(text, objects, **binding)

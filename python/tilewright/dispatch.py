@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import _face
+from .partials import Partials
 from .plan import Version, all_objects, compose
 from .program import Program, ScalarArgument
 
@@ -103,17 +104,18 @@ def _exact_type(argument: Any, wanted: ScalarArgument) -> type | None:
     return type(argument.value) if argument.dtype == wanted.dtype else None
 
 
-def program_function(program: Program, versions: list[Version]) -> Callable[..., Any]:
+def program_function(program: Program, versions: list[Version], partials: Partials | None) -> Callable[..., Any]:
     """The plan as a plain function of the program's arguments, in their order."""
     names = [argument.name for argument in program.arguments]
     entry = _face.load(
         compose(versions[0].build.header, versions),
-        all_objects(versions),
+        all_objects(versions) | (partials.objects() if partials else {}),
         name=program.function,
         doc="",
         signature_text=f"({', '.join([*names, '*', 'out=None'])})",
         parameters=[(name, "positional_or_keyword", _face.MISSING) for name in names],
         module_name="tilewright",
+        partials=[partials.loaded() if partials else None],
     )
     carried = [(a.name, _CARRIED[a.dtype] if isinstance(a, ScalarArgument) else None) for a in program.arguments]
 

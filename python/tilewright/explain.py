@@ -18,6 +18,7 @@ from .tuning import COLD, format_ns
 if TYPE_CHECKING:
     from .binding import Bound
     from .decorator import JitFunction
+    from .plan import Version
     from .specialization import Specialization
     from .trace.tracer import PythonGuard
 
@@ -140,15 +141,22 @@ def _variants(specialization: Specialization) -> list[str]:
 
 def _versions(specialization: Specialization) -> list[str]:
     lines = ["versions (the first whose requirements hold runs):"]
-    for version in specialization.versions:
-        libraries = f"; calls {', '.join(version.build.libraries)} of a library" if version.build.libraries else ""
-        lines.append(f"  {version.label}: requires {', '.join(version.requires)}{libraries}")
+    lines += [_version(version) for version in specialization.versions]
     for kind, reason in specialization.why_numpy.items():
         size = "small" if kind.small else "large"
         lines.append(f"  NumPy for {size} calls: {reason}")
     if specialization.large_reason:
         lines.append(f"  NumPy for work below {specialization.large_from}: {specialization.large_reason}")
+    if specialization.partials:
+        rows = ", ".join(specialization.partials.rows)
+        lines.append(f"calls beyond what kernels can index (parts of {rows}, then a total of what these give):")
+        lines += [_version(v) for v in (*specialization.partials.versions, *specialization.partials.of_total)]
     return lines
+
+
+def _version(version: Version) -> str:
+    libraries = f"; calls {', '.join(version.build.libraries)} of a library" if version.build.libraries else ""
+    return f"  {version.label}: requires {', '.join(version.requires)}{libraries}"
 
 
 def _copies(specialization: Specialization) -> list[str]:

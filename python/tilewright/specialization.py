@@ -6,6 +6,7 @@ none holds comes back to Python, which builds the version that is missing.
 
 from __future__ import annotations
 
+import inspect
 import re
 import threading
 import weakref
@@ -20,6 +21,7 @@ from .builder import BuildRequest, build, with_schedule
 from .errors import DeviceError, ScheduleError
 from .machine import CUDA_DEFAULT
 from .native import compiler
+from .partials import Partials, beyond_limit, partials_for
 from .program import Program, evaluate, holds, split_sizes
 
 # Element operations below which a call is small: a version for it has loops without threads and small splits.
@@ -69,6 +71,7 @@ class Specialization:
         self.why_numpy: dict[_Kind, str] = {}
         self.large_from = SMALL_WORK  # large calls below this much work lose against NumPy
         self.large_reason = ""
+        self.partials: Partials | None = None  # of calls beyond what kernels can index, once there was one
         self._leads: dict[bool, plan.Version] = {}  # the tuned or hand-written ones: of the host, of a device
         self._lock = threading.RLock()
 
@@ -150,6 +153,31 @@ class Specialization:
             logs.guards.debug("%s: version %s requires %s", self.signature, version.label, ", ".join(version.requires))
             return version
 
+    def add_partials(self, bound: Bound) -> bool:
+        """For a call of more elements than kernels can index that reduces rows: build what it runs by. Whether anything
+        was built."""
+        large = beyond_limit(bound)
+        if not large or self.draws:
+            return False
+        with self._lock:
+            if self.partials is None:
+                names = set(inspect.signature(self.function).parameters) if self.function else set()
+                self.partials = partials_for(self.program, large, names)
+            if self.partials is None or self.partials.fits(bound):
+                return False
+            requests = self.partials.requests(self.request(bound), bound)
+            made = [build(request) for request in requests]
+            label = (
+                f"{'cuda' if bound.on_device else 'large'} {''.join(bound.layouts[n][0] for n in self.partials.rows)}"
+            )
+            part, total = (
+                self._version(f"{label} {what}", each, dict(request.layouts), ())
+                for what, each, request in zip(("part", "total"), made, requests, strict=True)
+            )
+            self.partials.versions.append(part)
+            self.partials.of_total.append(total)
+            return True
+
     def set_schedule(self, text: str, bound: Bound, *, file: str = "schedule", label: str = "by hand") -> None:
         """Check a schedule, compile it and put it before all other versions. Raises ScheduleError."""
         canonical = self.check_schedule(text, file)
@@ -183,8 +211,8 @@ class Specialization:
         return plan.compose(self.versions[0].build.header, self.versions)
 
     def objects(self) -> dict[str, bytes]:
-        """The objects that the plan names."""
-        return plan.all_objects(self.versions)
+        """The objects that the plan names, and those of the parts of calls beyond what kernels can index."""
+        return plan.all_objects(self.versions) | (self.partials.objects() if self.partials else {})
 
     def _kind(self, bound: Bound) -> _Kind:
         small = not bound.on_device and is_small(self.program, bound)

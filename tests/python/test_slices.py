@@ -1,12 +1,15 @@
-"""Calls of more elements than kernels can index run in parts, where each row of the results needs that row of the arguments alone. The limit is lowered for that,
-in a process of its own."""
+"""Calls of more elements than kernels can index run in parts, where each row of the results needs that row of the arguments alone, or where the rows are reduced. The
+limit is lowered for that, in a process of its own."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -72,6 +75,76 @@ def summed(x):
     return x.sum(axis=0)
 
 
+def mean(x):
+    return x.mean()
+
+
+def mean_of_columns(x):
+    return np.mean(x, axis=0)
+
+
+def norm(x):
+    return np.linalg.norm(x)
+
+
+def distance(x, y):
+    return np.sqrt(np.sum((x - y) ** 2))
+
+
+def furthest(x, y):
+    return np.abs(x - y).max()
+
+
+def extremes(x):
+    return x.max(), x.min(axis=0), x.sum()
+
+
+def truths(x):
+    return (x > 3).any(axis=0), np.all(x < 100), np.count_nonzero(x)
+
+
+def product(x):
+    return np.prod(x, axis=0, keepdims=True)
+
+
+def places(x):
+    return x.argmin(axis=0), np.argmax(x, axis=0)
+
+
+def weighted(x, w, s):
+    return (x * s).sum(axis=0) * w - w[::-1]
+
+
+def rows_in_numbers(x):
+    return float(x[:, 0].sum()) / (len(x) - 1), int(np.count_nonzero(x[:, 1] > 0))
+
+
+def every_second(x):
+    return x[:, ::2].sum(axis=0).sum()
+
+
+def per_cent(x):
+    return 100 // int(x.sum())
+
+
+def first_and_sum(x):
+    return x.max(axis=0)[0] + x.sum()
+
+
+def contracted(x, y):
+    return x.T @ y + 1
+
+
+def of_loops(x):
+    z = x.copy()
+    for _ in range(5):
+        z = np.where(z < 0, -z, z / 2)
+    total = z.sum(axis=0)
+    for i in range(3):
+        total = total * 2 + i
+    return total
+
+
 def backwards(x):
     return x[::-1] + 1
 
@@ -88,6 +161,18 @@ def numbered(x):
     return x + np.arange(len(x))[:, None]
 
 
+def spread(x):
+    return x.var(axis=0)
+
+
+def with_its_sum(x):
+    return x * 2, x.sum()
+
+
+def less_the_first(x):
+    return (x - x[0]).sum(axis=0)
+
+
 def scaled_and_returned(x):
     x *= 3
     return x[:, 0] + 1
@@ -95,6 +180,12 @@ def scaled_and_returned(x):
 
 def rows(n: int = 2, dtype: str = "float64") -> Any:
     return np.random.default_rng(n).integers(-9, 10, (ROWS, n)).astype(dtype)
+
+
+def with_nan() -> Any:
+    x = rows()
+    x[3000, 1] = np.nan
+    return x
 
 
 Case = tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]
@@ -115,9 +206,69 @@ IN_PARTS: list[Case] = [
     (outer, lambda: (rows()[:, 0].copy(), np.arange(2.0))),
     (of_columns, lambda: (rows(),)),
 ]
-REFUSED: list[Case] = [
-    (f, lambda: (rows(),)) for f in (summed, backwards, shifted, from_its_mean, numbered, scaled_and_returned)
+REDUCED: list[Case] = [
+    (summed, lambda: (rows(),)),
+    (summed, lambda: (rows()[::-1],)),
+    (summed, lambda: (np.asfortranarray(rows()),)),
+    (summed, lambda: (rows(4)[:, ::-2],)),
+    (summed, lambda: (rows(4, "float32"),)),
+    (summed, lambda: (rows(1) * 1j + rows(1),)),
+    (summed, lambda: (rows(0),)),
+    (summed, lambda: (np.arange(7 * LIMIT + 3, dtype=np.int8),)),
+    (summed, lambda: (np.arange(3.0 * LIMIT).reshape(-1, LIMIT // 4),)),
+    (mean, lambda: (rows(),)),
+    (mean, lambda: (rows(1, "float32")[:, 0],)),
+    (mean, lambda: (rows(3, "int16"),)),
+    (mean_of_columns, lambda: (rows(),)),
+    (norm, lambda: (rows(1)[:, 0],)),
+    (norm, lambda: (rows(),)),
+    (distance, lambda: (rows(), rows()[::-1])),
+    (furthest, lambda: (rows(), np.asfortranarray(rows()[::-1]))),
+    (furthest, lambda: (with_nan(), rows())),
+    (extremes, lambda: (rows(),)),
+    (extremes, lambda: (with_nan(),)),
+    (extremes, lambda: (-np.zeros((ROWS, 2)),)),
+    (extremes, lambda: (rows(3, "uint8"),)),
+    (truths, lambda: (rows(),)),
+    (truths, lambda: (rows(2, "bool"),)),
+    (product, lambda: (rows() / 8,)),
+    (product, lambda: (rows(2, "int64") | 1,)),
+    (places, lambda: (rows(),)),
+    (places, lambda: (rows(1)[::-1, 0],)),
+    (places, lambda: (with_nan(),)),
+    (weighted, lambda: (rows(), np.array([2.0, -1.0]), 3)),
+    (weighted, lambda: (rows(), np.arange(6.0)[::-3], 0.5)),
+    (rows_in_numbers, lambda: (rows(),)),
+    (every_second, lambda: (rows(5),)),
+    (contracted, lambda: (rows(2), rows(3))),
+    (of_loops, lambda: (rows(),)),
 ]
+REFUSED: list[Case] = [
+    (f, lambda: (rows(),))
+    for f in (
+        backwards,
+        shifted,
+        from_its_mean,
+        numbered,
+        scaled_and_returned,
+        spread,
+        with_its_sum,
+        less_the_first,
+    )
+]
+
+
+def is_same(ours: Any, numpys: Any) -> bool:
+    """Rounded otherwise at most: sums have another order."""
+    if ours is numpys is None:
+        return True
+    tolerance = 2e-6 if np.asarray(numpys).dtype == np.float32 else 1e-13
+    return (
+        type(ours) is type(numpys)
+        and np.asarray(ours).dtype == np.asarray(numpys).dtype
+        and np.allclose(ours, numpys, rtol=tolerance, atol=0, equal_nan=True)
+        and bool(np.all(np.signbit(np.real(ours)) == np.signbit(np.real(numpys))))
+    )
 
 
 def flat(answer: Any, call: tuple[Any, ...]) -> list[Any]:
@@ -133,13 +284,13 @@ def disagreement(function: Callable[..., Any], make: Callable[[], tuple[Any, ...
     if compiled.misses != misses:
         return "NumPy ran the call"
     for a, b in zip(ours, numpys, strict=True):
-        same = a is b is None or (np.allclose(a, b, rtol=1e-14, atol=0) and np.asarray(a).dtype == np.asarray(b).dtype)
-        if not same:
+        if not is_same(a, b):
             return f"{a} is not {b}"
-    if numpys[0] is not None and function is not twice_the_same:
+    numbers = all(isinstance(each, np.ndarray) for each in numpys)
+    if numbers and function is not twice_the_same:
         given = tuple(np.full_like(each, 0) for each in numpys[: len(numpys) - len(theirs)])
         compiled(*make(), out=given if len(given) > 1 else given[0])
-        if not all(np.allclose(a, b, rtol=1e-14, atol=0) for a, b in zip(given, numpys, strict=False)):
+        if not all(is_same(a, b) for a, b in zip(given, numpys, strict=False)):
             return f"out is {given}, not {numpys}"
     if function is two:
         flags = np.zeros(ROWS, bool)
@@ -160,7 +311,10 @@ def always_compiled(function: Callable[..., Any]) -> Any:
 def is_in_parts(function: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> str:
     small = (a[:50] if isinstance(a, np.ndarray) else a for a in make())
     plan: str = always_compiled(function).for_args(*small).plan_text()
-    return plan if "\nslices (" in plan else ""
+    if "\nslices (" in plan:
+        return plan
+    specialization = always_compiled(function).for_args(*make())
+    return "" if specialization.partials is None else specialization.partials.partial.text
 
 
 def what_out_may_be() -> str:
@@ -192,14 +346,121 @@ def what_out_may_be() -> str:
     return ""
 
 
-def lengths_that_differ() -> str:
-    compiled = always_compiled(added)
-    compiled(rows()[:50], rows()[:50])
+def what_numpy_runs() -> str:
+    """Rows of which two are too large; data that a check of the total refuses; sizes that a guard does."""
+    for function, arguments in (
+        (summed, (np.arange(3.0 * LIMIT).reshape(3, -1),)),
+        (per_cent, (np.zeros(LIMIT + 1),)),
+        (first_and_sum, (rows(0),)),
+    ):
+        ours = outcome(always_compiled(function), arguments)
+        if ours != outcome(function, arguments):
+            return f"{function.__name__}: {ours}"
+    return ""
+
+
+def outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    with np.errstate(all="ignore"):
+        try:
+            return np.asarray(function(*arguments)).tolist()
+        except (ArithmeticError, ValueError, IndexError) as error:
+            return type(error), str(error)
+
+
+def in_a_module() -> str:
+    """With `out`, lists, another order, and words where it cannot be."""
+    x, w = rows(), np.array([2.0, -1.0])
+    with tempfile.TemporaryDirectory() as folder:
+        compiled = always_compiled(weighted)
+        compiled(x, w, 3)
+        compiled.export(Path(folder) / "weighted_tuned")
+        sys.path.insert(0, folder)
+        module = importlib.import_module("weighted_tuned").weighted
+    if "(parts of x, then a total of what these give):" not in compiled.explain():
+        return "it is not explained"
+    for given in (x, np.asfortranarray(x), x[::-2], x[:100], x[:100].tolist()):
+        if not is_same(module(given, w, 3), weighted(np.array(given), w, 3)):
+            return f"{given}"
+    out = x[7]
+    expected = weighted(x, w, 3)
+    if module(x, w, 3, out=out) is not out or not is_same(out, expected):
+        return f"out is {out}"
+    for wrong, words in (
+        ((x, w[:1], 3), "weighted: w.shape[0] must equal x.shape[1], but they are 1 and 2. "),
+        ((np.zeros((2, LIMIT)), np.zeros(LIMIT), 3), f"weighted: x is float64[2, {LIMIT}]; kernels index with 32 bits"),
+    ):
+        try:
+            module(*wrong)
+        except ValueError as error:
+            if not str(error).startswith(words):
+                return str(error)
+        else:
+            return f"{words} is not said"
+    return ""
+
+
+class OnStream:
+    """An array of a library that is not known, which computes on a stream of its own."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {**self.array.__cuda_array_interface__, "stream": 2}
+
+    def __getitem__(self, key: Any) -> OnStream:
+        return OnStream(self.array[key])
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @property
+    def shape(self) -> Any:
+        return self.array.shape
+
+
+def on_a_device() -> str:
+    """Of a driver whose kernels do nothing: all of it is launches there. What cannot be cut is refused with words."""
+    import tilewright
+    from tilewright import _face
+
+    for function, make in ((mean, lambda: (rows(),)), (weighted, lambda: (rows(), np.arange(2.0), 3))):
+        for wrap in (lambda array: array, OnStream):
+            arrays = [wrap(tilewright.to_device(a)) if isinstance(a, np.ndarray) else a for a in make()]
+            compiled = always_compiled(function)
+            out = tilewright.to_device(np.zeros(2)) if function is weighted else None
+            for given in ({}, {}, {"out": out} if out is not None else {}):
+                before, misses = _face.driver_calls(), compiled.misses
+                result = compiled(*arrays, **given)
+                made = {name: n - before[name] for name, n in _face.driver_calls().items() if n != before[name]}
+            if type(result).__name__ != "DeviceArray" or result.shape != np.shape(function(*make())):
+                return f"{function.__name__} gives {result}"
+            moved = [name for name in made if "copies" in name or "synchronizations" in name]
+            if compiled.misses != misses or moved or not made["launches"]:
+                return f"{function.__name__}: {made}, {compiled.misses - misses} misses"
+            if out is not None and result is not out:
+                return "out"
     try:
-        compiled(rows(), rows()[:-1])
+        always_compiled(spread)(tilewright.to_device(rows()))
     except ValueError as error:
-        return "" if "broadcast" in str(error) else str(error)
+        return "" if "spread: x is DeviceArray; kernels index with 32 bits" in str(error) else str(error)
     return "no error"
+
+
+def lengths_that_differ() -> str:
+    for function in (added, distance):
+        compiled = always_compiled(function)
+        for n in (50, ROWS):
+            compiled(rows()[:n], rows()[:n])
+        try:
+            compiled(rows(), rows()[:-1])
+        except ValueError as error:
+            if "broadcast" not in str(error):
+                return str(error)
+        else:
+            return "no error"
+    return ""
 
 
 def every_length() -> str:
@@ -215,17 +476,35 @@ def every_length() -> str:
     return "" if np.array_equal(always_compiled(added)(few, few), added(few, few)) else "three rows"
 
 
-def run_python(*words: str) -> str:
-    environment = {**os.environ, "TILEWRIGHT_ELEMENT_LIMIT": str(LIMIT), "TILEWRIGHT_CACHE": "off"}
+def run_python(*words: str, **more: str) -> str:
+    environment = {**os.environ, **more, "TILEWRIGHT_ELEMENT_LIMIT": str(LIMIT), "TILEWRIGHT_CACHE": "off"}
     done = subprocess.run(
         [sys.executable, __file__, *words], capture_output=True, text=True, env=environment, check=False
     )
     return done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("what", ["IN_PARTS", "REFUSED", "lengths_that_differ", "what_out_may_be", "every_length"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "IN_PARTS",
+        "REDUCED",
+        "REFUSED",
+        "what_numpy_runs",
+        "in_a_module",
+        "lengths_that_differ",
+        "what_out_may_be",
+        "every_length",
+    ],
+)
 def test_calls_beyond_the_limit(what: str) -> None:
     assert run_python(what) == "done\n"
+
+
+def test_reductions_beyond_the_limit_stay_on_their_device() -> None:
+    from device_helpers import fake_driver
+
+    assert run_python("on_a_device", TILEWRIGHT_LIBCUDA=str(fake_driver()), FAKE_CUDA_CAPABILITY="90") == "done\n"
 
 
 if __name__ == "__main__":
@@ -234,6 +513,6 @@ if __name__ == "__main__":
         print(asked() or "done")
     else:
         for function, make in asked:
-            if said := (disagreement if asked is IN_PARTS else is_in_parts)(function, make):
+            if said := (is_in_parts if asked is REFUSED else disagreement)(function, make):
                 print(function.__name__, said)
         print("done")

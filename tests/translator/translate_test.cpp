@@ -50,6 +50,18 @@ std::string sum_text(const std::string& dtype, const std::string& shape, const s
            "] = sum(x) {axes=" + axes + "}\nreturn y\n";
 }
 
+/// (n + 2^30 - 1) // 2^30, which Halide would make of three levels that are rounded up, leaves 32 bits.
+TEST(Translate, BlocksOfTheThirdLevelAreCountedWithinTheExtent) {
+    TranslateOptions options;
+    options.sizes_here = {{"x.0", (std::int64_t{1} << 30) + 5}};
+    dsl::Algorithm algorithm = translate(read_program(sum_text("float32", "x.0", "[0]", "")), options);
+    for (const dsl::StageInfo& stage : algorithm.info().stages) {
+        if (stage.name != "y_block3") continue;
+        EXPECT_EQ(loops(stage.pure.loops), "b<(((x.0 + 1023) // 1024 + 1023) // 1024 - 1) // 1024 + 1=2>");
+    }
+    EXPECT_EQ(algorithm.info().variant.at("y"), "lanes4");
+}
+
 TEST(Translate, KMeansHasTheStagesOfItsNames) {
     TranslateOptions options;
     options.sizes_here = {{"X.0", 1000}, {"X.1", 2}, {"means.0", 3}};

@@ -160,6 +160,13 @@ void dealloc(PyObject* self) {
 
 } // namespace
 
+CallsRunAt::CallsRunAt(const runtime::cuda::Place& place) : own_{place, true}, outer_(t_innermost) {
+    t_innermost = &own_;
+}
+CallsRunAt::~CallsRunAt() {
+    t_innermost = outer_;
+}
+
 const DeviceContext* device_context() {
     return t_innermost;
 }

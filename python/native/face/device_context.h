@@ -12,6 +12,18 @@ struct DeviceContext {
     bool has_stream = false;
 };
 const DeviceContext* device_context();
+/// While it lives, calls of this thread run at `place`, whatever streams their arrays have.
+class CallsRunAt {
+  public:
+    explicit CallsRunAt(const runtime::cuda::Place& place);
+    ~CallsRunAt();
+    CallsRunAt(const CallsRunAt&) = delete;
+    CallsRunAt& operator=(const CallsRunAt&) = delete;
+
+  private:
+    DeviceContext own_;
+    const DeviceContext* outer_;
+};
 /// Where a call runs whose arrays have no stream of their own: the context's place, if it is of that device.
 runtime::cuda::Place place_on(int device);
 /// Of the context, else the first device.

@@ -167,11 +167,11 @@ std::shared_ptr<const LoadedPlan> make_plan(PyObject* self, PyObject* plan_text,
 
 PyObject* add(PyObject* self, PyObject* args, PyObject* kwargs) {
     static const char* kNames[] = {"plan_text",  "objects",      "constants", "hidden",
-                                   "conditions", "scalar_types", nullptr};
+                                   "conditions", "scalar_types", "partials",  nullptr};
     PyObject *plan_text, *objects;
     Binding b;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOO:add", const_cast<char**>(kNames), &plan_text, &objects,
-                                     &b.constants, &b.hidden, &b.conditions, &b.scalar_types))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOOO:add", const_cast<char**>(kNames), &plan_text, &objects,
+                                     &b.constants, &b.hidden, &b.conditions, &b.scalar_types, &b.partials))
         return nullptr;
     auto plan = make_plan(self, plan_text, objects, b);
     if (!plan) return nullptr;
@@ -180,13 +180,13 @@ PyObject* add(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* replace(PyObject* self, PyObject* args, PyObject* kwargs) {
-    static const char* kNames[] = {"index",  "plan_text",  "objects",      "constants",
-                                   "hidden", "conditions", "scalar_types", nullptr};
+    static const char* kNames[] = {"index",      "plan_text",    "objects",  "constants", "hidden",
+                                   "conditions", "scalar_types", "partials", nullptr};
     PyObject *plan_text, *objects;
     Py_ssize_t index = 0;
     Binding b;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nOO|$OOOO:replace", const_cast<char**>(kNames), &index, &plan_text,
-                                     &objects, &b.constants, &b.hidden, &b.conditions, &b.scalar_types))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nOO|$OOOOO:replace", const_cast<char**>(kNames), &index, &plan_text,
+                                     &objects, &b.constants, &b.hidden, &b.conditions, &b.scalar_types, &b.partials))
         return nullptr;
     auto plan = make_plan(self, plan_text, objects, b);
     if (!plan) return nullptr;
@@ -247,14 +247,18 @@ PyCFunction with_keywords(PyObject* (*function)(PyObject*, PyObject*, PyObject*)
 PyObject* make_dispatcher_type() {
     static PyMethodDef methods[] = {
         {"add", with_keywords(add), METH_VARARGS | METH_KEYWORDS,
-         "add($self, plan_text, objects, *, constants=None, hidden=None, conditions=None, scalar_types=None)\n--\n\n"
+         "add($self, plan_text, objects, *, constants=None, hidden=None, conditions=None, scalar_types=None, "
+         "partials=None)\n--\n\n"
          "Loads a plan behind those that are there; returns its index.\n\n"
          "constants: values of hidden arguments and of fixed parameters. hidden: argument -> (dict, key), read at each "
          "call.\n"
-         "conditions: (dict, key, value) that must still hold. scalar_types: scalar -> the exact type it must have."},
+         "conditions: (dict, key, value) that must still hold. scalar_types: scalar -> the exact type it must have.\n"
+         "partials: for calls of more elements than kernels can index: the plan of a part of the rows, the plan of the "
+         "total of\n"
+         "what the parts give, the arguments that are given in parts, and what the total calls the parts' results."},
         {"replace", with_keywords(replace), METH_VARARGS | METH_KEYWORDS,
          "replace($self, index, plan_text, objects, *, constants=None, hidden=None, conditions=None, "
-         "scalar_types=None)\n--\n\n"
+         "scalar_types=None, partials=None)\n--\n\n"
          "Loads a plan in the place of another; calls that run keep the old one."},
         {"clear", clear_plans, METH_NOARGS, "clear($self)\n--\n\nForgets all plans."},
         {"_check_failed", default_check_failed, METH_VARARGS,

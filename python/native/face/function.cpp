@@ -84,7 +84,7 @@ PyObject* repr(PyObject* self) {
 PyMethodDef kKernelMethods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
 
 /// Appends one plan, or each of a sequence of plans.
-bool add_plans(Kernel& k, PyObject* plans, PyObject* objects, const Binding& binding) {
+bool add_plans(Kernel& k, PyObject* plans, PyObject* objects, PyObject* partials, Binding binding) {
     Ref list;
     if (PyUnicode_Check(plans)) {
         list = Ref(PyList_New(0));
@@ -93,7 +93,10 @@ bool add_plans(Kernel& k, PyObject* plans, PyObject* objects, const Binding& bin
         list = Ref(PySequence_List(plans));
         if (!list) return false;
     }
+    const Ref of_plans(partials && partials != Py_None ? PySequence_List(partials) : PyList_New(0));
+    if (!of_plans) return false;
     for (Py_ssize_t i = 0, n = PyList_Size(list.get()); i < n; ++i) {
+        binding.partials = i < PyList_Size(of_plans.get()) ? PyList_GetItem(of_plans.get(), i) : nullptr;
         auto plan = LoadedPlan::make(PyList_GetItem(list.get(), i), objects, k.name, k.signature, binding);
         if (!plan) return false;
         k.plans.push_back(std::move(plan));
@@ -108,19 +111,22 @@ bool add_plans(Kernel& k, PyObject* plans, PyObject* objects, const Binding& bin
 } // namespace
 
 const char kLoadDoc[] =
-    "load(plan_text, objects, *, name, doc=None, signature_text='()', parameters, module_name, constants=None)\n--\n\n"
+    "load(plan_text, objects, *, name, doc=None, signature_text='()', parameters, module_name, constants=None, "
+    "partials=None)\n--\n\n"
     "A builtin function that runs a plan, or the first of several that fits the call.\n\n"
     "plan_text: str or a sequence of str. objects: mapping from object names to bytes. parameters: (name, kind, "
     "default or\n"
-    "MISSING), kinds as in inspect.Parameter. constants: values of hidden arguments, and of parameters that are fixed.";
+    "MISSING), kinds as in inspect.Parameter. constants: values of hidden arguments, and of parameters that are "
+    "fixed.\n"
+    "partials: for each plan None, or as in Dispatcher.add().";
 
 PyObject* load(PyObject*, PyObject* args, PyObject* kwargs) {
-    static const char* kNames[] = {"plan_text",  "objects",     "name",      "doc",  "signature_text",
-                                   "parameters", "module_name", "constants", nullptr};
-    PyObject *plans, *objects, *parameters = nullptr, *constants = nullptr;
+    static const char* kNames[] = {"plan_text",  "objects",     "name",      "doc",      "signature_text",
+                                   "parameters", "module_name", "constants", "partials", nullptr};
+    PyObject *plans, *objects, *parameters = nullptr, *constants = nullptr, *partials = nullptr;
     const char *name = nullptr, *doc = nullptr, *signature_text = "()", *module_name = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$szsOsO:load", const_cast<char**>(kNames), &plans, &objects,
-                                     &name, &doc, &signature_text, &parameters, &module_name, &constants))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$szsOsOO:load", const_cast<char**>(kNames), &plans, &objects,
+                                     &name, &doc, &signature_text, &parameters, &module_name, &constants, &partials))
         return nullptr;
     if (!name || !parameters || !module_name) {
         PyErr_SetString(PyExc_TypeError, "load: name, parameters and module_name are needed.");
@@ -142,7 +148,7 @@ PyObject* load(PyObject*, PyObject* args, PyObject* kwargs) {
         PyErr_Format(PyExc_ValueError, "load: %s gathers arguments (* or **); a module's functions do not.", name);
         return nullptr;
     }
-    if (!add_plans(*kernel, plans, objects, binding)) return nullptr;
+    if (!add_plans(*kernel, plans, objects, partials, binding)) return nullptr;
     kernel->method = {kernel->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)),
                       METH_FASTCALL | METH_KEYWORDS, kernel->doc.c_str()};
     Ref module(PyUnicode_FromString(module_name));

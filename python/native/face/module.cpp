@@ -1,6 +1,7 @@
 // python/native/face/module.cpp: the extension module _face: NumPy's C API, our types, threads and memory.
 #define TW_FACE_IMPORTS_ARRAY
 #include "dsl/runtime/cuda/device.h"
+#include "dsl/runtime/element_count.h"
 #include "dsl/runtime/executor.h"
 #include "dsl/runtime/isa.h"
 #include "dsl/runtime/matmul.h"
@@ -231,6 +232,10 @@ PyMethodDef kMethods[] = {
     {"placed", placed, METH_O,
      "placed($module, object, /)\n--\n\nNone, or of an array on a device: its number, dtype, shape, strides, "
      "read-only, pointer, library."},
+    {"element_limit",
+     [](PyObject*, PyObject*) { return PyLong_FromLongLong(runtime::element_limit(runtime::DType::float64)); },
+     METH_NOARGS,
+     "element_limit($module)\n--\n\nHow many elements kernels can index; half as many of complex numbers."},
     {"matmul_library", matmul_library, METH_NOARGS,
      "matmul_library($module)\n--\n\nThe loaded BLAS that serves matrix products, or 'none'."},
     {}};

@@ -111,6 +111,7 @@ std::shared_ptr<const LoadedPlan> LoadedPlan::make(PyObject* plan_text, PyObject
         return nullptr;
     }
     if (!result->bind_arguments(signature, binding)) return nullptr;
+    if (!result->load_partials(objects, signature, binding)) return nullptr;
     result->look_at_versions();
     return result;
 }
@@ -134,6 +135,7 @@ void LoadedPlan::look_at_versions() {
 
 bool LoadedPlan::bind_arguments(const Signature& signature, const Binding& binding) {
     const runtime::Plan& plan = executable_->plan();
+    sliced_ = plan.sliced;
     bool failed = false;
     std::vector<bool> used(signature.size(), false);
     for (const PlanArgument& a : plan.arguments) {
@@ -648,6 +650,9 @@ int LoadedPlan::traverse(visitproc visit, void* data) const {
     for (const Condition& c : conditions_)
         for (const Ref* ref : {&c.dictionary, &c.key, &c.value})
             if (int rc = see(*ref)) return rc;
+    for (const LoadedPlan* plan : {partial_.get(), total_.get()})
+        if (plan)
+            if (int rc = plan->traverse(visit, data)) return rc;
     return 0;
 }
 

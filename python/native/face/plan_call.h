@@ -19,6 +19,8 @@ struct Binding {
     PyObject* hidden = nullptr;       ///< mapping: plan argument -> (dict, key), read at each call
     PyObject* conditions = nullptr;   ///< sequence of (dict, key, value): dict[key] must still be that value
     PyObject* scalar_types = nullptr; ///< mapping: scalar -> the exact type it must have
+    /// (plan of a part, plan of the total, the arguments given in parts, what the total calls the results of parts)
+    PyObject* partials = nullptr;
 };
 
 /// Why a plan did not serve a call; enough for a message, which only a module's function writes.
@@ -125,7 +127,20 @@ class LoadedPlan {
     /// Memory for the results that the caller did not give, shaped as those that the first rows made. False with a
     /// Python error.
     bool make_whole_results(PyObject* made, Py_ssize_t rows, PyObject* const* values, std::vector<Ref>& whole) const;
-    Ref whole_result(std::size_t index, PyObject* first, Py_ssize_t rows, PyObject* const* values) const;
+    /// Memory for a result of this shape, where the call has its results. Null with a Python error.
+    Ref whole_result(std::size_t index, const std::int64_t* shape, PyObject* const* values) const;
+
+    // plan_call_partials.cpp
+    bool load_partials(PyObject* objects, const Signature& signature, const Binding& binding);
+    /// A call that is too large, of a plan that has one for parts of its rows and one for the total of these.
+    Attempt call_by_partials(PyObject* const* values, PyObject* out, Freedom freedom, Problem& problem,
+                             PyObject** result) const;
+    /// Memory for what `parts` calls give, one below another; nothing where it is too large to be read by a kernel.
+    /// False with a Python error.
+    bool make_stacks(PyObject* const* values, Py_ssize_t parts, std::vector<Ref>& stacks) const;
+    /// Where a call of arrays on a device runs. False with a Python error.
+    bool read_place(PyObject* const* values, runtime::cuda::Place& place) const;
+    bool hand_over_results(PyObject* const* values, PyObject* out, PyObject** result) const;
 
     // plan_call_device.cpp
     Attempt call_on_device(DeviceArguments& arguments, PyObject* const* values, PyObject* out, Problem* problem,
@@ -148,6 +163,10 @@ class LoadedPlan {
     std::vector<std::string> fixed_names_;
     std::vector<Condition> conditions_;
     std::vector<Return> returns_;
+    std::vector<std::size_t> sliced_; ///< arguments of which a call that is too large gets parts
+    /// Of calls that are too large: of a part of each sliced argument, and of what all parts give, one below another.
+    std::shared_ptr<const LoadedPlan> partial_, total_;
+    std::size_t parameters_ = 0; ///< of the function, where there are these
     bool returns_arguments_ = false;
     bool writes_arguments_ = false;
     bool has_host_ = true;                                 ///< versions for the host

@@ -7,35 +7,13 @@
 
 #include "dsl/runtime/memory_range.h"
 #include "python/native/face/call_parts.h"
+#include "python/native/face/call_rows.h"
 #include "python/native/face/device_arguments.h"
 #include "python/native/face/device_results.h"
 #include "python/native/face/face_errors.h"
 
 namespace tilewright::face {
 namespace {
-
-/// Up to so many parts one more is tried, then twice as many: few arrays are so much too large.
-constexpr Py_ssize_t kOneByOne = 16;
-
-Ref rows_between(Py_ssize_t begin, Py_ssize_t end) {
-    Ref from(PyLong_FromSsize_t(begin)), to(PyLong_FromSsize_t(end));
-    return Ref(from && to ? PySlice_New(from.get(), to.get(), nullptr) : nullptr);
-}
-
-Ref part_of(PyObject* array, Py_ssize_t begin, Py_ssize_t end) {
-    Ref rows = rows_between(begin, end);
-    return Ref(rows ? PyObject_GetItem(array, rows.get()) : nullptr);
-}
-
-bool is_of_columns(PyObject* object) {
-    if (!PyArray_Check(object)) return false;
-    auto* array = reinterpret_cast<PyArrayObject*>(object);
-    bool is = false;
-    for (int k = 1; k < PyArray_NDIM(array); ++k)
-        is = is ||
-             (PyArray_DIMS(array)[k] > 1 && std::abs(PyArray_STRIDES(array)[k]) > std::abs(PyArray_STRIDES(array)[0]));
-    return is;
-}
 
 /// Where an array on a device lies. False where it does not say.
 bool range_on_device(PyObject* object, runtime::MemoryRange& range) {
@@ -56,67 +34,29 @@ bool share_memory(PyObject* a, PyObject* b) {
     return !range_on_device(a, first) || !range_on_device(b, second) || first.meets(second);
 }
 
-bool is_too_large(const Problem& problem) {
-    return problem.kind == Problem::Kind::too_large || problem.kind == Problem::Kind::result_too_large;
-}
-
 } // namespace
 
 LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, Freedom freedom, Problem* problem,
                                      PyObject** result) const {
-    if (executable_->plan().sliced.empty()) return call_whole(values, out, freedom, problem, result);
+    if (sliced_.empty() && !partial_) return call_whole(values, out, freedom, problem, result);
     Problem own;
     Problem& seen = problem ? *problem : own;
     const Attempt attempt = call_whole(values, out, freedom, &seen, result);
     if (attempt != Attempt::no_match || !is_too_large(seen)) return attempt;
-    return call_in_parts(values, out, freedom, seen, result);
+    return partial_ ? call_by_partials(values, out, freedom, seen, result)
+                    : call_in_parts(values, out, freedom, seen, result);
 }
-
-/// The values of a call with a part of each sliced argument.
-class LoadedPlan::Part {
-  public:
-    Part(const LoadedPlan& plan, PyObject* const* values) : plan_(plan) {
-        int last = -1;
-        for (const Source& source : plan.sources_)
-            last = std::max(last, source.parameter);
-        for (const Fixed& fixed : plan.fixed_)
-            last = std::max(last, fixed.parameter);
-        values_.assign(values, values + last + 1);
-    }
-
-    /// False with a Python error.
-    bool take(PyObject* const* values, Py_ssize_t begin, Py_ssize_t end) {
-        owned_.clear();
-        for (const std::size_t argument : plan_.executable_->plan().sliced) {
-            const auto parameter = static_cast<std::size_t>(plan_.sources_[argument].parameter);
-            Ref part = part_of(values[parameter], begin, end);
-            // Of an array of columns the part reaches as far as the whole.
-            if (part && is_of_columns(part.get()) && !plan_.executable_->plan().arguments[argument].written)
-                part = Ref(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(part.get()), NPY_KEEPORDER));
-            if (!part) return false;
-            owned_.push_back(std::move(part));
-            values_[parameter] = owned_.back().get();
-        }
-        return true;
-    }
-    PyObject* const* values() const { return values_.data(); }
-
-  private:
-    const LoadedPlan& plan_;
-    std::vector<PyObject*> values_;
-    std::vector<Ref> owned_;
-};
 
 Py_ssize_t LoadedPlan::rows_of(PyObject* const* values, Problem& problem) const {
     const runtime::Plan& plan = executable_->plan();
     Py_ssize_t rows = -1;
-    for (const std::size_t argument : plan.sliced) {
+    for (const std::size_t argument : sliced_) {
         const int parameter = sources_[argument].parameter;
         if (parameter < 0) return -1;
         const Py_ssize_t length = PyObject_Length(values[parameter]);
         if (length < 0) return PyErr_Clear(), -1;
         if (rows >= 0 && length != rows) {
-            const std::string &first = plan.arguments[plan.sliced[0]].name, &other = plan.arguments[argument].name;
+            const std::string &first = plan.arguments[sliced_[0]].name, &other = plan.arguments[argument].name;
             problem.kind = Problem::Kind::guard;
             problem.text = other + ".shape[0] must equal " + first + ".shape[0], but they are " +
                            std::to_string(length) + " and " + std::to_string(rows) + ". Pass arrays whose sizes agree.";
@@ -142,22 +82,12 @@ bool LoadedPlan::shares_memory(PyObject* const* values, const std::vector<Ref>& 
     return false;
 }
 
-Ref LoadedPlan::whole_result(std::size_t index, PyObject* first, Py_ssize_t rows, PyObject* const* values) const {
+Ref LoadedPlan::whole_result(std::size_t index, const std::int64_t* shape, PyObject* const* values) const {
     const runtime::PlanBuffer& buffer = executable_->plan().results[index];
-    std::int64_t shape[runtime::kMaxRank] = {rows}, elements = rows;
     const int rank = static_cast<int>(buffer.shape.size());
-    Ref extents(PyObject_GetAttrString(first, "shape"));
-    if (!extents) return Ref();
-    for (int k = 1; k < rank; ++k) {
-        Ref extent(PySequence_GetItem(extents.get(), k));
-        shape[k] = extent ? PyLong_AsLongLong(extent.get()) : -1;
-        if (PyErr_Occurred()) return Ref();
+    std::int64_t elements = 1;
+    for (int k = 0; k < rank; ++k)
         elements *= shape[k];
-    }
-    if (PyArray_Check(first)) {
-        bool is_pooled = false;
-        return Ref(reinterpret_cast<PyObject*>(new_result(buffer.dtype, rank, shape, elements, &is_pooled)));
-    }
     const std::size_t count = sources_.size();
     auto** arrays = static_cast<PyObject**>(alloca((count + 1) * sizeof(PyObject*)));
     RefArray owned(alloca((count + 1) * sizeof(PyObject*)), count);
@@ -165,6 +95,10 @@ Ref LoadedPlan::whole_result(std::size_t index, PyObject* first, Py_ssize_t rows
         if (arrays[i] = object_of(i, values, owned[i]); !arrays[i]) arrays[i] = Py_None;
     DeviceArguments arguments(*this, arrays, alloca(DeviceArguments::bytes(count)));
     if (!arguments.read()) return Ref();
+    if (!arguments.on_device()) {
+        bool is_pooled = false;
+        return Ref(reinterpret_cast<PyObject*>(new_result(buffer.dtype, rank, shape, elements, &is_pooled)));
+    }
     DeviceResult fresh;
     const ResultPlace place{*arguments.view(arguments.leader()).of, arguments.place(), arguments.on_library_stream()};
     if (!new_result_like(place, buffer.dtype, rank, shape, elements, fresh)) return Ref();
@@ -177,8 +111,12 @@ bool LoadedPlan::make_whole_results(PyObject* made, Py_ssize_t rows, PyObject* c
     for (std::size_t r = 0; r < whole.size(); ++r) {
         if (whole[r]) continue; // the caller's
         PyObject* first = PyTuple_Check(made) ? PyTuple_GetItem(made, static_cast<Py_ssize_t>(r)) : made;
-        Ref& result = by_result[static_cast<std::size_t>(returns_[r].index)];
-        if (!result) result = whole_result(static_cast<std::size_t>(returns_[r].index), first, rows, values);
+        const auto index = static_cast<std::size_t>(returns_[r].index);
+        std::int64_t shape[runtime::kMaxRank] = {};
+        if (!read_shape(first, static_cast<int>(executable_->plan().results[index].shape.size()), shape)) return false;
+        shape[0] = rows;
+        Ref& result = by_result[index];
+        if (!result) result = whole_result(index, shape, values);
         if (!result) return false;
         whole[r] = Ref::borrowed(result.get());
     }
@@ -219,38 +157,35 @@ LoadedPlan::Attempt LoadedPlan::call_in_parts(PyObject* const* values, PyObject*
 
     const Problem stands = problem; // said of the whole arrays
     std::vector<Ref> whole = given;
-    // As few parts as serve, of nearly one length, so that what serves the first one serves the others.
     Part part(*this, values);
     const bool has_all = std::all_of(whole.begin(), whole.end(), [](const Ref& each) { return bool(each); });
-    Py_ssize_t parts = 2, done = 0;
-    // The first part is a longest one.
-    auto begin_of = [&](Py_ssize_t k) {
-        return static_cast<Py_ssize_t>((static_cast<__int128>(rows) * k + parts - 1) / parts);
-    };
+    Py_ssize_t done = 0;
+    Division cut{rows};
     auto run = [&](Py_ssize_t k, bool into_whole, Ref& made) {
         Ref to;
-        if (!part.take(values, begin_of(k), begin_of(k + 1))) return Attempt::error;
-        if (into_whole && !part_of_results(whole, begin_of(k), begin_of(k + 1), to)) return Attempt::error;
+        const Py_ssize_t begin = cut.begin_of(k), end = cut.begin_of(k + 1);
+        if (!part.take(values, begin, end)) return Attempt::error;
+        if (into_whole && !part_of_results(whole, begin, end, to)) return Attempt::error;
         PyObject* object = nullptr;
         const Attempt attempt = call_whole(part.values(), to.get(), freedom, &problem, &object);
         made = Ref(object);
         return attempt;
     };
-    for (;; parts = std::min(rows, parts < kOneByOne ? parts + 1 : 2 * parts)) {
+    for (;; cut.make_finer()) { // as few parts as serve
         Ref made;
         const Attempt attempt = run(0, has_all, made);
-        if (attempt == Attempt::no_match && is_too_large(problem) && parts < rows) continue;
+        if (attempt == Attempt::no_match && is_too_large(problem) && cut.may_be_finer()) continue;
         if (attempt == Attempt::no_match && is_too_large(problem)) problem = stands;
         if (attempt != Attempt::done) return attempt;
         done = 1;
         if (!has_all) {
             if (!make_whole_results(made.get(), rows, part.values(), whole)) return Attempt::error;
-            if (!copy_rows(made.get(), begin_of(1), whole)) done = 0; // computed again, where they belong
+            if (!copy_rows(made.get(), cut.begin_of(1), whole)) done = 0; // computed again, where they belong
             if (PyErr_Occurred()) return Attempt::error;
         }
         break;
     }
-    for (Py_ssize_t k = done; k < parts; ++k) {
+    for (Py_ssize_t k = done; k < cut.parts; ++k) {
         Ref made;
         const Attempt attempt = run(k, true, made);
         if (attempt == Attempt::done) continue;
@@ -259,7 +194,7 @@ LoadedPlan::Attempt LoadedPlan::call_in_parts(PyObject* const* values, PyObject*
             PyErr_Format(PyExc_RuntimeError,
                          "%s: the call runs in %zd parts, and no version serves part %zd: rows from %zd on are not "
                          "written. Call it with parts of the arguments.",
-                         function_.c_str(), parts, k + 1, begin_of(k));
+                         function_.c_str(), cut.parts, k + 1, cut.begin_of(k));
             return Attempt::error;
         }
         return attempt;
@@ -267,7 +202,7 @@ LoadedPlan::Attempt LoadedPlan::call_in_parts(PyObject* const* values, PyObject*
     Returned all(executable_->plan().returns_tuple, returns);
     if (!all.is_made()) return Attempt::error;
     for (std::size_t r = 0; r < returns; ++r) {
-        const ArrayClass* like = array_class_of(values[sources_[executable_->plan().sliced[0]].parameter]);
+        const ArrayClass* like = array_class_of(values[sources_[sliced_[0]].parameter]);
         Ref item = given[r] || !like ? std::move(whole[r]) : hand_over(*like, std::move(whole[r]));
         if (!item) return Attempt::error;
         all.put(r, std::move(item));

@@ -68,6 +68,16 @@ bool Signature::read(const std::string& function, PyObject* list, PyObject* miss
     return true;
 }
 
+bool Signature::append(const std::string& name) {
+    PyObject* text = PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
+    if (!text) return false;
+    PyUnicode_InternInPlace(&text);
+    parameters_.push_back({Ref(text), ParameterKind::positional_or_keyword, Ref()});
+    names_.push_back(name);
+    ++positional_;
+    return true;
+}
+
 int Signature::find(const std::string& name) const {
     for (std::size_t i = 0; i < names_.size(); ++i)
         if (names_[i] == name) return static_cast<int>(i);

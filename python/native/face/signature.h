@@ -35,6 +35,9 @@ class Signature {
     /// From a list of (name, kind, default); `missing` stands for "no default". False with a Python error set.
     bool read(const std::string& function, PyObject* list, PyObject* missing);
 
+    /// One more, behind all others. False with a Python error.
+    bool append(const std::string& name);
+
     std::size_t size() const { return parameters_.size(); }
     const std::vector<Parameter>& parameters() const { return parameters_; }
     /// False when a parameter gathers others (*args, **kwargs): such calls are never served in C.

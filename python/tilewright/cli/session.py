@@ -104,6 +104,7 @@ def _specialize(function: JitFunction, call: RecordedCall) -> Specialization:
     # What traces may still have no translation: known before anything is promised.
     request = specialization.request(bound)
     compiler().describe(request.program, request.options())
+    specialization.add_partials(bound)
     return specialization
 
 

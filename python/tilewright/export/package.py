@@ -21,6 +21,7 @@ import numpy as np
 from .. import __version__, _face
 from ..errors import ExportError
 from ..machine import is_cuda_isa
+from ..partials import Partials
 from ..plan import Version, all_objects, compose
 from ..program import Program
 from ..specialization import Specialization
@@ -29,7 +30,7 @@ from .handed import check_lines, handed_functions, made_for
 from .static_library import write_static_library
 from .streams import STREAM_LINES, Stream, check_stream, inner_parameters, stream_lines, streams_of
 from .stub import shapes, signature, stub_text
-from .versions import isa_levels, versions_of
+from .versions import isa_levels, partials_of, versions_of
 
 if TYPE_CHECKING:
     from ..decorator import JitFunction
@@ -53,6 +54,7 @@ class _Group:
     saved: dict[str, str]  # arrays from outside -> file
     handed: dict[str, types.FunctionType]  # parameters with the function that was compiled in
     streams: list[Stream]  # random generators
+    in_parts: dict[int, Partials]  # of the plans with these numbers, for calls beyond what kernels can index
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,8 @@ def _write(
     plans: list[str] = []
     schedules: dict[str, str] = {}
     objects: dict[str, bytes] = {}
+    of_parts: dict[str, bytes] = {}  # which C functions do not need
+    in_parts: dict[int, Partials] = {}
     needs: set[str] = set()
     assembled: list[str] = []
     for number, specialization in enumerate(specializations):
@@ -188,6 +192,10 @@ def _write(
         plans.append(compose(versions[0].build.header, versions))
         objects.update(all_objects(versions))
         needs |= {library for version in versions for library in version.build.libraries}
+        partials = partials_of(specialization, options.targets, number=number, say=options.say)
+        if partials is not None:
+            in_parts[number] = partials
+            of_parts.update(partials.objects())
         stem = name if number == 0 else f"{name}-{number}"
         schedules.update(_schedule_files(stem, versions))
     programs = [specialization.program for specialization in specializations]
@@ -197,24 +205,29 @@ def _write(
         notes = [f"Needs NumPy; {', '.join(sorted(needs))} runs in the BLAS that NumPy brings (--no-libs avoids it)."]
     if on_device:
         notes += _device_notes(levels)
-        assembled = write_cubins(folder, objects.values(), options.cubins)
+        assembled = write_cubins(folder, (objects | of_parts).values(), options.cubins)
         if assembled:
             notes.append(
                 f"Code for {', '.join(assembled)} is assembled already; the driver does that for other devices."
             )
     (folder / "objects").mkdir()
     (folder / "schedules").mkdir()
-    for key, data in objects.items():
+    for key, data in (objects | of_parts).items():
         (folder / "objects" / f"{key}.o").write_bytes(data)
     for number, text in enumerate(plans):
         (folder / f"plan{number}.txt").write_text(text)
+    for number, partials in in_parts.items():
+        for file, text in zip(_files_of_parts(number), partials.plans(), strict=True):
+            (folder / file).write_text(text)
     for file, text in schedules.items():
         (folder / "schedules" / file).write_text(text)
     shutil.copyfile(str(_face.__file__), folder / "_face.abi3.so")
     (folder / "_face.abi3.so").chmod(0o755)
     groups = _groups(function, specializations, folder)
+    for group in groups:
+        group.in_parts.update({number: in_parts[number] for number in group.numbers if number in in_parts})
     (folder / "__init__.py").write_text(
-        _init_text(function, groups, sorted(objects), notes, on_device=on_device, has_cubins=bool(assembled))
+        _init_text(function, groups, sorted(objects | of_parts), notes, on_device=on_device, has_cubins=bool(assembled))
     )
     parameters = [_parameters(function, p) for p in programs]
     (folder / "__init__.pyi").write_text(stub_text(name, programs, notes, parameters, on_device=on_device))
@@ -278,7 +291,7 @@ def _groups(function: JitFunction, specializations: list[Specialization], folder
             (g for g in groups if (g.fixed, g.saved, g.parameters, g.handed, g.streams) == alike and not saved), None
         )
         if found is None:
-            groups.append(_Group([number], [program], parameters, fixed, saved, handed, streams))
+            groups.append(_Group([number], [program], parameters, fixed, saved, handed, streams, {}))
         else:
             found.numbers.append(number)
             found.programs.append(program)
@@ -379,7 +392,7 @@ def _load_lines(entry: str, group: _Group, function: JitFunction) -> list[str]:
     if group.streams:
         shown = _signature_text(group.parameters)
         inner = _Group(group.numbers, group.programs, inner_parameters(group.parameters, group.streams), group.fixed,
-                       group.saved, group.handed, [])  # fmt: skip
+                       group.saved, group.handed, [], group.in_parts)  # fmt: skip
         doc = function.__doc__ or shapes(group.programs[0])
         return [*_load_lines(f"_{entry}_kernel", inner, function),
                 *stream_lines(entry, f"_{entry}_kernel", shown, doc, inner.parameters, group.streams)]  # fmt: skip
@@ -400,9 +413,22 @@ def _load_lines(entry: str, group: _Group, function: JitFunction) -> list[str]:
         f"    parameters=[{parameters}],",
         "    module_name=__name__,",
         f"    constants={{{', '.join(constants)}}},",
+        *([f"    partials=[{', '.join(_partials_text(group, n) for n in group.numbers)}],"] if group.in_parts else []),
         ")",
         *([made_for(entry, group.handed, group.parameters)] if group.handed else []),
     ]
+
+
+def _files_of_parts(number: int) -> tuple[str, str]:
+    return f"plan{number}-part.txt", f"plan{number}-total.txt"
+
+
+def _partials_text(group: _Group, number: int) -> str:
+    if number not in group.in_parts:
+        return "None"
+    part, total = _files_of_parts(number)
+    partials = group.in_parts[number]
+    return f"(_read({part!r}, 'r'), _read({total!r}, 'r'), {partials.rows!r}, {partials.stacks!r})"
 
 
 def _default_text(value: Any) -> str:

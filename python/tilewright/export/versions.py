@@ -12,6 +12,7 @@ from ..builder import BuildRequest, build, with_schedule
 from ..errors import Error, ScheduleError
 from ..logs import logger
 from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa
+from ..partials import Partials
 from ..plan import Build, Version
 from ..program import Program, evaluate
 from ..specialization import Specialization, is_small, work_condition
@@ -61,6 +62,32 @@ def versions_of(
                 continue
             suffix = f"{_SHORT[isa]}{f's{number}' if number else ''}{_letter(position)}"
             found.append(Version(f"{isa}, {label}", suffix, made, dict(request.layouts), conditions, made.schedule))
+    return found
+
+
+def partials_of(
+    specialization: Specialization,
+    targets: tuple[str, ...],
+    *,
+    number: int = 0,
+    say: Callable[[str], None] | None = None,
+) -> Partials | None:
+    """What calls of more elements than kernels can index run by, where the specialization has seen one."""
+    seen, bound = specialization.partials, specialization.example
+    if seen is None or bound is None:
+        return None
+    found = replace(seen, versions=[], of_total=[])
+    contiguous, anything = dict.fromkeys(bound.layouts, "c"), dict.fromkeys(bound.layouts, "any")
+    for isa in isa_levels(targets):
+        if say is not None:
+            say(f"compiling {specialization.program.function} for {isa}: parts of large calls")
+        placed = replace(bound, on_device=is_cuda_isa(isa))
+        for position, layouts in enumerate((contiguous, anything)):
+            requests = found.requests(specialization.request(placed, isa=isa), replace(placed, layouts=layouts))
+            suffix = f"{_SHORT[isa]}{f's{number}' if number else ''}{_letter(position)}"
+            for versions, request in zip((found.versions, found.of_total), requests, strict=True):
+                if versions is found.versions or position == 0:
+                    versions.append(Version(isa, suffix, build(request), dict(request.layouts)))
     return found
 
 

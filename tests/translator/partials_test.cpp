@@ -1,0 +1,146 @@
+// tests/translator/partials_test.cpp: programs that are cut at the reductions over their rows, as text.
+#include "translator/partials.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace tilewright::translator;
+
+std::vector<Partials> split(const std::string& body, const std::set<std::string>& taken = {}) {
+    std::vector<Partials> all = partials_of(read_program("tilewright-program 1\nfunction f\n" + body), taken);
+    for (const Partials& each : all) {
+        verify_program(each.partial);
+        verify_program(each.total);
+    }
+    return all;
+}
+
+TEST(Partials, AMeanCountsTheRowsOfItsParts) {
+    const std::vector<Partials> all = split("arg x: float64[x.0, x.1]\n"
+                                            "mean: float64[] = sum(x) {axes=[0, 1]}\n"
+                                            "%1: int64[] = scalar_size() {size=x.0*x.1}\n"
+                                            "%2: float64[] = cast(%1)\n"
+                                            "%3: float64[] = divide(mean, %2)\n"
+                                            "return %3\n");
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].rows, std::vector<std::string>{"x"});
+    EXPECT_EQ(all[0].stacks, (std::vector<std::string>{"mean_parts", "part", "part_2"}));
+    EXPECT_EQ(print_program(all[0].partial), "tilewright-program 1\nfunction f_partial\narg x: float64[x.0, x.1]\n"
+                                             "mean: float64[] = sum(x) {axes=[0, 1]}\n"
+                                             "%4: int64[] = scalar_size() {size=x.0}\n"
+                                             "%8: int64[] = scalar_size() {size=x.1}\n"
+                                             "mean_parts_row: float64[1] = index(mean) {index=[newaxis]}\n"
+                                             "part_row: int64[1] = index(%4) {index=[newaxis]}\n"
+                                             "part_2_row: int64[1] = index(%8) {index=[newaxis]}\n"
+                                             "return (mean_parts_row, part_row, part_2_row)\n");
+    EXPECT_EQ(print_program(all[0].total), "tilewright-program 1\nfunction f_total\n"
+                                           "arg mean_parts: float64[mean_parts.0]\n"
+                                           "arg part: int64[mean_parts.0]\n"
+                                           "arg part_2: int64[mean_parts.0]\n"
+                                           "mean: float64[] = sum(mean_parts) {axes=[0]}\n"
+                                           "%5: int64[] = sum(part) {axes=[0]}\n"
+                                           "%6: int64[] = index(part_2) {index=[0]}\n"
+                                           "%1: int64[] = multiply(%5, %6)\n"
+                                           "%2: float64[] = cast(%1)\n"
+                                           "%3: float64[] = divide(mean, %2)\n"
+                                           "return %3\n");
+}
+
+TEST(Partials, TheTotalHasTheArgumentsAndExtentsThatItNeeds) {
+    const std::vector<Partials> all = split("arg x: float64[x.0, x.1]\n"
+                                            "arg w: float64[x.1]\n"
+                                            "arg v: float64[v.0]\n"
+                                            "scalar a: float64\n"
+                                            "guard x.0 >= 1 \"empty\"\n"
+                                            "max: float64[x.1] = max(x) {axes=[0]}\n"
+                                            "%1: float64[x.1] = multiply(max, w)\n"
+                                            "%2: float64[x.1] = add(%1, a)\n"
+                                            "return %2\n",
+                                            {"max_parts"});
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(print_program(all[0].total), "tilewright-program 1\nfunction f_total\n"
+                                           "arg max_parts_2: float64[max_parts_2.0, max_parts_2.1]\n"
+                                           "arg w: float64[max_parts_2.1]\n"
+                                           "scalar a: float64\n"
+                                           "max: float64[max_parts_2.1] = max(max_parts_2) {axes=[0]}\n"
+                                           "%1: float64[max_parts_2.1] = multiply(max, w)\n"
+                                           "%2: float64[max_parts_2.1] = add(%1, a)\n"
+                                           "return %2\n");
+    EXPECT_EQ(all[0].partial.argument_order, (std::vector<std::string>{"x", "w", "v", "a"}));
+    EXPECT_EQ(all[0].partial.guards.size(), 1U);
+}
+
+TEST(Partials, AnExtentOfTheResultMayBeAnExpression) {
+    const std::vector<Partials> all = split("arg x: float64[x.0, x.1]\n"
+                                            "%1: float64[x.0, (x.1 + 1) // 2] = index(x) {index=[0:1, 0:2]}\n"
+                                            "sum: float64[(x.1 + 1) // 2] = sum(%1) {axes=[0]}\n"
+                                            "%2: float64[(x.1 + 1) // 2] = sqrt(sum)\n"
+                                            "return %2\n");
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].total.body.operations.back().type.shape[0].text, "sum_parts.1");
+}
+
+TEST(Partials, SearchesCountFromWhereTheirPartBegins) {
+    const std::vector<Partials> all = split("arg x: float64[x.0, x.1]\n"
+                                            "argmin: int64[x.1] = argmin(x) {axis=0}\n"
+                                            "return argmin\n");
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].stacks, (std::vector<std::string>{"argmin_parts", "least_parts", "part"}));
+}
+
+TEST(Partials, AContractionIsASum) {
+    const std::vector<Partials> all = split("arg x: float64[x.0, x.1]\n"
+                                            "%1: float64[x.1, x.0] = transpose(x) {axes=[1, 0]}\n"
+                                            "dot: float64[x.1, x.1] = matmul(%1, x)\n"
+                                            "return dot\n");
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].total.body.operations.back().op, "sum");
+}
+
+TEST(Partials, TheTotalChecks) {
+    const std::vector<Partials> all = split("arg x: float64[x.0]\n"
+                                            "sum: float64[] = sum(x) {axes=[0]}\n"
+                                            "%1: bool[x.0] = isnan(x)\n"
+                                            "any: bool[] = any(%1) {axes=[0]}\n"
+                                            "check any \"nan\"\n"
+                                            "return sum\n");
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_TRUE(all[0].partial.checks.empty());
+    EXPECT_EQ(all[0].total.checks.size(), 1U);
+    EXPECT_EQ(all[0].stacks, (std::vector<std::string>{"sum_parts", "any_parts"}));
+}
+
+TEST(Partials, EachExtentMayBeTheRows) {
+    const std::vector<Partials> all = split("arg x: float64[x.0]\narg y: float64[y.0]\n"
+                                            "%1: float64[x.0, 1] = index(x) {index=[0:1, newaxis]}\n"
+                                            "%2: float64[x.0, y.0] = subtract(%1, y)\n"
+                                            "sum: float64[] = sum(%2) {axes=[0, 1]}\n"
+                                            "return sum\n");
+    ASSERT_EQ(all.size(), 2U);
+    EXPECT_EQ(all[0].rows, std::vector<std::string>{"x"});
+    EXPECT_EQ(all[1].rows, std::vector<std::string>{"y"});
+}
+
+TEST(Partials, WhatNeedsMoreThanItsRowIsNotCut) {
+    const std::string x = "arg x: float64[x.0, x.1]\n", sum = "sum: float64[x.1] = sum(x) {axes=[0]}\n";
+    for (const std::string& body : {
+             x + "%1: float64[x.0, x.1] = sqrt(x)\nreturn %1\n",                // slices do that
+             x + "%1: float64[x.0] = sum(x) {axes=[1]}\nreturn %1\n",           // likewise
+             x + sum + "%1: float64[x.0, x.1] = subtract(x, sum)\nreturn %1\n", // back along the rows
+             x + sum +
+                 "%1: float64[x.1] = index(x) {index=[0, 0:1]}\n"
+                 "%2: float64[x.1] = subtract(%1, sum)\nreturn %2\n", // a certain row
+             x + "%1: float64[x.0, x.1] = index(x) {index=[x.0 - 1:-1, 0:1]}\n"
+                 "sum: float64[x.1] = sum(%1) {axes=[0]}\nreturn sum\n", // backwards
+             x + "%1: float64[x.0*x.1] = reshape(x)\n"
+                 "argmax: int64[] = argmax(%1) {axis=0}\nreturn argmax\n",
+             x + sum + "%1: float64[x.0, x.1] = sqrt(x)\nreturn (sum, %1)\n",         // rows and their sum
+             x + sum + "return (sum, x)\n",                                           // an argument
+             x + sum + "%1: float64[x.0, x.1] = sqrt(x)\nwrite x = %1\nreturn sum\n", // a write
+             x + "scalar n: int64\nguard n == x.0 \"n\"\n" + sum + "return sum\n",    // a part has fewer rows
+         })
+        EXPECT_TRUE(split(body).empty()) << body;
+}
+
+} // namespace

@@ -1,0 +1,510 @@
+// translator/partials.cpp: cuts a program at its reductions over the rows.
+#include "translator/partials.h"
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "translator/analysis.h"
+#include "translator/attributes.h"
+#include "translator/rows.h"
+#include "translator/size.h"
+#include "translator/slices.h"
+#include "translator/unused.h"
+#include "translator/values.h"
+
+namespace tilewright::translator {
+namespace {
+
+using Operations = std::vector<Operation>;
+
+Size size_of(const std::string& text) {
+    return parse_size(text).size();
+}
+
+/// An operation and all those of its regions.
+void visit(const Operation& operation, const std::function<void(const Operation&)>& see) {
+    see(operation);
+    for (const Block& region : operation.regions)
+        for (const Operation& inner : region.operations)
+            visit(inner, see);
+}
+
+/// The values that an operation reads, in its regions too, those that it defines itself included.
+std::set<std::string> reads_of(const Operation& operation) {
+    std::set<std::string> names;
+    visit(operation, [&](const Operation& each) {
+        names.insert(each.operands.begin(), each.operands.end());
+        for (const Block& region : each.regions)
+            names.insert(region.yields.begin(), region.yields.end());
+    });
+    return names;
+}
+
+constexpr const char* kSizes[] = {"size", "start", "stop", "step", "min", "max", "index"};
+
+/// The text with other symbols: X.1 -> sums.1. A whole size may have a name too.
+std::string renamed(const std::string& text, const std::map<std::string, std::string>& names) {
+    if (const auto whole = names.find(text); whole != names.end()) return whole->second;
+    const auto in_word = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.' || c >= 0x80; };
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+        std::size_t end = at;
+        while (end < text.size() && in_word(static_cast<unsigned char>(text[end])))
+            ++end;
+        if (end == at) {
+            out += text[at++];
+            continue;
+        }
+        const std::string word = text.substr(at, end - at);
+        const auto found = names.find(word);
+        out += found == names.end() ? word : found->second;
+        at = end;
+    }
+    return out;
+}
+
+void rename(Type& type, const std::map<std::string, std::string>& names) {
+    for (Size& extent : type.shape)
+        if (!extent.is_constant) extent = size_of(renamed(extent.text, names));
+}
+
+void rename(Operation& operation, const std::map<std::string, std::string>& names) {
+    rename(operation.type, names);
+    for (auto& [name, type] : operation.more_results)
+        rename(type, names);
+    for (const char* key : kSizes)
+        if (auto found = operation.attributes.find(key); found != operation.attributes.end())
+            found->second = renamed(found->second, names);
+    for (Block& region : operation.regions) {
+        for (auto& [name, type] : region.parameters)
+            rename(type, names);
+        for (Operation& inner : region.operations)
+            rename(inner, names);
+    }
+}
+
+void collect_words(const std::string& text, std::set<std::string>& words) {
+    std::string word;
+    for (const char c : text + ' ') {
+        const auto u = static_cast<unsigned char>(c);
+        if (std::isalnum(u) != 0 || c == '_' || c == '.' || u >= 0x80) {
+            word += c;
+        } else if (!word.empty()) {
+            words.insert(word);
+            word.clear();
+        }
+    }
+}
+
+/// The symbols, and whatever else is a word, in the sizes of an operation.
+void collect_words(const Operation& operation, std::set<std::string>& words) {
+    visit(operation, [&](const Operation& each) {
+        for (const auto& [name, type] : results_of(each))
+            for (const Size& extent : type.shape)
+                collect_words(extent.text, words);
+        for (const Block& region : each.regions)
+            for (const auto& [name, type] : region.parameters)
+                for (const Size& extent : type.shape)
+                    collect_words(extent.text, words);
+        for (const char* key : kSizes)
+            if (auto found = each.attributes.find(key); found != each.attributes.end())
+                collect_words(found->second, words);
+    });
+}
+
+class Splitter {
+  public:
+    Splitter(const Program& program, const Rows& rows, std::set<std::string> names)
+        : program_(program), rows_(rows), names_(std::move(names)) {
+        for (const auto& [name, type] : types_of(program))
+            names_.insert(name);
+        for (const Operation& operation : program.body.operations)
+            visit(operation, [&](const Operation& each) {
+                if (each.op == "for") names_.insert(each.attributes.at("variable"));
+            });
+    }
+
+    std::optional<Partials> run() {
+        if (!program_.writes.empty() || program_.body.yields.empty()) return std::nullopt;
+        if (!rows_.are_clear()) return std::nullopt;
+        for (const Guard& guard : program_.guards)
+            if (!rows_.fits(guard)) return std::nullopt;
+        for (const Operation& operation : program_.body.operations)
+            if (!take(operation)) return std::nullopt;
+        for (const std::string& name : program_.body.yields)
+            if (rows_.is_argument(name) || rows_.place_of(name) != Rows::kNone) return std::nullopt;
+        return made();
+    }
+
+  private:
+    /// A result of `partial`: one row a part.
+    struct Row {
+        std::string value; ///< in `partial`, without the axis of the parts
+        Type type;         ///< likewise
+        std::string stack; ///< the argument of `total`
+    };
+
+    // ---- which operation belongs where ----------------------------------------------------------------------------
+
+    bool take(const Operation& operation) {
+        bool has_read = false;
+        visit(operation, [&](const Operation& each) { has_read = has_read || each.op == "read"; });
+        if (has_read) return false;
+        const std::set<std::string> reads = reads_of(operation);
+        const bool is_later =
+            std::any_of(reads.begin(), reads.end(), [&](const std::string& name) { return later_.count(name) != 0; });
+        if (operation.op == "scalar_size" && rows_.speaks_of_it(operation.attributes.at("size")))
+            return take_length(operation);
+        if (is_later) {
+            if (touches_rows(operation, reads) || !rows_.fits(operation)) return false;
+            for (const auto& [name, type] : results_of(operation))
+                later_.insert(name);
+            total_.push_back(operation);
+            return true;
+        }
+        if (is_cut(operation)) return take_cut(operation);
+        if (!rows_.fits(operation)) return false;
+        partial_.push_back(operation);
+        // What has no rows may be needed behind the reductions too.
+        if (!touches_rows(operation, reads)) total_.push_back(operation);
+        return true;
+    }
+
+    bool touches_rows(const Operation& operation, const std::set<std::string>& reads) const {
+        bool touches = false;
+        for (const std::string& name : reads)
+            touches = touches || rows_.place_of(name) != Rows::kNone;
+        visit(operation, [&](const Operation& each) {
+            for (const auto& [name, type] : results_of(each))
+                touches = touches || rows_.place_of(name) != Rows::kNone;
+            for (const Block& region : each.regions)
+                for (const auto& [name, type] : region.parameters)
+                    touches = touches || rows_.place_of(name) != Rows::kNone;
+        });
+        return touches;
+    }
+
+    /// Whether the rows are reduced here, and nothing of them is left.
+    bool is_cut(const Operation& operation) const {
+        if (!operation.regions.empty() || rows_.place_of(operation.result) != Rows::kNone) return false;
+        if (operation.op == "matmul")
+            return rows_.place_of(operation.operands[0]) == 1 && rows_.place_of(operation.operands[1]) == 0;
+        if (!is_reduction(operation.op)) return false;
+        const std::vector<int> axes = reduced_axes(operation);
+        return std::count(axes.begin(), axes.end(), rows_.place_of(operation.operands[0])) != 0;
+    }
+
+    // ---- reductions -----------------------------------------------------------------------------------------------
+
+    std::string fresh(const std::string& wish) {
+        std::string name = wish;
+        for (int n = 2; !names_.insert(name).second; ++n)
+            name = wish + "_" + std::to_string(n);
+        return name;
+    }
+    std::string fresh_value() {
+        for (;; ++number_)
+            if (names_.insert("%" + std::to_string(number_)).second) return "%" + std::to_string(number_);
+    }
+
+    /// A value of `partial` with an axis for the parts in front: the argument of `total` that has it of all parts.
+    const Row& row_of(const std::string& value, const Type& type) {
+        const std::string wish = value[0] == '%' ? "part" : value + "_parts";
+        rows_given_.push_back({value, type, fresh(wish)});
+        return rows_given_.back();
+    }
+    /// `kParts`, in place of the extent that the stacks have in common, until they are named.
+    Type stacked(const Type& type) const {
+        Type out = type;
+        out.shape.insert(out.shape.begin(), Size{kParts, false, 0});
+        return out;
+    }
+
+    const std::string& add(Operations& to, Operation operation) {
+        to.push_back(std::move(operation));
+        return to.back().result;
+    }
+    std::string add_total(const Type& type, const std::string& op, std::vector<std::string> operands,
+                          std::map<std::string, std::string> attributes = {}) {
+        return add(total_, make_operation(fresh_value(), type, op, std::move(operands), std::move(attributes), line_));
+    }
+
+    bool take_cut(const Operation& operation) {
+        line_ = operation.line;
+        partial_.push_back(operation);
+        later_.insert(operation.result);
+        if (operation.op == "argmin" || operation.op == "argmax") {
+            take_search(operation);
+            return true;
+        }
+        const Row& row = row_of(operation.result, operation.type);
+        const std::string op =
+            operation.op == "matmul" ? (operation.type.dtype == "bool" ? "any" : "sum") : operation.op;
+        total_.push_back(make_operation(operation.result, operation.type, op, {row.stack}, {{"axes", "[0]"}}, line_));
+        return true;
+    }
+
+    /// The first part whose best value is best has the position, which counts from where that part begins.
+    void take_search(const Operation& operation) {
+        const std::string& operand = operation.operands[0];
+        const bool is_min = operation.op == "argmin";
+        const Type best_type{rows_.type_of(operand).dtype, operation.type.shape};
+        const std::string best = fresh(is_min ? "least" : "most");
+        add(partial_, make_operation(best, best_type, is_min ? "min" : "max", {operand},
+                                     {{"axes", "[" + operation.attributes.at("axis") + "]"}}, line_));
+        const std::string positions = row_of(operation.result, operation.type).stack;
+        const std::string bests = row_of(best, best_type).stack;
+        const std::string lengths = length_of_parts();
+
+        const Type one{"int64", {}}, a_part = stacked(one), a_truth{"bool", {Size{kParts, false, 0}}};
+        const Size unit = size_of("1");
+        const std::string zero = add_total(one, "const", {}, {{"value", "0"}});
+        const std::string part = add_total(a_part, "iota", {}, {{"axis", "0"}});
+        const std::string column =
+            add_total({"int64", {a_part.shape[0], unit}}, "index", {part}, {{"index", "[0:1, newaxis]"}});
+        const std::vector<Size> square{a_part.shape[0], a_part.shape[0]};
+        const std::string before = add_total({"bool", square}, "less", {part, column});
+        const std::string counted = add_total({"int64", square}, "where", {before, lengths, zero});
+        std::string begins = add_total(a_part, "sum", {counted}, {{"axes", "[1]"}});
+        std::string numbers = part;
+        if (!operation.type.shape.empty()) {
+            Type spread = a_part;
+            std::string index = "[0:1";
+            for (std::size_t k = 0; k < operation.type.shape.size(); ++k) {
+                spread.shape.push_back(unit);
+                index += ", newaxis";
+            }
+            begins = add_total(spread, "index", {begins}, {{"index", index + "]"}});
+            numbers = add_total(spread, "index", {numbers}, {{"index", index + "]"}});
+        }
+        const Type all = stacked(operation.type);
+        const std::string first = add_total(operation.type, operation.op, {bests}, {{"axis", "0"}});
+        const std::string is_there = add_total({"bool", all.shape}, "equal", {numbers, first});
+        const std::string whole = add_total(all, "add", {positions, begins});
+        const std::string there = add_total(all, "where", {is_there, whole, zero});
+        total_.push_back(make_operation(operation.result, operation.type, "sum", {there}, {{"axes", "[0]"}}, line_));
+    }
+
+    // ---- lengths --------------------------------------------------------------------------------------------------
+
+    /// A size that `total` gets from the first part.
+    std::string symbol_value(const std::string& symbol) {
+        return add_total({"int64", {}}, "scalar_size", {}, {{"size", symbol}});
+    }
+
+    /// How many rows each part has.
+    std::string length_of_parts() {
+        if (lengths_.empty()) {
+            const std::string length = add(partial_, make_operation(fresh_value(), {"int64", {}}, "scalar_size", {},
+                                                                    {{"size", rows_.extent()}}, line_));
+            lengths_ = row_of(length, {"int64", {}}).stack;
+        }
+        return lengths_;
+    }
+
+    /// A size of the whole call as a value: the length of the rows is beyond what a size can be.
+    std::optional<std::string> value_of(const SizeTree& tree) {
+        const Type one{"int64", {}};
+        const SizeTree::Node& node = tree.node();
+        static const std::map<std::string, std::string> kOperations = {
+            {"+", "add"},       {"-", "subtract"},  {"*", "multiply"}, {"//", "floor_divide"},
+            {"%", "remainder"}, {"min", "minimum"}, {"max", "maximum"}};
+        if (tree.is_constant()) return add_total(one, "const", {}, {{"value", std::to_string(tree.constant())}});
+        if (node.kind == SizeTree::Kind::symbol) {
+            if (node.name != rows_.extent()) return symbol_value(node.name);
+            return add_total(one, "sum", {length_of_parts()}, {{"axes", "[0]"}});
+        }
+        const auto operation = kOperations.find(node.name);
+        if (operation == kOperations.end() || node.operands.size() < 2) return std::nullopt;
+        const bool divides = node.name == "//" || node.name == "%";
+        if (divides && (!node.operands[1].is_constant() || node.operands[1].constant() <= 0)) return std::nullopt;
+        std::optional<std::string> value = value_of(node.operands[0]);
+        for (std::size_t k = 1; k < node.operands.size() && value; ++k) {
+            const std::optional<std::string> other = value_of(node.operands[k]);
+            if (!other) return std::nullopt;
+            value = add_total(one, operation->second, {*value, *other});
+        }
+        return value;
+    }
+
+    bool take_length(const Operation& operation) {
+        line_ = operation.line;
+        const std::optional<std::string> value = value_of(parse_size(operation.attributes.at("size")));
+        if (!value) return false;
+        // The last operation is the one whose value that is.
+        total_.back().result = operation.result;
+        later_.insert(operation.result);
+        return true;
+    }
+
+    // ---- the two programs -----------------------------------------------------------------------------------------
+
+    Program empty(const char* suffix) const {
+        Program out;
+        out.function = program_.function + suffix;
+        out.file = program_.file;
+        return out;
+    }
+
+    std::optional<Partials> made() {
+        Program total = empty("_total");
+        total.body.operations = total_;
+        total.body.yields = program_.body.yields;
+        total.conversions = program_.conversions;
+        total.returns_tuple = program_.returns_tuple;
+        total.checks = program_.checks; // nothing is written until then
+        total = without_unused(total);
+
+        std::set<std::string> used(total.body.yields.begin(), total.body.yields.end()), words;
+        for (const Check& check : total.checks)
+            used.insert(check.value);
+        for (const Operation& operation : total.body.operations) {
+            used.merge(reads_of(operation));
+            collect_words(operation, words);
+        }
+        std::vector<Row> given;
+        for (const Row& row : rows_given_)
+            if (used.count(row.stack) != 0) given.push_back(row);
+        if (given.empty()) return std::nullopt; // nothing is reduced
+
+        std::map<std::string, std::string> names{{kParts, given[0].stack + ".0"}};
+        for (const Row& row : given)
+            for (std::size_t k = 0; k < row.type.shape.size(); ++k)
+                if (const Size& extent = row.type.shape[k]; !extent.is_constant)
+                    names.emplace(extent.text, row.stack + "." + std::to_string(k + 1));
+        for (const Row& row : given)
+            total.arrays.push_back({row.stack, stacked(row.type)});
+        for (const std::string& name : program_.argument_order)
+            if (is_needed(name, used, words)) keep_argument(name, names, total);
+        take_sizes_from_partial(words, names, given, total);
+        for (ArrayArgument& argument : total.arrays) {
+            rename(argument.type, names);
+            total.argument_order.push_back(argument.name);
+        }
+        for (const ScalarArgument& argument : total.scalars)
+            total.argument_order.push_back(argument.name);
+        for (Operation& operation : total.body.operations)
+            rename(operation, names);
+        if (!knows_its_sizes(total)) return std::nullopt;
+        Partials out{rows_.arguments(), {}, partial_program(given), std::move(total)};
+        for (const Row& row : given)
+            out.stacks.push_back(row.stack);
+        return out;
+    }
+
+    /// Arguments in parts are not there any more.
+    bool is_needed(const std::string& name, const std::set<std::string>& used,
+                   const std::set<std::string>& words) const {
+        const bool is_array = std::any_of(program_.arrays.begin(), program_.arrays.end(),
+                                          [&](const ArrayArgument& argument) { return argument.name == name; });
+        if (is_array && rows_.place_of(name) != Rows::kNone) return false;
+        const auto is_own = [&](const std::string& word) {
+            return is_array ? word.compare(0, name.size() + 1, name + ".") == 0 : word == name;
+        };
+        return used.count(name) != 0 || std::any_of(words.begin(), words.end(), is_own);
+    }
+
+    void keep_argument(const std::string& name, std::map<std::string, std::string>& names, Program& total) const {
+        for (const ScalarArgument& argument : program_.scalars)
+            if (argument.name == name) total.scalars.push_back(argument);
+        for (const ArrayArgument& argument : program_.arrays) {
+            if (argument.name != name) continue;
+            total.arrays.push_back(argument);
+            // Where no result of `partial` has the extent, this argument does.
+            for (std::size_t k = 0; k < argument.type.shape.size(); ++k)
+                if (const Size& extent = argument.type.shape[k]; !extent.is_constant)
+                    names.emplace(extent.text, name + "." + std::to_string(k));
+        }
+    }
+
+    /// Extents of arguments that are given in parts, as far as they are values: each part says them.
+    void take_sizes_from_partial(const std::set<std::string>& words, const std::map<std::string, std::string>& names,
+                                 std::vector<Row>& given, Program& total) {
+        std::set<std::string> missing;
+        for (const std::string& argument : rows_.arguments())
+            for (const std::string& word : words)
+                if (word.compare(0, argument.size() + 1, argument + ".") == 0 && names.count(word) == 0)
+                    missing.insert(word);
+        for (const std::string& symbol : missing) {
+            const std::string value =
+                add(partial_, make_operation(fresh_value(), {"int64", {}}, "scalar_size", {}, {{"size", symbol}}, 0));
+            const Row row = row_of(value, {"int64", {}});
+            given.push_back(row);
+            total.arrays.insert(total.arrays.begin() + static_cast<std::ptrdiff_t>(given.size()) - 1,
+                                {row.stack, stacked(row.type)});
+            for (Operation& operation : total.body.operations) {
+                const auto size = operation.attributes.find("size");
+                if (operation.op != "scalar_size" || size->second != symbol) continue;
+                operation.op = "index";
+                operation.operands = {row.stack};
+                operation.attributes = {{"index", "[0]"}};
+            }
+        }
+    }
+
+    /// Whether no symbol is left that none of its arguments has.
+    static bool knows_its_sizes(const Program& total) {
+        std::set<std::string> known, words;
+        for (const ArrayArgument& argument : total.arrays)
+            for (std::size_t k = 0; k < argument.type.shape.size(); ++k) {
+                known.insert(argument.name + "." + std::to_string(k));
+                collect_words(argument.type.shape[k].text, words);
+            }
+        for (const Operation& operation : total.body.operations)
+            collect_words(operation, words);
+        return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+            return word.find('.') == std::string::npos || known.count(word) != 0;
+        });
+    }
+
+    Program partial_program(const std::vector<Row>& given) {
+        Program out = program_;
+        out.function = program_.function + "_partial";
+        out.checks.clear();
+        out.body.operations = partial_;
+        out.body.yields.clear();
+        for (const Row& row : given) {
+            Type type = row.type;
+            type.shape.insert(type.shape.begin(), size_of("1"));
+            std::string index = "[newaxis";
+            for (std::size_t k = 0; k < row.type.shape.size(); ++k)
+                index += ", 0:1";
+            const std::string name = fresh(row.stack + "_row");
+            out.body.operations.push_back(
+                make_operation(name, std::move(type), "index", {row.value}, {{"index", index + "]"}}));
+            out.body.yields.push_back(name);
+        }
+        out.conversions.assign(given.size(), "");
+        out.returns_tuple = true;
+        return without_unused(out);
+    }
+
+    static constexpr const char* kParts = "..parts"; ///< no symbol of a program
+
+    const Program& program_;
+    const Rows& rows_;
+    std::set<std::string> names_;
+    std::set<std::string> later_; ///< values that only `total` has
+    Operations partial_, total_;
+    std::vector<Row> rows_given_;
+    std::string lengths_;
+    int number_ = 1;
+    int line_ = 0;
+};
+
+} // namespace
+
+std::vector<Partials> partials_of(const Program& program, const std::set<std::string>& taken) {
+    std::vector<Partials> all;
+    if (!sliced_arguments(program).empty()) return all;
+    for (const std::string& extent : extents_of_rows(program)) {
+        const Rows rows(program, extent);
+        if (std::optional<Partials> found = Splitter(program, rows, taken).run()) all.push_back(std::move(*found));
+    }
+    return all;
+}
+
+} // namespace tilewright::translator

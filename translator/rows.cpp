@@ -1,0 +1,161 @@
+// translator/rows.cpp: follows one extent through a program, axis by axis.
+#include "translator/rows.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "translator/analysis.h"
+#include "translator/size.h"
+#include "translator/values.h"
+
+namespace tilewright::translator {
+namespace {
+
+bool is_symbol(const std::string& text) {
+    return text.find('.') != std::string::npos && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+               return std::isalnum(c) != 0 || c == '_' || c == '.' || c >= 0x80;
+           });
+}
+
+bool is_number(const SizeTree& size, std::int64_t number) {
+    return size.is_constant() && size.constant() == number;
+}
+
+} // namespace
+
+Rows::Rows(const Program& program, std::string extent)
+    : program_(program), extent_(std::move(extent)), types_(types_of(program)) {}
+
+bool Rows::are_clear() const {
+    for (const auto& [name, type] : types_)
+        if (!place(type)) return false;
+    return std::all_of(program_.arrays.begin(), program_.arrays.end(),
+                       [&](const ArrayArgument& argument) { return *place(argument.type) <= 0; });
+}
+
+bool Rows::is_argument(const std::string& value) const {
+    const auto named = [&](const auto& argument) { return argument.name == value; };
+    return std::any_of(program_.arrays.begin(), program_.arrays.end(), named) ||
+           std::any_of(program_.scalars.begin(), program_.scalars.end(), named);
+}
+
+std::vector<std::string> Rows::arguments() const {
+    std::vector<std::string> names;
+    for (const ArrayArgument& argument : program_.arrays)
+        if (*place(argument.type) == 0) names.push_back(argument.name);
+    return names;
+}
+
+bool Rows::speaks_of_it(const std::string& size) const {
+    std::set<std::string> symbols;
+    parse_size(size).collect_symbols(symbols);
+    return symbols.count(extent_) != 0;
+}
+
+std::optional<int> Rows::place(const Type& type) const {
+    int found = kNone;
+    for (std::size_t k = 0; k < type.shape.size(); ++k) {
+        if (type.shape[k].is_constant || !speaks_of_it(type.shape[k].text)) continue;
+        if (found != kNone || type.shape[k].text != extent_) return std::nullopt;
+        found = static_cast<int>(k);
+    }
+    return found;
+}
+
+bool Rows::fits(const Guard& guard) const {
+    const std::string least = extent_ + " >= ";
+    if (guard.condition.rfind(least, 0) == 0) return guard.condition == least + "0" || guard.condition == least + "1";
+    const std::size_t at = guard.condition.find_first_of("=!<>");
+    const std::size_t behind = guard.condition.find_first_not_of("=!<> ", at);
+    return !speaks_of_it(guard.condition.substr(0, at)) && !speaks_of_it(guard.condition.substr(behind));
+}
+
+bool Rows::fits(const Block& block) const {
+    return std::all_of(block.operations.begin(), block.operations.end(),
+                       [&](const Operation& operation) { return fits(operation); });
+}
+
+bool Rows::fits(const Operation& operation) const {
+    const std::string& op = operation.op;
+    for (const char* name : {"size", "start", "stop", "step", "min", "max"}) {
+        const auto text = operation.attributes.find(name);
+        if (text != operation.attributes.end() && speaks_of_it(text->second)) return false;
+    }
+    if (!operation.regions.empty()) return fits_region(operation);
+    const int to = *place(operation.type);
+    const auto has_none = [&](const std::string& operand) { return place_of(operand) == kNone; };
+    if (op == "index") return fits_index(operation, operation.operands[0], to);
+    if (op == "update") return fits_update(operation, to);
+    const bool untouched = std::all_of(operation.operands.begin(), operation.operands.end(), has_none);
+    if (is_elementwise(op) || is_half(op) || op == "broadcast_to" || op == "complex" || op == "conjugate") {
+        const int rank = static_cast<int>(operation.type.shape.size());
+        return std::all_of(operation.operands.begin(), operation.operands.end(), [&](const std::string& operand) {
+            return has_none(operand) || (to != kNone && rank_of(operand) - place_of(operand) == rank - to);
+        });
+    }
+    if (to == kNone && untouched) return true;
+    if (untouched) return false; // it makes the axis itself
+    const int from = place_of(operation.operands[0]);
+    if (op == "transpose") {
+        const std::vector<int> axes = *try_axes(operation.attributes.at("axes"));
+        return to != kNone && axes[static_cast<std::size_t>(to)] == from;
+    }
+    if (is_reduction(op)) {
+        const std::vector<int> axes = reduced_axes(operation);
+        const auto before = std::count_if(axes.begin(), axes.end(), [&](int axis) { return axis < from; });
+        return std::count(axes.begin(), axes.end(), from) == 0 && to == from - static_cast<int>(before);
+    }
+    return op == "matmul" && from == 0 && to == 0 && has_none(operation.operands[1]);
+}
+
+/// All of the axis, and nothing of it elsewhere.
+bool Rows::fits_index(const Operation& operation, const std::string& array, int to) const {
+    const int from = place_of(array);
+    int axis = 0, result = 0;
+    for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
+        if (entry.kind == IndexEntry::Kind::newaxis) {
+            if (result++ == to) return false;
+            continue;
+        }
+        const bool is_slice = entry.kind == IndexEntry::Kind::slice;
+        if (speaks_of_it(entry.start.text()) || (is_slice && speaks_of_it(entry.step.text()))) return false;
+        if (axis == from) {
+            const bool whole = is_slice && is_number(entry.start, 0) && is_number(entry.step, 1);
+            if (!whole || result != to) return false;
+        } else if (is_slice && result == to) {
+            return false;
+        }
+        ++axis;
+        result += is_slice ? 1 : 0;
+    }
+    return (from == kNone) == (to == kNone);
+}
+
+/// The part has the axis where the array has it.
+bool Rows::fits_update(const Operation& operation, int to) const {
+    return place_of(operation.operands[0]) == to &&
+           fits_index(operation, operation.operands[0], place_of(operation.operands[1]));
+}
+
+/// What a loop carries stays where it is. What it asks has no dimensions, and nothing in it mixes positions.
+bool Rows::fits_region(const Operation& operation) const {
+    for (const Block& region : operation.regions) {
+        for (std::size_t k = 0; k < region.parameters.size(); ++k)
+            if (place_of(operation.operands[k]) != *place(region.parameters[k].second)) return false;
+        if (!fits(region)) return false;
+    }
+    return true;
+}
+
+std::vector<std::string> extents_of_rows(const Program& program) {
+    std::vector<std::string> extents;
+    for (const ArrayArgument& argument : program.arrays) {
+        if (argument.type.shape.empty() || argument.type.shape[0].is_constant) continue;
+        const std::string& extent = argument.type.shape[0].text;
+        if (is_symbol(extent) && std::find(extents.begin(), extents.end(), extent) == extents.end())
+            extents.push_back(extent);
+    }
+    return extents;
+}
+
+} // namespace tilewright::translator
