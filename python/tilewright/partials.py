@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # A version for the longest part that there is serves all: its blocked reductions have all their levels.
 _MOST_ROWS = (1 << 31) - (1 << 27)
-_PARTS = 2
+_PARTS = 512  # up to so many elements make one block of a sum; few serve, but small rows may need more
 
 Loaded = tuple[str, str, Sequence[str], Sequence[str]]
 
