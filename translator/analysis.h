@@ -194,6 +194,9 @@ class Analysis {
 
 /// The levels of a reduction in lanes under a variant's option, 0 where it does not run in lanes.
 int lane_levels(const std::string& option);
+/// The same of blocks of rows, kRowsPerBlock in each.
+int row_levels(const std::string& option);
+inline constexpr int kRowsPerBlock = 256;
 bool is_reduction(const std::string& op);
 /// Reads memory of its operand at other indices. Of a complex argument, real and imag are views too.
 bool is_view(const std::string& op);

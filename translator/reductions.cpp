@@ -15,7 +15,6 @@ using Element = Halide::Type;
 
 namespace {
 
-constexpr int kRowsPerBlock = 256;
 // On a device: sums of more terms than this have a stage of their own for what is stored.
 constexpr std::int64_t kTermsInThread = 16;
 
@@ -285,8 +284,16 @@ void ReductionBuilder::serial_over_axes(const Monoid& op) {
     finish(std::move(stage), ends);
 }
 
-void ReductionBuilder::rows(const Source& source, const Monoid& op, const Ends& ends) {
-    StageDraft stage = draft(helper("_rows"), plan_.operation->type.dtype);
+void ReductionBuilder::rows(Source source, const Monoid& op, int levels, const Ends& ends) {
+    for (int level = 1; level <= levels; ++level)
+        source = blocks_of_rows(source, op, level);
+    serial(source, op, ends);
+}
+
+/// The sum of each kRowsPerBlock rows, one by one.
+ReductionBuilder::Source ReductionBuilder::blocks_of_rows(const Source& source, const Monoid& op, int level) {
+    StageDraft stage =
+        draft(helper(level == 1 ? "_rows" : "_rows" + std::to_string(level)), plan_.operation->type.dtype);
     stage.part = "rows";
     SizeTree blocks = ceil_div(source.extent, kRowsPerBlock);
     Halide::Var b = stage.pure("b", blocks);
@@ -312,7 +319,7 @@ void ReductionBuilder::rows(const Source& source, const Monoid& op, const Ends& 
         storage_index.push_back(block);
         return Expr(partial(storage_index));
     };
-    serial(sums, op, ends);
+    return sums;
 }
 
 /// Lane u of block b adds elements b*B + u + L*t in the order of t; a tree adds the lanes; then the same again over the
@@ -471,7 +478,7 @@ void ReductionBuilder::axis_by_axis(const Monoid& op, int levels) {
         if (axes[left] == rank - 1)
             lanes(source, op, levels, ends);
         else
-            rows(source, op, ends);
+            rows(source, op, 1, ends);
         if (last) return;
         Halide::Func done = table_.impls.at(ends.name).func;
         const auto axis = static_cast<std::ptrdiff_t>(axes[left - 1]);
@@ -524,7 +531,7 @@ void ReductionBuilder::build() {
     if (!single) return serial_over_axes(op);
     Source source = operand_source(shape.axes, shape.collapsed);
     if (choice == "serial") return serial(source, op, ends);
-    if (choice == "rows") return rows(source, op, ends);
+    if (const int blocks = row_levels(choice); blocks > 0) return rows(source, op, blocks, ends);
     lanes(source, op, levels, ends);
 }
 

@@ -59,7 +59,8 @@ class ReductionBuilder {
     Halide::Expr operand_at(const Exprs& index);
     void serial(const Source& source, const Monoid& op, const Ends& ends);
     void serial_over_axes(const Monoid& op);
-    void rows(const Source& source, const Monoid& op, const Ends& ends);
+    void rows(Source source, const Monoid& op, int levels, const Ends& ends);
+    Source blocks_of_rows(const Source& source, const Monoid& op, int level);
     void lanes(Source source, const Monoid& op, int levels, const Ends& ends);
     /// On a device: `lane`, the accumulators, as its block sees them, each stored once, and the first levels of the
     /// tree over them, down to kFolded values. `combine` takes pairs of values (or of Tuples) as `pairwise` does.

@@ -21,6 +21,8 @@ constexpr std::int64_t kLargestSerial = 32;
 constexpr int kMostLevels = 4;
 constexpr std::int64_t kManyRows = 16384; ///< from here on rows in parallel are the default for few columns
 constexpr std::int64_t kFewColumns = 64;
+constexpr std::int64_t kMostBlocks = 512; ///< of rows, left for one thread a column
+constexpr int kMostRowLevels = 3;
 constexpr std::int64_t kFewThreads = 65536; ///< a device has room for more
 constexpr const char* kNarrow = "narrow1";
 constexpr int kNarrower = 4;
@@ -50,6 +52,11 @@ std::int64_t longest_serial_sum() {
 
 int lane_levels(const std::string& option) {
     return option == kNarrow || option.rfind("lanes", 0) == 0 ? option.back() - '0' : 0;
+}
+
+int row_levels(const std::string& option) {
+    if (option.rfind("rows", 0) != 0) return 0;
+    return option.size() == 4 ? 1 : option.back() - '0';
 }
 
 LaneShape Analysis::lane_shape(const Operation& operation) const {
@@ -116,9 +123,14 @@ void Analysis::choose_reduction(const Operation& operation) {
     bool rows = !shape.contiguous && single && !searches && count > 512;
     bool rows_first = rows && results >= 0 &&
                       (options_.device ? results <= kFewThreads : count >= kManyRows && results <= kFewColumns);
-    if (rows_first) options.push_back("rows");
+    // A device has a thread a column for the blocks of rows that are left.
+    int deep = 1;
+    while (options_.device && deep < kMostRowLevels && count / power(kRowsPerBlock, deep) > kMostBlocks)
+        ++deep;
+    const std::string in_rows = deep == 1 ? "rows" : "rows" + std::to_string(deep);
+    if (rows_first) options.push_back(in_rows);
     if (serial_is_accurate || shape.axes.empty()) options.push_back("serial");
-    if (rows && !rows_first) options.push_back("rows");
+    if (rows && !rows_first) options.push_back(in_rows);
     if (options.empty()) options.push_back(lanes);
 
     const bool moving = context_.moving != nullptr && moves(shape.extent, *context_.moving);
@@ -133,8 +145,9 @@ void Analysis::choose_reduction(const Operation& operation) {
     if (auto given = options_.variant.find(name); given != options_.variant.end()) {
         // Any known shape is taken, whatever the sizes here: its requirement goes into the plan.
         choice = given->second;
-        bool known = choice == "serial" || (choice == "rows" && single && !searches && !shape.axes.empty());
-        known = known || (choice == kNarrow && single && !searches && !shape.axes.empty());
+        bool known = choice == "serial" || (choice == kNarrow && single && !searches && !shape.axes.empty());
+        for (const char* in_blocks : {"rows", "rows2", "rows3"})
+            known = known || (choice == in_blocks && single && !searches && !shape.axes.empty());
         for (int k = 1; k <= most_levels; ++k)
             known = known || (choice == "lanes" + std::to_string(k) && !shape.axes.empty());
         if (!known) {

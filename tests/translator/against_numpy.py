@@ -311,7 +311,7 @@ def options_of(op: str, dtype: str, axes: tuple[int, ...], shape: tuple[int, ...
     if not (ordered and count > 32 and len(shape) - 1 in axes):
         options.append("serial")
     if len(axes) == 1 and not op.startswith("arg"):
-        options.append("rows")
+        options += ["rows", "rows2", "rows3"] if dtype in ("int8", "float32") else ["rows"]
     return options
 
 
@@ -369,7 +369,7 @@ def test_reductions(evaluator: Evaluator, op: str, dtype: str) -> None:
 
 def test_sum_of_negative_zeros_is_zero(evaluator: Evaluator) -> None:
     for dtype in FLOATS:
-        for option in ("serial", "lanes1", "lanes2", "rows"):
+        for option in ("serial", "lanes1", "lanes2", "rows", "rows2"):
             text = reduction_text("sum", dtype, 1, (0,))
             ours = evaluator.run(text, {"x": np.full(20, -0.0, dtype)}, variant={"y": option})[0]
             same(ours, np.zeros((), dtype), option)

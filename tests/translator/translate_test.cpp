@@ -101,6 +101,19 @@ TEST(Translate, ReadsSayWhichLoopMovesThem) {
     EXPECT_FALSE(best.reads[0].broadcast);
 }
 
+TEST(Translate, ADeviceAddsBlocksOfManyRowsInBlocks) {
+    const Program column = read_program(sum_text("float32", "x.0, x.1", "[0]", "x.1"));
+    const auto of = [&](std::int64_t rows) {
+        TranslateOptions options;
+        options.device = true;
+        options.sizes_here = {{"x.0", rows}, {"x.1", 5}};
+        return variant_text(variants(column, options));
+    };
+    EXPECT_EQ(of(131071), "y: rows serial\n");
+    EXPECT_EQ(of(131328), "y: rows2 serial\n");
+    EXPECT_EQ(of(100000000), "y: rows3 serial\n");
+}
+
 TEST(Translate, VariantsFollowTheSizes) {
     auto of = [](const std::string& text, const std::map<std::string, std::int64_t>& sizes) {
         TranslateOptions options;
@@ -118,6 +131,7 @@ TEST(Translate, VariantsFollowTheSizes) {
     const std::string column = sum_text("float32", "x.0, x.1", "[0]", "x.1");
     EXPECT_EQ(of(column, {{"x.0", 100}, {"x.1", 5}}), "y: serial\n");
     EXPECT_EQ(of(column, {{"x.0", 100000}, {"x.1", 5}}), "y: rows serial\n");
+    EXPECT_EQ(of(column, {{"x.0", 100000000}, {"x.1", 5}}), "y: rows serial\n");
     EXPECT_EQ(of(column, {{"x.0", 100000}, {"x.1", 5000}}), "y: serial rows\n");
     EXPECT_EQ(of(sum_text("int64", "x.0", "[0]", ""), {{"x.0", 100000}}), "y: lanes2 serial\n");
     EXPECT_EQ(of(sum_text("float64", "x.0, x.1", "[0, 1]", ""), {{"x.0", 200'000'000}, {"x.1", 10}}), "y: lanes4\n");
