@@ -49,7 +49,9 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--sets", nargs="+", default=["0", "0,1,2,3"], help="lists of devices, a search each")
     made.add_argument("--budget", default="120s")
-    made.add_argument("--space", type=Path, help="a wider space than the default one, which four devices are through with in seconds")
+    made.add_argument(
+        "--space", type=Path, help="a wider space than the default one, which four devices are through with in seconds"
+    )
     made.add_argument("--seed", type=int, default=0)
     made.add_argument("--out", type=Path, default=HERE / "results")
     return made
