@@ -3,6 +3,7 @@
     python tests/gpu.py                    # the C++ programs that are built, then the pytest files, in a few minutes
     python tests/gpu.py --sanitize         # fewer cases, under compute-sanitizer's memcheck and racecheck
     python tests/gpu.py --sanitize=memcheck  # under one of them
+    python tests/gpu.py --sanitize --all-cases  # each case of device_cases.py
     python tests/gpu.py --build FOLDER     # where the C++ programs are (default: TILEWRIGHT_BUILD, else build/*)
     python tests/gpu.py -- -k softmax      # what follows goes to pytest
 
@@ -59,7 +60,7 @@ def main() -> int:
     )
     start = time.perf_counter()
     rows = list(
-        _sanitized(arguments.sanitize.split(","), len(_face.devices()), rest)
+        _sanitized(arguments.sanitize.split(","), _cases(arguments.all_cases), len(_face.devices()), rest)
         if arguments.sanitize
         else _all(arguments.build, rest)
     )
@@ -75,12 +76,22 @@ def _arguments() -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sanitize", nargs="?", const="memcheck,racecheck", choices=["memcheck", "racecheck", "memcheck,racecheck"],
                         metavar="TOOL", help="fewer cases, under compute-sanitizer: memcheck or racecheck (default: both)")  # fmt: skip
+    parser.add_argument("--all-cases", action="store_true", help="with --sanitize: not a few of them")
     parser.add_argument(
         "--build", type=Path, default=os.environ.get("TILEWRIGHT_BUILD"), help="the build with the C++ programs"
     )
     parser.add_argument("pytest", nargs="*", help="for pytest, behind --")
     arguments = parser.parse_args()
     return arguments, arguments.pytest
+
+
+def _cases(every: bool) -> list[str]:
+    if not every:
+        return SANITIZED
+    sys.path.insert(0, str(TESTS / "python"))
+    from device_cases import CASES
+
+    return list(CASES)
 
 
 def _all(build: Path | None, rest: list[str]) -> Iterator[tuple[str, str, float]]:
@@ -97,7 +108,7 @@ def _all(build: Path | None, rest: list[str]) -> Iterator[tuple[str, str, float]
         )
 
 
-def _sanitized(tools: list[str], devices: int, rest: list[str]) -> Iterator[tuple[str, str, float]]:
+def _sanitized(tools: list[str], cases: list[str], devices: int, rest: list[str]) -> Iterator[tuple[str, str, float]]:
     """Each case is a run of its own, some at once: one that takes too long is cut off, and the others have their word."""
     sanitizer = shutil.which("compute-sanitizer")
     if sanitizer is None:
@@ -106,7 +117,7 @@ def _sanitized(tools: list[str], devices: int, rest: list[str]) -> Iterator[tupl
     runs = [
         (tool, case)
         for tool in tools
-        for case in ([""] if rest else SANITIZED)
+        for case in ([""] if rest else cases)
         if tool != "racecheck" or case not in NOT_SHARED
     ]
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -135,7 +146,7 @@ def _sanitized_case(sanitizer: str, tool: str, case: str, device: str, rest: lis
         environment = {
             "TILEWRIGHT_DEVICE_WORKER_COMMAND": f"{sanitizer} --tool {tool}{quiet} --log-file {folder}/%p.log",
             "TILEWRIGHT_DEVICE_POOL_MB": "0",  # its blocks would hide what goes beyond an array
-            "TILEWRIGHT_DEVICE_WORKERS": "1",
+            "TILEWRIGHT_DEVICE_WORKERS": "1" if case else str(AT_ONCE),
             "CUDA_VISIBLE_DEVICES": device,
         }
         command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", *rest]
