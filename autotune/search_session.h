@@ -88,6 +88,7 @@ class SearchSession {
     void measure_finalist(Trial& trial, double budget_s);
     MeasureRequest default_request() const;
     Trial& taken_beside(const PairedTimes& times);
+    OrOutcome<PairedTimes> measure(const MeasureRequest& request);
     void read_known();
     void run_starts();
     void run_strategy();

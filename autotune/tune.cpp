@@ -108,7 +108,7 @@ Outcome SearchSession::build_verify_measure(Trial& trial) {
     for (int attempt = 0; attempt < 3; ++attempt) {
         MeasureRequest request = first_request(
             trial.digest, incumbent_ != nullptr && incumbent_ != &trial ? incumbent_->digest : std::string());
-        OrOutcome<PairedTimes> times = bench_.measure(request);
+        OrOutcome<PairedTimes> times = measure(request);
         if (times.value && !times.value->incumbent_ns.empty() && times.value->beside.empty()) {
             // What may be a gain is worth more runs; ties are not: they cannot win.
             const PairedRatio first = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);

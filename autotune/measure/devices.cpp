@@ -58,7 +58,8 @@ void Devices::expect(const MeasureRequest& request) {
     {
         const std::lock_guard lock(mutex_);
         timings_[request.candidate] = {request, false, std::nullopt};
-        queue_.push_back({{}, {}, request});
+        // Before candidates that nobody may ask for any more.
+        queue_.push_front({{}, {}, request});
     }
     changed_.notify_all();
 }

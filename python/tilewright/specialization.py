@@ -160,10 +160,14 @@ class Specialization:
         if not large or self.draws:
             return False
         with self._lock:
-            if self.partials is None:
+            # Other arrays may be large than those of the call before.
+            if self.partials is None or not large <= set(self.partials.rows):
                 names = set(inspect.signature(self.function).parameters) if self.function else set()
-                self.partials = partials_for(self.program, large, names)
-            if self.partials is None or self.partials.fits(bound):
+                found = partials_for(self.program, large, names)
+                if found is None:
+                    return False
+                self.partials = found
+            if self.partials.fits(bound):
                 return False
             requests = self.partials.requests(self.request(bound), bound)
             made = [build(request) for request in requests]

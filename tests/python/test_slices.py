@@ -271,6 +271,10 @@ def is_same(ours: Any, numpys: Any) -> bool:
     )
 
 
+def both(x, y):
+    return x.sum() + y.max()
+
+
 def flat(answer: Any, call: tuple[Any, ...]) -> list[Any]:
     return [*(answer if isinstance(answer, tuple) else (answer,)), *call]
 
@@ -448,6 +452,18 @@ def on_a_device() -> str:
     return "no error"
 
 
+def one_or_the_other() -> str:
+    """Which array is too large changes from call to call."""
+    compiled = always_compiled(both)
+    large, small = rows()[:, 0].copy(), np.arange(7.0)
+    for x, y in 2 * [(large, small), (small, large)]:
+        compiled(x, y)
+        misses = compiled.misses
+        if not np.isclose(compiled(x, y), both(x, y)) or compiled.misses != misses:
+            return f"{len(x)}, {len(y)}: {compiled(x, y)}"
+    return ""
+
+
 def lengths_that_differ() -> str:
     for function in (added, distance):
         compiled = always_compiled(function)
@@ -492,6 +508,7 @@ def run_python(*words: str, **more: str) -> str:
         "REFUSED",
         "what_numpy_runs",
         "in_a_module",
+        "one_or_the_other",
         "lengths_that_differ",
         "what_out_may_be",
         "every_length",
