@@ -160,9 +160,9 @@ void Analysis::choose_reduction(const Operation& operation) {
     }
     chosen_[name] = choice;
     variants_.push_back({name, options,
-                         searches
-                             ? "how the search runs: one by one, or in lanes that are compared at the end"
-                             : "the order of the reduction: one by one, in lanes and blocks, or in blocks of rows"});
+                         searches ? "how the search runs: one by one, or in lanes that are compared at the end"
+                                  : "the order of the reduction: one by one, in lanes and blocks, or in blocks of rows "
+                                    "(rows2, rows3: of blocks of blocks)"});
     auto require = [&](const std::optional<SizeTree>& bound, std::int64_t most_elements) {
         if (!bound) return; // in as many levels as there are
         const SizeTree& size = *bound;

@@ -26,6 +26,7 @@ from .dispatch import c_binding, program_function
 from .draws import SharedGenerator, drawing
 from .errors import DeviceError, Error, FallbackWarning, InternalError, TraceError, TranslateError
 from .machine import CUDA_DEFAULT, host_isa, targets_of
+from .partials import is_beyond_limit
 from .program import Program
 from .specialization import Specialization, is_one_library_call, is_small
 
@@ -218,7 +219,9 @@ class JitFunction(_face.Dispatcher):
         if "out" in kwargs and not self._has_own_out:
             kwargs = dict(kwargs)
             out = kwargs.pop("out")
-        if settings.disabled() or _numpy_raises() or self in getattr(_active, "functions", ()):
+        if self in getattr(_active, "functions", ()):
+            raise _Unserved
+        if settings.disabled() or _numpy_raises():
             return self._in_numpy(args, kwargs, out)
         try:
             specialization, bound = self._specialize(args, kwargs)
@@ -231,7 +234,11 @@ class JitFunction(_face.Dispatcher):
             if is_new:
                 self._add_version(specialization, bound)
             self._add_partials(specialization, bound)
-            if is_new and self._loses(specialization, bound, args, kwargs):
+            if (
+                is_new
+                and not is_beyond_limit(specialization.program, bound)
+                and self._loses(specialization, bound, args, kwargs)
+            ):
                 self._stay(args)
                 return self._in_numpy(args, kwargs, out)
         except (TraceError, TranslateError) as error:
@@ -301,11 +308,14 @@ class JitFunction(_face.Dispatcher):
                 self._fall_back(error)
             return self._in_numpy(args, kwargs, out)
         if specialization.runner is None and self not in getattr(_active, "functions", ()):
-            with _marked_active(self):  # a second miss comes here again, and has its reason told
-                if out is not None:
-                    return super().__call__(*args, **kwargs, out=out)
-                return super().__call__(*args, **kwargs)
-        return self._told_on_device(specialization, bound, out)
+            try:
+                with _marked_active(self):  # a second miss comes here again, and has its reason told
+                    if out is not None:
+                        return super().__call__(*args, **kwargs, out=out)
+                    return super().__call__(*args, **kwargs)
+            except _Unserved:  # of arrays from outside of the call
+                pass
+        return self._told(specialization, bound, out)
 
     def _untouched(self, error: TraceError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that reads and computes no element, of arrays on a device: loops without a trip, views that the arrays'
@@ -320,7 +330,7 @@ class JitFunction(_face.Dispatcher):
             raise error.with_traceback(None)
         return result
 
-    def _told_on_device(self, specialization: Specialization, bound: Bound, out: Any) -> Any:
+    def _told(self, specialization: Specialization, bound: Bound, out: Any) -> Any:
         """The call through a function of the program's arguments, which says why it serves a call not."""
         runner = specialization.runner or program_function(
             specialization.program, specialization.versions, specialization.partials
@@ -338,16 +348,38 @@ class JitFunction(_face.Dispatcher):
             except (_face.WrittenError, _face.CheckError, SharedGenerator):
                 # Arrays share memory with one that is written: NumPy's order of writes decides. Or see _check_failed.
                 return self._in_numpy(args, kwargs, out)
-        with _marked_active(self):  # a second miss runs in NumPy
-            if out is not None:
-                return super().__call__(*args, **kwargs, out=out)
-            return super().__call__(*args, **kwargs)
+        try:
+            with _marked_active(self):
+                if out is not None:
+                    return super().__call__(*args, **kwargs, out=out)
+                return super().__call__(*args, **kwargs)
+        except _Unserved:
+            return self._unserved(specialization, bound, args, kwargs, out)
+
+    def _unserved(
+        self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
+    ) -> Any:
+        """A call that no version of its own program takes, because of how its arrays lie in memory or how large they are.
+        The latter is no one's habit, and may cost a great deal: it is said aloud."""
+        if is_beyond_limit(specialization.program, bound):
+            try:
+                # Apart from `out`: where that shares memory with an argument, no part may write what another one reads.
+                return self._in_out(self._told(specialization, bound, None), out)
+            except _face.TooLargeError as error:
+                if self._strict:
+                    raise TraceError(str(error)) from None
+                said = TraceError(str(error))
+                self._refused[("too large", *_call_key(args, kwargs))] = said
+                self._fall_back(said)
+            except (ValueError, IndexError, SharedGenerator):
+                pass  # an error that NumPy raises as well, or arrays that share memory: its order of writes decides
+        return self._in_numpy(args, kwargs, out)
 
     def _check_failed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The data are none that the program computes with: NumPy raises its own error, or computes what it can."""
         if places_among((*args, *kwargs.values())):
             specialization, bound = self._specialize(args, {k: v for k, v in kwargs.items() if k != "out"})
-            return self._told_on_device(specialization, bound, kwargs.get("out"))
+            return self._told(specialization, bound, kwargs.get("out"))
         out = None
         if "out" in kwargs and not self._has_own_out:
             kwargs = dict(kwargs)
@@ -355,18 +387,21 @@ class JitFunction(_face.Dispatcher):
         return self._in_numpy(args, kwargs, out)
 
     def _in_numpy(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
-        result = self.__wrapped__(*args, **kwargs)
+        return self._in_out(self.__wrapped__(*args, **kwargs), out)
+
+    def _in_out(self, result: Any, out: Any) -> Any:
+        """What a call returns that was given `out`."""
         if out is None:
             return result
-        if isinstance(out, tuple):
-            values = result if isinstance(result, tuple) else (result,)
-            if len(out) != len(values):
-                raise ValueError(f"{self.__name__}: out must have an array for each of the {len(values)} results.")
-            for target, value in zip(out, values, strict=True):
+        values = result if isinstance(result, tuple) else (result,)
+        targets = out if isinstance(out, tuple) else (out,)
+        if len(targets) != len(values):
+            raise ValueError(f"{self.__name__}: out must have an array for each of the {len(values)} results, or None.")
+        for target, value in zip(targets, values, strict=True):
+            if target is not None:
                 _copy_out(self.__name__, target, value)
-        else:
-            _copy_out(self.__name__, out, result)
-        return out
+        made = tuple(v if target is None else target for target, v in zip(targets, values, strict=True))
+        return made if isinstance(result, tuple) else made[0]
 
     def _specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:
         specialization, bound = self._found_or_made(args, kwargs)
@@ -661,8 +696,12 @@ def _copy_out(name: str, target: Any, value: Any) -> None:
     target[...] = value
 
 
+class _Unserved(Exception):
+    """A call that was compiled a moment ago, and is missed again."""
+
+
 class _marked_active:
-    """`with _marked_active(f)`: another miss of f in this thread runs in NumPy instead of compiling forever."""
+    """`with _marked_active(f)`: another miss of f in this thread is an end, instead of compiling forever."""
 
     def __init__(self, function: Any) -> None:
         self._function = function

@@ -149,8 +149,11 @@ def _versions(specialization: Specialization) -> list[str]:
         lines.append(f"  NumPy for work below {specialization.large_from}: {specialization.large_reason}")
     if specialization.partials:
         rows = ", ".join(specialization.partials.rows)
-        lines.append(f"calls beyond what kernels can index (parts of {rows}, then a total of what these give):")
-        lines += [_version(v) for v in (*specialization.partials.versions, *specialization.partials.of_total)]
+        lines.append(
+            f"calls beyond what kernels can index (parts of {rows}, then a total of what these give; default schedules):"
+        )
+        versions = (*specialization.partials.versions, *specialization.partials.of_total)
+        lines += dict.fromkeys(map(_version, versions))
     return lines
 
 

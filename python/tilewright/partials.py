@@ -5,9 +5,12 @@ The compiler makes two programs of such a one (translator/partials.h). They are 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from . import plan
 from ._face import element_limit
@@ -89,13 +92,24 @@ def partials_for(program: Program, large: set[str], taken: set[str]) -> Partials
 
 def beyond_limit(bound: Bound) -> set[str]:
     """The arrays of a call that kernels cannot index, by their elements or by how far their strides reach."""
-    limit = element_limit()
-    return {name for name, array in bound.arrays.items() if _is_beyond(array, limit)}
+    return {name for name, array in bound.arrays.items() if _is_beyond(array)}
 
 
-def _is_beyond(array: Any, limit: int) -> bool:
-    if array.dtype.kind == "c":
-        limit //= 2
+def is_beyond_limit(program: Program, bound: Bound) -> bool:
+    """Whether a call has arguments or results that kernels cannot index."""
+    types = [program.type_of(result) for result in program.results]
+    return bool(beyond_limit(bound)) or any(
+        math.prod(max(0, int(evaluate(extent, bound.sizes))) for extent in shape) > _limit_of(np.dtype(dtype))
+        for dtype, shape in types
+    )
+
+
+def _limit_of(dtype: np.dtype[Any]) -> int:
+    return element_limit() // (2 if dtype.kind == "c" else 1)
+
+
+def _is_beyond(array: Any) -> bool:
+    limit = _limit_of(array.dtype)
     reach = sum((n - 1) * abs(step) for n, step in zip(array.shape, array.strides, strict=True) if n > 1)
     return bool(max(array.size, *array.shape, 0) > limit or reach > limit * array.itemsize)
 

@@ -20,6 +20,7 @@ from .devices import check_device, device, device_name, host_copies
 from .errors import Error
 from .machine import cpu_model
 from .native import compiler, worker_path
+from .partials import is_beyond_limit
 from .program import Program
 from .specialization import Specialization
 from .workload import Workload, describe_call
@@ -172,6 +173,13 @@ def tune_call(
             "Tune it with a seed (default_rng(0)), or pass the generator in.",
         )
     bound = bind(traced, program, args, kwargs)
+    if is_beyond_limit(program, bound):
+        raise Error(
+            f"{describe_call(program, {k: a.shape for k, a in bound.arrays.items()})}: an array has more than "
+            "2**31 - 2**27 elements, or reaches further, and candidates are calls of kernels, which cannot index it.",
+            "Tune it with fewer rows: calls of more run in parts, each by the schedule that is found; reductions in parts "
+            "have default schedules. --build-only writes a module without a search.",
+        )
     on_device = bound.on_device or options.on_device
     bound = replace(bound, on_device=on_device)
     if on_device:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -176,6 +177,10 @@ def less_the_first(x):
 def scaled_and_returned(x):
     x *= 3
     return x[:, 0] + 1
+
+
+def outer_backwards(x, y):
+    return x[::-1, None] * y
 
 
 def rows(n: int = 2, dtype: str = "float64") -> Any:
@@ -351,15 +356,55 @@ def what_out_may_be() -> str:
 
 
 def what_numpy_runs() -> str:
-    """Rows of which two are too large; data that a check of the total refuses; sizes that a guard does."""
+    """Data that a check of the total refuses; sizes that a guard does."""
     for function, arguments in (
-        (summed, (np.arange(3.0 * LIMIT).reshape(3, -1),)),
         (per_cent, (np.zeros(LIMIT + 1),)),
         (first_and_sum, (rows(0),)),
     ):
         ours = outcome(always_compiled(function), arguments)
         if ours != outcome(function, arguments):
             return f"{function.__name__}: {ours}"
+    return ""
+
+
+def what_is_said() -> str:
+    """Where a call that is too large does not run in parts: an error, or a warning and a line in explain()."""
+    import tilewright
+
+    few_rows = np.arange(3.0 * LIMIT).reshape(3, -1)
+    column = np.arange(100.0)
+    for function, arguments, words in (
+        (summed, (few_rows,), f"summed: x is float64[3, {LIMIT}]; kernels index with 32 bits"),
+        (backwards, (rows(),), f"backwards: x is float64[{ROWS}, 2]; kernels index with 32 bits"),
+        (outer_backwards, (column, column), "outer_backwards: a result of x float64[100] and y float64[100] would"),
+    ):
+        strict, other = always_compiled(function), tilewright.jit(function)
+        for _ in range(2):
+            try:
+                strict(*arguments)
+            except tilewright.TraceError as error:
+                if not str(error).startswith(words):
+                    return str(error)
+            else:
+                return f"{function.__name__}: strict is silent"
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                if not is_same(other(*arguments), function(*arguments)):
+                    return f"{function.__name__} is wrong"
+            if [str(one.message).startswith(f"runs in NumPy: {words}") for one in said] not in ([True], []):
+                return f"{function.__name__}: {[str(one.message) for one in said]}"
+        if f"runs in NumPy:\n  {words}" not in other.explain():
+            return other.explain()
+        small = tuple(a[:3] if len(a) > 3 else a[:, :2] for a in arguments)
+        if not is_same(strict(*small), function(*small)) or not is_same(other(*small), function(*small)):
+            return f"{function.__name__} of small arrays"
+        try:
+            other.tune(*arguments)
+        except tilewright.Error as error:
+            if "candidates are calls of kernels" not in str(error):
+                return str(error)
+        else:
+            return f"{function.__name__} was tuned"
     return ""
 
 
@@ -380,11 +425,24 @@ def in_a_module() -> str:
         compiled.export(Path(folder) / "weighted_tuned")
         sys.path.insert(0, folder)
         module = importlib.import_module("weighted_tuned").weighted
-    if "(parts of x, then a total of what these give):" not in compiled.explain():
+    if "(parts of x, then a total of what these give; default schedules):" not in compiled.explain():
         return "it is not explained"
     for given in (x, np.asfortranarray(x), x[::-2], x[:100], x[:100].tolist()):
         if not is_same(module(given, w, 3), weighted(np.array(given), w, 3)):
             return f"{given}"
+    with tempfile.TemporaryDirectory() as folder:
+        compiled = always_compiled(mean)
+        compiled(x[:100])
+        compiled.export(Path(folder) / "mean_tuned")
+        sys.path.insert(0, folder)
+        module_of_small_calls = importlib.import_module("mean_tuned").mean
+    try:
+        module_of_small_calls(x)
+    except ValueError as error:
+        if "or export the function after a call of such arrays" not in str(error):
+            return str(error)
+    else:
+        return "a module of small calls takes large ones"
     out = x[7]
     expected = weighted(x, w, 3)
     if module(x, w, 3, out=out) is not out or not is_same(out, expected):
@@ -507,6 +565,7 @@ def run_python(*words: str, **more: str) -> str:
         "REDUCED",
         "REFUSED",
         "what_numpy_runs",
+        "what_is_said",
         "in_a_module",
         "one_or_the_other",
         "lengths_that_differ",

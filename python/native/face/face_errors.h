@@ -12,6 +12,8 @@ PyObject* written_error();
 /// _face.CheckError, a ValueError: the data are none that the plan computes with. _face.CheckIndexError is an
 /// IndexError as well.
 PyObject* check_error(bool is_index);
+/// _face.TooLargeError, a ValueError: kernels cannot index an array of the call, and it does not run in parts.
+PyObject* too_large_error();
 /// tilewright.DeviceError; in a module _face.DeviceError. A RuntimeError in both.
 PyObject* device_error();
 

@@ -23,6 +23,7 @@ namespace {
 PyObject* g_plan_error = nullptr;
 PyObject* g_written_error = nullptr;
 PyObject* g_check_error = nullptr;
+PyObject* g_too_large_error = nullptr;
 PyObject* g_check_index_error = nullptr;
 PyObject* g_missing = nullptr;
 PyObject* g_device_error = nullptr;
@@ -256,6 +257,8 @@ int execute(PyObject* module) {
     if (!g_written_error)
         g_written_error = PyErr_NewException("tilewright._face.WrittenError", PyExc_ValueError, nullptr);
     if (!g_check_error) g_check_error = PyErr_NewException("tilewright._face.CheckError", PyExc_ValueError, nullptr);
+    if (!g_too_large_error)
+        g_too_large_error = PyErr_NewException("tilewright._face.TooLargeError", PyExc_ValueError, nullptr);
     if (g_check_error && !g_check_index_error) {
         Ref bases(PyTuple_Pack(2, g_check_error, PyExc_IndexError));
         if (bases) g_check_index_error = PyErr_NewException("tilewright._face.CheckIndexError", bases.get(), nullptr);
@@ -273,13 +276,16 @@ int execute(PyObject* module) {
     if (!g_device_error)
         g_device_error = PyErr_NewException("tilewright._face.DeviceError", PyExc_RuntimeError, nullptr);
     if (!g_device_error || PyModule_AddObjectRef(module, "DeviceError", g_device_error) != 0) return -1;
-    if (!g_plan_error || !g_written_error || !g_check_index_error || !g_missing || !prepare_allocator()) return -1;
+    if (!g_plan_error || !g_written_error || !g_check_index_error || !g_too_large_error || !g_missing ||
+        !prepare_allocator())
+        return -1;
     Ref kernel(make_kernel_type());
     if (!kernel) return -1;
     if (PyModule_AddObjectRef(module, "PlanError", g_plan_error) != 0 ||
         PyModule_AddObjectRef(module, "WrittenError", g_written_error) != 0 ||
         PyModule_AddObjectRef(module, "CheckError", g_check_error) != 0 ||
         PyModule_AddObjectRef(module, "CheckIndexError", g_check_index_error) != 0 ||
+        PyModule_AddObjectRef(module, "TooLargeError", g_too_large_error) != 0 ||
         PyModule_AddObjectRef(module, "MISSING", g_missing) != 0)
         return -1;
     return add_type(module, "Dispatcher", make_dispatcher_type()) && add_type(module, "threads", make_threads_type()) &&
@@ -311,6 +317,9 @@ PyObject* written_error() {
 }
 PyObject* check_error(bool is_index) {
     return is_index ? g_check_index_error : g_check_error;
+}
+PyObject* too_large_error() {
+    return g_too_large_error;
 }
 PyObject* device_error() {
     return g_device_error;

@@ -603,11 +603,11 @@ void LoadedPlan::raise(const Problem& problem) const {
         PyErr_Format(written_error(), "%s: %s", function, problem.text.c_str());
         return;
     case Problem::Kind::too_large:
-        PyErr_Format(PyExc_ValueError,
+        PyErr_Format(too_large_error(),
                      "%s: %s is %s; kernels index with 32 bits, so an array has at most %s elements, and its "
-                     "strides reach no further. Work on it in parts.",
+                     "strides reach no further. %s",
                      function, plan.arguments[index].name.c_str(), describe(problem.object.get()).c_str(),
-                     runtime::element_limit_text(plan.arguments[index].dtype));
+                     runtime::element_limit_text(plan.arguments[index].dtype), when_too_large_.c_str());
         return;
     case Problem::Kind::check:
         PyErr_Format(check_error(problem.text.find("out of bounds") != std::string::npos), "%s: %s.", function,
@@ -633,7 +633,7 @@ void LoadedPlan::raise(const Problem& problem) const {
         return;
     }
     default:
-        PyErr_Format(PyExc_ValueError,
+        PyErr_Format(too_large_error(),
                      "%s: a result of %s would have a negative size, or more than 2**31 - 2**27 elements. Work on the "
                      "arguments in parts.",
                      function, problem.text.c_str());

@@ -19,7 +19,8 @@ struct Binding {
     PyObject* hidden = nullptr;       ///< mapping: plan argument -> (dict, key), read at each call
     PyObject* conditions = nullptr;   ///< sequence of (dict, key, value): dict[key] must still be that value
     PyObject* scalar_types = nullptr; ///< mapping: scalar -> the exact type it must have
-    /// (plan of a part, plan of the total, the arguments given in parts, what the total calls the results of parts)
+    /// (plan of a part, plan of the total, the arguments given in parts, what the total calls the results of parts), or
+    /// a text: what to do about arrays that are too large
     PyObject* partials = nullptr;
 };
 
@@ -166,7 +167,8 @@ class LoadedPlan {
     std::vector<std::size_t> sliced_; ///< arguments of which a call that is too large gets parts
     /// Of calls that are too large: of a part of each sliced argument, and of what all parts give, one below another.
     std::shared_ptr<const LoadedPlan> partial_, total_;
-    std::size_t parameters_ = 0; ///< of the function, where there are these
+    std::string when_too_large_ = "Work on it in parts."; ///< what to do about it
+    std::size_t parameters_ = 0;                          ///< of the function, where there are these
     bool returns_arguments_ = false;
     bool writes_arguments_ = false;
     bool has_host_ = true;                                 ///< versions for the host

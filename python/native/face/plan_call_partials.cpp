@@ -36,10 +36,16 @@ PyObject* item_at(PyObject* object, std::size_t index) {
 
 bool LoadedPlan::load_partials(PyObject* objects, const Signature& signature, const Binding& binding) {
     if (!binding.partials || binding.partials == Py_None) return true;
+    if (PyUnicode_Check(binding.partials)) {
+        const char* text = PyUnicode_AsUTF8AndSize(binding.partials, nullptr);
+        if (text) when_too_large_ = text;
+        return text != nullptr;
+    }
     PyObject *part = nullptr, *total = nullptr, *rows = nullptr, *stacks = nullptr;
     if (!PyTuple_Check(binding.partials) ||
         !PyArg_ParseTuple(binding.partials, "OOOO:partials", &part, &total, &rows, &stacks)) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "partials: expected (part, total, rows, stacks).");
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "partials: expected (part, total, rows, stacks) or a text.");
         return false;
     }
     std::vector<std::string> row_names, stack_names;

@@ -12,7 +12,7 @@ import tempfile
 import types
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ from .handed import check_lines, handed_functions, made_for
 from .static_library import write_static_library
 from .streams import STREAM_LINES, Stream, check_stream, inner_parameters, stream_lines, streams_of
 from .stub import shapes, signature, stub_text
-from .versions import isa_levels, partials_of, versions_of
+from .versions import isa_levels, may_be_in_parts, partials_of, versions_of
 
 if TYPE_CHECKING:
     from ..decorator import JitFunction
@@ -55,6 +55,7 @@ class _Group:
     handed: dict[str, types.FunctionType]  # parameters with the function that was compiled in
     streams: list[Stream]  # random generators
     in_parts: dict[int, Partials]  # of the plans with these numbers, for calls beyond what kernels can index
+    unseen: set[int] = field(default_factory=set)  # plans that could have such ones
 
 
 @dataclass(frozen=True)
@@ -181,6 +182,7 @@ def _write(
     objects: dict[str, bytes] = {}
     of_parts: dict[str, bytes] = {}  # which C functions do not need
     in_parts: dict[int, Partials] = {}
+    unseen: set[int] = set()
     needs: set[str] = set()
     assembled: list[str] = []
     for number, specialization in enumerate(specializations):
@@ -196,6 +198,8 @@ def _write(
         if partials is not None:
             in_parts[number] = partials
             of_parts.update(partials.objects())
+        elif may_be_in_parts(specialization):
+            unseen.add(number)
         stem = name if number == 0 else f"{name}-{number}"
         schedules.update(_schedule_files(stem, versions))
     programs = [specialization.program for specialization in specializations]
@@ -226,6 +230,7 @@ def _write(
     groups = _groups(function, specializations, folder)
     for group in groups:
         group.in_parts.update({number: in_parts[number] for number in group.numbers if number in in_parts})
+        group.unseen.update(unseen.intersection(group.numbers))
     (folder / "__init__.py").write_text(
         _init_text(function, groups, sorted(objects | of_parts), notes, on_device=on_device, has_cubins=bool(assembled))
     )
@@ -392,7 +397,7 @@ def _load_lines(entry: str, group: _Group, function: JitFunction) -> list[str]:
     if group.streams:
         shown = _signature_text(group.parameters)
         inner = _Group(group.numbers, group.programs, inner_parameters(group.parameters, group.streams), group.fixed,
-                       group.saved, group.handed, [], group.in_parts)  # fmt: skip
+                       group.saved, group.handed, [], group.in_parts, group.unseen)  # fmt: skip
         doc = function.__doc__ or shapes(group.programs[0])
         return [*_load_lines(f"_{entry}_kernel", inner, function),
                 *stream_lines(entry, f"_{entry}_kernel", shown, doc, inner.parameters, group.streams)]  # fmt: skip
@@ -413,10 +418,18 @@ def _load_lines(entry: str, group: _Group, function: JitFunction) -> list[str]:
         f"    parameters=[{parameters}],",
         "    module_name=__name__,",
         f"    constants={{{', '.join(constants)}}},",
-        *([f"    partials=[{', '.join(_partials_text(group, n) for n in group.numbers)}],"] if group.in_parts else []),
+        *(
+            [f"    partials=[{', '.join(_partials_text(group, n) for n in group.numbers)}],"]
+            if group.in_parts or group.unseen
+            else []
+        ),  # fmt: skip
         ")",
         *([made_for(entry, group.handed, group.parameters)] if group.handed else []),
     ]
+
+
+# What a module says of arrays that are too large, where it would reduce them in parts.
+_EXPORT_AFTER = "Work on it in parts, or export the function after a call of such arrays: its module takes them then."
 
 
 def _files_of_parts(number: int) -> tuple[str, str]:
@@ -425,7 +438,7 @@ def _files_of_parts(number: int) -> tuple[str, str]:
 
 def _partials_text(group: _Group, number: int) -> str:
     if number not in group.in_parts:
-        return "None"
+        return repr(_EXPORT_AFTER) if number in group.unseen else "None"
     part, total = _files_of_parts(number)
     partials = group.in_parts[number]
     return f"(_read({part!r}, 'r'), _read({total!r}, 'r'), {partials.rows!r}, {partials.stacks!r})"

@@ -12,6 +12,7 @@ from ..builder import BuildRequest, build, with_schedule
 from ..errors import Error, ScheduleError
 from ..logs import logger
 from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa
+from ..native import compiler
 from ..partials import Partials
 from ..plan import Build, Version
 from ..program import Program, evaluate
@@ -89,6 +90,11 @@ def partials_of(
                 if versions is found.versions or position == 0:
                     versions.append(Version(isa, suffix, build(request), dict(request.layouts)))
     return found
+
+
+def may_be_in_parts(specialization: Specialization) -> bool:
+    """Whether there is such a way for calls of some array that is too large."""
+    return bool(compiler().partials(specialization.program.text, set()))
 
 
 def _requests(
