@@ -23,10 +23,11 @@ from . import tracer as tracer_module
 from .arguments import Inputs
 from .arrays import SymArray
 from .calls import Calls, SymRange
+from .carried import Control, Leaving, Pending
 from .early_return import behind_the_loop, else_behind, has_break, has_return
 from .expressions import Expressions
 from .graph import PLAIN_OPERATIONS
-from .regions import Control, Leaving, Pending, Regions
+from .regions import Regions
 from .scalars import RunScalar, Symbolic, SymInt, described
 from .sequences import Sequence, sequence_of
 from .sizes import Size

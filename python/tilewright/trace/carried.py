@@ -1,0 +1,232 @@
+"""What regions of a program carry: variables from trip to trip and out of the ways of a branch, and memory that they write."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .arrays import Storage, SymArray
+from .compressed import Compressed
+from .graph import Value
+from .scalars import RunBool, RunScalar, SymInt
+from .sizes import Size
+
+if TYPE_CHECKING:
+    from .interpreter import Frame
+    from .tracer import Tracer
+
+MISSING = object()  # what a variable is that is not set
+_OTHER_TIMES = itertools.count(1)
+
+
+class Leaving(Enum):
+    """How statements end before their block does."""
+
+    BREAK = "break"
+    CONTINUE = "continue"
+    RETURN = "return"
+
+
+class Control(Exception):
+    """No error: how the interpreter goes on."""
+
+
+class CarryNeeded(Control):
+    """A trip that a break skips would set a variable of that form."""
+
+    def __init__(self, name: str, form: Form) -> None:
+        super().__init__(name)
+        self.name = name
+        self.form = form
+
+
+class TestWrites(Control):
+    """The condition of a while does what the trip has to see: a check, an assignment."""
+
+
+@dataclass
+class Pending:
+    """Stands for a variable whose value is not settled: `read` gives it, or says why there is none."""
+
+    read: Callable[[], Any]
+    of_last_trip: bool = False
+    was_set: bool = False  # before the loop
+    leads_to: Callable[[], list[Any]] = list  # objects whose memory may be written through it
+
+
+@dataclass
+class Form:
+    """What kind of Python object a value is: array, scalar (of NumPy), float, int or bool."""
+
+    kind: str
+    dtype: np.dtype[Any]
+    shape: tuple[Size, ...] = ()
+    kinds: frozenset[str] = frozenset()  # more than one, where the data decide
+
+    def object_of(self, tracer: Tracer, value: Value) -> Any:
+        if self.kind == "bool":
+            made: Any = RunBool(tracer, value)
+        elif self.kind in ("int", "float"):
+            made = RunScalar(tracer, value, {"int": int, "float": float}[self.kind])
+        else:
+            made = SymArray.fresh(tracer, value, is_scalar=self.kind == "scalar", c_order=True)
+        made.kinds = self.kinds
+        return made
+
+    def _of_kinds(self, other: Form) -> Form:
+        kinds = (self.kinds or {self.kind}) | (other.kinds or {other.kind})
+        return Form(self.kind, self.dtype, self.shape, frozenset(kinds) if len(kinds) > 1 else frozenset())
+
+    def joined(self, other: Form) -> Form | None:
+        """The form that holds both, None where there is none."""
+        if self.shape != other.shape or "array" in (self.kind, other.kind):
+            return self if (self.kind, self.dtype, self.shape) == (other.kind, other.dtype, other.shape) else None
+        if self.kind == other.kind:
+            return self._of_kinds(other) if self.dtype == other.dtype else None
+        if "scalar" in (self.kind, other.kind):
+            scalar, number = (self, other) if self.kind == "scalar" else (other, self)
+            fits = np.result_type(scalar.dtype, {"bool": False, "int": 0, "float": 0.0}[number.kind]) == scalar.dtype
+            return scalar._of_kinds(number) if fits else None
+        if "bool" in (self.kind, other.kind):
+            return None
+        return self._of_kinds(other) if self.kind == "float" else other._of_kinds(self)
+
+
+@dataclass
+class Carried:
+    """One value that goes from trip to trip, in a variable or in an array's memory."""
+
+    initial: Value
+    form: Form
+    frame: Frame | None  # of the variable, None for memory
+    name: str
+    storage: Storage | None = None
+    parameter: Value | None = field(default=None, repr=False)
+    final: Value | None = field(default=None, repr=False)  # at the end of a trip
+    held: Any = field(default=None, repr=False)  # the variable's object at the start of a trip
+    last: Form | None = None  # what a trip leaves
+    path: tuple[int, ...] = ()  # where in the variable, which holds a tuple
+    # Arrays that a variable may hold at the end, each under a name of its own: memory that others may see.
+    sources: list[Storage] = field(default_factory=list, repr=False)
+
+    @property
+    def called(self) -> str:
+        return self.text or self.initial.user_name or self.initial.call_name
+
+    @property
+    def text(self) -> str:
+        return self.name + "".join(f"[{k}]" for k in self.path)
+
+    def present(self, held: Any) -> Any:
+        """Its part of what the variable holds."""
+        for k in self.path:
+            if type(held) is not tuple or k >= len(held):
+                return None
+            held = held[k]
+        return held
+
+    def replaced(self, held: Any, new: Any, path: tuple[int, ...] | None = None) -> Any:
+        """What the variable holds with its part replaced."""
+        path = self.path if path is None else path
+        if not path:
+            return new
+        inner = self.replaced(held[path[0]], new, path[1:])
+        return (*held[: path[0]], inner, *held[path[0] + 1 :])
+
+
+@dataclass
+class Memory:
+    """An array from outside of a region, as it was before; `name` of the variable that leads to it."""
+
+    name: str
+    storage: Storage
+    value: Value
+    version: int
+
+    def changed(self) -> bool:
+        return self.storage.version != self.version
+
+    def set(self, value: Value) -> None:
+        self.storage.value = value
+        self.storage.version += 1
+        self.version = self.storage.version
+
+
+def form_text(form: Form) -> str:
+    if form.kind in ("float", "int", "bool"):
+        return f"a Python {form.kind}"
+    return f"{form.dtype}[{', '.join(map(str, form.shape))}]"
+
+
+def memory_of(frame: Frame | None, checked: SymArray) -> Iterator[Memory]:
+    """The memory of arrays that a function's variables lead to, and that of the program's check."""
+    seen: set[int] = set()
+    pending: list[tuple[str, Any]] = [("checked", checked)]
+    while frame is not None:
+        pending += frame.variables.items()
+        frame = frame.parent
+    for name, item in pending:
+        if isinstance(item, (SymArray, Compressed)):
+            storage = (item.whole if isinstance(item, Compressed) else item).storage
+            if id(storage) not in seen:
+                seen.add(id(storage))
+                yield Memory(name, storage, storage.value, storage.version)
+        elif isinstance(item, Pending):
+            pending += ((name, part) for part in item.leads_to())
+        elif isinstance(item, (list, tuple)):
+            pending += ((name, part) for part in item)
+        elif isinstance(item, dict):
+            pending += ((name, part) for part in item.values())
+
+
+def containers_of(frame: Frame | None) -> set[int]:
+    """The lists, dicts and sets that a function's variables lead to."""
+    found: set[int] = set()
+    pending: list[Any] = []
+    while frame is not None:
+        pending += frame.variables.values()
+        frame = frame.parent
+    while pending:
+        item = pending.pop()
+        if isinstance(item, (list, tuple, dict, set)) and id(item) not in found:
+            found.add(id(item))
+            pending += item.values() if isinstance(item, dict) else item
+    return found
+
+
+@contextmanager
+def seeing(memories: list[Memory], values: Mapping[int, Value]) -> Iterator[None]:
+    """Arrays from outside as they were before a region, or as `values` has them: what is read inside is of that time."""
+    now = [(memory.storage, memory.storage.value, memory.storage.version) for memory in memories]
+    for memory in memories:
+        memory.storage.value = values.get(id(memory.storage), memory.value)
+        memory.storage.version = -next(_OTHER_TIMES)  # no version that anything was read of before, or will be
+    try:
+        yield
+    finally:
+        for storage, value, version in now:
+            storage.value, storage.version = value, version
+
+
+def storages_of(held: Any) -> list[Storage]:
+    """The memory of an array that a variable holds, and of those that it may be."""
+    if isinstance(held, Pending) or not isinstance(held, SymArray) or held.is_scalar:
+        return []
+    return [held.storage, *(storage for storage, _ in held.storage.chosen_from or ())]
+
+
+def is_set(held: Any) -> bool:
+    """Whether a variable had a value before a loop for certain."""
+    return held is not MISSING and not (isinstance(held, Pending) and held.of_last_trip and not held.was_set)
+
+
+def sizes_in(held: Any) -> set[str]:
+    if isinstance(held, SymArray):
+        return {symbol for size in held.sizes for symbol in size.symbols()}
+    return held.size.symbols() if isinstance(held, SymInt) else set()
