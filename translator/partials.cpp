@@ -11,7 +11,6 @@
 #include "translator/attributes.h"
 #include "translator/rows.h"
 #include "translator/size.h"
-#include "translator/slices.h"
 #include "translator/unused.h"
 #include "translator/values.h"
 
@@ -130,8 +129,6 @@ class Splitter {
     std::optional<Partials> run() {
         if (!program_.writes.empty() || program_.body.yields.empty()) return std::nullopt;
         if (!rows_.are_clear()) return std::nullopt;
-        for (const Guard& guard : program_.guards)
-            if (!rows_.fits(guard)) return std::nullopt;
         for (const Operation& operation : program_.body.operations)
             if (!take(operation)) return std::nullopt;
         for (const std::string& name : program_.body.yields)
@@ -464,6 +461,9 @@ class Splitter {
         Program out = program_;
         out.function = program_.function + "_partial";
         out.checks.clear();
+        // What is said of all rows was asked of the whole call.
+        const auto is_of_whole = [&](const Guard& guard) { return !rows_.fits(guard); };
+        out.guards.erase(std::remove_if(out.guards.begin(), out.guards.end(), is_of_whole), out.guards.end());
         out.body.operations = partial_;
         out.body.yields.clear();
         for (const Row& row : given) {
@@ -499,7 +499,6 @@ class Splitter {
 
 std::vector<Partials> partials_of(const Program& program, const std::set<std::string>& taken) {
     std::vector<Partials> all;
-    if (!sliced_arguments(program).empty()) return all;
     for (const std::string& extent : extents_of_rows(program)) {
         const Rows rows(program, extent);
         if (std::optional<Partials> found = Splitter(program, rows, taken).run()) all.push_back(std::move(*found));

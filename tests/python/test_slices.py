@@ -145,6 +145,68 @@ def of_loops(x):
     return total
 
 
+def times_the_sum(b, x):
+    return b * x.sum()
+
+
+def range_in(x, w):
+    return (x.max() - x.min()) / w
+
+
+def against_each(x, y):
+    return (x[:, None, :] * y).sum(axis=0)
+
+
+def none_of_none(x):
+    if len(x) == 0:
+        return 0.0
+    return x.sum()
+
+
+def asserted(x):
+    assert len(x)
+    return x.max()
+
+
+def long_or_not(x):
+    if len(x) > 10:
+        return x.sum()
+    return x.max(axis=0)[0]
+
+
+def even_or_not(x):
+    if len(x) % 2 == 0:
+        return x.sum() * 2
+    return x.sum()
+
+
+def of_three(x):
+    if len(x) == 3:
+        return x.sum(axis=0)[1:]
+    return x.sum(axis=0)[:1]
+
+
+def norms(x):
+    return np.linalg.norm(x), np.linalg.norm(x, 1), np.linalg.norm(x, np.inf), np.linalg.norm(x, 0)
+
+
+def as_long_as(x, n):
+    if n == len(x):
+        return x.sum(axis=0) / n
+    return x.max(axis=0)
+
+
+def long_rows(x):
+    if len(x) > 10:
+        return x * 2
+    return x * 3
+
+
+def some_set(x):
+    if len(x) != 0:
+        x += 1
+
+
 def backwards(x):
     return x[::-1] + 1
 
@@ -205,6 +267,11 @@ IN_PARTS: list[Case] = [
     (turned_by, lambda: (rows(1) + 1j,)),
     (outer, lambda: (rows()[:, 0].copy(), np.arange(2.0))),
     (of_columns, lambda: (rows(),)),
+    (long_rows, lambda: (rows(),)),
+    (long_rows, lambda: (np.arange(2.0 * LIMIT).reshape(4, -1),)),
+    (some_set, lambda: (rows(),)),
+    (times_the_sum, lambda: (rows(), np.arange(3.0))),
+    (range_in, lambda: (np.arange(3.0), rows() + 20)),
 ]
 REDUCED: list[Case] = [
     (summed, lambda: (rows(),)),
@@ -242,6 +309,24 @@ REDUCED: list[Case] = [
     (every_second, lambda: (rows(5),)),
     (contracted, lambda: (rows(2), rows(3))),
     (of_loops, lambda: (rows(),)),
+    (times_the_sum, lambda: (np.arange(3.0), rows())),
+    (times_the_sum, lambda: (np.arange(3, dtype="float32")[::-2], rows(1, "float32")[::2, 0])),
+    (times_the_sum, lambda: (np.zeros(0), rows())),
+    (range_in, lambda: (rows(), np.array([2.0]))),
+    (range_in, lambda: (rows(3, "int16"), np.arange(1, 7).reshape(2, 3))),
+    (against_each, lambda: (rows(), np.arange(6.0).reshape(3, 2))),
+    (against_each, lambda: (rows()[::-1], np.asfortranarray(np.arange(6.0).reshape(3, 2)))),
+    (none_of_none, lambda: (rows(),)),
+    (asserted, lambda: (rows(),)),
+    (long_or_not, lambda: (rows(),)),
+    (long_or_not, lambda: (np.arange(2.0 * LIMIT).reshape(4, -1),)),
+    (even_or_not, lambda: (rows(),)),
+    (even_or_not, lambda: (rows()[1:],)),
+    (of_three, lambda: (rows(),)),
+    (of_three, lambda: (np.arange(2.0 * LIMIT).reshape(4, -1),)),
+    (norms, lambda: (rows()[:, 0],)),
+    (as_long_as, lambda: (rows(), ROWS)),
+    (as_long_as, lambda: (rows(), 3)),
 ]
 REFUSED: list[Case] = [
     (f, lambda: (rows(),))
@@ -464,6 +549,50 @@ def one_or_the_other() -> str:
     return ""
 
 
+def the_right_branch() -> str:
+    """Sizes of the whole decide, whatever the parts are: of programs that are compiled, each for its own sizes."""
+    of_few, of_many = np.arange(2.0 * LIMIT).reshape(4, -1), rows()
+    for function in (long_or_not, long_rows, even_or_not, of_three):
+        compiled = always_compiled(function)
+        for _ in range(2):
+            for x in (of_few, of_many, of_many[1:], of_few[:3], of_few[:2], of_many[:50], of_many[:7]):
+                misses = compiled.misses
+                if not is_same(compiled(x), function(x)):
+                    return f"{function.__name__}: {x.shape}"
+        if compiled.misses != misses:
+            return f"{function.__name__}: NumPy ran it"
+    return ""
+
+
+def rows_of_either() -> str:
+    """An argument that is cut beside one that is reduced: which of them is large changes from call to call."""
+    compiled = always_compiled(times_the_sum)
+    large, small = rows()[:, 0].copy(), np.arange(7.0)
+    for first, second in 2 * [(large, small), (small, large), (small, small)]:
+        compiled(first, second)
+        misses = compiled.misses
+        if not is_same(compiled(first, second), times_the_sum(first, second)) or compiled.misses != misses:
+            return f"{len(first)}, {len(second)}: {compiled(first, second)}"
+    try:
+        both_large = compiled(large, large)
+    except ValueError as error:
+        return str(error)
+    if not np.array_equal(both_large, times_the_sum(large, large)):
+        return f"both: {both_large}"
+    with tempfile.TemporaryDirectory() as folder:
+        compiled.export(Path(folder) / "times_tuned")
+        sys.path.insert(0, folder)
+        module = importlib.import_module("times_tuned").times_the_sum
+    for first, second in ((large, small), (small, large), (small.tolist(), large), (small, small)):
+        if not is_same(module(first, second), times_the_sum(np.array(first), second)):
+            return f"{len(first)}, {len(second)} in a module: {module(first, second)}"
+    try:
+        module(large, large)
+    except ValueError as error:
+        return "" if "kernels index with 32 bits" in str(error) else str(error)
+    return "no error"
+
+
 def lengths_that_differ() -> str:
     for function in (added, distance):
         compiled = always_compiled(function)
@@ -509,6 +638,8 @@ def run_python(*words: str, **more: str) -> str:
         "what_numpy_runs",
         "in_a_module",
         "one_or_the_other",
+        "rows_of_either",
+        "the_right_branch",
         "lengths_that_differ",
         "what_out_may_be",
         "every_length",

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "translator/slices.h"
+
 namespace {
 
 using namespace tilewright::translator;
@@ -122,6 +124,47 @@ TEST(Partials, EachExtentMayBeTheRows) {
     EXPECT_EQ(all[1].rows, std::vector<std::string>{"y"});
 }
 
+TEST(Partials, RowsOfAnotherArgumentMayStay) {
+    const std::vector<Partials> all = split("arg b: float64[b.0]\narg x: float64[x.0]\n"
+                                            "sum: float64[] = sum(x) {axes=[0]}\n"
+                                            "%1: float64[b.0] = multiply(b, sum)\n"
+                                            "return %1\n");
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].rows, std::vector<std::string>{"x"});
+    EXPECT_EQ(all[0].total.argument_order, (std::vector<std::string>{"sum_parts", "b"}));
+}
+
+TEST(Partials, WhatIsSaidOfAllRowsIsNotSaidOfAPart) {
+    for (const char* guard : {"x.0 != 0", "x.0 > 10", "x.0 >= 2", "x.0 == n", "x.0 % 2 == 0", "x.0*x.1 >= 1",
+                              "x.0 <= 9", "x.0 > 0", "x.0 >= 1", "x.1 >= 3"}) {
+        const std::vector<Partials> all =
+            split("arg x: float64[x.0, x.1]\nscalar n: int64\nguard " + std::string(guard) +
+                  " \"g\"\nsum: float64[] = sum(x) {axes=[0, 1]}\nreturn sum\n");
+        ASSERT_EQ(all.size(), 1U) << guard;
+        // What any part meets if the whole does may stay.
+        const std::set<std::string> kept{"x.0 <= 9", "x.0 > 0", "x.0 >= 1", "x.0 != 0", "x.1 >= 3"};
+        EXPECT_EQ(all[0].partial.guards.size(), kept.count(guard)) << guard;
+        EXPECT_TRUE(all[0].total.guards.empty()) << guard;
+    }
+}
+
+TEST(Slices, PartsMayHaveToMeetGuards) {
+    const auto rows_of = [](const std::string& guard, const std::string& end) {
+        return sliced_arguments(read_program("tilewright-program 1\nfunction f\narg x: float64[x.0, x.1]\n"
+                                             "scalar n: int64\nguard " +
+                                             guard + " \"g\"\n%1: float64[x.0, x.1] = sqrt(x)\n" + end));
+    };
+    for (const char* guard : {"x.0 >= 1", "x.0 > 0", "x.0 != 0", "x.0 <= 9", "x.0 < 9", "x.1 >= 3"}) {
+        EXPECT_EQ(rows_of(guard, "return %1\n"), std::vector<std::string>{"x"}) << guard;
+        EXPECT_EQ(rows_of(guard, "write x = %1\nreturn none\n"), std::vector<std::string>{"x"}) << guard;
+    }
+    for (const char* guard : {"x.0 >= 2", "x.0 > 10", "x.0 != 7", "x.0*x.1 >= 1", "x.0 >= n"}) {
+        EXPECT_EQ(rows_of(guard, "return %1\n"), std::vector<std::string>{"x"}) << guard;
+        EXPECT_TRUE(rows_of(guard, "write x = %1\nreturn none\n").empty()) << guard; // some parts may be written
+    }
+    EXPECT_TRUE(rows_of("x.0 == n", "return %1\n").empty());
+}
+
 TEST(Partials, WhatNeedsMoreThanItsRowIsNotCut) {
     const std::string x = "arg x: float64[x.0, x.1]\n", sum = "sum: float64[x.1] = sum(x) {axes=[0]}\n";
     for (const std::string& body : {
@@ -138,7 +181,6 @@ TEST(Partials, WhatNeedsMoreThanItsRowIsNotCut) {
              x + sum + "%1: float64[x.0, x.1] = sqrt(x)\nreturn (sum, %1)\n",         // rows and their sum
              x + sum + "return (sum, x)\n",                                           // an argument
              x + sum + "%1: float64[x.0, x.1] = sqrt(x)\nwrite x = %1\nreturn sum\n", // a write
-             x + "scalar n: int64\nguard n == x.0 \"n\"\n" + sum + "return sum\n",    // a part has fewer rows
          })
         EXPECT_TRUE(split(body).empty()) << body;
 }

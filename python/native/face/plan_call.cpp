@@ -329,9 +329,11 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
     }
 
     int large = -1;
-    if (!executable_->read_sizes(frame, large))
+    const bool has_sizes = executable_->read_sizes(frame, large);
+    // What is cut into parts has to be a call for this program as a whole.
+    const int guard = has_sizes ? executable_->failed_guard(frame) : executable_->failed_guard_of_large(frame);
+    if (!has_sizes && guard < 0)
         return no_match(Problem::Kind::too_large, static_cast<std::size_t>(large), arrays[large]);
-    int guard = executable_->failed_guard(frame);
     if (guard >= 0) {
         no_match(Problem::Kind::guard, static_cast<std::size_t>(guard), nullptr);
         if (problem) problem->text = executable_->guard_message(guard, frame);

@@ -114,6 +114,8 @@ class LoadedPlan {
     /// stands still where it cannot be.
     Attempt call_in_parts(PyObject* const* values, PyObject* out, Freedom freedom, Problem& problem,
                           PyObject** result) const;
+    /// Whether smaller parts of the sliced arguments may be what a call needs against a problem.
+    bool may_be_cut_for(const Problem& problem) const;
     /// The extent of the first axes of all sliced arguments; -1 where they differ, which is a problem of its own.
     Py_ssize_t rows_of(PyObject* const* values, Problem& problem) const;
     /// Whether an out array of NumPy's shares memory with an argument, or with another one.

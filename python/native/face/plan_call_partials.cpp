@@ -84,7 +84,12 @@ bool LoadedPlan::make_stacks(PyObject* const* values, Py_ssize_t parts, std::vec
             if (!read_scalar(object, a.dtype, type, false, frame.arguments[i].scalar)) return true;
             continue;
         }
-        // Of a list nothing is known; no list is so long.
+        Ref array; // of a list
+        if (!PyArray_Check(object) && !array_class_of(object)) {
+            array = as_array(object, function_, a.name);
+            if (!array) return false;
+            object = array.get();
+        }
         if (!read_shape(object, a.rank, shapes[i].data())) return PyErr_Clear(), true;
         frame.arguments[i].array = {nullptr, shapes[i].data(), kNoStrides};
     }
@@ -141,8 +146,9 @@ LoadedPlan::Attempt LoadedPlan::call_by_partials(PyObject* const* values, PyObje
             continue;
         }
         if (attempt != Attempt::no_match || k > 0 || !is_too_large(problem)) return attempt;
+        const bool helps = stacks.empty() || partial_->may_be_cut_for(problem);
         problem = stands;
-        if (!cut.may_be_finer()) return Attempt::no_match;
+        if (!helps || !cut.may_be_finer()) return Attempt::no_match;
         cut.make_finer(); // as few parts as serve
     }
     std::vector<PyObject*> of_total(values, values + parameters_);
