@@ -150,7 +150,7 @@ def _versions(specialization: Specialization) -> list[str]:
     if specialization.partials:
         rows = ", ".join(specialization.partials.rows)
         lines.append(f"calls beyond what kernels can index (parts of {rows}, then a total of what these give):")
-        lines += [_version(v) for v in (*specialization.partials.versions, *specialization.partials.of_total)]
+        lines += [_version(v) for v in specialization.partials.all_versions()]
     return lines
 
 

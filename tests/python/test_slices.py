@@ -207,6 +207,84 @@ def some_set(x):
         x += 1
 
 
+def from_its_mean(x):
+    return x - x.mean(axis=0)
+
+
+def from_the_mean(x):
+    return x - x.mean()
+
+
+def standardized(x):
+    return (x - x.mean(axis=0)) / x.std(axis=0)
+
+
+def in_unit_norm(x):
+    return x / np.linalg.norm(x)
+
+
+def spread(x):
+    return x.var(axis=0)
+
+
+def deviation(x):
+    return x.std()
+
+
+def both_moments(x):
+    return x.mean(), float(x.std(ddof=1))
+
+
+def softmax_of_columns(x):
+    e = np.exp(x - x.max(axis=0))
+    return e / e.sum(axis=0)
+
+
+def by_its_length(x):
+    return x / len(x)
+
+
+def covariance(x):
+    y = x - x.mean(axis=0)
+    return y.T @ y / (len(x) - 1)
+
+
+def correlation(x, y):
+    a, b = x - x.mean(), y - y.mean()
+    return (a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum())
+
+
+def between(x, low):
+    return np.clip((x - x.min(axis=0)) / (x.max(axis=0) - x.min(axis=0)), low, 0.75), x > x.mean()
+
+
+def moved_to_zero(x):
+    x -= x.mean(axis=0)
+
+
+def normed_in_place(x):
+    x -= x.mean()
+    x /= np.abs(x).max()
+
+
+def above_the_mean(x):
+    if len(x) < 3:
+        return 0
+    return int(np.count_nonzero(x > x.mean()))
+
+
+def of_loops_and_their_mean(x):
+    z = x - x.mean()
+    for _ in range(5):
+        z = np.where(z < 0, -z, z / 2) + z.shape[1]
+    return z
+
+
+def whole_error(x):
+    m = x.mean(axis=0)
+    return np.sqrt(((x - m) ** 2).sum(axis=0) / len(x)) * 100 // int(m[0] * 0 + 3)
+
+
 def backwards(x):
     return x[::-1] + 1
 
@@ -215,16 +293,8 @@ def shifted(x):
     return x[1:] - x[:-1]
 
 
-def from_its_mean(x):
-    return x - x.mean(axis=0)
-
-
 def numbered(x):
     return x + np.arange(len(x))[:, None]
-
-
-def spread(x):
-    return x.var(axis=0)
 
 
 def with_its_sum(x):
@@ -328,15 +398,51 @@ REDUCED: list[Case] = [
     (as_long_as, lambda: (rows(), ROWS)),
     (as_long_as, lambda: (rows(), 3)),
 ]
+BACK: list[Case] = [
+    (from_its_mean, lambda: (rows(),)),
+    (from_its_mean, lambda: (rows()[::-1],)),
+    (from_its_mean, lambda: (np.asfortranarray(rows(3, "float32")),)),
+    (from_its_mean, lambda: (rows(4)[:, ::-2],)),
+    (from_its_mean, lambda: (rows(2, "int16"),)),
+    (from_its_mean, lambda: (rows(1) * 1j + rows(1),)),
+    (from_its_mean, lambda: (np.arange(3.0 * LIMIT).reshape(-1, LIMIT // 4),)),
+    (from_the_mean, lambda: (rows(),)),
+    (from_the_mean, lambda: (rows(1, "float32")[:, 0],)),
+    (from_the_mean, lambda: (np.arange(7 * LIMIT + 3, dtype=np.int8),)),
+    (standardized, lambda: (rows(),)),
+    (standardized, lambda: (np.asfortranarray(rows(3, "float32")),)),  # NumPy adds up rows of others one by one
+    (in_unit_norm, lambda: (rows(),)),
+    (in_unit_norm, lambda: (rows(1)[::2, 0].repeat(3),)),
+    (spread, lambda: (rows(),)),
+    (spread, lambda: (rows(3, "int32"),)),
+    (spread, lambda: (np.asfortranarray(rows()),)),
+    (spread, lambda: (rows(1) * 1j + rows(1),)),
+    (spread, lambda: (with_nan(),)),
+    (deviation, lambda: (rows(),)),
+    (deviation, lambda: (rows(1, "bool")[:, 0],)),
+    (both_moments, lambda: (rows(),)),
+    (both_moments, lambda: (rows(4)[::-1, ::3],)),
+    (softmax_of_columns, lambda: (rows(),)),
+    (softmax_of_columns, lambda: (rows(1)[:, 0],)),
+    (softmax_of_columns, lambda: (with_nan(),)),
+    (by_its_length, lambda: (rows(),)),
+    (covariance, lambda: (rows(3),)),
+    (correlation, lambda: (rows(1)[:, 0], rows(2)[:, 1])),
+    (between, lambda: (rows(), 0.25)),
+    (moved_to_zero, lambda: (rows(),)),
+    (moved_to_zero, lambda: (rows()[::-1],)),
+    (normed_in_place, lambda: (rows(),)),
+    (above_the_mean, lambda: (rows(),)),
+    (of_loops_and_their_mean, lambda: (rows(),)),
+    (whole_error, lambda: (rows(),)),
+]
 REFUSED: list[Case] = [
     (f, lambda: (rows(),))
     for f in (
         backwards,
         shifted,
-        from_its_mean,
         numbered,
         scaled_and_returned,
-        spread,
         with_its_sum,
         less_the_first,
     )
@@ -488,6 +594,33 @@ def in_a_module() -> str:
     return ""
 
 
+def in_modules_of_more_passes() -> str:
+    """Back along the rows, into one more reduction, and into an argument."""
+    for function in (standardized, both_moments, normed_in_place):
+        with tempfile.TemporaryDirectory() as folder:
+            compiled = always_compiled(function)
+            compiled(rows())
+            if " rest part: requires " not in compiled.explain():
+                return compiled.explain()
+            compiled.export(Path(folder) / f"{function.__name__}_tuned")
+            sys.path.insert(0, folder)
+            module = getattr(importlib.import_module(f"{function.__name__}_tuned"), function.__name__)
+        for make in (rows, lambda: rows()[::-1], lambda: np.asfortranarray(rows()), lambda: rows()[:100]):
+            ours, numpys = make(), make()
+            if function is normed_in_place and ours.flags.f_contiguous:
+                continue  # parts of columns reach as far as the whole, and a copy is nothing to write into
+            both = zip(flat(module(ours), (ours,)), flat(function(numpys), (numpys,)), strict=True)
+            if not all(is_same(a, b) for a, b in both):
+                return f"{function.__name__} of {numpys}"
+        if function is standardized:
+            out = np.empty_like(rows())
+            if module(rows(), out=out) is not out or not is_same(out, function(rows())):
+                return f"out is {out}"
+            if not is_same(module(rows()[:100].tolist()), function(rows()[:100])):
+                return "a list"
+    return ""
+
+
 class OnStream:
     """An array of a library that is not known, which computes on a stream of its own."""
 
@@ -514,7 +647,9 @@ def on_a_device() -> str:
     import tilewright
     from tilewright import _face
 
-    for function, make in ((mean, lambda: (rows(),)), (weighted, lambda: (rows(), np.arange(2.0), 3))):
+    cases: list[Case] = [(weighted, lambda: (rows(), np.arange(2.0), 3))]
+    cases += [(f, lambda: (rows(),)) for f in (mean, spread, standardized, softmax_of_columns, from_the_mean)]
+    for function, make in cases:
         for wrap in (lambda array: array, OnStream):
             arrays = [wrap(tilewright.to_device(a)) if isinstance(a, np.ndarray) else a for a in make()]
             compiled = always_compiled(function)
@@ -531,9 +666,9 @@ def on_a_device() -> str:
             if out is not None and result is not out:
                 return "out"
     try:
-        always_compiled(spread)(tilewright.to_device(rows()))
+        always_compiled(less_the_first)(tilewright.to_device(rows()))
     except ValueError as error:
-        return "" if "spread: x is DeviceArray; kernels index with 32 bits" in str(error) else str(error)
+        return "" if "less_the_first: x is DeviceArray; kernels index with 32 bits" in str(error) else str(error)
     return "no error"
 
 
@@ -634,9 +769,11 @@ def run_python(*words: str, **more: str) -> str:
     [
         "IN_PARTS",
         "REDUCED",
+        "BACK",
         "REFUSED",
         "what_numpy_runs",
         "in_a_module",
+        "in_modules_of_more_passes",
         "one_or_the_other",
         "rows_of_either",
         "the_right_branch",

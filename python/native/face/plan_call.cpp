@@ -652,7 +652,7 @@ int LoadedPlan::traverse(visitproc visit, void* data) const {
     for (const Condition& c : conditions_)
         for (const Ref* ref : {&c.dictionary, &c.key, &c.value})
             if (int rc = see(*ref)) return rc;
-    for (const LoadedPlan* plan : {partial_.get(), total_.get()})
+    for (const LoadedPlan* plan : {partial_.get(), total_.get(), rest_.get()})
         if (plan)
             if (int rc = plan->traverse(visit, data)) return rc;
     return 0;

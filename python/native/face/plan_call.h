@@ -19,7 +19,8 @@ struct Binding {
     PyObject* hidden = nullptr;       ///< mapping: plan argument -> (dict, key), read at each call
     PyObject* conditions = nullptr;   ///< sequence of (dict, key, value): dict[key] must still be that value
     PyObject* scalar_types = nullptr; ///< mapping: scalar -> the exact type it must have
-    /// (plan of a part, plan of the total, the arguments given in parts, what the total calls the results of parts)
+    /// (plan of a part, plan of the total, the arguments given in parts, what the total calls the results of parts,
+    /// None or (plan of the rest, what the rest calls the results of the total, None or its own partials))
     PyObject* partials = nullptr;
 };
 
@@ -134,6 +135,7 @@ class LoadedPlan {
 
     // plan_call_partials.cpp
     bool load_partials(PyObject* objects, const Signature& signature, const Binding& binding);
+    bool load_rest(PyObject* rest, PyObject* objects, const Signature& signature, const Binding& binding);
     /// A call that is too large, of a plan that has one for parts of its rows and one for the total of these.
     Attempt call_by_partials(PyObject* const* values, PyObject* out, Freedom freedom, Problem& problem,
                              PyObject** result) const;
@@ -142,6 +144,9 @@ class LoadedPlan {
     bool make_stacks(PyObject* const* values, Py_ssize_t parts, std::vector<Ref>& stacks) const;
     /// Where a call of arrays on a device runs. False with a Python error.
     bool read_place(PyObject* const* values, runtime::cuda::Place& place) const;
+    /// What is left, of the values that the total gave.
+    Attempt call_rest(PyObject* const* values, PyObject* handed, PyObject* out, Freedom freedom, Problem& problem,
+                      PyObject** result) const;
     bool hand_over_results(PyObject* const* values, PyObject* out, PyObject** result) const;
 
     // plan_call_device.cpp
@@ -166,8 +171,9 @@ class LoadedPlan {
     std::vector<Condition> conditions_;
     std::vector<Return> returns_;
     std::vector<std::size_t> sliced_; ///< arguments of which a call that is too large gets parts
-    /// Of calls that are too large: of a part of each sliced argument, and of what all parts give, one below another.
-    std::shared_ptr<const LoadedPlan> partial_, total_;
+    /// Of calls that are too large: of a part of each sliced argument, of what all parts give, one below another, and,
+    /// where rows need what that gives, of the arguments and that.
+    std::shared_ptr<const LoadedPlan> partial_, total_, rest_;
     std::size_t parameters_ = 0; ///< of the function, where there are these
     bool returns_arguments_ = false;
     bool writes_arguments_ = false;

@@ -36,10 +36,11 @@ PyObject* item_at(PyObject* object, std::size_t index) {
 
 bool LoadedPlan::load_partials(PyObject* objects, const Signature& signature, const Binding& binding) {
     if (!binding.partials || binding.partials == Py_None) return true;
-    PyObject *part = nullptr, *total = nullptr, *rows = nullptr, *stacks = nullptr;
+    PyObject *part = nullptr, *total = nullptr, *rows = nullptr, *stacks = nullptr, *rest = nullptr;
     if (!PyTuple_Check(binding.partials) ||
-        !PyArg_ParseTuple(binding.partials, "OOOO:partials", &part, &total, &rows, &stacks)) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "partials: expected (part, total, rows, stacks).");
+        !PyArg_ParseTuple(binding.partials, "OOOOO:partials", &part, &total, &rows, &stacks, &rest)) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "partials: expected (part, total, rows, stacks, rest).");
         return false;
     }
     std::vector<std::string> row_names, stack_names;
@@ -64,7 +65,26 @@ bool LoadedPlan::load_partials(PyObject* objects, const Signature& signature, co
     }
     partial_ = partial;
     parameters_ = signature.size();
-    return true;
+    return rest == Py_None || load_rest(rest, objects, signature, binding);
+}
+
+bool LoadedPlan::load_rest(PyObject* rest, PyObject* objects, const Signature& signature, const Binding& binding) {
+    PyObject *plan = nullptr, *handed = nullptr, *partials = nullptr;
+    if (!PyTuple_Check(rest) || !PyArg_ParseTuple(rest, "OOO:rest", &plan, &handed, &partials)) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "rest: expected (plan, handed, partials).");
+        return false;
+    }
+    std::vector<std::string> names;
+    if (!read_names(handed, names)) return false;
+    Signature extended = signature;
+    for (const std::string& name : names)
+        if (!extended.append(name)) return false;
+    Binding own = binding;
+    own.partials = partials;
+    rest_ = make(plan, objects, function_, extended, own);
+    if (rest_ && total_->returns_.size() != names.size())
+        PyErr_Format(plan_error(), "plans of %s: the total and the rest do not belong together.", function_.c_str());
+    return rest_ && !PyErr_Occurred();
 }
 
 bool LoadedPlan::make_stacks(PyObject* const* values, Py_ssize_t parts, std::vector<Ref>& stacks) const {
@@ -162,11 +182,25 @@ LoadedPlan::Attempt LoadedPlan::call_by_partials(PyObject* const* values, PyObje
         if (!partial_->read_place(values, place)) return Attempt::error;
         there.emplace(place);
     }
-    const Attempt attempt = total_->call_whole(of_total.data(), out, freedom, &problem, result);
+    PyObject* handed = nullptr;
+    Attempt attempt =
+        total_->call_whole(of_total.data(), rest_ ? nullptr : out, freedom, &problem, rest_ ? &handed : result);
+    if (attempt == Attempt::done && rest_) {
+        const Ref held(handed);
+        attempt = call_rest(values, handed, out, freedom, problem, result);
+    }
     there.reset();
-    if (attempt == Attempt::no_match) problem = stands; // its arguments are none of the caller's
-    if (attempt != Attempt::done) return attempt;
+    if (attempt == Attempt::no_match) problem = stands; // the arguments are none of the caller's
+    if (attempt != Attempt::done || rest_) return attempt;
     return hand_over_results(values, out, result) ? Attempt::done : Attempt::error;
+}
+
+LoadedPlan::Attempt LoadedPlan::call_rest(PyObject* const* values, PyObject* handed, PyObject* out, Freedom freedom,
+                                          Problem& problem, PyObject** result) const {
+    std::vector<PyObject*> of_rest(values, values + parameters_);
+    for (Py_ssize_t k = 0; k < PyTuple_Size(handed); ++k)
+        of_rest.push_back(PyTuple_GetItem(handed, k));
+    return rest_->call(of_rest.data(), out, freedom, &problem, result);
 }
 
 bool LoadedPlan::hand_over_results(PyObject* const* values, PyObject* out, PyObject** result) const {
