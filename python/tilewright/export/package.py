@@ -218,7 +218,6 @@ def _write(
         (folder / f"plan{number}.txt").write_text(text)
     for number, partials in in_parts.items():
 
-
         def write(what: str, text: str, number: int = number) -> int:
             return (folder / _file_of_parts(number, what)).write_text(text)
 
