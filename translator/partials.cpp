@@ -131,10 +131,9 @@ class Splitter {
         if (!rows_.are_clear()) return std::nullopt;
         for (const Operation& operation : program_.body.operations)
             if (!take(operation)) return std::nullopt;
-        if (!rest_.empty()) return made();
-        if (!program_.writes.empty() || program_.body.yields.empty()) return std::nullopt;
-        for (const std::string& name : program_.body.yields)
-            if (rows_.is_argument(name) || rows_.place_of(name) != Rows::kNone) return std::nullopt;
+        const std::vector<std::string>& yields = program_.body.yields;
+        if (std::any_of(yields.begin(), yields.end(), [&](const auto& name) { return rows_.is_argument(name); }))
+            return std::nullopt;
         return made();
     }
 
@@ -362,15 +361,17 @@ class Splitter {
         for (const Check& check : program_.checks) // nothing is written until then
             if (rest_.count(check.value) == 0) total.checks.push_back(check);
         std::vector<Row> handed;
+        const std::vector<std::size_t> kept = results_of_total();
+        const std::vector<std::string>& yields = program_.body.yields;
+        const bool has_rest = !rest_.empty() || !program_.writes.empty() || kept.size() < yields.size();
         std::optional<Program> rest;
-        if (rest_.empty()) {
-            total.body.yields = program_.body.yields;
-            total.conversions = program_.conversions;
-            total.returns_tuple = program_.returns_tuple;
-        } else {
-            rest = rest_program(handed);
-            give(total, handed);
+        if (has_rest) rest = rest_program(handed);
+        give(total, handed);
+        for (const std::size_t k : kept) {
+            total.body.yields.push_back(yields[k]);
+            total.conversions.push_back(program_.conversions[k]);
         }
+        total.returns_tuple = has_rest || program_.returns_tuple;
         total = without_unused(total);
 
         std::set<std::string> used(total.body.yields.begin(), total.body.yields.end()), words;
@@ -404,11 +405,12 @@ class Splitter {
         for (Operation& operation : total.body.operations)
             rename(operation, names);
         if (!knows_its_sizes(total)) return std::nullopt;
-        Partials out{rows_.arguments(), {}, partial_program(given), std::move(total), std::move(rest), {}};
+        Partials out{rows_.arguments(), {}, partial_program(given), std::move(total), std::move(rest), {}, {}};
         for (const Row& row : given)
             out.stacks.push_back(row.stack);
         for (const Row& row : handed)
             out.handed.push_back(row.stack);
+        if (has_rest) out.kept = kept;
         return out;
     }
 
@@ -520,6 +522,16 @@ class Splitter {
         return without_unused(out);
     }
 
+    bool is_of_total(const std::string& name) const {
+        return rest_.count(name) == 0 && rows_.place_of(name) == Rows::kNone;
+    }
+    std::vector<std::size_t> results_of_total() const {
+        std::vector<std::size_t> found;
+        for (std::size_t k = 0; k < program_.body.yields.size(); ++k)
+            if (is_of_total(program_.body.yields[k])) found.push_back(k);
+        return found;
+    }
+
     /// All but the reductions and what follows from them alone, which it is handed. What the reductions read is
     /// computed anew, where it is needed: memory for it would be as large as the arguments.
     Program rest_program(std::vector<Row>& handed) {
@@ -530,12 +542,14 @@ class Splitter {
         out.body.operations.clear();
         for (const Operation& operation : program_.body.operations)
             if (later_.count(operation.result) == 0) out.body.operations.push_back(operation);
-        for (std::string& name : out.body.yields) {
-            if (later_.count(name) == 0) continue;
-            // A result is no argument's memory.
-            const Type& type = rows_.type_of(name);
-            name = add(out.body.operations, make_operation(fresh_value(), type, "cast", {name}));
+        out.body.yields.clear();
+        out.conversions.clear();
+        for (std::size_t k = 0; k < program_.body.yields.size(); ++k) {
+            if (is_of_total(program_.body.yields[k])) continue;
+            out.body.yields.push_back(program_.body.yields[k]);
+            out.conversions.push_back(program_.conversions[k]);
         }
+        out.returns_tuple = program_.returns_tuple && !out.body.yields.empty();
         out = without_unused(out);
         std::set<std::string> read;
         for (const Operation& operation : out.body.operations)

@@ -175,10 +175,11 @@ py::list partials(const std::string& program_text, const std::set<std::string>& 
         translator::verify_program(each.partial);
         translator::verify_program(each.total);
         if (each.rest) translator::verify_program(*each.rest);
-        all.append(py::dict(
-            "rows"_a = each.rows, "stacks"_a = each.stacks, "partial"_a = translator::print_program(each.partial),
-            "total"_a = translator::print_program(each.total),
-            "rest"_a = each.rest ? translator::print_program(*each.rest) : "", "handed"_a = each.handed));
+        all.append(py::dict("rows"_a = each.rows, "stacks"_a = each.stacks,
+                            "partial"_a = translator::print_program(each.partial),
+                            "total"_a = translator::print_program(each.total),
+                            "rest"_a = each.rest ? translator::print_program(*each.rest) : "", "handed"_a = each.handed,
+                            "kept"_a = each.kept));
     }
     return all;
 }

@@ -362,10 +362,12 @@ class JitFunction(_face.Dispatcher):
             values = result if isinstance(result, tuple) else (result,)
             if len(out) != len(values):
                 raise ValueError(f"{self.__name__}: out must have an array for each of the {len(values)} results.")
-            for target, value in zip(out, values, strict=True):
-                _copy_out(self.__name__, target, value)
-        else:
-            _copy_out(self.__name__, out, result)
+            given = [value if target is None else target for target, value in zip(out, values, strict=True)]
+            for target, value in zip(given, values, strict=True):
+                if target is not value:
+                    _copy_out(self.__name__, target, value)
+            return tuple(given) if isinstance(result, tuple) else given[0]
+        _copy_out(self.__name__, out, result)
         return out
 
     def _specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:

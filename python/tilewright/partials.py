@@ -25,7 +25,7 @@ _PARTS = 512  # up to so many elements make one block of a sum; few serve, but s
 
 Make = Callable[[str, "BuildRequest"], plan.Version]  # what a version is of, and its build
 Read = Callable[[str, str], Any]  # the name of a plan among those of a program, and its text
-Loaded = tuple[Any, Any, tuple[str, ...], tuple[str, ...], "tuple[Any, tuple[str, ...], Any] | None"]
+Loaded = tuple[Any, Any, tuple[str, ...], tuple[str, ...], "tuple[Any, tuple[str, ...], tuple[int, ...], Any] | None"]
 
 
 @dataclass
@@ -100,7 +100,8 @@ class Partials:
 class Rest:
     """The program of the arguments and of what the total gave. It runs in parts, or is reduced in its turn."""
 
-    handed: tuple[str, ...]  # what it calls the results of the total
+    handed: tuple[str, ...]  # what it calls the first results of the total
+    kept: tuple[int, ...]  # the other ones: which results of the function they are
     program: Program
     partials: Partials | None
     versions: list[plan.Version] = field(default_factory=list)
@@ -119,9 +120,9 @@ class Rest:
         if self.partials and other.partials:
             self.partials.take(other.partials)
 
-    def loaded(self, read: Read) -> tuple[Any, tuple[str, ...], Loaded | None]:
+    def loaded(self, read: Read) -> tuple[Any, tuple[str, ...], tuple[int, ...], Loaded | None]:
         partials = self.partials.loaded(lambda name, text: read(f"rest-{name}", text)) if self.partials else None
-        return read("rest", _composed(self.versions)), self.handed, partials
+        return read("rest", _composed(self.versions)), self.handed, self.kept, partials
 
     def all_versions(self) -> list[plan.Version]:
         return [*self.versions, *(self.partials.all_versions() if self.partials else [])]
@@ -138,7 +139,7 @@ def partials_for(program: Program, large: set[str], taken: set[str]) -> Partials
         rest = None
         if found["rest"]:
             of_rest, handed = Program(found["rest"]), tuple(found["handed"])
-            rest = Rest(handed, of_rest, partials_for(of_rest, large, taken | set(handed)))
+            rest = Rest(handed, tuple(found["kept"]), of_rest, partials_for(of_rest, large, taken | set(handed)))
         programs = Program(found["partial"]), Program(found["total"])
         return Partials(tuple(found["rows"]), tuple(found["stacks"]), *programs, rest)
     return None
@@ -160,7 +161,7 @@ def _is_beyond(array: Any, limit: int) -> bool:
 def _sizes_of(names: Sequence[str], program: Program, sizes: Mapping[str, int], rows: int) -> dict[str, int]:
     """The extents of what a program gives, where another one takes it under these names."""
     found = {}
-    for name, result in zip(names, program.results, strict=True):
+    for name, result in zip(names, program.results, strict=False):
         _, shape = program.type_of(result)
         found[f"{name}.0"] = rows
         found |= {f"{name}.{k}": evaluate(extent, sizes) for k, extent in enumerate(shape) if k > 0}

@@ -194,7 +194,32 @@ TEST(Partials, TheRestMayReduceOnceMore) {
     const std::vector<Partials> behind = partials_of(*all[0].rest);
     ASSERT_EQ(behind.size(), 1U);
     EXPECT_FALSE(behind[0].rest);
-    EXPECT_EQ(behind[0].total.argument_order, (std::vector<std::string>{"sum_parts", "max_whole"}));
+    EXPECT_EQ(all[0].kept, std::vector<std::size_t>{0});
+    EXPECT_EQ(behind[0].total.argument_order, std::vector<std::string>{"sum_parts"});
+}
+
+TEST(Partials, RowsMayBeResultsBesideReductions) {
+    const std::vector<Partials> all = split("arg x: float64[x.0]\n"
+                                            "sum: float64[] = sum(x) {axes=[0]}\n"
+                                            "%1: float64[x.0] = sqrt(x)\n"
+                                            "max: float64[] = max(x) {axes=[0]}\n"
+                                            "return (float(sum), %1, max)\n");
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].kept, (std::vector<std::size_t>{0, 2}));
+    EXPECT_TRUE(all[0].handed.empty());
+    EXPECT_EQ(all[0].total.conversions, (std::vector<std::string>{"float", ""}));
+    EXPECT_EQ(print_program(*all[0].rest), "tilewright-program 1\nfunction f_rest\narg x: float64[x.0]\n"
+                                           "%1: float64[x.0] = sqrt(x)\n"
+                                           "return (%1,)\n");
+    const std::vector<Partials> written = split("arg x: float64[x.0]\n"
+                                                "sum: float64[] = sum(x) {axes=[0]}\n"
+                                                "%1: float64[x.0] = sqrt(x)\n"
+                                                "write x = %1\n"
+                                                "return sum\n");
+    ASSERT_EQ(written.size(), 1U);
+    EXPECT_EQ(written[0].kept, std::vector<std::size_t>{0});
+    EXPECT_EQ(written[0].rest->writes.size(), 1U);
+    EXPECT_FALSE(written[0].rest->returns_tuple);
 }
 
 TEST(Partials, NothingIsWrittenBeforeTheChecks) {
@@ -241,9 +266,8 @@ TEST(Slices, PartsMayHaveToMeetGuards) {
 TEST(Partials, WhatNeedsMoreThanItsRowIsNotCut) {
     const std::string x = "arg x: float64[x.0, x.1]\n", sum = "sum: float64[x.1] = sum(x) {axes=[0]}\n";
     for (const std::string& body : {
-             x + "%1: float64[x.0, x.1] = sqrt(x)\nreturn %1\n",                       // slices do that
-             x + "%1: float64[x.0] = sum(x) {axes=[1]}\nreturn %1\n",                  // likewise
-             x + sum + "%1: float64[x.0, x.1] = subtract(x, sum)\nreturn (%1, sum)\n", // both
+             x + "%1: float64[x.0, x.1] = sqrt(x)\nreturn %1\n",      // slices do that
+             x + "%1: float64[x.0] = sum(x) {axes=[1]}\nreturn %1\n", // likewise
              x + sum +
                  "%1: float64[x.0, x.1] = subtract(x, sum)\n"
                  "%2: float64[x.0, x.1] = index(%1) {index=[x.0 - 1:-1, 0:1]}\nreturn %2\n",
@@ -254,9 +278,7 @@ TEST(Partials, WhatNeedsMoreThanItsRowIsNotCut) {
                  "sum: float64[x.1] = sum(%1) {axes=[0]}\nreturn sum\n", // backwards
              x + "%1: float64[x.0*x.1] = reshape(x)\n"
                  "argmax: int64[] = argmax(%1) {axis=0}\nreturn argmax\n",
-             x + sum + "%1: float64[x.0, x.1] = sqrt(x)\nreturn (sum, %1)\n",         // rows and their sum
-             x + sum + "return (sum, x)\n",                                           // an argument
-             x + sum + "%1: float64[x.0, x.1] = sqrt(x)\nwrite x = %1\nreturn sum\n", // a write
+             x + sum + "return (sum, x)\n", // an argument
          })
         EXPECT_TRUE(split(body).empty()) << body;
 }

@@ -20,7 +20,8 @@ struct Binding {
     PyObject* conditions = nullptr;   ///< sequence of (dict, key, value): dict[key] must still be that value
     PyObject* scalar_types = nullptr; ///< mapping: scalar -> the exact type it must have
     /// (plan of a part, plan of the total, the arguments given in parts, what the total calls the results of parts,
-    /// None or (plan of the rest, what the rest calls the results of the total, None or its own partials))
+    /// None or (plan of the rest, what the rest calls the first results of the total, which of the function's results
+    /// the others are, None or its own partials))
     PyObject* partials = nullptr;
 };
 
@@ -144,9 +145,11 @@ class LoadedPlan {
     bool make_stacks(PyObject* const* values, Py_ssize_t parts, std::vector<Ref>& stacks) const;
     /// Where a call of arrays on a device runs. False with a Python error.
     bool read_place(PyObject* const* values, runtime::cuda::Place& place) const;
-    /// What is left, of the values that the total gave.
-    Attempt call_rest(PyObject* const* values, PyObject* handed, PyObject* out, Freedom freedom, Problem& problem,
-                      PyObject** result) const;
+    /// A total and a rest, each of which gives its results.
+    Attempt call_with_rest(PyObject* const* values, PyObject* const* of_total, PyObject* out, Freedom freedom,
+                           Problem& problem, PyObject** result) const;
+    /// The out of the total, and that of the rest. `attempt`: what the call comes to where false.
+    bool take_out_apart(PyObject* const* values, PyObject* out, Ref& of_total, Ref& of_rest, Attempt& attempt) const;
     bool hand_over_results(PyObject* const* values, PyObject* out, PyObject** result) const;
 
     // plan_call_device.cpp
@@ -174,7 +177,9 @@ class LoadedPlan {
     /// Of calls that are too large: of a part of each sliced argument, of what all parts give, one below another, and,
     /// where rows need what that gives, of the arguments and that.
     std::shared_ptr<const LoadedPlan> partial_, total_, rest_;
-    std::size_t parameters_ = 0; ///< of the function, where there are these
+    std::size_t parameters_ = 0;    ///< of the function, where there are these
+    std::size_t handed_ = 0;        ///< the first results of the total, which the rest takes
+    std::vector<std::size_t> kept_; ///< which results of the call the others are
     bool returns_arguments_ = false;
     bool writes_arguments_ = false;
     bool has_host_ = true;                                 ///< versions for the host
