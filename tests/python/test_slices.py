@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -492,6 +493,58 @@ def both(x, y):
     return x.sum() + y.max()
 
 
+REDUCTIONS = {
+    "x": ["sum(axis=0) c", "mean(axis=0) c", "max(axis=0) c", "std(axis=0) c", "mean() n", "min() n", "sum(axis=1) r"],
+    "r": ["sum() n", "mean() n", "max() n", "std() n", "argmin() n"],
+}
+
+
+def random_function(draw: random.Random) -> str:
+    """Of x, rows of columns, and w, a number a column: numbers, columns (c), one number a row (r) and rows like x."""
+    lines, kinds = [], {"x": "x", "w": "c"}
+    for k in range(draw.randint(4, 9)):
+        a, b = draw.choice(sorted(kinds)), draw.choice(sorted(kinds))
+        if kinds[a] in REDUCTIONS and draw.random() < 0.4:
+            method, kind = draw.choice(REDUCTIONS[kinds[a]]).rsplit(" ", 1)
+            text = f"{a}.{method} / 2"
+        elif kinds[a] == "r" != kinds[b]:
+            text, kind = f"{a} * 2", "r"
+        elif kinds[b] == "r" != kinds[a]:
+            text, kind = f"x[:, 0] - {b}", "r"
+        else:
+            text = draw.choice(["{} + {}", "{} - {}", "{} * {}", "{} / (1 + abs({}))", "np.where({0} > {1}, {0}, 1)"])
+            text = text.format(a, b)
+            kind = next(each for each in "xrcn" if each in (kinds[a], kinds[b]))
+        kinds[f"v{k}"] = kind
+        lines.append(f"    v{k} = {text}\n")
+    of_x = [f"v{k}" for k in range(len(lines)) if kinds[f"v{k}"] in REDUCTIONS] or ["x * 2"]
+    results = [
+        *draw.sample(of_x, 1),
+        f"({' + '.join(of_x)}).sum()" if len({kinds.get(v) for v in of_x}) == 1 else "x.sum()",
+    ]
+    return f"def f(x, w):\n{''.join(lines)}    return {', '.join(draw.sample(results, draw.randint(1, 2)))}\n"
+
+
+def random_functions() -> str:
+    """Whatever of them runs in how many passes, or in NumPy: the answers are NumPy's."""
+    served = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(12):
+            text = random_function(random.Random(seed))
+            (Path(folder) / f"random_{seed}.py").write_text(f"import numpy as np\n\n\n{text}")
+            sys.path.insert(0, folder)
+            function = importlib.import_module(f"random_{seed}").f
+            compiled = always_compiled(function)
+            x, w = np.random.default_rng(seed).random((ROWS + seed, 1 + seed % 3)), np.arange(1.0 + seed % 3)
+            for _ in range(2):
+                misses = compiled.misses
+                for a, b in zip(flat(compiled(x, w), ()), flat(function(x, w), ()), strict=True):
+                    if not np.allclose(a, b, rtol=1e-10, atol=1e-10 * np.abs(b).max()):
+                        return f"{text}{a} is not {b}"
+            served += compiled.misses == misses
+    return "" if served > 8 else f"{served} are served"
+
+
 def flat(answer: Any, call: tuple[Any, ...]) -> list[Any]:
     return [*(answer if isinstance(answer, tuple) else (answer,)), *call]
 
@@ -812,6 +865,7 @@ def run_python(*words: str, **more: str) -> str:
         "one_or_the_other",
         "rows_of_either",
         "the_right_branch",
+        "random_functions",
         "lengths_that_differ",
         "what_out_may_be",
         "every_length",
