@@ -128,14 +128,12 @@ class Splitter {
     }
 
     std::optional<Partials> run() {
-        if (!program_.writes.empty() || program_.body.yields.empty()) return std::nullopt;
         if (!rows_.are_clear()) return std::nullopt;
-        for (const Guard& guard : program_.guards)
-            if (!rows_.fits(guard)) return std::nullopt;
         for (const Operation& operation : program_.body.operations)
             if (!take(operation)) return std::nullopt;
-        for (const std::string& name : program_.body.yields)
-            if (rows_.is_argument(name) || rows_.place_of(name) != Rows::kNone) return std::nullopt;
+        const std::vector<std::string>& yields = program_.body.yields;
+        if (std::any_of(yields.begin(), yields.end(), [&](const auto& name) { return rows_.is_argument(name); }))
+            return std::nullopt;
         return made();
     }
 
@@ -154,12 +152,20 @@ class Splitter {
         visit(operation, [&](const Operation& each) { has_read = has_read || each.op == "read"; });
         if (has_read) return false;
         const std::set<std::string> reads = reads_of(operation);
-        const bool is_later =
-            std::any_of(reads.begin(), reads.end(), [&](const std::string& name) { return later_.count(name) != 0; });
+        const auto reads_some = [&](const std::set<std::string>& names) {
+            return std::any_of(reads.begin(), reads.end(),
+                               [&](const std::string& name) { return names.count(name) != 0; });
+        };
         if (operation.op == "scalar_size" && rows_.speaks_of_it(operation.attributes.at("size")))
             return take_length(operation);
+        const bool is_later = reads_some(later_);
+        if (reads_some(rest_) || (is_later && touches_rows(operation, reads))) {
+            for (const auto& [name, type] : results_of(operation))
+                rest_.insert(name);
+            return true;
+        }
         if (is_later) {
-            if (touches_rows(operation, reads) || !rows_.fits(operation)) return false;
+            if (!rows_.fits(operation)) return false;
             for (const auto& [name, type] : results_of(operation))
                 later_.insert(name);
             total_.push_back(operation);
@@ -340,7 +346,7 @@ class Splitter {
         return true;
     }
 
-    // ---- the two programs -----------------------------------------------------------------------------------------
+    // ---- the programs ---------------------------------------------------------------------------------------------
 
     Program empty(const char* suffix) const {
         Program out;
@@ -352,10 +358,20 @@ class Splitter {
     std::optional<Partials> made() {
         Program total = empty("_total");
         total.body.operations = total_;
-        total.body.yields = program_.body.yields;
-        total.conversions = program_.conversions;
-        total.returns_tuple = program_.returns_tuple;
-        total.checks = program_.checks; // nothing is written until then
+        for (const Check& check : program_.checks) // nothing is written until then
+            if (rest_.count(check.value) == 0) total.checks.push_back(check);
+        std::vector<Row> handed;
+        const std::vector<std::size_t> kept = results_of_total();
+        const std::vector<std::string>& yields = program_.body.yields;
+        const bool has_rest = !rest_.empty() || !program_.writes.empty() || kept.size() < yields.size();
+        std::optional<Program> rest;
+        if (has_rest) rest = rest_program(handed);
+        give(total, handed);
+        for (const std::size_t k : kept) {
+            total.body.yields.push_back(yields[k]);
+            total.conversions.push_back(program_.conversions[k]);
+        }
+        total.returns_tuple = has_rest || program_.returns_tuple;
         total = without_unused(total);
 
         std::set<std::string> used(total.body.yields.begin(), total.body.yields.end()), words;
@@ -389,9 +405,12 @@ class Splitter {
         for (Operation& operation : total.body.operations)
             rename(operation, names);
         if (!knows_its_sizes(total)) return std::nullopt;
-        Partials out{rows_.arguments(), {}, partial_program(given), std::move(total)};
+        Partials out{rows_.arguments(), {}, partial_program(given), std::move(total), std::move(rest), {}, {}};
         for (const Row& row : given)
             out.stacks.push_back(row.stack);
+        for (const Row& row : handed)
+            out.handed.push_back(row.stack);
+        if (has_rest) out.kept = kept;
         return out;
     }
 
@@ -460,26 +479,93 @@ class Splitter {
         });
     }
 
-    Program partial_program(const std::vector<Row>& given) {
+    /// The program's arguments, for parts of the rows.
+    Program of_parts(const char* suffix) const {
         Program out = program_;
-        out.function = program_.function + "_partial";
-        out.checks.clear();
-        out.body.operations = partial_;
-        out.body.yields.clear();
-        for (const Row& row : given) {
-            Type type = row.type;
-            type.shape.insert(type.shape.begin(), size_of("1"));
-            std::string index = "[newaxis";
-            for (std::size_t k = 0; k < row.type.shape.size(); ++k)
-                index += ", 0:1";
-            const std::string name = fresh(row.stack + "_row");
-            out.body.operations.push_back(
-                make_operation(name, std::move(type), "index", {row.value}, {{"index", index + "]"}}));
-            out.body.yields.push_back(name);
+        out.function = program_.function + suffix;
+        // What is said of all rows was asked of the whole call.
+        const auto is_of_whole = [&](const Guard& guard) { return !rows_.fits(guard); };
+        out.guards.erase(std::remove_if(out.guards.begin(), out.guards.end(), is_of_whole), out.guards.end());
+        return out;
+    }
+
+    static Type as_row(Type type) {
+        type.shape.insert(type.shape.begin(), size_of("1"));
+        return type;
+    }
+    static std::string all_behind(const std::string& first, const Type& type) {
+        std::string index = "[" + first;
+        for (std::size_t k = 0; k < type.shape.size(); ++k)
+            index += ", 0:1";
+        return index + "]";
+    }
+
+    /// Makes each value a result of one row.
+    void give(Program& program, const std::vector<Row>& values) {
+        program.body.yields.clear();
+        for (const Row& each : values) {
+            const std::string name = fresh(each.stack + "_row");
+            program.body.operations.push_back(make_operation(name, as_row(each.type), "index", {each.value},
+                                                             {{"index", all_behind("newaxis", each.type)}}));
+            program.body.yields.push_back(name);
         }
-        out.conversions.assign(given.size(), "");
-        out.returns_tuple = true;
+        program.conversions.assign(values.size(), "");
+        program.returns_tuple = true;
+    }
+
+    Program partial_program(const std::vector<Row>& given) {
+        Program out = of_parts("_partial");
+        out.checks.clear();
+        out.writes.clear();
+        out.body.operations = partial_;
+        give(out, given);
         return without_unused(out);
+    }
+
+    bool is_of_total(const std::string& name) const {
+        return rest_.count(name) == 0 && rows_.place_of(name) == Rows::kNone;
+    }
+    std::vector<std::size_t> results_of_total() const {
+        std::vector<std::size_t> found;
+        for (std::size_t k = 0; k < program_.body.yields.size(); ++k)
+            if (is_of_total(program_.body.yields[k])) found.push_back(k);
+        return found;
+    }
+
+    /// All but the reductions and what follows from them alone, which it is handed. What the reductions read is
+    /// computed anew, where it is needed: memory for it would be as large as the arguments.
+    Program rest_program(std::vector<Row>& handed) {
+        Program out = of_parts("_rest");
+        out.checks.clear();
+        for (const Check& check : program_.checks)
+            if (rest_.count(check.value) != 0) out.checks.push_back(check);
+        out.body.operations.clear();
+        for (const Operation& operation : program_.body.operations)
+            if (later_.count(operation.result) == 0) out.body.operations.push_back(operation);
+        out.body.yields.clear();
+        out.conversions.clear();
+        for (std::size_t k = 0; k < program_.body.yields.size(); ++k) {
+            if (is_of_total(program_.body.yields[k])) continue;
+            out.body.yields.push_back(program_.body.yields[k]);
+            out.conversions.push_back(program_.conversions[k]);
+        }
+        out.returns_tuple = program_.returns_tuple && !out.body.yields.empty();
+        out = without_unused(out);
+        std::set<std::string> read;
+        for (const Operation& operation : out.body.operations)
+            read.merge(reads_of(operation));
+        Operations opening;
+        for (const std::string& name : later_) {
+            if (read.count(name) == 0) continue;
+            const Type& type = rows_.type_of(name);
+            const std::string argument = fresh(name[0] == '%' ? "whole" : name + "_whole");
+            handed.push_back({name, type, argument});
+            out.arrays.push_back({argument, as_row(type)});
+            out.argument_order.push_back(argument);
+            opening.push_back(make_operation(name, type, "index", {argument}, {{"index", all_behind("0", type)}}));
+        }
+        out.body.operations.insert(out.body.operations.begin(), opening.begin(), opening.end());
+        return out;
     }
 
     static constexpr const char* kParts = "..parts"; ///< no symbol of a program
@@ -488,6 +574,7 @@ class Splitter {
     const Rows& rows_;
     std::set<std::string> names_;
     std::set<std::string> later_; ///< values that only `total` has
+    std::set<std::string> rest_;  ///< values of rows that need those, and what is made of them
     Operations partial_, total_;
     std::vector<Row> rows_given_;
     std::string lengths_;
@@ -495,14 +582,26 @@ class Splitter {
     int line_ = 0;
 };
 
+/// Whether these arguments may be given in parts, in one pass or in more. A rest has fewer reductions than its program.
+bool is_served(const Program& rest, const std::vector<std::string>& rows) {
+    const auto are_all_in = [&](const std::vector<std::string>& names) {
+        return std::all_of(rows.begin(), rows.end(), [&](const std::string& name) {
+            return std::find(names.begin(), names.end(), name) != names.end();
+        });
+    };
+    if (are_all_in(sliced_arguments(rest))) return true;
+    const std::vector<Partials> all = partials_of(rest);
+    return std::any_of(all.begin(), all.end(), [&](const Partials& each) { return are_all_in(each.rows); });
+}
+
 } // namespace
 
 std::vector<Partials> partials_of(const Program& program, const std::set<std::string>& taken) {
     std::vector<Partials> all;
-    if (!sliced_arguments(program).empty()) return all;
     for (const std::string& extent : extents_of_rows(program)) {
         const Rows rows(program, extent);
-        if (std::optional<Partials> found = Splitter(program, rows, taken).run()) all.push_back(std::move(*found));
+        std::optional<Partials> found = Splitter(program, rows, taken).run();
+        if (found && (!found->rest || is_served(*found->rest, found->rows))) all.push_back(std::move(*found));
     }
     return all;
 }

@@ -17,6 +17,17 @@ bool is_symbol(const std::string& text) {
            });
 }
 
+struct Sides {
+    std::string left, sign, right;
+};
+
+Sides sides_of(const Guard& guard) {
+    const std::size_t at = guard.condition.find_first_of("=!<>");
+    const std::size_t end = guard.condition.find_first_not_of("=!<>", at);
+    const std::size_t before = guard.condition.find_last_not_of(' ', at - 1) + 1;
+    return {guard.condition.substr(0, before), guard.condition.substr(at, end - at), guard.condition.substr(end)};
+}
+
 bool is_number(const SizeTree& size, std::int64_t number) {
     return size.is_constant() && size.constant() == number;
 }
@@ -63,11 +74,13 @@ std::optional<int> Rows::place(const Type& type) const {
 }
 
 bool Rows::fits(const Guard& guard) const {
-    const std::string least = extent_ + " >= ";
-    if (guard.condition.rfind(least, 0) == 0) return guard.condition == least + "0" || guard.condition == least + "1";
-    const std::size_t at = guard.condition.find_first_of("=!<>");
-    const std::size_t behind = guard.condition.find_first_not_of("=!<> ", at);
-    return !speaks_of_it(guard.condition.substr(0, at)) && !speaks_of_it(guard.condition.substr(behind));
+    const Sides sides = sides_of(guard);
+    if (!speaks_of_it(sides.left) && !speaks_of_it(sides.right)) return true;
+    const SizeTree bound = parse_size(sides.right);
+    if (sides.left != extent_ || !bound.is_constant()) return false;
+    const std::int64_t number = bound.constant();
+    if (sides.sign == "!=" || sides.sign == ">") return number <= 0;
+    return sides.sign == ">=" ? number <= 1 : sides.sign == "<=" || sides.sign == "<";
 }
 
 bool Rows::fits(const Block& block) const {

@@ -29,7 +29,7 @@ class Rows {
     /// The arguments that have the extent.
     std::vector<std::string> arguments() const;
     bool speaks_of_it(const std::string& size) const;
-    /// What any part of at least one row meets if the whole does.
+    /// Whether any part of at least one row meets it if the whole does.
     bool fits(const Guard& guard) const;
     /// Whether each position along the extent needs that position alone.
     bool fits(const Operation& operation) const;

@@ -8,6 +8,11 @@
 namespace tilewright::translator {
 namespace {
 
+/// No part has the length that the whole must have.
+bool is_equality(const Guard& guard) {
+    return guard.condition.find("==") != std::string::npos;
+}
+
 bool hold(const Program& program, const Rows& rows) {
     if (!rows.are_clear()) return false;
     for (const Write& write : program.writes)
@@ -16,8 +21,13 @@ bool hold(const Program& program, const Rows& rows) {
         if (rows.is_argument(name) || rows.place_of(name) != 0) return false;
     // Memory for a result is made when a first part has shown its shape; a written argument must not see that.
     if (program.body.yields.empty() == program.writes.empty()) return false;
-    const auto fits = [&](const auto& each) { return rows.fits(each); };
-    return std::all_of(program.guards.begin(), program.guards.end(), fits) &&
+    // The whole is asked before it is cut. A part that is then none for the program ends the call, which must not have
+    // written anything.
+    const auto asks_no_more = [&](const Guard& guard) {
+        return rows.fits(guard) || (program.writes.empty() && !is_equality(guard));
+    };
+    const auto fits = [&](const Operation& operation) { return rows.fits(operation); };
+    return std::all_of(program.guards.begin(), program.guards.end(), asks_no_more) &&
            std::all_of(program.body.operations.begin(), program.body.operations.end(), fits);
 }
 

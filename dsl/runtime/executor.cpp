@@ -105,16 +105,27 @@ bool Executable::read_sizes(const Frame& frame, int& argument) const {
             count_elements(a.shape, static_cast<std::size_t>(slot.rank), slot.limit) < 0)
             return false;
     }
-    for (const ScalarSlot& slot : integers_)
-        std::memcpy(&frame.symbols[slot.symbol], frame.arguments[slot.argument].scalar, sizeof(std::int64_t));
+    read_integers(frame);
     argument = -1;
     return true;
+}
+
+void Executable::read_integers(const Frame& frame) const {
+    for (const ScalarSlot& slot : integers_)
+        std::memcpy(&frame.symbols[slot.symbol], frame.arguments[slot.argument].scalar, sizeof(std::int64_t));
 }
 
 int Executable::failed_guard(const Frame& frame) const {
     for (std::size_t i = 0; i < guards_.size(); ++i)
         if (!guards_[i].holds(frame.symbols)) return static_cast<int>(i);
     return -1;
+}
+
+int Executable::failed_guard_of_large(const Frame& frame) const {
+    for (const ArraySlot& slot : arrays_)
+        std::copy_n(frame.arguments[slot.argument].array.shape, slot.rank, frame.symbols + slot.first_symbol);
+    read_integers(frame);
+    return failed_guard(frame);
 }
 
 bool Executable::serves_host() const {

@@ -85,6 +85,8 @@ class Executable {
     bool read_sizes(const Frame& frame, int& argument) const;
     /// Index of the first guard that fails, or -1.
     int failed_guard(const Frame& frame) const;
+    /// Likewise where read_sizes() refused an array: by the extents that the arrays have all the same.
+    int failed_guard_of_large(const Frame& frame) const;
     /// The first version for where the arrays lie whose requirements hold, or -1.
     int select(const Frame& frame) const;
     /// Shapes of the results. False when one is negative or has more elements than element_limit().
@@ -220,6 +222,7 @@ class Executable {
                                std::string* failed, cuda::Call* call);
     /// How many symbols its steps define.
     int compile_version(std::size_t index, const std::map<std::string, std::string_view>& objects);
+    void read_integers(const Frame& frame) const;
     int slot(const std::string& symbol) const;
 
     Plan plan_;

@@ -174,9 +174,12 @@ py::list partials(const std::string& program_text, const std::set<std::string>& 
     for (const translator::Partials& each : translator::partials_of(translator::read_program(program_text), taken)) {
         translator::verify_program(each.partial);
         translator::verify_program(each.total);
+        if (each.rest) translator::verify_program(*each.rest);
         all.append(py::dict("rows"_a = each.rows, "stacks"_a = each.stacks,
                             "partial"_a = translator::print_program(each.partial),
-                            "total"_a = translator::print_program(each.total)));
+                            "total"_a = translator::print_program(each.total),
+                            "rest"_a = each.rest ? translator::print_program(*each.rest) : "", "handed"_a = each.handed,
+                            "kept"_a = each.kept));
     }
     return all;
 }
@@ -207,7 +210,7 @@ void bind_compile(py::module_& module) {
     module.def("build", &build, "program"_a, "options"_a, "schedule"_a, "isa"_a, "guard_tails"_a = false,
                "assembly"_a = false, "Object code and the plan's text. Raises ScheduleError or TranslateError.");
     module.def("partials", &partials, "program"_a, "taken"_a,
-               "The two programs of a call that reduces the rows of its arguments, in parts, for each extent that may "
+               "The programs of a call that reduces the rows of its arguments, in parts, for each extent that may "
                "be the rows.");
     module.def("compose_plan", &compose_plan, "header"_a, "versions"_a,
                "A plan's whole text from its header and versions.");

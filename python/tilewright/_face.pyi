@@ -4,7 +4,7 @@ from typing import Any
 
 MISSING: Any
 # The plan of a part of the rows, that of the total, the arguments in parts, what the total calls the parts' results.
-Partials = tuple[str, str, Sequence[str], Sequence[str]]
+Partials = tuple[str, str, Sequence[str], Sequence[str], tuple[str, Sequence[str], Sequence[int], Any] | None]
 
 class PlanError(ImportError): ...
 class WrittenError(ValueError): ...

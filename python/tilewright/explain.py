@@ -152,8 +152,7 @@ def _versions(specialization: Specialization) -> list[str]:
         lines.append(
             f"calls beyond what kernels can index (parts of {rows}, then a total of what these give; default schedules):"
         )
-        versions = (*specialization.partials.versions, *specialization.partials.of_total)
-        lines += dict.fromkeys(map(_version, versions))
+        lines += dict.fromkeys(map(_version, specialization.partials.all_versions()))
     return lines
 
 

@@ -169,17 +169,16 @@ class Specialization:
                 self.partials = found
             if self.partials.fits(bound):
                 return False
-            requests = self.partials.requests(self.request(bound), bound)
-            made = [build(request) for request in requests]
             label = (
                 f"{'cuda' if bound.on_device else 'large'} {''.join(bound.layouts[n][0] for n in self.partials.rows)}"
             )
-            part, total = (
-                self._version(f"{label} {what}", each, dict(request.layouts), ())
-                for what, each, request in zip(("part", "total"), made, requests, strict=True)
+            found = self.partials.without_versions()
+            found.compile(
+                self.request(bound),
+                bound,
+                lambda what, each: self._version(f"{label} {what}", build(each), dict(each.layouts), ()),
             )
-            self.partials.versions.append(part)
-            self.partials.of_total.append(total)
+            self.partials.take(found)  # all of them, or none where one does not compile
             return True
 
     def set_schedule(self, text: str, bound: Bound, *, file: str = "schedule", label: str = "by hand") -> None:

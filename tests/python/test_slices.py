@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -146,6 +147,171 @@ def of_loops(x):
     return total
 
 
+def times_the_sum(b, x):
+    return b * x.sum()
+
+
+def range_in(x, w):
+    return (x.max() - x.min()) / w
+
+
+def against_each(x, y):
+    return (x[:, None, :] * y).sum(axis=0)
+
+
+def none_of_none(x):
+    if len(x) == 0:
+        return 0.0
+    return x.sum()
+
+
+def asserted(x):
+    assert len(x)
+    return x.max()
+
+
+def long_or_not(x):
+    if len(x) > 10:
+        return x.sum()
+    return x.max(axis=0)[0]
+
+
+def even_or_not(x):
+    if len(x) % 2 == 0:
+        return x.sum() * 2
+    return x.sum()
+
+
+def of_three(x):
+    if len(x) == 3:
+        return x.sum(axis=0)[1:]
+    return x.sum(axis=0)[:1]
+
+
+def norms(x):
+    return np.linalg.norm(x), np.linalg.norm(x, 1), np.linalg.norm(x, np.inf), np.linalg.norm(x, 0)
+
+
+def as_long_as(x, n):
+    if n == len(x):
+        return x.sum(axis=0) / n
+    return x.max(axis=0)
+
+
+def long_rows(x):
+    if len(x) > 10:
+        return x * 2
+    return x * 3
+
+
+def some_set(x):
+    if len(x) != 0:
+        x += 1
+
+
+def from_its_mean(x):
+    return x - x.mean(axis=0)
+
+
+def from_the_mean(x):
+    return x - x.mean()
+
+
+def standardized(x):
+    return (x - x.mean(axis=0)) / x.std(axis=0)
+
+
+def in_unit_norm(x):
+    return x / np.linalg.norm(x)
+
+
+def spread(x):
+    return x.var(axis=0)
+
+
+def deviation(x):
+    return x.std()
+
+
+def both_moments(x):
+    return x.mean(), float(x.std(ddof=1))
+
+
+def softmax_of_columns(x):
+    e = np.exp(x - x.max(axis=0))
+    return e / e.sum(axis=0)
+
+
+def by_its_length(x):
+    return x / len(x)
+
+
+def covariance(x):
+    y = x - x.mean(axis=0)
+    return y.T @ y / (len(x) - 1)
+
+
+def correlation(x, y):
+    a, b = x - x.mean(), y - y.mean()
+    return (a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum())
+
+
+def between(x, low):
+    return np.clip((x - x.min(axis=0)) / (x.max(axis=0) - x.min(axis=0)), low, 0.75), x > x.mean()
+
+
+def moved_to_zero(x):
+    x -= x.mean(axis=0)
+
+
+def normed_in_place(x):
+    x -= x.mean()
+    x /= np.abs(x).max()
+
+
+def above_the_mean(x):
+    if len(x) < 3:
+        return 0
+    return int(np.count_nonzero(x > x.mean()))
+
+
+def of_loops_and_their_mean(x):
+    z = x - x.mean()
+    for _ in range(5):
+        z = np.where(z < 0, -z, z / 2) + z.shape[1]
+    return z
+
+
+def whole_error(x):
+    m = x.mean(axis=0)
+    return np.sqrt(((x - m) ** 2).sum(axis=0) / len(x)) * 100 // int(m[0] * 0 + 3)
+
+
+def with_its_sum(x):
+    return x * 2, x.sum()
+
+
+def with_its_sum_of_columns(x):
+    return x * 2, x.sum(axis=0)
+
+
+def with_its_moments(x):
+    mean, std = x.mean(axis=0), x.std(axis=0)
+    return mean, (x - mean) / std, std, float(x[:, 0].max()), x > mean
+
+
+def halved_and_summed(x):
+    y = x.sum(axis=0)
+    x /= 2
+    return y
+
+
+def scaled_by_its_norm(x):
+    n = np.linalg.norm(x)
+    x *= 3 / n
+    return n
+
+
 def backwards(x):
     return x[::-1] + 1
 
@@ -154,20 +320,8 @@ def shifted(x):
     return x[1:] - x[:-1]
 
 
-def from_its_mean(x):
-    return x - x.mean(axis=0)
-
-
 def numbered(x):
     return x + np.arange(len(x))[:, None]
-
-
-def spread(x):
-    return x.var(axis=0)
-
-
-def with_its_sum(x):
-    return x * 2, x.sum()
 
 
 def less_the_first(x):
@@ -210,6 +364,11 @@ IN_PARTS: list[Case] = [
     (turned_by, lambda: (rows(1) + 1j,)),
     (outer, lambda: (rows()[:, 0].copy(), np.arange(2.0))),
     (of_columns, lambda: (rows(),)),
+    (long_rows, lambda: (rows(),)),
+    (long_rows, lambda: (np.arange(2.0 * LIMIT).reshape(4, -1),)),
+    (some_set, lambda: (rows(),)),
+    (times_the_sum, lambda: (rows(), np.arange(3.0))),
+    (range_in, lambda: (np.arange(3.0), rows() + 20)),
 ]
 REDUCED: list[Case] = [
     (summed, lambda: (rows(),)),
@@ -247,17 +406,76 @@ REDUCED: list[Case] = [
     (every_second, lambda: (rows(5),)),
     (contracted, lambda: (rows(2), rows(3))),
     (of_loops, lambda: (rows(),)),
+    (times_the_sum, lambda: (np.arange(3.0), rows())),
+    (times_the_sum, lambda: (np.arange(3, dtype="float32")[::-2], rows(1, "float32")[::2, 0])),
+    (times_the_sum, lambda: (np.zeros(0), rows())),
+    (range_in, lambda: (rows(), np.array([2.0]))),
+    (range_in, lambda: (rows(3, "int16"), np.arange(1, 7).reshape(2, 3))),
+    (against_each, lambda: (rows(), np.arange(6.0).reshape(3, 2))),
+    (against_each, lambda: (rows()[::-1], np.asfortranarray(np.arange(6.0).reshape(3, 2)))),
+    (none_of_none, lambda: (rows(),)),
+    (asserted, lambda: (rows(),)),
+    (long_or_not, lambda: (rows(),)),
+    (long_or_not, lambda: (np.arange(2.0 * LIMIT).reshape(4, -1),)),
+    (even_or_not, lambda: (rows(),)),
+    (even_or_not, lambda: (rows()[1:],)),
+    (of_three, lambda: (rows(),)),
+    (of_three, lambda: (np.arange(2.0 * LIMIT).reshape(4, -1),)),
+    (norms, lambda: (rows()[:, 0],)),
+    (as_long_as, lambda: (rows(), ROWS)),
+    (as_long_as, lambda: (rows(), 3)),
+]
+BACK: list[Case] = [
+    (from_its_mean, lambda: (rows(),)),
+    (from_its_mean, lambda: (rows()[::-1],)),
+    (from_its_mean, lambda: (np.asfortranarray(rows(3, "float32")),)),
+    (from_its_mean, lambda: (rows(4)[:, ::-2],)),
+    (from_its_mean, lambda: (rows(2, "int16"),)),
+    (from_its_mean, lambda: (rows(1) * 1j + rows(1),)),
+    (from_its_mean, lambda: (np.arange(3.0 * LIMIT).reshape(-1, LIMIT // 4),)),
+    (from_the_mean, lambda: (rows(),)),
+    (from_the_mean, lambda: (rows(1, "float32")[:, 0],)),
+    (from_the_mean, lambda: (np.arange(7 * LIMIT + 3, dtype=np.int8),)),
+    (standardized, lambda: (rows(),)),
+    (standardized, lambda: (np.asfortranarray(rows(3, "float32")),)),  # NumPy adds up rows of others one by one
+    (in_unit_norm, lambda: (rows(),)),
+    (in_unit_norm, lambda: (rows(1)[::2, 0].repeat(3),)),
+    (spread, lambda: (rows(),)),
+    (spread, lambda: (rows(3, "int32"),)),
+    (spread, lambda: (np.asfortranarray(rows()),)),
+    (spread, lambda: (rows(1) * 1j + rows(1),)),
+    (spread, lambda: (with_nan(),)),
+    (deviation, lambda: (rows(),)),
+    (deviation, lambda: (rows(1, "bool")[:, 0],)),
+    (both_moments, lambda: (rows(),)),
+    (both_moments, lambda: (rows(4)[::-1, ::3],)),
+    (softmax_of_columns, lambda: (rows(),)),
+    (softmax_of_columns, lambda: (rows(1)[:, 0],)),
+    (softmax_of_columns, lambda: (with_nan(),)),
+    (by_its_length, lambda: (rows(),)),
+    (covariance, lambda: (rows(3),)),
+    (correlation, lambda: (rows(1)[:, 0], rows(2)[:, 1])),
+    (between, lambda: (rows(), 0.25)),
+    (moved_to_zero, lambda: (rows(),)),
+    (moved_to_zero, lambda: (rows()[::-1],)),
+    (normed_in_place, lambda: (rows(),)),
+    (above_the_mean, lambda: (rows(),)),
+    (of_loops_and_their_mean, lambda: (rows(),)),
+    (whole_error, lambda: (rows(),)),
+    (with_its_sum, lambda: (rows(),)),
+    (with_its_sum, lambda: (rows(1, "int8")[:, 0],)),
+    (with_its_moments, lambda: (rows(),)),
+    (with_its_moments, lambda: (np.asfortranarray(rows(3))[::-1],)),
+    (halved_and_summed, lambda: (rows(),)),
+    (scaled_by_its_norm, lambda: (rows()[::-1],)),
 ]
 REFUSED: list[Case] = [
     (f, lambda: (rows(),))
     for f in (
         backwards,
         shifted,
-        from_its_mean,
         numbered,
         scaled_and_returned,
-        spread,
-        with_its_sum,
         less_the_first,
     )
 ]
@@ -278,6 +496,58 @@ def is_same(ours: Any, numpys: Any) -> bool:
 
 def both(x, y):
     return x.sum() + y.max()
+
+
+REDUCTIONS = {
+    "x": ["sum(axis=0) c", "mean(axis=0) c", "max(axis=0) c", "std(axis=0) c", "mean() n", "min() n", "sum(axis=1) r"],
+    "r": ["sum() n", "mean() n", "max() n", "std() n", "argmin() n"],
+}
+
+
+def random_function(draw: random.Random) -> str:
+    """Of x, rows of columns, and w, a number a column: numbers, columns (c), one number a row (r) and rows like x."""
+    lines, kinds = [], {"x": "x", "w": "c"}
+    for k in range(draw.randint(4, 9)):
+        a, b = draw.choice(sorted(kinds)), draw.choice(sorted(kinds))
+        if kinds[a] in REDUCTIONS and draw.random() < 0.4:
+            method, kind = draw.choice(REDUCTIONS[kinds[a]]).rsplit(" ", 1)
+            text = f"{a}.{method} / 2"
+        elif kinds[a] == "r" != kinds[b]:
+            text, kind = f"{a} * 2", "r"
+        elif kinds[b] == "r" != kinds[a]:
+            text, kind = f"x[:, 0] - {b}", "r"
+        else:
+            text = draw.choice(["{} + {}", "{} - {}", "{} * {}", "{} / (1 + abs({}))", "np.where({0} > {1}, {0}, 1)"])
+            text = text.format(a, b)
+            kind = next(each for each in "xrcn" if each in (kinds[a], kinds[b]))
+        kinds[f"v{k}"] = kind
+        lines.append(f"    v{k} = {text}\n")
+    of_x = [f"v{k}" for k in range(len(lines)) if kinds[f"v{k}"] in REDUCTIONS] or ["x * 2"]
+    results = [
+        *draw.sample(of_x, 1),
+        f"({' + '.join(of_x)}).sum()" if len({kinds.get(v) for v in of_x}) == 1 else "x.sum()",
+    ]
+    return f"def f(x, w):\n{''.join(lines)}    return {', '.join(draw.sample(results, draw.randint(1, 2)))}\n"
+
+
+def random_functions() -> str:
+    """Whatever of them runs in how many passes, or in NumPy: the answers are NumPy's."""
+    served = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(12):
+            text = random_function(random.Random(seed))
+            (Path(folder) / f"random_{seed}.py").write_text(f"import numpy as np\n\n\n{text}")
+            sys.path.insert(0, folder)
+            function = importlib.import_module(f"random_{seed}").f
+            compiled = always_compiled(function)
+            x, w = np.random.default_rng(seed).random((ROWS + seed, 1 + seed % 3)), np.arange(1.0 + seed % 3)
+            for _ in range(2):
+                misses = compiled.misses
+                for a, b in zip(flat(compiled(x, w), ()), flat(function(x, w), ()), strict=True):
+                    if not np.allclose(a, b, rtol=1e-10, atol=1e-10 * np.abs(b).max()):
+                        return f"{text}{a} is not {b}"
+            served += compiled.misses == misses
+    return "" if served > 8 else f"{served} are served"
 
 
 def flat(answer: Any, call: tuple[Any, ...]) -> list[Any]:
@@ -340,6 +610,13 @@ def what_out_may_be() -> str:
         compiled(mine[first], mine[second], out=mine[out])
         if not np.array_equal(mine[out], expected):
             return f"{first}, {second}, {out}"
+    summed_too = always_compiled(with_its_sum_of_columns)
+    for out in (b[7], b[7].copy()):  # the sum is there before the rows are read again
+        expected = with_its_sum_of_columns(b)
+        got = summed_too(b, out=(None, out))
+        if got[1] is not out or not all(is_same(x, y) for x, y in zip(got, expected, strict=True)):
+            return f"with_its_sum_of_columns: {got}"
+    b = rows()
     one = np.zeros_like(b)
     compiled(b, b, out=(one,))
     if not np.array_equal(one, added(b, b)):
@@ -461,6 +738,34 @@ def in_a_module() -> str:
     return ""
 
 
+def in_modules_of_more_passes() -> str:
+    """Back along the rows, into one more reduction, and into an argument."""
+    for function in (with_its_moments, normed_in_place):
+        with tempfile.TemporaryDirectory() as folder:
+            compiled = always_compiled(function)
+            compiled(rows())
+            if " rest part: requires " not in compiled.explain():
+                return compiled.explain()
+            compiled.export(Path(folder) / f"{function.__name__}_tuned", targets=("x86-64",))
+            sys.path.insert(0, folder)
+            module = getattr(importlib.import_module(f"{function.__name__}_tuned"), function.__name__)
+        for make in (rows, lambda: rows()[::-1], lambda: np.asfortranarray(rows()), lambda: rows()[:100]):
+            ours, numpys = make(), make()
+            if function is normed_in_place and ours.flags.f_contiguous:
+                continue  # parts of columns reach as far as the whole, and a copy is nothing to write into
+            both = zip(flat(module(ours), (ours,)), flat(function(numpys), (numpys,)), strict=True)
+            if not all(is_same(a, b) for a, b in both):
+                return f"{function.__name__} of {numpys}"
+        if function is with_its_moments:
+            out = (rows()[0], np.empty_like(rows()), None, None, np.empty(rows().shape, bool))
+            got, expected = module(rows(), out=out), function(rows())
+            if not all(is_same(a, b) and (c is None or c is a) for a, b, c in zip(got, expected, out, strict=True)):
+                return f"out is {out}"
+            if not all(is_same(a, b) for a, b in zip(module(rows()[:99].tolist()), function(rows()[:99]), strict=True)):
+                return "a list"
+    return ""
+
+
 class OnStream:
     """An array of a library that is not known, which computes on a stream of its own."""
 
@@ -487,7 +792,9 @@ def on_a_device() -> str:
     import tilewright
     from tilewright import _face
 
-    for function, make in ((mean, lambda: (rows(),)), (weighted, lambda: (rows(), np.arange(2.0), 3))):
+    cases: list[Case] = [(weighted, lambda: (rows(), np.arange(2.0), 3))]
+    cases += [(f, lambda: (rows(),)) for f in (mean, spread, standardized, softmax_of_columns, with_its_sum)]
+    for function, make in cases:
         for wrap in (lambda array: array, OnStream):
             arrays = [wrap(tilewright.to_device(a)) if isinstance(a, np.ndarray) else a for a in make()]
             compiled = always_compiled(function)
@@ -496,17 +803,18 @@ def on_a_device() -> str:
                 before, misses = _face.driver_calls(), compiled.misses
                 result = compiled(*arrays, **given)
                 made = {name: n - before[name] for name, n in _face.driver_calls().items() if n != before[name]}
-            if type(result).__name__ != "DeviceArray" or result.shape != np.shape(function(*make())):
-                return f"{function.__name__} gives {result}"
+            for got, expected in zip(flat(result, ()), flat(function(*make()), ()), strict=True):
+                if type(got).__name__ != "DeviceArray" or got.shape != np.shape(expected):
+                    return f"{function.__name__} gives {result}"
             moved = [name for name in made if "copies" in name or "synchronizations" in name]
             if compiled.misses != misses or moved or not made["launches"]:
                 return f"{function.__name__}: {made}, {compiled.misses - misses} misses"
             if out is not None and result is not out:
                 return "out"
     try:
-        always_compiled(spread)(tilewright.to_device(rows()))
+        always_compiled(less_the_first)(tilewright.to_device(rows()))
     except ValueError as error:
-        return "" if "spread: x is DeviceArray; kernels index with 32 bits" in str(error) else str(error)
+        return "" if "less_the_first: x is DeviceArray; kernels index with 32 bits" in str(error) else str(error)
     return "no error"
 
 
@@ -520,6 +828,50 @@ def one_or_the_other() -> str:
         if not np.isclose(compiled(x, y), both(x, y)) or compiled.misses != misses:
             return f"{len(x)}, {len(y)}: {compiled(x, y)}"
     return ""
+
+
+def the_right_branch() -> str:
+    """Sizes of the whole decide, whatever the parts are: of programs that are compiled, each for its own sizes."""
+    of_few, of_many = np.arange(2.0 * LIMIT).reshape(4, -1), rows()
+    for function in (long_or_not, long_rows, even_or_not, of_three):
+        compiled = always_compiled(function)
+        for _ in range(2):
+            for x in (of_few, of_many, of_many[1:], of_few[:3], of_few[:2], of_many[:50], of_many[:7]):
+                misses = compiled.misses
+                if not is_same(compiled(x), function(x)):
+                    return f"{function.__name__}: {x.shape}"
+        if compiled.misses != misses:
+            return f"{function.__name__}: NumPy ran it"
+    return ""
+
+
+def rows_of_either() -> str:
+    """An argument that is cut beside one that is reduced: which of them is large changes from call to call."""
+    compiled = always_compiled(times_the_sum)
+    large, small = rows()[:, 0].copy(), np.arange(7.0)
+    for first, second in 2 * [(large, small), (small, large), (small, small)]:
+        compiled(first, second)
+        misses = compiled.misses
+        if not is_same(compiled(first, second), times_the_sum(first, second)) or compiled.misses != misses:
+            return f"{len(first)}, {len(second)}: {compiled(first, second)}"
+    try:
+        both_large = compiled(large, large)
+    except ValueError as error:
+        return str(error)
+    if not np.array_equal(both_large, times_the_sum(large, large)):
+        return f"both: {both_large}"
+    with tempfile.TemporaryDirectory() as folder:
+        compiled.export(Path(folder) / "times_tuned")
+        sys.path.insert(0, folder)
+        module = importlib.import_module("times_tuned").times_the_sum
+    for first, second in ((large, small), (small, large), (small.tolist(), large), (small, small)):
+        if not is_same(module(first, second), times_the_sum(np.array(first), second)):
+            return f"{len(first)}, {len(second)} in a module: {module(first, second)}"
+    try:
+        module(large, large)
+    except ValueError as error:
+        return "" if "kernels index with 32 bits" in str(error) else str(error)
+    return "no error"
 
 
 def lengths_that_differ() -> str:
@@ -563,11 +915,16 @@ def run_python(*words: str, **more: str) -> str:
     [
         "IN_PARTS",
         "REDUCED",
+        "BACK",
         "REFUSED",
         "what_numpy_runs",
         "what_is_said",
         "in_a_module",
+        "in_modules_of_more_passes",
         "one_or_the_other",
+        "rows_of_either",
+        "the_right_branch",
+        "random_functions",
         "lengths_that_differ",
         "what_out_may_be",
         "every_length",

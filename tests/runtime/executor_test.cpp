@@ -65,9 +65,9 @@ Called call(const Executable& e, const std::vector<ArrayView>& arrays, std::vect
         else
             std::memcpy(frame.arguments[i].scalar, &scalar, 8);
     }
-    if (!e.read_sizes(frame, c.argument)) return c;
-    c.guard = e.failed_guard(frame);
-    if (c.guard >= 0) return c;
+    const bool has_sizes = e.read_sizes(frame, c.argument);
+    c.guard = has_sizes ? e.failed_guard(frame) : e.failed_guard_of_large(frame);
+    if (!has_sizes || c.guard >= 0) return c;
     c.version = e.select(frame);
     c.sized = c.version >= 0 && e.size_results(frame);
     if (!c.sized) return c;
@@ -169,6 +169,19 @@ TEST(Executor, TooManyElementsAreRefused) {
     EXPECT_EQ(call(*e, {{&value, too_many, zero}, {&value, too_many, zero}}, out).argument, 1);
     std::int64_t empty[2] = {0, std::int64_t{1} << 40};
     EXPECT_EQ(call(*e, {{&value, empty, zero}, {&value, empty, zero}}, out).argument, 1);
+}
+
+TEST(Executor, GuardsAreAskedOfWhatIsTooLarge) {
+    auto e = Executable::load(kKmeansPlan, {{"km", kernel("km")}});
+    double value = 0;
+    std::vector<std::vector<double>> out;
+    std::int64_t large[2] = {std::int64_t{1} << 40, 2}, strides[2] = {16, 8};
+    Matrix means(2, 2), wide(2, 3), none(0, 2);
+    const auto with = [&](Matrix& other) { return call(*e, {{&value, large, strides}, other.view()}, out); };
+    EXPECT_EQ(with(means).argument, 0);
+    EXPECT_EQ(with(means).guard, -1);
+    EXPECT_EQ(with(wide).guard, 0);
+    EXPECT_EQ(with(none).guard, 1);
 }
 
 TEST(Executor, VersionsInOrderTheFirstThatHolds) {

@@ -255,9 +255,12 @@ PyObject* make_dispatcher_type() {
          "conditions: (dict, key, value) that must still hold. scalar_types: scalar -> the exact type it must have.\n"
          "partials: for calls of more elements than kernels can index: the plan of a part of the rows, the plan of the "
          "total of\n"
-         "what the parts give, the arguments that are given in parts, and what the total calls the parts' results; or "
-         "what the\n"
-         "error of such a call says to do."},
+         "what the parts give, the arguments that are given in parts, what the total calls the parts' results, and "
+         "None "
+         "or,\n"
+         "where rows need what the total gives, the plan of the rest, what that calls the total's results, and None or "
+         "its own\n"
+         "partials; or what the error of such a call says to do."},
         {"replace", with_keywords(replace), METH_VARARGS | METH_KEYWORDS,
          "replace($self, index, plan_text, objects, *, constants=None, hidden=None, conditions=None, "
          "scalar_types=None, partials=None)\n--\n\n"

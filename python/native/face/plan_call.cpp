@@ -329,9 +329,11 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
     }
 
     int large = -1;
-    if (!executable_->read_sizes(frame, large))
+    const bool has_sizes = executable_->read_sizes(frame, large);
+    // What is cut into parts has to be a call for this program as a whole.
+    const int guard = has_sizes ? executable_->failed_guard(frame) : executable_->failed_guard_of_large(frame);
+    if (!has_sizes && guard < 0)
         return no_match(Problem::Kind::too_large, static_cast<std::size_t>(large), arrays[large]);
-    int guard = executable_->failed_guard(frame);
     if (guard >= 0) {
         no_match(Problem::Kind::guard, static_cast<std::size_t>(guard), nullptr);
         if (problem) problem->text = executable_->guard_message(guard, frame);
@@ -650,7 +652,7 @@ int LoadedPlan::traverse(visitproc visit, void* data) const {
     for (const Condition& c : conditions_)
         for (const Ref* ref : {&c.dictionary, &c.key, &c.value})
             if (int rc = see(*ref)) return rc;
-    for (const LoadedPlan* plan : {partial_.get(), total_.get()})
+    for (const LoadedPlan* plan : {partial_.get(), total_.get(), rest_.get()})
         if (plan)
             if (int rc = plan->traverse(visit, data)) return rc;
     return 0;

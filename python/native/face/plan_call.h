@@ -19,8 +19,9 @@ struct Binding {
     PyObject* hidden = nullptr;       ///< mapping: plan argument -> (dict, key), read at each call
     PyObject* conditions = nullptr;   ///< sequence of (dict, key, value): dict[key] must still be that value
     PyObject* scalar_types = nullptr; ///< mapping: scalar -> the exact type it must have
-    /// (plan of a part, plan of the total, the arguments given in parts, what the total calls the results of parts), or
-    /// a text: what to do about arrays that are too large
+    /// (plan of a part, plan of the total, the arguments given in parts, what the total calls the results of parts,
+    /// None or (plan of the rest, what the rest calls the first results of the total, which of the function's results
+    /// the others are, None or its own partials)), or a text: what to do about arrays that are too large
     PyObject* partials = nullptr;
 };
 
@@ -115,6 +116,8 @@ class LoadedPlan {
     /// stands still where it cannot be.
     Attempt call_in_parts(PyObject* const* values, PyObject* out, Freedom freedom, Problem& problem,
                           PyObject** result) const;
+    /// Whether smaller parts of the sliced arguments may be what a call needs against a problem.
+    bool may_be_cut_for(const Problem& problem) const;
     /// The extent of the first axes of all sliced arguments; -1 where they differ, which is a problem of its own.
     Py_ssize_t rows_of(PyObject* const* values, Problem& problem) const;
     /// Whether an out array of NumPy's shares memory with an argument, or with another one.
@@ -133,6 +136,7 @@ class LoadedPlan {
 
     // plan_call_partials.cpp
     bool load_partials(PyObject* objects, const Signature& signature, const Binding& binding);
+    bool load_rest(PyObject* rest, PyObject* objects, const Signature& signature, const Binding& binding);
     /// A call that is too large, of a plan that has one for parts of its rows and one for the total of these.
     Attempt call_by_partials(PyObject* const* values, PyObject* out, Freedom freedom, Problem& problem,
                              PyObject** result) const;
@@ -141,6 +145,11 @@ class LoadedPlan {
     bool make_stacks(PyObject* const* values, Py_ssize_t parts, std::vector<Ref>& stacks) const;
     /// Where a call of arrays on a device runs. False with a Python error.
     bool read_place(PyObject* const* values, runtime::cuda::Place& place) const;
+    /// A total and a rest, each of which gives its results.
+    Attempt call_with_rest(PyObject* const* values, PyObject* const* of_total, PyObject* out, Freedom freedom,
+                           Problem& problem, PyObject** result) const;
+    /// The out of the total, and that of the rest. `attempt`: what the call comes to where false.
+    bool take_out_apart(PyObject* const* values, PyObject* out, Ref& of_total, Ref& of_rest, Attempt& attempt) const;
     bool hand_over_results(PyObject* const* values, PyObject* out, PyObject** result) const;
 
     // plan_call_device.cpp
@@ -165,10 +174,13 @@ class LoadedPlan {
     std::vector<Condition> conditions_;
     std::vector<Return> returns_;
     std::vector<std::size_t> sliced_; ///< arguments of which a call that is too large gets parts
-    /// Of calls that are too large: of a part of each sliced argument, and of what all parts give, one below another.
-    std::shared_ptr<const LoadedPlan> partial_, total_;
+    /// Of calls that are too large: of a part of each sliced argument, of what all parts give, one below another, and,
+    /// where rows need what that gives, of the arguments and that.
+    std::shared_ptr<const LoadedPlan> partial_, total_, rest_;
     std::string when_too_large_ = "Work on it in parts."; ///< what to do about it
     std::size_t parameters_ = 0;                          ///< of the function, where there are these
+    std::size_t handed_ = 0;                              ///< the first results of the total, which the rest takes
+    std::vector<std::size_t> kept_;                       ///< which results of the call the others are
     bool returns_arguments_ = false;
     bool writes_arguments_ = false;
     bool has_host_ = true;                                 ///< versions for the host

@@ -126,10 +126,11 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
                     view_of(numpy(dense[i]), frame.arguments[i].array);
                 }
             int large = -1;
-            if (!executable_->read_sizes(frame, large))
+            const bool has_sizes = executable_->read_sizes(frame, large);
+            const int guard = has_sizes ? executable_->failed_guard(frame) : executable_->failed_guard_of_large(frame);
+            if (!has_sizes && guard < 0)
                 return no_match(Problem::Kind::too_large, static_cast<std::size_t>(large),
                                 given_arrays[static_cast<std::size_t>(large)]);
-            int guard = executable_->failed_guard(frame);
             if (guard >= 0)
                 return no_match(Problem::Kind::guard, static_cast<std::size_t>(guard), nullptr,
                                 executable_->guard_message(guard, frame));

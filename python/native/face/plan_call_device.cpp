@@ -102,10 +102,11 @@ int LoadedPlan::decide_on_device(const DeviceArguments& arguments, const Executa
         return -1;
     };
     int large = -1;
-    if (!executable_->read_sizes(frame, large))
+    const bool has_sizes = executable_->read_sizes(frame, large);
+    const int guard = has_sizes ? executable_->failed_guard(frame) : executable_->failed_guard_of_large(frame);
+    if (!has_sizes && guard < 0)
         return refuse(Problem::Kind::too_large, static_cast<std::size_t>(large),
                       arguments.object(static_cast<std::size_t>(large)));
-    int guard = executable_->failed_guard(frame);
     if (guard >= 0)
         return refuse(Problem::Kind::guard, static_cast<std::size_t>(guard), nullptr,
                       executable_->guard_message(guard, frame));

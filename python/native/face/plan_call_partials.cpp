@@ -27,6 +27,16 @@ bool read_names(PyObject* given, std::vector<std::string>& names) {
     return true;
 }
 
+bool read_numbers(PyObject* given, std::size_t limit, std::vector<std::size_t>& numbers) {
+    Ref list(PySequence_List(given));
+    for (Py_ssize_t k = 0; list && k < PyList_Size(list.get()); ++k) {
+        numbers.push_back(PyLong_AsSize_t(PyList_GetItem(list.get(), k)));
+        if (!PyErr_Occurred() && numbers.back() >= limit) PyErr_SetString(PyExc_ValueError, "rest: kept is no result.");
+        if (PyErr_Occurred()) return false;
+    }
+    return bool(list);
+}
+
 /// Of what a call returns, or was given as `out`.
 PyObject* item_at(PyObject* object, std::size_t index) {
     return PyTuple_Check(object) ? PyTuple_GetItem(object, static_cast<Py_ssize_t>(index)) : object;
@@ -41,11 +51,11 @@ bool LoadedPlan::load_partials(PyObject* objects, const Signature& signature, co
         if (text) when_too_large_ = text;
         return text != nullptr;
     }
-    PyObject *part = nullptr, *total = nullptr, *rows = nullptr, *stacks = nullptr;
+    PyObject *part = nullptr, *total = nullptr, *rows = nullptr, *stacks = nullptr, *rest = nullptr;
     if (!PyTuple_Check(binding.partials) ||
-        !PyArg_ParseTuple(binding.partials, "OOOO:partials", &part, &total, &rows, &stacks)) {
+        !PyArg_ParseTuple(binding.partials, "OOOOO:partials", &part, &total, &rows, &stacks, &rest)) {
         if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_TypeError, "partials: expected (part, total, rows, stacks) or a text.");
+            PyErr_SetString(PyExc_TypeError, "partials: expected (part, total, rows, stacks, rest) or a text.");
         return false;
     }
     std::vector<std::string> row_names, stack_names;
@@ -70,7 +80,29 @@ bool LoadedPlan::load_partials(PyObject* objects, const Signature& signature, co
     }
     partial_ = partial;
     parameters_ = signature.size();
-    return true;
+    return rest == Py_None || load_rest(rest, objects, signature, binding);
+}
+
+bool LoadedPlan::load_rest(PyObject* rest, PyObject* objects, const Signature& signature, const Binding& binding) {
+    PyObject *plan = nullptr, *handed = nullptr, *kept = nullptr, *partials = nullptr;
+    if (!PyTuple_Check(rest) || !PyArg_ParseTuple(rest, "OOOO:rest", &plan, &handed, &kept, &partials)) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "rest: expected (plan, handed, kept, partials).");
+        return false;
+    }
+    std::vector<std::string> names;
+    if (!read_names(handed, names) || !read_numbers(kept, returns_.size(), kept_)) return false;
+    handed_ = names.size();
+    Signature extended = signature;
+    for (const std::string& name : names)
+        if (!extended.append(name)) return false;
+    Binding own = binding;
+    own.partials = partials;
+    rest_ = make(plan, objects, function_, extended, own);
+    if (!rest_) return false;
+    const std::size_t of_rest = rest_->returns_.size(), of_total = total_->returns_.size();
+    if (of_total != handed_ + kept_.size() || of_rest + kept_.size() != returns_.size())
+        PyErr_Format(plan_error(), "plans of %s: the total and the rest do not belong together.", function_.c_str());
+    return !PyErr_Occurred();
 }
 
 bool LoadedPlan::make_stacks(PyObject* const* values, Py_ssize_t parts, std::vector<Ref>& stacks) const {
@@ -90,7 +122,12 @@ bool LoadedPlan::make_stacks(PyObject* const* values, Py_ssize_t parts, std::vec
             if (!read_scalar(object, a.dtype, type, false, frame.arguments[i].scalar)) return true;
             continue;
         }
-        // Of a list nothing is known; no list is so long.
+        Ref array; // of a list
+        if (!PyArray_Check(object) && !array_class_of(object)) {
+            array = as_array(object, function_, a.name);
+            if (!array) return false;
+            object = array.get();
+        }
         if (!read_shape(object, a.rank, shapes[i].data())) return PyErr_Clear(), true;
         frame.arguments[i].array = {nullptr, shapes[i].data(), kNoStrides};
     }
@@ -147,8 +184,9 @@ LoadedPlan::Attempt LoadedPlan::call_by_partials(PyObject* const* values, PyObje
             continue;
         }
         if (attempt != Attempt::no_match || k > 0 || !is_too_large(problem)) return attempt;
+        const bool helps = stacks.empty() || partial_->may_be_cut_for(problem);
         problem = stands;
-        if (!cut.may_be_finer()) return Attempt::no_match;
+        if (!helps || !cut.may_be_finer()) return Attempt::no_match;
         cut.make_finer(); // as few parts as serve
     }
     std::vector<PyObject*> of_total(values, values + parameters_);
@@ -162,16 +200,79 @@ LoadedPlan::Attempt LoadedPlan::call_by_partials(PyObject* const* values, PyObje
         if (!partial_->read_place(values, place)) return Attempt::error;
         there.emplace(place);
     }
-    const Attempt attempt = total_->call_whole(of_total.data(), out, freedom, &problem, result);
+    const Attempt attempt = rest_ ? call_with_rest(values, of_total.data(), out, freedom, problem, result)
+                                  : total_->call_whole(of_total.data(), out, freedom, &problem, result);
     there.reset();
-    if (attempt == Attempt::no_match) problem = stands; // its arguments are none of the caller's
+    if (attempt == Attempt::no_match) problem = stands; // the arguments are none of the caller's
     if (attempt != Attempt::done) return attempt;
     return hand_over_results(values, out, result) ? Attempt::done : Attempt::error;
 }
 
+bool LoadedPlan::take_out_apart(PyObject* const* values, PyObject* out, Ref& of_total, Ref& of_rest,
+                                Attempt& attempt) const {
+    attempt = Attempt::error;
+    const std::size_t returns = returns_.size();
+    if (PyTuple_Check(out) ? PyTuple_Size(out) != static_cast<Py_ssize_t>(returns) : returns != 1) {
+        PyErr_Format(PyExc_ValueError, "%s: out must have an array for each of the %zu results, or None.",
+                     function_.c_str(), returns);
+        return false;
+    }
+    Returned first(true, handed_ + kept_.size()), second(true, returns - kept_.size());
+    if (!first.is_made() || !second.is_made()) return false;
+    for (std::size_t k = 0; k < handed_; ++k)
+        first.put(k, Ref::borrowed(Py_None));
+    std::vector<Ref> given(returns);
+    std::size_t kept = 0;
+    bool is_kept_given = false;
+    for (std::size_t r = 0; r < returns; ++r) {
+        PyObject* item = item_at(out, r);
+        const bool is_kept = kept < kept_.size() && kept_[kept] == r;
+        const bool is_array = PyArray_Check(item) || array_class_of(item);
+        if (is_array) given[r] = Ref::borrowed(item);
+        is_kept_given = is_kept_given || (is_kept && item != Py_None);
+        if (is_kept)
+            first.put(handed_ + kept++, Ref::borrowed(item));
+        else
+            second.put(r - kept, Ref::borrowed(item));
+    }
+    // The total writes while the rest has not read yet. The problem stands.
+    attempt = Attempt::no_match;
+    if (is_kept_given && shares_memory(values, given)) return false;
+    of_total = Ref(first.release());
+    of_rest = Ref(second.release());
+    return true;
+}
+
+LoadedPlan::Attempt LoadedPlan::call_with_rest(PyObject* const* values, PyObject* const* of_total, PyObject* out,
+                                               Freedom freedom, Problem& problem, PyObject** result) const {
+    Ref total_out, rest_out;
+    Attempt attempt = Attempt::error;
+    if (out && !take_out_apart(values, out, total_out, rest_out, attempt)) return attempt;
+    PyObject *first = nullptr, *second = nullptr;
+    attempt = total_->call_whole(of_total, total_out.get(), freedom, &problem, &first);
+    const Ref from_total(first);
+    if (attempt != Attempt::done) return attempt;
+    std::vector<PyObject*> of_rest(values, values + parameters_);
+    for (std::size_t k = 0; k < handed_; ++k)
+        of_rest.push_back(item_at(first, k));
+    attempt = rest_->call(of_rest.data(), rest_out.get(), freedom, &problem, &second);
+    const Ref from_rest(second);
+    if (attempt != Attempt::done) return attempt;
+    Returned all(executable_->plan().returns_tuple, returns_.size());
+    if (!all.is_made()) return Attempt::error;
+    std::size_t kept = 0;
+    for (std::size_t r = 0; r < returns_.size(); ++r) {
+        const bool is_kept = kept < kept_.size() && kept_[kept] == r;
+        PyObject* item = is_kept ? item_at(first, handed_ + kept++) : item_at(second, r - kept);
+        all.put(r, Ref::borrowed(item));
+    }
+    *result = returns_.empty() ? Py_NewRef(Py_None) : all.release();
+    return Attempt::done;
+}
+
 bool LoadedPlan::hand_over_results(PyObject* const* values, PyObject* out, PyObject** result) const {
     const ArrayClass* like = array_class_of(values[partial_->sources_[partial_->sliced_[0]].parameter]);
-    if (!like) return true;
+    if (!like || returns_.empty()) return true;
     const Ref made(*result);
     *result = nullptr;
     Returned all(executable_->plan().returns_tuple, returns_.size());

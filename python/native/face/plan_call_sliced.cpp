@@ -43,8 +43,16 @@ LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, Fre
     Problem& seen = problem ? *problem : own;
     const Attempt attempt = call_whole(values, out, freedom, &seen, result);
     if (attempt != Attempt::no_match || !is_too_large(seen)) return attempt;
-    return partial_ ? call_by_partials(values, out, freedom, seen, result)
-                    : call_in_parts(values, out, freedom, seen, result);
+    // One array may be too large along what are rows of the results, another one along what is reduced.
+    if (may_be_cut_for(seen)) return call_in_parts(values, out, freedom, seen, result);
+    if (!partial_ || seen.kind != Problem::Kind::too_large) return attempt;
+    return call_by_partials(values, out, freedom, seen, result);
+}
+
+bool LoadedPlan::may_be_cut_for(const Problem& problem) const {
+    if (problem.kind == Problem::Kind::result_too_large) return !sliced_.empty();
+    return problem.kind == Problem::Kind::too_large &&
+           std::count(sliced_.begin(), sliced_.end(), static_cast<std::size_t>(problem.index)) != 0;
 }
 
 Py_ssize_t LoadedPlan::rows_of(PyObject* const* values, Problem& problem) const {
@@ -174,8 +182,10 @@ LoadedPlan::Attempt LoadedPlan::call_in_parts(PyObject* const* values, PyObject*
     for (;; cut.make_finer()) { // as few parts as serve
         Ref made;
         const Attempt attempt = run(0, has_all, made);
-        if (attempt == Attempt::no_match && is_too_large(problem) && cut.may_be_finer()) continue;
-        if (attempt == Attempt::no_match && is_too_large(problem)) problem = stands;
+        if (attempt == Attempt::no_match && may_be_cut_for(problem) && cut.may_be_finer()) continue;
+        // A guard that the whole call meets and a part does not is nothing that the caller can see to.
+        if (attempt == Attempt::no_match && (is_too_large(problem) || problem.kind == Problem::Kind::guard))
+            problem = stands;
         if (attempt != Attempt::done) return attempt;
         done = 1;
         if (!has_all) {
@@ -197,6 +207,7 @@ LoadedPlan::Attempt LoadedPlan::call_in_parts(PyObject* const* values, PyObject*
                          function_.c_str(), cut.parts, k + 1, cut.begin_of(k));
             return Attempt::error;
         }
+        if (attempt == Attempt::no_match && problem.kind == Problem::Kind::guard) problem = stands;
         return attempt;
     }
     Returned all(executable_->plan().returns_tuple, returns);

@@ -221,8 +221,11 @@ def _write(
     for number, text in enumerate(plans):
         (folder / f"plan{number}.txt").write_text(text)
     for number, partials in in_parts.items():
-        for file, text in zip(_files_of_parts(number), partials.plans(), strict=True):
-            (folder / file).write_text(text)
+
+        def write(what: str, text: str, number: int = number) -> int:
+            return (folder / _file_of_parts(number, what)).write_text(text)
+
+        partials.loaded(write)
     for file, text in schedules.items():
         (folder / "schedules" / file).write_text(text)
     shutil.copyfile(str(_face.__file__), folder / "_face.abi3.so")
@@ -432,16 +435,20 @@ def _load_lines(entry: str, group: _Group, function: JitFunction) -> list[str]:
 _EXPORT_AFTER = "Work on it in parts, or export the function after a call of such arrays: its module takes them then."
 
 
-def _files_of_parts(number: int) -> tuple[str, str]:
-    return f"plan{number}-part.txt", f"plan{number}-total.txt"
+def _file_of_parts(number: int, what: str) -> str:
+    return f"plan{number}-{what}.txt"
+
+
+class _Code(str):
+    """What is its own repr()."""
+
+    __repr__ = str.__str__
 
 
 def _partials_text(group: _Group, number: int) -> str:
     if number not in group.in_parts:
         return repr(_EXPORT_AFTER) if number in group.unseen else "None"
-    part, total = _files_of_parts(number)
-    partials = group.in_parts[number]
-    return f"(_read({part!r}, 'r'), _read({total!r}, 'r'), {partials.rows!r}, {partials.stacks!r})"
+    return repr(group.in_parts[number].loaded(lambda what, _: _Code(f"_read({_file_of_parts(number, what)!r}, 'r')")))
 
 
 def _default_text(value: Any) -> str:

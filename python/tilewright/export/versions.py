@@ -77,18 +77,20 @@ def partials_of(
     seen, bound = specialization.partials, specialization.example
     if seen is None or bound is None:
         return None
-    found = replace(seen, versions=[], of_total=[])
+    found = seen.without_versions()
     contiguous, anything = dict.fromkeys(bound.layouts, "c"), dict.fromkeys(bound.layouts, "any")
     for isa in isa_levels(targets):
         if say is not None:
             say(f"compiling {specialization.program.function} for {isa}: parts of large calls")
         placed = replace(bound, on_device=is_cuda_isa(isa))
         for position, layouts in enumerate((contiguous, anything)):
-            requests = found.requests(specialization.request(placed, isa=isa), replace(placed, layouts=layouts))
             suffix = f"{_SHORT[isa]}{f's{number}' if number else ''}{_letter(position)}"
-            for versions, request in zip((found.versions, found.of_total), requests, strict=True):
-                if versions is found.versions or position == 0:
-                    versions.append(Version(isa, suffix, build(request), dict(request.layouts)))
+
+            def make(_: str, request: BuildRequest, isa: str = isa, suffix: str = suffix) -> Version:
+                return Version(isa, suffix, build(request), dict(request.layouts))
+
+            of_layouts = replace(placed, layouts=layouts)
+            found.compile(specialization.request(placed, isa=isa), of_layouts, make, totals=position == 0)
     return found
 
 
