@@ -76,6 +76,11 @@ struct KernelGroup {
     std::vector<std::string> argument_names; ///< plan names
 };
 
+/// Outputs that are the halves of complex elements, by Halide's names: the second lies one element behind the first.
+struct Halves {
+    std::string real, imag;
+};
+
 /// One compiled pipeline of the plan.
 struct KernelImpl {
     std::string name; ///< C symbol, such as get_labels_k0
@@ -84,6 +89,7 @@ struct KernelImpl {
     std::vector<Halide::Argument> arguments; ///< sizes and scalars, then inputs, in call order
     std::vector<std::string> argument_names; ///< plan names: "X.0", "a", "X", "t0"
     std::vector<PlacedOutput> placed;        ///< of `outputs`
+    std::vector<Halves> halves;              ///< likewise
     Traffic traffic;                         ///< what the schedule says of it; filled by apply()
     int rows_together = 0;                   ///< likewise, of the nest that it ends; 0: nothing
 };

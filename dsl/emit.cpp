@@ -26,6 +26,7 @@
 #include "dsl/passes/device_functions.h"
 #include "dsl/passes/device_launches.h"
 #include "dsl/passes/device_predicates.h"
+#include "dsl/passes/interleaved_halves.h"
 #include "dsl/passes/kernel_groups.h"
 #include "dsl/passes/memory_hints.h"
 #include "dsl/passes/nontemporal_stores.h"
@@ -207,6 +208,8 @@ Halide::Pipeline prepared(const KernelImpl& kernel, const Schedule& schedule, co
         add_device_extremes_pass(pipeline);
     add_passes(pipeline);
     add_placed_outputs_pass(pipeline, kernel.placed);
+    // Threads of a device store next to each other as it is.
+    if (!target.has_feature(Target::CUDA)) add_interleaved_halves_pass(pipeline, kernel.halves);
     if (!kernel.traffic.prefetches.empty()) {
         std::set<std::string> inputs;
         for (const Halide::Argument& argument : kernel.arguments)

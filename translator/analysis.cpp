@@ -113,6 +113,7 @@ Analysis::Analysis(const Program& program, const TranslateOptions& options, cons
     keep_live();
     dissolve_readers_of_loops();
     join_readers_of_loops();
+    join_halves();
     choose_state();
     assign_kernels();
 }
@@ -513,6 +514,38 @@ void Analysis::return_complex(const Operation& operation) {
         result_stage(operation.operands[1], found->second + ".imag");
     }
     returned_.push_back(found->second);
+}
+
+/// The halves of a complex result that are computed element by element become one Tuple: they read the same operands.
+void Analysis::join_halves() {
+    for (const auto& [name, type] : complex_results_) {
+        std::vector<std::string> halves;
+        for (const char* half : {".real", ".imag"}) {
+            const auto found = std::find_if(stages_.begin(), stages_.end(),
+                                            [&](const StagePlan& plan) { return plan.operand == name + half; });
+            if (found == stages_.end()) continue;
+            const bool elementwise = found->operation == nullptr || is_elementwise(found->operation->op);
+            if (elementwise && !found->is_loop() && found->joined.empty() && !found->for_library)
+                halves.push_back(found->name);
+        }
+        if (halves.size() < 2 || reads_through(stage(halves[0]), halves[1]) ||
+            reads_through(stage(halves[1]), halves[0]))
+            continue;
+        StagePlan joint;
+        for (const std::string& half : halves) {
+            const StagePlan& plan = stage(half);
+            joint.joined.push_back({plan.name, plan.operand, plan.value, plan.operation, plan.result});
+            if (plan.operation != nullptr) buffer_of_value_[plan.value] = plan.name; // a copy is read by nobody
+        }
+        joint.name = joint.operand = name;
+        joint.value = joint.joined[0].value;
+        joint.result = joint.materialised = true;
+        std::erase_if(stages_, [&](const StagePlan& plan) { return plan.name == halves[0] || plan.name == halves[1]; });
+        stages_.push_back(std::move(joint));
+        for (StagePlan& plan : stages_)
+            if (!plan.library) refresh_reads(plan);
+        order_stages();
+    }
 }
 
 std::string Analysis::library_operand(const Operation& matmul, const std::string& value, const char* suffix) {

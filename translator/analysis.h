@@ -151,6 +151,7 @@ class Analysis {
     void collect_loop_stages(const Operation& loop);
     void dissolve_readers_of_loops();
     void join_readers_of_loops();
+    void join_halves();
     void choose_state();
     void collect_read_values(const std::string& value, std::set<std::string>& values,
                              std::set<std::string>& seen) const;

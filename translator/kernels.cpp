@@ -183,6 +183,9 @@ dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used,
                             Shared::element_stride(buffers[k].operand), k == 0);
             kernel.output_names.push_back(buffers[k].operand);
         }
+        if (buffers.size() == 2 && stage.target == nullptr && buffers[0].operand.ends_with(".real") &&
+            buffers[1].operand.ends_with(".imag"))
+            kernel.halves.push_back({parameters[0].name(), parameters[1].name()});
         kernel.outputs.push_back(func);
     }
     return kernel;

@@ -187,6 +187,21 @@ def test_shapes(shape: tuple[int, ...], plain_numpy: PlainNumPy) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_every_length(dtype: Any) -> None:
+    """Both halves of a result are stored together, in vectors and behind the last one."""
+
+    def f(z, w):
+        v = z * w
+        return v, v - z, np.conj(z), v.real
+
+    compiled = tilewright.jit(f, strict=True)
+    for n in range(1, 70):
+        z, w = numbers(dtype, (n,)), numbers(dtype, (n,), 1)
+        for ours, numpys in zip(compiled(z[::-1], w), f(z[::-1], w), strict=True):
+            same_bits(ours, numpys)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_sums_and_products(dtype: Any) -> None:
     def products(z, w):
         return z @ w, (z[:, :, None] * w).sum(axis=1)

@@ -5,6 +5,8 @@
 
 #include "dsl/algorithm_impl.h"
 #include "dsl/base/error.h"
+#include "dsl/emit.h"
+#include "dsl/schedule_text.h"
 #include "program_cases.h"
 #include "translator/translate.h"
 
@@ -85,6 +87,38 @@ TEST(Complex, PlansNameTheHalves) {
     EXPECT_EQ(algorithm.impl().plan_body,
               "require layout z C\n"
               "call f_k0 in \"f_k0\" (z.0, z.1, s.real, s.imag, z.real, z.imag, v.real, v.imag)\n");
+}
+
+TEST(Complex, HalvesAreOneStageAndOneStore) {
+    const auto made = [] {
+        return translate(read_program("tilewright-program 1\n"
+                                      "function f\n"
+                                      "arg z: complex64[z.0, z.1]\n"
+                                      "v: complex64[z.0, z.1] = multiply(z, z) @2\n"
+                                      "w: complex64[z.0, z.1] = subtract(v, z) @3\n"
+                                      "return (v, w)\n"),
+                         {});
+    };
+    std::vector<std::string> names;
+    const tilewright::dsl::Algorithm algorithm = made();
+    for (const auto& stage : algorithm.info().stages)
+        names.push_back(stage.name);
+    EXPECT_EQ(names, (std::vector<std::string>{"v", "w"}));
+    tilewright::dsl::EmitOptions options;
+    options.isa = "x86-64-v3";
+    options.assembly = true;
+    for (const char* tail : {"", ", guard_with_if"}) {
+        const std::string text = std::string("tilewright-schedule 1\nschedule f for x86-64-v3\n") +
+                                 "v.split(j, jo, ji, 8" + tail +
+                                 ").vectorize(ji)\nw.split(j, jo, ji, 8).vectorize(ji)\n";
+        const auto schedule = tilewright::dsl::parse_schedule(text, "test");
+        tilewright::dsl::Algorithm applied = made();
+        tilewright::dsl::apply(applied, schedule);
+        const std::string lowered = tilewright::dsl::emit(std::move(applied), schedule, options).kernels[0].lowered;
+        EXPECT_NE(lowered.find("w.0["), std::string::npos) << lowered;
+        EXPECT_NE(lowered.find("interleave_vectors("), std::string::npos) << lowered;
+        EXPECT_EQ(lowered.find("w.1["), std::string::npos) << lowered;
+    }
 }
 
 TEST(Complex, RefusalsNameLineAndOperation) {
