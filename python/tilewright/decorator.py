@@ -109,11 +109,11 @@ class JitFunction(_face.Dispatcher):
 
     @property
     def schedule(self) -> str:
-        """The text of the schedule in use. Set it to use another one."""
+        """The text of the schedule in use. Set it to use another one, and to None to have the default again."""
         return self._the_only("schedule").schedule
 
     @schedule.setter
-    def schedule(self, text: str) -> None:
+    def schedule(self, text: str | None) -> None:
         self._the_only("schedule").schedule = text
 
     @property
@@ -307,15 +307,21 @@ class JitFunction(_face.Dispatcher):
             if not _is_idle_here(error):
                 self._fall_back(error)
             return self._in_numpy(args, kwargs, out)
-        if specialization.runner is None and self not in getattr(_active, "functions", ()):
-            try:
-                with _marked_active(self):  # a second miss comes here again, and has its reason told
-                    if out is not None:
-                        return super().__call__(*args, **kwargs, out=out)
-                    return super().__call__(*args, **kwargs)
-            except _Unserved:  # of arrays from outside of the call
-                pass
-        return self._told(specialization, bound, out)
+        try:
+            if specialization.runner is None and self not in getattr(_active, "functions", ()):
+                try:
+                    with _marked_active(self):  # a second miss comes here again, and has its reason told
+                        if out is not None:
+                            return super().__call__(*args, **kwargs, out=out)
+                        return super().__call__(*args, **kwargs)
+                except _Unserved:  # of arrays from outside of the call
+                    pass
+            return self._told(specialization, bound, out)
+        except _face.TooLargeError as error:
+            if placed:
+                raise
+            self._say_too_large(error, args, kwargs)
+        return self._in_numpy(args, kwargs, out)
 
     def _untouched(self, error: TraceError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that reads and computes no element, of arrays on a device: loops without a trip, views that the arrays'
@@ -366,14 +372,17 @@ class JitFunction(_face.Dispatcher):
                 # Apart from `out`: where that shares memory with an argument, no part may write what another one reads.
                 return self._in_out(self._told(specialization, bound, None), out)
             except _face.TooLargeError as error:
-                if self._strict:
-                    raise TraceError(str(error)) from None
-                said = TraceError(str(error))
-                self._refused[("too large", *_call_key(args, kwargs))] = said
-                self._fall_back(said)
+                self._say_too_large(error, args, kwargs)
             except (ValueError, IndexError, SharedGenerator):
                 pass  # an error that NumPy raises as well, or arrays that share memory: its order of writes decides
         return self._in_numpy(args, kwargs, out)
+
+    def _say_too_large(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        said = TraceError(str(error))
+        if self._strict:
+            raise said from None
+        self._refused["too large", *_call_key(args, kwargs)] = said
+        self._fall_back(said)
 
     def _check_failed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The data are none that the program computes with: NumPy raises its own error, or computes what it can."""
@@ -569,7 +578,9 @@ class JitFunction(_face.Dispatcher):
         if (file, line) in _warned_lines:
             return
         _warned_lines.add((file, line))
-        warnings.warn_explicit(f"runs in NumPy: {error}", FallbackWarning, file, line, module=self.__module__)
+        # Python drops what comes from no module: that of functions that `exec` made may be None.
+        module = self.__module__ or Path(file).stem
+        warnings.warn_explicit(f"runs in NumPy: {error}", FallbackWarning, file, line, module=module)
 
     def _stay(self, args: tuple[Any, ...]) -> None:
         """Let NumPy serve such calls without another look. That is always right, if not always fastest."""

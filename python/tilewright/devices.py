@@ -57,13 +57,20 @@ def stand_in(value: Any) -> Any:
     return array
 
 
-def check_device() -> None:
-    """DeviceError where there is no CUDA device."""
+def check_device(wanted: Sequence[int] = ()) -> None:
+    """DeviceError where there is no CUDA device, or none with such a number."""
     why = _face.no_device_reason()
     if why:
         raise DeviceError(
             f"cuda: {why}",
             "`--build-only` makes modules without one, with default schedules.",
+        )
+    known = [entry["ordinal"] for entry in _face.devices()]
+    missing = [ordinal for ordinal in wanted if ordinal not in known]
+    if missing:
+        raise DeviceError(
+            f"cuda: there is no device {', '.join(map(str, missing))}; this process sees {', '.join(map(str, known))}.",
+            "CUDA_VISIBLE_DEVICES may hide some.",
         )
 
 

@@ -13,6 +13,7 @@ from .errors import TranslateError
 from .machine import is_cuda_isa
 from .native import compiler
 from .program import Program, evaluate
+from .specialization import version_fits
 from .tuning import COLD, format_ns
 
 if TYPE_CHECKING:
@@ -47,7 +48,10 @@ def explain_specialization(specialization: Specialization, *, code: bool = False
     lines += _variants(specialization)
     lines += _versions(specialization)
     lines += _copies(specialization)
-    lines += _evidence(specialization.evidence or ({} if specialization.evidence_on_device else None))
+    if specialization.is_by_hand:
+        lines.append("why this schedule: by hand" + _unless_it_runs(specialization))
+    else:
+        lines += _evidence(specialization.evidence or ({} if specialization.evidence_on_device else None))
     if specialization.evidence_on_device:
         lines += ["on a CUDA device:", *_evidence(specialization.evidence_on_device)]
     lines.append("schedule:")
@@ -55,6 +59,12 @@ def explain_specialization(specialization: Specialization, *, code: bool = False
     if code:
         lines += _code(specialization)
     return "\n".join(lines)
+
+
+def _unless_it_runs(specialization: Specialization) -> str:
+    lead, example = specialization.lead, specialization.example
+    assert lead is not None and example is not None
+    return "" if version_fits(lead, example) else "; the call that this was made for does not meet what it requires"
 
 
 def _guards(specialization: Specialization) -> list[str]:

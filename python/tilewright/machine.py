@@ -70,6 +70,8 @@ def targets_of(target: str | None) -> Targets:
     """`host`, `cuda`, `host,cuda`. None: host code for NumPy arrays, device code for arrays on a device."""
     if target is None:
         return Targets(host_isa(), CUDA_DEFAULT, is_given=False)
+    if not isinstance(target, str):
+        raise TypeError(f"target: {target!r} is a {type(target).__name__}. Give a str: 'host', 'cuda' or 'host,cuda'.")
     isas = [resolve_isa(name.strip()) for name in target.split(",")]
     hosts = [isa for isa in isas if not is_cuda_isa(isa)]
     devices = [isa for isa in isas if is_cuda_isa(isa)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from . import logs, plan
 from ._face import current_device
 from .binding import Bound, bind
 from .builder import BuildRequest, build, with_schedule
-from .errors import DeviceError, ScheduleError
+from .errors import DeviceError, Error, ScheduleError
 from .machine import CUDA_DEFAULT
 from .native import compiler
 from .partials import Partials, beyond_limit, partials_for
@@ -138,6 +139,7 @@ class Specialization:
     def add_version(self, bound: Bound) -> plan.Version:
         """Build the version that this call needs and put it in its place."""
         with self._lock:
+            self._warn_where_by_hand_is_not_run(bound)
             kind = self._kind(bound)
             crowded = len(self.versions) >= _MAX_VERSIONS
             layouts = dict.fromkeys(bound.layouts, "any") if crowded else dict(bound.layouts)
@@ -190,8 +192,34 @@ class Specialization:
         conditions = () if any_size else (work_condition(self.program, is_small(self.program, bound)),)
         with self._lock:
             lead = self._leads[bound.on_device] = self._version(label, made, dict(bound.layouts), conditions)
-            others = [v for v in self.versions if v.label not in _LEADING or v.build.on_device != bound.on_device]
+            # Where a person's schedule serves not all sizes, calls that it does not run come here, and say so.
+            alone = label == "by hand" and bool(made.requires)
+            kept = [v for v in self.versions if not alone or v.build.on_device != bound.on_device]
+            others = [v for v in kept if v.label not in _LEADING or v.build.on_device != bound.on_device]
             self.versions = [lead, *others]
+        self._warn_where_by_hand_is_not_run(bound)
+
+    def drop_schedule(self) -> None:
+        """The defaults run again."""
+        with self._lock:
+            self._leads.clear()
+            self.versions = [v for v in self.versions if v.label not in _LEADING]
+            self.evidence = self.evidence_on_device = None
+
+    def _warn_where_by_hand_is_not_run(self, bound: Bound) -> None:
+        lead = self._leads.get(bound.on_device)
+        if lead is None or lead.label != "by hand":
+            return
+        unmet = [c for c in (*lead.conditions, *lead.build.requires) if not holds(c, bound.sizes)]
+        if unmet:
+            known = {word for c in unmet for word in c.replace("(", " ").replace(")", " ").split()} & bound.sizes.keys()
+            here = ", ".join(f"{name} is {bound.sizes[name]}" for name in sorted(known))
+            warnings.warn(
+                f"{self.signature}: the schedule by hand does not run such a call, a default does: it needs "
+                f"{' and '.join(unmet)}; {here}. Give its splits the tail guard_with_if.",
+                UserWarning,
+                stacklevel=5,
+            )
 
     def check_schedule(self, text: str, file: str = "schedule") -> str:
         """The canonical text of a legal schedule. Raises ScheduleError: where, why not, what would work."""
@@ -251,9 +279,18 @@ class Specialization:
         return default_schedule(self.request(self.example))
 
     @schedule.setter
-    def schedule(self, text: str) -> None:
+    def schedule(self, text: str | None) -> None:
         assert self.example is not None
-        self.set_schedule(text, self.example)
+        if text is None:
+            self.drop_schedule()
+            if not self.versions:
+                self.add_version(self.example)
+        elif isinstance(text, str):
+            self.set_schedule(text, self.example)
+        else:
+            raise TypeError(
+                f"schedule: {text!r} is a {type(text).__name__}. Give the text of one, or None for the default."
+            )
         self.changed()
 
     @property
@@ -332,6 +369,10 @@ class Specialization:
         check_device()
         function = self.function
         values, named = place_all(args, kwargs)
+        if not self.traced.matches(values, named):
+            raise Error(
+                f"{self.signature}: profile() was given another call.", "Pass arguments like those of for_args()."
+            )
         bound = bind(self.traced, self.program, values, named)
         evidence = self.evidence_on_device or self.evidence or {}
         gbps, share = evidence.get("gbps"), evidence.get("share_of_limit")

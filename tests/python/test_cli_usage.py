@@ -47,6 +47,10 @@ def autotune(*arguments, cwd, stdin=None):
             ["--target", "x86-64", "--cubins", "sm_90", "s.py"],
             "autotune: --cubins sm_90: is about CUDA targets, and --target is x86-64. Add --target cuda.",
         ),
+        (
+            ["--target", "cuda", "--build-only", "--devices", "0", "s.py"],
+            "autotune: --devices 0: says where to measure, and --build-only measures nothing. Leave one out.",
+        ),
         (["--workload", "some", "s.py"], "autotune: --workload: 'some' is none of time, first, largest, all."),
         (["--contract", "exact", "s.py"], "autotune: --contract: 'exact' is none of numpy, reproducible, fast."),
         (["--schedule", "none.tws", "s.py"], "autotune: --schedule: none.tws: no such file or directory."),

@@ -187,6 +187,20 @@ def test_shapes(shape: tuple[int, ...], plain_numpy: PlainNumPy) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_what_is_done_to_each_part(dtype: Any) -> None:
+    """No part says anything of the other, NaN and infinities neither."""
+    values = [0.0, -0.0, 1.25, -2.35, np.nan, np.inf, -np.inf, 3.5e3]
+    z = np.array([complex(a, b) for a in values for b in values], dtype).reshape(8, 8)
+    for function in (
+        lambda z: (np.nan_to_num(z), np.nan_to_num(z.T, nan=2.5, posinf=7, neginf=-7)),
+        lambda z: (np.round(z, 1), z.T.round(-2), np.round(z)),
+    ):
+        with np.errstate(all="ignore"):
+            for ours, numpys in zip(tilewright.jit(function, strict=True)(z), function(z), strict=True):
+                same_bits(ours, np.ascontiguousarray(numpys))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_every_length(dtype: Any) -> None:
     """Both halves of a result are stored together, in vectors and behind the last one."""
 

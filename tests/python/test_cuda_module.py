@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import subprocess
 import sys
 
@@ -23,10 +24,12 @@ for _ in range(3): get_labels(X, means)
 """
 
 
-def autotune(folder, *arguments):
+def autotune(folder, *arguments, **environment):
     (folder / "km.py").write_text(SCRIPT)
     command = [sys.executable, "-m", "tilewright", "--quiet", *arguments, "km.py"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -256,6 +259,21 @@ def test_a_schedule_that_the_module_cannot_have(tmp_path, text, target, why):
     made = autotune(tmp_path, "--target", target, "--build-only", "--schedule", "by_hand.tws")
     assert made.returncode == 2 and why in made.stderr, made.stderr
     assert not (tmp_path / "km_tuned").exists()
+
+
+def test_code_that_gives_wrong_answers_is_in_no_module(tmp_path):
+    """Kernels of the fake driver compute nothing."""
+    place = {"TILEWRIGHT_LIBCUDA": str(fake_driver()), "FAKE_CUDA_CAPABILITY": "90", "FAKE_CUDA_DEVICES": "1"}
+    arguments = ("--budget", "8s", "--trials", "2", "--db", "own.db")
+    made = autotune(tmp_path, "--target", "host,cuda", *arguments, **place)
+    assert made.returncode == 3, made.stderr
+    assert "the module is for host alone: of the other target nothing was right" in made.stderr
+    assert "isa cuda" not in (tmp_path / "km_tuned" / "plan0.txt").read_text()
+    assert all(
+        "cuda" not in level for level in json.loads((tmp_path / "km_tuned/evidence.json").read_text())["isa_levels"]
+    )
+    made = autotune(tmp_path, "--target", "cuda", "--devices", "0,7", *arguments, **place)
+    assert made.returncode == 2 and "there is no device 7; this process sees 0" in made.stderr, made.stderr
 
 
 def test_show_shows_each_target(tmp_path):

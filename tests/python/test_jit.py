@@ -70,6 +70,8 @@ def test_pickle_and_copy_go_by_name():
 
 
 def test_jit_refuses_what_it_cannot_wrap():
+    with pytest.raises(TypeError, match="Give a str: 'host', 'cuda' or 'host,cuda'"):
+        tilewright.jit(target=("host", "cuda"))
     with pytest.raises(TypeError, match="Give a Python function"):
         tilewright.jit(np.sum)
     with pytest.raises(ValueError, match="contract 'exact' is none of ours"):
@@ -482,6 +484,14 @@ def test_fallback_warns_once_per_line_and_is_right():
     assert "runs in NumPy" in chosen.explain()
 
 
+def test_fallback_warns_where_a_function_is_of_no_module():
+    """As those that `exec` makes: Python drops warnings of the module None."""
+    made = {"np": np}
+    exec(compile("def f(x):\n    return np.sort(x)\n", "made_by_exec.py", "exec"), made)
+    with pytest.warns(tilewright.FallbackWarning, match="made_by_exec.py:2"):
+        tilewright.jit(made["f"])(np.arange(3.0))
+
+
 def test_strict_raises_instead():
     @tilewright.jit(strict=True)
     def chosen(x):
@@ -751,6 +761,25 @@ def test_a_wrong_schedule_is_refused_with_its_place():
     with pytest.raises(tilewright.ScheduleError):
         f.schedule = "rubbish"
     assert f.schedule == before
+
+
+def test_a_schedule_that_does_not_run_a_call_says_so():
+    f = tilewright.jit(lambda x: x * 3 + 1)
+    f(np.zeros(40_000))
+    own = "tilewright-schedule 1\nschedule <lambda> for host\nadd.vectorize(i, 8, round_up)\n"
+    name = f.schedule.splitlines()[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        f.schedule = own.replace("schedule <lambda> for host", name)
+    assert "why this schedule: by hand\n" in f.explain()
+    with pytest.warns(
+        UserWarning, match=r"the schedule by hand does not run such a call.* x\.0 % 8 == 0; x\.0 is 40001"
+    ):
+        assert f(np.ones(40_001)).sum() == 4 * 40_001
+    f.schedule = None
+    assert "by hand" not in f.explain() and "round_up" not in f.schedule
+    with pytest.raises(TypeError, match="Give the text of one, or None"):
+        f.schedule = 5
 
 
 def test_for_args_compiles_without_calling():

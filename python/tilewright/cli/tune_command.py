@@ -109,8 +109,12 @@ def tune(
         named = targets(target or [])
         measuring = device_numbers(devices)
         check_cuda_options(named, {"--devices": devices, "--cubins": cubins})
+        if build_only and devices:
+            raise UsageError(
+                f"--devices {devices}: says where to measure, and --build-only measures nothing. Leave one out."
+            )
         if not build_only and any(is_cuda_isa(resolve_isa(name)) for name in named):
-            check_device()  # before the script is run
+            check_device(measuring)  # before the script is run
         wanted = scripts_of(scripts or [], module)
         if len(wanted) > 1:
             if out is not None or schedule is not None or space is not None:
@@ -202,6 +206,8 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
         budget_s = options.tune.budget_s / len(prepared) / len(places)
         schedule = options.tune.schedule
         interrupted = False
+        right: set[bool] = set()
+        wrong: set[bool] = set()
         for one, on_device in ((one, on_device) for one in prepared for on_device in places):
             progress.say(one.choice.sentence + (" on the CUDA device" if on_device else ""))
             progress.say(f"the call: {one.function.__name__}({one.call.text()}), seen {one.call.count} times")
@@ -211,12 +217,20 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
             options.tune.schedule = schedule if is_meant else None
             result = _tune_one(one, options, progress)
             results.append((one, result))
+            if result.complete:
+                right.add(on_device)
+            elif result.raw.get("notes"):
+                wrong.add(on_device)  # nothing of it was right, or nothing compiled
             if result.raw.get("interrupted") or result.raw.get("cancelled"):
                 interrupted = True
                 break
         measured = [(one, result) for one, result in results if result.complete]
         written, not_written = None, None
         if measured:
+            if wrong := wrong - right:
+                left = [t for t in options.export.targets if is_cuda_isa(resolve_isa(t)) not in wrong]
+                progress.warn(f"the module is for {','.join(left)} alone: of the other target nothing was right")
+                options.export = replace(options.export, targets=tuple(left))
             progress.say(f"writing {options.out}")
             try:
                 written = _export(measured, options)

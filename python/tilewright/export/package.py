@@ -166,7 +166,10 @@ def check_exportable(function: JitFunction, specializations: list[Specialization
                 )
     if function._refused and not options.allow_fallback:
         reasons = "; ".join(dict.fromkeys(map(str, function._refused.values())))
-        raise ExportError(f"{name}: some calls run in NumPy: {reasons}", "Give --allow-fallback to leave them out.")
+        raise ExportError(
+            f"{name}: some calls run in NumPy: {reasons}",
+            "Give --allow-fallback (allow_fallback=True in Python) to leave them out.",
+        )
 
 
 def _write(

@@ -39,6 +39,10 @@ def round_rule(tracer: Tracer, a: Any, decimals: Any = 0, out: Any = None) -> An
                 raise tracer.error(f"np.round(decimals={places}) of {array.dtype}", "there is no rule for it",
                                    "Convert it with astype(float).", "round")  # fmt: skip
             result: Any = SymArray(tracer, Storage(copied(tracer, array.read())), is_scalar=array.is_scalar)
+        elif array.dtype.kind == "c":
+            parts = [round_rule(tracer, part, places) for part in (array.real, array.imag)]
+            value = tracer.add("complex", [part.read() for part in parts], {}, array.dtype, array.read().shape, "round")
+            result = SymArray(tracer, Storage(value), is_scalar=array.is_scalar)
         elif places == 0:
             result = apply_ufunc(tracer, np.rint, (array,))
         else:

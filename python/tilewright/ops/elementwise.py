@@ -442,6 +442,23 @@ def clip(
         return apply_ufunc(tracer, _CLIP, (array, low, high), out, **others)
 
 
+def _finite(tracer: Tracer, value: Value, nan: Any, posinf: Any, neginf: Any) -> Value:
+    """Real values with NaN and infinities replaced."""
+    dtype, limits = value.dtype, np.finfo(value.dtype)
+    inf = constant(tracer, math.inf, dtype)
+    minus_inf = constant(tracer, -math.inf, dtype)
+    replacements = [
+        (tracer.add("isnan", (value,), {}, BOOL, value.shape), nan),
+        (tracer.add("equal", (value, inf), {}, BOOL, value.shape), limits.max if posinf is None else posinf),
+        (tracer.add("equal", (value, minus_inf), {}, BOOL, value.shape), limits.min if neginf is None else neginf),
+    ]
+    result = value
+    for test, replacement in replacements:
+        chosen = to_value(tracer, operand_of(tracer, replacement), dtype)
+        result = tracer.add("where", (test, chosen, result), {}, dtype, value.shape, "nan_to_num")
+    return result
+
+
 @rule(np.nan_to_num)
 def nan_to_num(
     tracer: Tracer, x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
@@ -450,19 +467,12 @@ def nan_to_num(
     dtype = dtype_of(array)
     value = to_value(tracer, array)
     if dtype.kind == "f":
-        limits = np.finfo(dtype)
-        inf = constant(tracer, math.inf, dtype)
-        minus_inf = constant(tracer, -math.inf, dtype)
-        replacements = [
-            (tracer.add("isnan", (value,), {}, BOOL, value.shape), nan),
-            (tracer.add("equal", (value, inf), {}, BOOL, value.shape), limits.max if posinf is None else posinf),
-            (tracer.add("equal", (value, minus_inf), {}, BOOL, value.shape), limits.min if neginf is None else neginf),
-        ]
-        result = value
-        for test, replacement in replacements:
-            chosen = to_value(tracer, operand_of(tracer, replacement), dtype)
-            result = tracer.add("where", (test, chosen, result), {}, dtype, value.shape, "nan_to_num")
-        value = result
+        value = _finite(tracer, value, nan, posinf, neginf)
+    elif dtype.kind == "c":
+        real = np.dtype(f"f{dtype.itemsize // 2}")
+        parts = [tracer.add(part, (value,), {}, real, value.shape) for part in ("real", "imag")]
+        parts = [_finite(tracer, part, nan, posinf, neginf) for part in parts]
+        value = tracer.add("complex", parts, {}, dtype, value.shape, "nan_to_num")
     if not copy and isinstance(x, SymArray):
         x.write(value)
         return x
