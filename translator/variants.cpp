@@ -71,8 +71,9 @@ LaneShape Analysis::lane_shape(const Operation& operation) const {
     out.lanes = (find_dtype(dtype)->bits == 64 ? 32 : 64) / (narrow ? kNarrower : 1);
     // Rounding asks for short sums; what is exact may have long ones.
     bool rounds = (operation.op == "sum" || operation.op == "prod") && is_float(dtype);
-    // A device wants many lanes under way at once.
-    out.per_lane = rounds || options_.device ? 16 : 128;
+    // A device wants many lanes under way at once; of a search, which has two levels at most, one block of threads
+    // looks through what the first one leaves.
+    out.per_lane = rounds ? 16 : !options_.device ? 128 : searches ? 64 : 16;
     return out;
 }
 
