@@ -80,6 +80,39 @@ def test_arrays_of_a_call_lie_on_one_device():
     """)
 
 
+def test_numbers_where_other_calls_have_arrays():
+    """What is taken does not depend on the calls before."""
+    with_fake("""
+        d = tilewright.to_device(x)
+        for first in ((d, d), (x, x), (d, 2.0), (d, 3)):
+            @tilewright.jit(target='host,cuda')
+            def g(x, y): return x * 2 + y
+            @tilewright.jit
+            def h(x, w=None): return x * 2 if w is None else x * w
+            g(*first), h(d, d)
+            for number in (2.0, 3, True, np.float32(2), 2j):
+                assert type(g(d, number)) is tilewright.DeviceArray, number
+            assert type(h(d)) is type(h(d, None)) is tilewright.DeviceArray
+            for host in (x, np.array(2.0)):
+                text = refused(TypeError, lambda: g(d, host))
+                assert 'y is a NumPy array on the host' in text, text
+    """)
+
+
+def test_out_is_aligned_to_its_elements():
+    with_fake("""
+        d, out = tilewright.to_device(x), tilewright.to_device(np.zeros(100))
+        class Shifted:
+            @property
+            def __cuda_array_interface__(self):
+                told = out.__cuda_array_interface__
+                return {**told, 'shape': (3, 4), 'data': (told['data'][0] + 1, False)}
+        f(d, d)
+        assert 'y is not aligned to its elements' in refused(TypeError, lambda: f(d, Shifted()))
+        assert 'not aligned to its elements, but the result is' in refused(ValueError, lambda: f(d, d, out=Shifted()))
+    """)
+
+
 def test_a_thousand_calls_neither_wait_nor_copy():
     with_fake("""
         d = tilewright.to_device(x)

@@ -255,7 +255,7 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
         DeviceArguments arguments(*this, arrays, alloca(DeviceArguments::bytes(count)));
         if (!arguments.read()) return Attempt::error;
         if (arguments.on_device()) {
-            if (has_device_) return call_on_device(arguments, values, out, problem, result);
+            if (has_device_) return call_on_device(arguments, values, out, freedom, problem, result);
             if (strict) return no_match(Problem::Kind::array, arguments.leader(), arrays[arguments.leader()]);
             arguments.raise_without_device_code();
             return Attempt::error;
