@@ -454,7 +454,10 @@ bool LoadedPlan::take_out(const Executable::Frame& frame, PyObject* out, PyObjec
             return false;
         }
         if (PyArray_FailUnlessWriteable(array, "out") != 0) return false;
-        if (!given[index]) given[index] = Py_NewRef(item);
+        if (given[index]) continue;
+        for (std::size_t other = 0; other < plan.results.size(); ++other)
+            if (given[other] && refuse_shared_out(function_, item, given[other])) return false;
+        given[index] = Py_NewRef(item);
     }
     return true;
 }
@@ -494,8 +497,8 @@ LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version,
         runtime::CallResult& r = frame.results[i];
         bytes += r.elements * runtime::info(b.dtype).bytes;
         if (given[i]) {
-            // As if nothing overlapped: an out array that shares memory with an argument (or another out) gets its
-            // values at the end.
+            // As if nothing overlapped: an out array that shares memory with an argument, or lies between the elements
+            // of another out, gets its values at the end.
             auto* array = reinterpret_cast<PyArrayObject*>(given[i]);
             bool direct = PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED(array);
             for (std::size_t a = 0; a < sources_.size() && direct; ++a)

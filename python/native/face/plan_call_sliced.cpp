@@ -148,6 +148,10 @@ bool LoadedPlan::take_out_of_rows(PyObject* out, Py_ssize_t rows, std::vector<Re
                          function_.c_str(), describe(item).c_str(), rows);
             return false;
         }
+        for (std::size_t other = 0; other < r; ++other)
+            if (given[other] && returns_[other].index != returns_[r].index &&
+                refuse_shared_out(function_, item, given[other].get()))
+                return false;
         given[r] = Ref::borrowed(item);
     }
     return true;
