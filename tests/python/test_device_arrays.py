@@ -113,6 +113,49 @@ def test_out_is_aligned_to_its_elements():
     """)
 
 
+def test_what_other_arrays_say_of_themselves_and_cannot_be():
+    """Which argument, what it says, and what it should say; before a plan is there and behind it."""
+    with_fake("""
+        d = tilewright.to_device(x)
+        class Told:
+            def __init__(self, **told): self.told = {**d.__cuda_array_interface__, **told}
+            @property
+            def __cuda_array_interface__(self): return self.told
+        class Placed(Capsule):
+            def __init__(self, place): super().__init__(d); self.place = place
+            def __dlpack_device__(self): return self.place
+        class Empty(Capsule):
+            def __dlpack__(self, *, stream=None): return None
+        told = 'whose __cuda_array_interface__ has the '
+        @tilewright.jit(target='cuda')
+        def g(x, y): return x * 2 + y
+        for name, call in (('an argument', lambda one: g(one, d)), ('y', lambda one: g(d, one))):
+            for array, text in (
+                *((Placed(place), f'Placed, whose __dlpack_device__() gives {place!r}, but DLPack has a tuple of two integers')
+                  for place in (None, 'x', (2,), [2, 0], (2, 'x'), (2, 1 << 40))),
+                (Empty(d), 'Empty, whose __dlpack__() gives None, but'),
+                (Told(data=('a', False)), f"Told, {told}pointer 'a', but"),
+                (Told(data=(1 << 64, False)), f'Told, {told}pointer {1 << 64}, but'),
+                (Told(stream='s'), f"Told, {told}stream 's', but"),
+                (Told(stream=1 << 64), f'Told, {told}stream {1 << 64}, but'),
+                (Told(shape=(3.0, 4)), f'Told, {told}shape (3.0, 4), but'),
+                (Told(shape=(3, -4)), 'Told, whose shape is [3, -4], but no extent is negative'),
+                (Told(shape=(1 << 40, 1 << 40)), 'more bytes than there are addresses'),
+            ):
+                said = refused(TypeError, lambda: call(array))
+                assert said.startswith(f'g: {name} is ') and text in said, said
+            for typestr in ('<f2', '>f8', '<c32'):
+                said = refused(TypeError, lambda: g(d, Told(typestr=typestr)))
+                assert f'g: y is __main__.Told {typestr}[3, 4] on cuda:0, and kernels take bool, ' in said, said
+                assert 'Convert it' in said
+            g(d, d)
+        assert "stream is 'x', but it is None" in refused(TypeError, lambda: d.__dlpack__(stream='x'))
+        assert 'but it is None, -1' in refused(TypeError, lambda: d.__dlpack__(stream=1 << 64))
+        assert "dl_device is 'x', but it is None or" in refused(TypeError, lambda: d.__dlpack__(dl_device='x'))
+        assert 'more than 64 bits' in refused(TypeError, lambda: tilewright.device('cuda', stream=1 << 64))
+    """)
+
+
 def test_a_thousand_calls_neither_wait_nor_copy():
     with_fake("""
         d = tilewright.to_device(x)

@@ -371,7 +371,14 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
     }
     if (device != Py_None) {
         int kind = 0, id = 0;
-        if (!PyTuple_Check(device) || !PyArg_ParseTuple(device, "ii", &kind, &id)) return nullptr;
+        if (!PyTuple_Check(device) || !PyArg_ParseTuple(device, "ii", &kind, &id)) {
+            PyErr_Format(
+                PyExc_TypeError,
+                "DeviceArray.__dlpack__: dl_device is %R, but it is None or a tuple of two integers: (2, 0) is "
+                "cuda:0.",
+                device);
+            return nullptr;
+        }
         if (kind != dlpack::kCuda || id != a.memory->place().device) {
             PyErr_Format(PyExc_BufferError,
                          "DeviceArray: it is on cuda:%d, and DLPack does not move it. Use "
@@ -381,7 +388,14 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
         }
     }
     long long handle = stream == Py_None ? 1 : PyLong_AsLongLong(stream);
-    if (handle == -1 && PyErr_Occurred()) return nullptr;
+    if (handle == -1 && PyErr_Occurred()) {
+        PyErr_Format(
+            PyExc_TypeError,
+            "DeviceArray.__dlpack__: stream is %R, but it is None, -1, 1, 2 or the address of a CUDA stream, an "
+            "int.",
+            stream);
+        return nullptr;
+    }
     if (handle != -1) { // -1: the caller takes care of the order
         void* consumer = normal_stream(reinterpret_cast<void*>(handle));
         try {
