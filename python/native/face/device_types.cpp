@@ -274,6 +274,21 @@ bool typestr_dtype(const char* text, DType& dtype) {
     return false;
 }
 
+/// Whether objects of a class may have attributes of their own: classes of C have what they offer themselves.
+bool may_have_own_interface(PyTypeObject* type) {
+    return (PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE) && !PyType_IsSubtype(type, &PyArray_Type) &&
+           !PyType_IsSubtype(type, &PyGenericArrType_Type) && library_of(type) == Library::other &&
+           !PyType_IsSubtype(type, &PyType_Type);
+}
+
+/// As PyTorch and Numba ask: the object, not its class. What answers to every name gives no dict.
+bool has_own_interface(PyObject* object) {
+    static PyObject* const attribute = interned("__cuda_array_interface__");
+    Ref table(PyObject_GetAttr(object, attribute));
+    if (!table) PyErr_Clear();
+    return table && PyDict_Check(table.get());
+}
+
 /// False without a Python error where an item is no integer of 64 bits.
 bool read_extents(PyObject* tuple, std::int64_t* to, int count) {
     for (int k = 0; k < count; ++k) {
@@ -425,11 +440,12 @@ bool read_dlpack(PyObject* object, void* stream, DeviceView& view) {
 
 } // namespace
 
-const ArrayClass* find_array_class(PyTypeObject* type) {
+const ArrayClass* find_array_class(PyObject* object) {
+    PyTypeObject* type = Py_TYPE(object);
     // Classes are few; they are kept alive, so that no other class takes the address of one.
     static std::vector<ArrayClass*>& known = *new std::vector<ArrayClass*>;
-    auto answer = [](const ArrayClass* c) -> const ArrayClass* {
-        if (c->access == Access::none) return nullptr;
+    auto answer = [object](const ArrayClass* c) -> const ArrayClass* {
+        if (c->access == Access::none) return c->of_objects && has_own_interface(object) ? c->of_objects : nullptr;
         return g_latest_class = c;
     };
     for (const ArrayClass* c : known)
@@ -442,6 +458,11 @@ const ArrayClass* find_array_class(PyTypeObject* type) {
     Py_INCREF(reinterpret_cast<PyObject*>(type));
     auto* made = new ArrayClass(look_at(type));
     if (made->api && made->library == Library::torch) find_descriptors(*made);
+    if (made->access == Access::none && may_have_own_interface(type)) {
+        auto* own = new ArrayClass(*made);
+        own->access = Access::interface;
+        made->of_objects = own;
+    }
     known.push_back(made);
     return answer(made);
 }

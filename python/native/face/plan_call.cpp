@@ -471,6 +471,8 @@ LoadedPlan::Attempt LoadedPlan::failure(RunStatus status, int version, const std
     else if (status == RunStatus::failed)
         PyErr_Format(PyExc_RuntimeError, "%s: a kernel of version \"%s\" failed: %s. Please report this.", function,
                      executable_->version_label(version).c_str(), runtime::take_kernel_error().c_str());
+    else if (status == RunStatus::device_error && is_out_of_device_memory(failed))
+        PyErr_Format(PyExc_MemoryError, "%s: %s", function, failed.c_str());
     else if (status == RunStatus::device_error)
         PyErr_Format(device_error(), "%s: %s", function, failed.c_str());
     else
@@ -611,7 +613,9 @@ void LoadedPlan::raise(const Problem& problem) const {
         PyErr_Format(too_large_error(),
                      "%s: %s is %s; kernels index with 32 bits, so an array has at most %s elements, and its "
                      "strides reach no further. %s",
-                     function, plan.arguments[index].name.c_str(), describe(problem.object.get()).c_str(),
+                     function, plan.arguments[index].name.c_str(),
+                     array_class_of(problem.object.get()) ? describe_placed(problem.object.get()).c_str()
+                                                          : describe(problem.object.get()).c_str(),
                      runtime::element_limit_text(plan.arguments[index].dtype), when_too_large_.c_str());
         return;
     case Problem::Kind::check:

@@ -156,7 +156,10 @@ LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObj
             if (sources_[i].parameter >= 0 || check_array(object, a.dtype, a.rank) != Mismatch::none)
                 return no_match(Problem::Kind::array, i, object);
             copies[i] = constant_on_device(i, object, place);
-            if (!copies[i]) return Attempt::error;
+            if (!copies[i]) {
+                name_memory_error(function_);
+                return Attempt::error;
+            }
             view_device_array(copies[i], view);
         }
         if (!view.has_dtype || view.dtype != a.dtype || view.rank != a.rank)
@@ -288,8 +291,10 @@ LoadedPlan::Attempt LoadedPlan::run_on_device(const DeviceCall& call, PyObject* 
         }
         DeviceResult fresh;
         if (!new_result_like({like, place, call.arguments.on_library_stream()}, b.dtype,
-                             static_cast<int>(b.shape.size()), r.shape, r.elements, fresh))
+                             static_cast<int>(b.shape.size()), r.shape, r.elements, fresh)) {
+            name_memory_error(function_);
             return Attempt::error;
+        }
         made[i] = fresh.object.release();
         r.data = fresh.data;
     }

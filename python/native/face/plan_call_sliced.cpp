@@ -109,7 +109,7 @@ Ref LoadedPlan::whole_result(std::size_t index, const std::int64_t* shape, PyObj
     }
     DeviceResult fresh;
     const ResultPlace place{*arguments.view(arguments.leader()).of, arguments.place(), arguments.on_library_stream()};
-    if (!new_result_like(place, buffer.dtype, rank, shape, elements, fresh)) return Ref();
+    if (!new_result_like(place, buffer.dtype, rank, shape, elements, fresh)) return name_memory_error(function_), Ref();
     return std::move(fresh.object);
 }
 
