@@ -102,7 +102,9 @@ def describe_placed(value: Any) -> str:
     ordinal, dtype, shape, _, _, _, _ = placed
     if dtype is None:  # float16, of whoever has it
         told = getattr(value, "__cuda_array_interface__", None)
-        dtype = getattr(value, "dtype", told.get("typestr") if isinstance(told, dict) else None) or "of an unknown dtype "
+        dtype = (
+            getattr(value, "dtype", told.get("typestr") if isinstance(told, dict) else None) or "of an unknown dtype "
+        )
     what = f"{type(value).__module__.partition('.')[0]}.{type(value).__qualname__}"
     return f"{what} {dtype}[{', '.join(map(str, shape))}] on cuda:{ordinal}"
 

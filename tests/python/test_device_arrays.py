@@ -156,6 +156,69 @@ def test_what_other_arrays_say_of_themselves_and_cannot_be():
     """)
 
 
+def test_an_interface_of_the_object_alone():
+    with_fake("""
+        class Any: pass
+        d, one = tilewright.to_device(x), Any()
+        assert _face.placed(one) is None
+        one.__cuda_array_interface__ = d.__cuda_array_interface__
+        assert type(f(one, d)) is type(f(d, one)) is tilewright.DeviceArray
+        assert _face.placed(Any()) is None
+        class Every:
+            def __getattr__(self, name): return name
+        assert _face.placed(Every()) is None
+    """)
+
+
+def test_device_memory_that_is_not_there():
+    text = with_fake(
+        """
+        big = np.zeros(100_000)
+        d = tilewright.to_device(big)
+        @tilewright.jit(target='cuda')
+        def steps(z):
+            z = z * 2
+            for i in range(300):
+                z[1:-1] = (z[2:] + z[:-2]) * 0.5
+            return z
+        kept = [f(d, d)]
+        for call, name in ((lambda: f(d, d), 'f'), (lambda: tilewright.to_device(big), 'to_device')):
+            text = refused(MemoryError, call)
+            assert text.startswith(f'{name}: cuda:0: no 800000 bytes of device memory are left. Free arrays'), text
+        assert 'no memory left for the copies' in refused(MemoryError, lambda: f(big, big))
+        kept.clear()
+        text = refused(MemoryError, lambda: steps(d))  # a temporary
+        assert text.startswith('steps: ') and 'Free arrays' in text, text
+        """,
+        FAKE_CUDA_MEMORY="2000000",
+    )
+    assert text == ""
+
+
+def test_too_large_arrays_on_a_device_are_described():
+    with_fake(
+        """
+        @tilewright.jit(target='cuda')
+        def g(x): return x[::-1] * 2
+        large = tilewright.to_device(np.zeros((5501, 2)))
+        text = refused(ValueError, lambda: g(large))
+        assert 'float64[5501, 2] on cuda:0' in text, text
+        """,
+        TILEWRIGHT_ELEMENT_LIMIT="5000",
+    )
+
+
+def test_device_arrays_are_not_compared():
+    with_fake("""
+        import operator
+        d, e = tilewright.to_device(x), tilewright.to_device(x)
+        for compare in (operator.eq, operator.ne, operator.lt, operator.ge):
+            for one, other in ((d, e), (d, d), (d, None), (x, d)):
+                assert 'copy_to_host()' in refused(TypeError, lambda: compare(one, other))
+        assert d in [d, e] and {d: 1, e: 2}[e] == 2
+    """)
+
+
 def test_a_thousand_calls_neither_wait_nor_copy():
     with_fake("""
         d = tilewright.to_device(x)
