@@ -14,6 +14,7 @@ from .errors import DeviceError
 
 __all__ = [
     "DeviceArray",
+    "UnknownDtype",
     "check_device",
     "describe_placed",
     "device",
@@ -31,6 +32,10 @@ _NO_RESERVE = 0x4000  # of Linux; the module names it from Python 3.11 on
 _RESERVED_ONLY = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
 
 
+class UnknownDtype(TypeError):
+    """An array on a device of a dtype that kernels do not have."""
+
+
 def is_placed(value: Any) -> bool:
     """Whether it is an array on a device, of whatever library."""
     return type(value) is not np.ndarray and _face.placed(value) is not None
@@ -46,7 +51,10 @@ def stand_in(value: Any) -> Any:
         return value
     _, name, shape, strides, read_only, _, _ = placed
     if name is None:
-        raise TypeError(f"{describe_placed(value)}: its dtype is none that is compiled.")
+        raise UnknownDtype(
+            f"{describe_placed(value)}, and kernels take bool, integers, float32, float64, complex64 and complex128. "
+            "Convert it in its library: to(torch.float32), astype('float32')."
+        )
     dtype = np.dtype(name)
     spans = [(n - 1) * s for n, s in zip(shape, strides, strict=True) if n > 1]
     offset = -sum(s for s in spans if s < 0)
@@ -99,8 +107,13 @@ def describe_placed(value: Any) -> str:
     if placed is None:
         return type(value).__name__
     ordinal, dtype, shape, _, _, _, _ = placed
+    if dtype is None:  # float16, of whoever has it
+        told = getattr(value, "__cuda_array_interface__", None)
+        dtype = (
+            getattr(value, "dtype", told.get("typestr") if isinstance(told, dict) else None) or "of an unknown dtype "
+        )
     what = f"{type(value).__module__.partition('.')[0]}.{type(value).__qualname__}"
-    return f"{what} {dtype or ''}[{', '.join(map(str, shape))}] on cuda:{ordinal}"
+    return f"{what} {dtype}[{', '.join(map(str, shape))}] on cuda:{ordinal}"
 
 
 def places_among(values: Iterable[Any]) -> bool:

@@ -111,6 +111,9 @@ def test_two_modules_take_each_others_arrays(modules):
         assert km_cuda.get_labels(d[::2], e).shape == (500,)
         for call, text in (
             (lambda: km_both.get_labels(d, means), 'means is a NumPy array on the host'),
+            (lambda: km_both.get_labels(d, means.tolist()), 'means is list. The arrays of a call lie on one device'),
+            (lambda: km_both.get_labels(d, 2.0), 'means is float, but this module takes float64[:, :]. Pass an array.'),
+            (lambda: km_both.get_labels(d, None), 'means is NoneType, but this module takes float64[:, :]'),
             (lambda: km_cuda.get_labels(d, km_cuda.to_device(means.astype('f4'))), 'takes float64[:, :]'),
         ):
             try:

@@ -80,6 +80,145 @@ def test_arrays_of_a_call_lie_on_one_device():
     """)
 
 
+def test_numbers_where_other_calls_have_arrays():
+    """What is taken does not depend on the calls before."""
+    with_fake("""
+        d = tilewright.to_device(x)
+        for first in ((d, d), (x, x), (d, 2.0), (d, 3)):
+            @tilewright.jit(target='host,cuda')
+            def g(x, y): return x * 2 + y
+            @tilewright.jit
+            def h(x, w=None): return x * 2 if w is None else x * w
+            g(*first), h(d, d)
+            for number in (2.0, 3, True, np.float32(2), 2j):
+                assert type(g(d, number)) is tilewright.DeviceArray, number
+            assert type(h(d)) is type(h(d, None)) is tilewright.DeviceArray
+            for host in (x, np.array(2.0)):
+                text = refused(TypeError, lambda: g(d, host))
+                assert 'y is a NumPy array on the host' in text, text
+    """)
+
+
+def test_out_is_aligned_to_its_elements():
+    with_fake("""
+        d, out = tilewright.to_device(x), tilewright.to_device(np.zeros(100))
+        class Shifted:
+            @property
+            def __cuda_array_interface__(self):
+                told = out.__cuda_array_interface__
+                return {**told, 'shape': (3, 4), 'data': (told['data'][0] + 1, False)}
+        f(d, d)
+        assert 'y is not aligned to its elements' in refused(TypeError, lambda: f(d, Shifted()))
+        assert 'not aligned to its elements, but the result is' in refused(ValueError, lambda: f(d, d, out=Shifted()))
+    """)
+
+
+def test_what_other_arrays_say_of_themselves_and_cannot_be():
+    """Which argument, what it says, and what it should say; before a plan is there and behind it."""
+    with_fake("""
+        d = tilewright.to_device(x)
+        class Told:
+            def __init__(self, **told): self.told = {**d.__cuda_array_interface__, **told}
+            @property
+            def __cuda_array_interface__(self): return self.told
+        class Placed(Capsule):
+            def __init__(self, place): super().__init__(d); self.place = place
+            def __dlpack_device__(self): return self.place
+        class Empty(Capsule):
+            def __dlpack__(self, *, stream=None): return None
+        told = 'whose __cuda_array_interface__ has the '
+        @tilewright.jit(target='cuda')
+        def g(x, y): return x * 2 + y
+        for name, call in (('an argument', lambda one: g(one, d)), ('y', lambda one: g(d, one))):
+            for array, text in (
+                *((Placed(place), f'Placed, whose __dlpack_device__() gives {place!r}, but DLPack has a tuple of two integers')
+                  for place in (None, 'x', (2,), [2, 0], (2, 'x'), (2, 1 << 40))),
+                (Empty(d), 'Empty, whose __dlpack__() gives None, but'),
+                (Told(data=('a', False)), f"Told, {told}pointer 'a', but"),
+                (Told(data=(1 << 64, False)), f'Told, {told}pointer {1 << 64}, but'),
+                (Told(stream='s'), f"Told, {told}stream 's', but"),
+                (Told(stream=1 << 64), f'Told, {told}stream {1 << 64}, but'),
+                (Told(shape=(3.0, 4)), f'Told, {told}shape (3.0, 4), but'),
+                (Told(shape=(3, -4)), 'Told, whose shape is [3, -4], but no extent is negative'),
+                (Told(shape=(1 << 40, 1 << 40)), 'more bytes than there are addresses'),
+            ):
+                said = refused(TypeError, lambda: call(array))
+                assert said.startswith(f'g: {name} is ') and text in said, said
+            for typestr in ('<f2', '>f8', '<c32'):
+                said = refused(TypeError, lambda: g(d, Told(typestr=typestr)))
+                assert f'g: y is __main__.Told {typestr}[3, 4] on cuda:0, and kernels take bool, ' in said, said
+                assert 'Convert it' in said
+            g(d, d)
+        assert "stream is 'x', but it is None" in refused(TypeError, lambda: d.__dlpack__(stream='x'))
+        assert 'but it is None, -1' in refused(TypeError, lambda: d.__dlpack__(stream=1 << 64))
+        assert "dl_device is 'x', but it is None or" in refused(TypeError, lambda: d.__dlpack__(dl_device='x'))
+        assert 'more than 64 bits' in refused(TypeError, lambda: tilewright.device('cuda', stream=1 << 64))
+    """)
+
+
+def test_an_interface_of_the_object_alone():
+    with_fake("""
+        class Any: pass
+        d, one = tilewright.to_device(x), Any()
+        assert _face.placed(one) is None
+        one.__cuda_array_interface__ = d.__cuda_array_interface__
+        assert type(f(one, d)) is type(f(d, one)) is tilewright.DeviceArray
+        assert _face.placed(Any()) is None
+        class Every:
+            def __getattr__(self, name): return name
+        assert _face.placed(Every()) is None
+    """)
+
+
+def test_device_memory_that_is_not_there():
+    text = with_fake(
+        """
+        big = np.zeros(100_000)
+        d = tilewright.to_device(big)
+        @tilewright.jit(target='cuda')
+        def steps(z):
+            z = z * 2
+            for i in range(300):
+                z[1:-1] = (z[2:] + z[:-2]) * 0.5
+            return z
+        kept = [f(d, d)]
+        for call, name in ((lambda: f(d, d), 'f'), (lambda: tilewright.to_device(big), 'to_device')):
+            text = refused(MemoryError, call)
+            assert text.startswith(f'{name}: cuda:0: no 800000 bytes of device memory are left. Free arrays'), text
+        assert 'no memory left for the copies' in refused(MemoryError, lambda: f(big, big))
+        kept.clear()
+        text = refused(MemoryError, lambda: steps(d))  # a temporary
+        assert text.startswith('steps: ') and 'Free arrays' in text, text
+        """,
+        FAKE_CUDA_MEMORY="2000000",
+    )
+    assert text == ""
+
+
+def test_too_large_arrays_on_a_device_are_described():
+    with_fake(
+        """
+        @tilewright.jit(target='cuda')
+        def g(x): return x[::-1] * 2
+        large = tilewright.to_device(np.zeros((5501, 2)))
+        text = refused(ValueError, lambda: g(large))
+        assert 'float64[5501, 2] on cuda:0' in text, text
+        """,
+        TILEWRIGHT_ELEMENT_LIMIT="5000",
+    )
+
+
+def test_device_arrays_are_not_compared():
+    with_fake("""
+        import operator
+        d, e = tilewright.to_device(x), tilewright.to_device(x)
+        for compare in (operator.eq, operator.ne, operator.lt, operator.ge):
+            for one, other in ((d, e), (d, d), (d, None), (x, d)):
+                assert 'copy_to_host()' in refused(TypeError, lambda: compare(one, other))
+        assert d in [d, e] and {d: 1, e: 2}[e] == 2
+    """)
+
+
 def test_a_thousand_calls_neither_wait_nor_copy():
     with_fake("""
         d = tilewright.to_device(x)

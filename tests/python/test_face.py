@@ -5,6 +5,7 @@ import importlib.util
 import inspect
 import os
 import pickle
+import re
 import subprocess
 import sys
 import textwrap
@@ -20,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("halide")
+import tilewright  # noqa: E402
 from tilewright import _face  # noqa: E402
 
 MAKE_KERNELS = Path(__file__).parents[1] / "runtime" / "make_kernels.py"
@@ -492,6 +494,32 @@ def test_out_that_does_not_fit(labels, out, error, text):
     with pytest.raises(error) as info:
         labels(X, MEANS, out=out)
     assert str(info.value) == text
+
+
+def test_outs_that_share_memory_are_refused_whoever_computes_the_call():
+    text = "two: out is float64[2], in the memory of another out, but each result has memory of its own."
+    memory = np.zeros((4, 2))
+
+    @tilewright.jit
+    def two(x):
+        return x + 1, x.sum(axis=0)
+
+    for _ in range(3):  # by NumPy, where that is faster, and by a plan
+        for outs in ((memory, memory[0]), (memory, memory[3, ::-1])):
+            with pytest.raises(ValueError, match=re.escape(text)):
+                two(np.ones((4, 2)), out=outs)
+        two.for_args(np.ones((4, 2)))
+
+    @tilewright.jit
+    def like(x):
+        return x + 1, x * 2
+
+    for _ in range(2):  # columns lie between each other's elements
+        like(np.ones(4), out=(memory[:, 0], memory[:, 1]))
+        np.testing.assert_array_equal(memory, [[2, 2]] * 4)
+        with pytest.raises(ValueError, match="in the memory of another out"):
+            like(np.ones(4), out=(memory[:, 0], memory[:, 0]))
+        like.for_args(np.ones(4))
 
 
 def test_a_read_only_out_is_refused(labels):

@@ -249,4 +249,19 @@ bool overlap(PyArrayObject* a, PyArrayObject* b) {
     return memory_of(a).meets(memory_of(b));
 }
 
+bool refuse_shared_out(const std::string& function, PyObject* out, PyObject* other) {
+    if (!PyArray_Check(out) || !PyArray_Check(other)) return false;
+    if (!overlap(reinterpret_cast<PyArrayObject*>(out), reinterpret_cast<PyArrayObject*>(other))) return false;
+    Ref numpy(PyImport_ImportModule("numpy"));
+    // Exact within so much work, and true beyond it.
+    Ref answer(numpy ? PyObject_CallMethod(numpy.get(), "may_share_memory", "OOi", out, other, 100000) : nullptr);
+    if (answer && answer.get() == Py_False) return false;
+    if (answer)
+        PyErr_Format(PyExc_ValueError,
+                     "%s: out is %s, in the memory of another out, but each result has memory of its own. Pass "
+                     "numpy.empty of that.",
+                     function.c_str(), describe(out).c_str());
+    return true;
+}
+
 } // namespace tilewright::face

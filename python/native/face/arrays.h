@@ -50,5 +50,8 @@ bool prepare_allocator();
 runtime::MemoryRange memory_of(PyArrayObject* array);
 /// Whether the byte ranges of two arrays meet.
 bool overlap(PyArrayObject* a, PyArrayObject* b);
+/// Whether elements of two out arrays do: columns of one array have ranges that meet, and no element in common. True
+/// with a ValueError.
+bool refuse_shared_out(const std::string& function, PyObject* out, PyObject* other);
 
 } // namespace tilewright::face

@@ -106,19 +106,20 @@ bool LoadedPlan::DeviceArguments::read() {
     return true;
 }
 
-bool LoadedPlan::DeviceArguments::all_on_one_device() const {
-    for (std::size_t i = 0; i < count_; ++i) {
-        if (!is_array(i) || views_[i].device == place_.device) continue;
-        if (views_[i].device == DeviceView::kHost && !is_passed(i)) continue;
-        std::string here = describe_placed(objects_[leader()]), there = describe_placed(objects_[i]);
-        const char* advice = views_[i].device == DeviceView::kHost ? "Move it: to_device(), or its library's own way"
-                                                                   : "Copy one of them to the other's device";
-        PyErr_Format(PyExc_TypeError, "%s: %s is %s, but %s is %s. The arrays of a call lie on one device. %s.",
-                     plan_.function_.c_str(), name(leader()).c_str(), here.c_str(), name(i).c_str(), there.c_str(),
-                     advice);
-        return false;
-    }
-    return true;
+bool LoadedPlan::DeviceArguments::is_misplaced(std::size_t i, bool strict) const {
+    if (!is_array(i) || views_[i].device == place_.device) return false;
+    if (views_[i].device != DeviceView::kHost) return true;
+    if (!is_passed(i)) return false;
+    PyObject* object = objects_[i];
+    return PyArray_Check(object) || views_[i].of || (!strict && (PyList_Check(object) || PyTuple_Check(object)));
+}
+
+void LoadedPlan::DeviceArguments::raise_misplaced(std::size_t i) const {
+    std::string here = describe_placed(objects_[leader()]), there = describe_placed(objects_[i]);
+    const char* advice = views_[i].device == DeviceView::kHost ? "Move it: to_device(), or its library's own way"
+                                                               : "Copy one of them to the other's device";
+    PyErr_Format(PyExc_TypeError, "%s: %s is %s, but %s is %s. The arrays of a call lie on one device. %s.",
+                 plan_.function_.c_str(), name(leader()).c_str(), here.c_str(), name(i).c_str(), there.c_str(), advice);
 }
 
 bool LoadedPlan::DeviceArguments::wait_for_data() {

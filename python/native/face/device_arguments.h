@@ -28,8 +28,11 @@ class LoadedPlan::DeviceArguments {
     const DeviceView& view(std::size_t i) const { return views_[i]; }
     PyObject* object(std::size_t i) const { return objects_[i]; }
 
-    /// TypeError where a parameter's array is on the host, or on another device.
-    bool all_on_one_device() const;
+    /// Whether an argument's array is on the host, or on another device. What is no array at all is not placed wrongly:
+    /// another plan may take it. Lists and tuples are arrays where calls convert them (not `strict`).
+    bool is_misplaced(std::size_t i, bool strict) const;
+    /// TypeError about an array that is.
+    void raise_misplaced(std::size_t i) const;
     /// The place waits for the streams on which the data become ready. False with a Python error.
     bool wait_for_data();
     /// The streams of the arrays' libraries wait for the place, and what has to live until it is done is kept.

@@ -222,6 +222,18 @@ int truth(PyObject*) {
     return -1;
 }
 
+/// Identity would be an answer that nobody asked for. Lists and dictionaries see the same object before they ask.
+PyObject* compare(PyObject*, PyObject*, int) {
+    PyErr_SetString(PyExc_TypeError,
+                    "DeviceArrays are not compared here. Compare in a compiled function, their copy_to_host(), or the "
+                    "objects: `is`.");
+    return nullptr;
+}
+
+Py_hash_t hash(PyObject* self) {
+    return static_cast<Py_hash_t>(reinterpret_cast<std::uintptr_t>(self) >> 4);
+}
+
 // ---- to the host ----------------------------------------------------------------------------------------------------
 
 /// Copies with the GIL released. False with a Python error.
@@ -235,7 +247,7 @@ bool copy_bytes_to_host(const cuda::Place& place, void* to, const void* from, st
         failed = e.what();
     }
     PyEval_RestoreThread(state);
-    if (!failed.empty()) PyErr_SetString(device_error(), failed.c_str());
+    if (!failed.empty()) set_device_error(failed);
     return failed.empty();
 }
 
@@ -371,7 +383,14 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
     }
     if (device != Py_None) {
         int kind = 0, id = 0;
-        if (!PyTuple_Check(device) || !PyArg_ParseTuple(device, "ii", &kind, &id)) return nullptr;
+        if (!PyTuple_Check(device) || !PyArg_ParseTuple(device, "ii", &kind, &id)) {
+            PyErr_Format(
+                PyExc_TypeError,
+                "DeviceArray.__dlpack__: dl_device is %R, but it is None or a tuple of two integers: (2, 0) is "
+                "cuda:0.",
+                device);
+            return nullptr;
+        }
         if (kind != dlpack::kCuda || id != a.memory->place().device) {
             PyErr_Format(PyExc_BufferError,
                          "DeviceArray: it is on cuda:%d, and DLPack does not move it. Use "
@@ -381,7 +400,14 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
         }
     }
     long long handle = stream == Py_None ? 1 : PyLong_AsLongLong(stream);
-    if (handle == -1 && PyErr_Occurred()) return nullptr;
+    if (handle == -1 && PyErr_Occurred()) {
+        PyErr_Format(
+            PyExc_TypeError,
+            "DeviceArray.__dlpack__: stream is %R, but it is None, -1, 1, 2 or the address of a CUDA stream, an "
+            "int.",
+            stream);
+        return nullptr;
+    }
     if (handle != -1) { // -1: the caller takes care of the order
         void* consumer = normal_stream(reinterpret_cast<void*>(handle));
         try {
@@ -500,8 +526,9 @@ DeviceMemory* DeviceMemory::make(const cuda::Place& place, std::int64_t bytes) {
     }
     if (memory->pointer_) return memory;
     delete memory;
-    PyErr_Format(PyExc_MemoryError, "cuda:%d: no %lld bytes of device memory are left.", place.device,
-                 static_cast<long long>(bytes));
+    PyErr_Format(PyExc_MemoryError,
+                 "cuda:%d: no %lld bytes of device memory are left. Free arrays, or work with fewer elements.",
+                 place.device, static_cast<long long>(bytes));
     return nullptr;
 }
 
@@ -592,7 +619,7 @@ PyObject* device_copy_of(PyArrayObject* array, DType dtype, const cuda::Place& p
     }
     if (!failed.empty()) {
         memory->release();
-        PyErr_SetString(device_error(), failed.c_str());
+        set_device_error(failed);
         return nullptr;
     }
     std::int64_t shape[kMaxRank], strides[kMaxRank];
@@ -665,7 +692,30 @@ PyObject* to_device(PyObject*, PyObject* args, PyObject* kwargs) {
         if (!array) return nullptr;
         numpy = reinterpret_cast<PyArrayObject*>(array.get());
     }
-    return device_copy_of(numpy, dtype, place);
+    PyObject* copy = device_copy_of(numpy, dtype, place);
+    if (!copy) name_memory_error("to_device");
+    return copy;
+}
+
+bool is_out_of_device_memory(const std::string& text) {
+    return text.find("CUDA_ERROR_OUT_OF_MEMORY") != std::string::npos;
+}
+
+void set_device_error(const std::string& text) {
+    PyErr_SetString(is_out_of_device_memory(text) ? PyExc_MemoryError : device_error(), text.c_str());
+}
+
+void name_memory_error(const std::string& function) {
+    if (!PyErr_Occurred() || !PyErr_ExceptionMatches(PyExc_MemoryError)) return;
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    Ref text(value ? PyObject_Str(value) : nullptr);
+    PyErr_Clear();
+    const bool says_something = text && PyUnicode_GetLength(text.get()) > 0;
+    PyErr_Format(PyExc_MemoryError, says_something ? "%s: %U" : "%s: out of memory.", function.c_str(), text.get());
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
 }
 
 void raise_current_exception() {
@@ -674,7 +724,7 @@ void raise_current_exception() {
     } catch (const std::bad_alloc&) {
         PyErr_NoMemory();
     } catch (const DeviceError& e) {
-        PyErr_SetString(device_error(), e.what());
+        set_device_error(e.what());
     } catch (const std::exception& e) {
         PyErr_SetString(PyExc_RuntimeError, e.what());
     }
@@ -708,6 +758,8 @@ PyObject* make_device_array_type() {
         {Py_tp_repr, reinterpret_cast<void*>(repr)},
         {Py_tp_methods, methods},
         {Py_tp_getset, getters},
+        {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
+        {Py_tp_hash, reinterpret_cast<void*>(hash)},
         {Py_mp_length, reinterpret_cast<void*>(length)},
         {Py_mp_subscript, reinterpret_cast<void*>(item)},
         {Py_nb_bool, reinterpret_cast<void*>(truth)},

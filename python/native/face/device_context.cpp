@@ -56,7 +56,11 @@ bool parse_name(PyObject* name, int& ordinal) {
 bool read_stream(PyObject* object, void*& stream) {
     if (PyLong_Check(object) && !PyBool_Check(object)) {
         stream = PyLong_AsVoidPtr(object);
-        if (!stream && PyErr_Occurred()) return false;
+        if (!stream && PyErr_Occurred()) {
+            PyErr_Format(PyExc_TypeError, "device: stream is %R, which is no address: it has more than 64 bits.",
+                         object);
+            return false;
+        }
         stream = normal_stream(stream);
         return true;
     }

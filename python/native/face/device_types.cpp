@@ -141,6 +141,52 @@ bool set_rank(DeviceView& view, std::int64_t rank, PyObject* object) {
     return true;
 }
 
+/// "(2,)", cut where it is long.
+std::string text_of(PyObject* object) {
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    Ref shown(PyObject_Repr(object));
+    const char* text = shown ? PyUnicode_AsUTF8AndSize(shown.get(), nullptr) : nullptr;
+    std::string result = text ? text : "something that cannot be shown";
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+    return result.size() <= 80 ? result : describe(object);
+}
+
+/// Whatever number it is; false without a Python error for anything else, and for what no address or stream is.
+bool read_address(PyObject* object, void*& to) {
+    to = PyLong_Check(object) ? PyLong_AsVoidPtr(object) : nullptr;
+    if (!PyErr_Occurred()) return PyLong_Check(object);
+    PyErr_Clear();
+    return false;
+}
+
+std::string shape_text(const DeviceView& view) {
+    std::string shape;
+    for (int k = 0; k < view.rank; ++k)
+        shape += (k ? ", " : "") + std::to_string(view.array.shape[k]);
+    return "[" + shape + "]";
+}
+
+/// Extents that some memory may have; what is computed of them stays a number.
+bool check_extents(PyObject* object, const DeviceView& view, std::int64_t bytes) {
+    bool is_negative = false, is_empty = false, is_large = false;
+    for (int k = 0; k < view.rank; ++k) {
+        const std::int64_t extent = view.array.shape[k];
+        is_negative = is_negative || extent < 0;
+        is_empty = is_empty || extent == 0;
+        is_large = is_large || __builtin_mul_overflow(bytes, extent > 0 ? extent : 1, &bytes);
+    }
+    if (is_negative)
+        return fail(PyExc_TypeError, describe(object) + ", whose shape is " + shape_text(view) +
+                                         ", but no extent is negative. Pass an array whose library describes it.");
+    if (is_large && !is_empty)
+        return fail(PyExc_TypeError,
+                    describe(object) + ", whose shape is " + shape_text(view) +
+                        ", more bytes than there are addresses. Pass an array of elements that exist.");
+    return true;
+}
+
 void c_strides(DeviceView& view, std::int64_t bytes) {
     for (int k = view.rank - 1; k >= 0; --k) {
         view.steps[k] = bytes;
@@ -159,6 +205,7 @@ bool read_tensor(const dlpack::Tensor& tensor, PyObject* object, DeviceView& vie
     view.array.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
     view.array.shape = tensor.shape;
     const std::int64_t bytes = tensor.dtype.bits / 8;
+    if (!check_extents(object, view, bytes > 0 ? bytes : 1)) return false;
     if (!tensor.strides) {
         c_strides(view, bytes);
         return true;
@@ -227,10 +274,26 @@ bool typestr_dtype(const char* text, DType& dtype) {
     return false;
 }
 
+/// Whether objects of a class may have attributes of their own: classes of C have what they offer themselves.
+bool may_have_own_interface(PyTypeObject* type) {
+    return (PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE) && !PyType_IsSubtype(type, &PyArray_Type) &&
+           !PyType_IsSubtype(type, &PyGenericArrType_Type) && library_of(type) == Library::other &&
+           !PyType_IsSubtype(type, &PyType_Type);
+}
+
+/// As PyTorch and Numba ask: the object, not its class. What answers to every name gives no dict.
+bool has_own_interface(PyObject* object) {
+    static PyObject* const attribute = interned("__cuda_array_interface__");
+    Ref table(PyObject_GetAttr(object, attribute));
+    if (!table) PyErr_Clear();
+    return table && PyDict_Check(table.get());
+}
+
+/// False without a Python error where an item is no integer of 64 bits.
 bool read_extents(PyObject* tuple, std::int64_t* to, int count) {
     for (int k = 0; k < count; ++k) {
         to[k] = PyLong_AsLongLong(PyTuple_GetItem(tuple, k));
-        if (to[k] == -1 && PyErr_Occurred()) return false;
+        if (to[k] == -1 && PyErr_Occurred()) return PyErr_Clear(), false;
     }
     return true;
 }
@@ -254,26 +317,31 @@ bool read_interface(PyObject* object, DeviceView& view) {
         return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ lacks a shape, a typestr or "
                                                         "data (a pointer and whether it is read-only).");
     if (mask && mask != Py_None) return fail(PyExc_TypeError, "a masked array, and masks are not known here.");
-    if (!set_rank(view, PyTuple_Size(shape), object) || !read_extents(shape, view.extents, view.rank)) return false;
+    if (!set_rank(view, PyTuple_Size(shape), object)) return false;
+    if (!read_extents(shape, view.extents, view.rank))
+        return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ has the shape " +
+                                         text_of(shape) + ", but extents are integers of 64 bits.");
     view.array.shape = view.extents;
     view.has_dtype = typestr_dtype(type, view.dtype);
-    view.array.data = PyLong_AsVoidPtr(PyTuple_GetItem(data, 0));
-    if (!view.array.data && PyErr_Occurred()) return false;
+    if (!check_extents(object, view, view.has_dtype ? runtime::info(view.dtype).bytes : 1)) return false;
+    if (!read_address(PyTuple_GetItem(data, 0), view.array.data))
+        return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ has the pointer " +
+                                         text_of(PyTuple_GetItem(data, 0)) + ", but a pointer is an int of 64 bits.");
     view.read_only = PyObject_IsTrue(PyTuple_GetItem(data, 1)) == 1;
     if (strides && strides != Py_None) {
         if (!PyTuple_Check(strides) || PyTuple_Size(strides) != view.rank ||
             !read_extents(strides, view.steps, view.rank))
-            return PyErr_Occurred()
-                       ? false
-                       : fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ has strides that "
-                                                                  "are no tuple of an integer for each dimension.");
+            return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ has strides that "
+                                                            "are no tuple of an integer for each dimension.");
         view.array.strides = view.steps;
     } else {
         c_strides(view, view.has_dtype ? runtime::info(view.dtype).bytes : 1);
     }
     if (stream && stream != Py_None) {
-        view.stream = normal_stream(PyLong_AsVoidPtr(stream));
-        if (!view.stream && PyErr_Occurred()) return false;
+        if (!read_address(stream, view.stream))
+            return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ has the stream " +
+                                             text_of(stream) + ", but a stream is None, 1, 2 or its address, an int.");
+        view.stream = normal_stream(view.stream);
         view.has_stream = true;
     }
     view.keep = std::move(table);
@@ -317,11 +385,8 @@ bool find_device(PyObject* object, DeviceView& view) {
 /// Null with elements would be read on the device, which no process recovers from.
 bool check_pointer(PyObject* object, const DeviceView& view) {
     if (view.array.data || view.device == DeviceView::kHost || is_without_elements(view)) return true;
-    std::string shape;
-    for (int k = 0; k < view.rank; ++k)
-        shape += (k ? ", " : "") + std::to_string(view.array.shape[k]);
     return fail(PyExc_TypeError,
-                describe(object) + " of shape [" + shape + "], whose pointer is null. Is its memory freed?");
+                describe(object) + " of shape " + shape_text(view) + ", whose pointer is null. Is its memory freed?");
 }
 
 bool read_dlpack(PyObject* object, void* stream, DeviceView& view) {
@@ -329,9 +394,15 @@ bool read_dlpack(PyObject* object, void* stream, DeviceView& view) {
     static PyObject* const method = interned("__dlpack__");
     Ref place(PyObject_CallMethodObjArgs(object, device_method, nullptr));
     if (!place) return false;
-    int kind = 0, id = 0;
+    std::int64_t pair[2] = {0, 0};
     // An enumeration's member is a number as well.
-    if (!PyTuple_Check(place.get()) || !PyArg_ParseTuple(place.get(), "ii", &kind, &id)) return false;
+    if (!PyTuple_Check(place.get()) || PyTuple_Size(place.get()) != 2 || !read_extents(place.get(), pair, 2) ||
+        pair[1] != static_cast<int>(pair[1]))
+        return fail(PyExc_TypeError, describe(object) + ", whose __dlpack_device__() gives " + text_of(place.get()) +
+                                         ", but DLPack has a tuple of two integers, the kind of a device and which "
+                                         "one: (2, 0) is cuda:0.");
+    const auto kind = pair[0];
+    const int id = static_cast<int>(pair[1]);
     if (kind != dlpack::kCuda && kind != dlpack::kCudaManaged) {
         view.device = DeviceView::kHost;
         return true;
@@ -348,14 +419,18 @@ bool read_dlpack(PyObject* object, void* stream, DeviceView& view) {
         const auto* managed = static_cast<const dlpack::ManagedTensorVersioned*>(
             PyCapsule_GetPointer(capsule.get(), dlpack::kVersionedCapsule));
         if (managed->version.major > 1)
-            return fail(PyExc_TypeError, "a DLPack capsule of a version that is not known.");
+            return fail(PyExc_TypeError,
+                        describe(object) + ", whose DLPack capsule is of version " +
+                            std::to_string(managed->version.major) +
+                            ", but version 1 was asked for. Pass an array of a library that gives it.");
         tensor = &managed->tensor;
         view.read_only = managed->flags & dlpack::kReadOnly;
     } else if (PyCapsule_IsValid(capsule.get(), dlpack::kCapsule)) {
         tensor =
             &static_cast<const dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule.get(), dlpack::kCapsule))->tensor;
     } else {
-        return fail(PyExc_TypeError, "__dlpack__ gave no DLPack capsule.");
+        return fail(PyExc_TypeError, describe(object) + ", whose __dlpack__() gives " + text_of(capsule.get()) +
+                                         ", but DLPack has a capsule named dltensor that nobody used before.");
     }
     if (!read_tensor(*tensor, object, view)) return false;
     if (view.of->library == Library::jax) view.read_only = true;
@@ -365,11 +440,12 @@ bool read_dlpack(PyObject* object, void* stream, DeviceView& view) {
 
 } // namespace
 
-const ArrayClass* find_array_class(PyTypeObject* type) {
+const ArrayClass* find_array_class(PyObject* object) {
+    PyTypeObject* type = Py_TYPE(object);
     // Classes are few; they are kept alive, so that no other class takes the address of one.
     static std::vector<ArrayClass*>& known = *new std::vector<ArrayClass*>;
-    auto answer = [](const ArrayClass* c) -> const ArrayClass* {
-        if (c->access == Access::none) return nullptr;
+    auto answer = [object](const ArrayClass* c) -> const ArrayClass* {
+        if (c->access == Access::none) return c->of_objects && has_own_interface(object) ? c->of_objects : nullptr;
         return g_latest_class = c;
     };
     for (const ArrayClass* c : known)
@@ -382,6 +458,11 @@ const ArrayClass* find_array_class(PyTypeObject* type) {
     Py_INCREF(reinterpret_cast<PyObject*>(type));
     auto* made = new ArrayClass(look_at(type));
     if (made->api && made->library == Library::torch) find_descriptors(*made);
+    if (made->access == Access::none && may_have_own_interface(type)) {
+        auto* own = new ArrayClass(*made);
+        own->access = Access::interface;
+        made->of_objects = own;
+    }
     known.push_back(made);
     return answer(made);
 }

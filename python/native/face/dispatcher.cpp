@@ -132,12 +132,24 @@ PyObject* serve(PyObject* self, PyObject* args, PyObject* kwargs, bool& unchecke
     return nullptr;
 }
 
+/// Whether the results of a call would be written over each other, with a ValueError: whatever computes it instead of a
+/// plan copies them there one by one. A function's own parameter of that name is its own.
+bool has_shared_out(const Plans& plans, PyObject* kwargs) {
+    static PyObject* const key = PyUnicode_InternFromString("out");
+    PyObject* out = kwargs ? PyDict_GetItemWithError(kwargs, key) : nullptr;
+    if (!out || !PyTuple_Check(out) || plans.signature.find("out") >= 0) return PyErr_Occurred() != nullptr;
+    for (Py_ssize_t i = 1, n = PyTuple_Size(out); i < n; ++i)
+        for (Py_ssize_t k = 0; k < i; ++k)
+            if (refuse_shared_out(plans.name, PyTuple_GetItem(out, i), PyTuple_GetItem(out, k))) return true;
+    return false;
+}
+
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
     auto* object = reinterpret_cast<DispatcherObject*>(self);
     ++object->calls;
     bool unchecked = false;
     PyObject* result = serve(self, args, kwargs, unchecked);
-    if (result || PyErr_Occurred()) return result;
+    if (result || PyErr_Occurred() || has_shared_out(plans_of(self), kwargs)) return result;
     ++object->misses;
     static PyObject* const miss = PyUnicode_InternFromString("_miss");
     static PyObject* const failed = PyUnicode_InternFromString("_check_failed");

@@ -1,6 +1,8 @@
 // python/native/face/face_errors.h: the exceptions that are the face's own.
 #pragma once
 
+#include <string>
+
 #include "python/native/face/numpy_api.h"
 
 namespace tilewright::face {
@@ -16,5 +18,11 @@ PyObject* check_error(bool is_index);
 PyObject* too_large_error();
 /// tilewright.DeviceError; in a module _face.DeviceError. A RuntimeError in both.
 PyObject* device_error();
+/// Whether the driver's words are of a device that is out of memory: that is a MemoryError, whoever asked for it.
+bool is_out_of_device_memory(const std::string& text);
+/// Sets DeviceError, or MemoryError.
+void set_device_error(const std::string& text);
+/// Puts the function before the text of a MemoryError that is set; other errors stay.
+void name_memory_error(const std::string& function);
 
 } // namespace tilewright::face

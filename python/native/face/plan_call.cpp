@@ -255,7 +255,7 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
         DeviceArguments arguments(*this, arrays, alloca(DeviceArguments::bytes(count)));
         if (!arguments.read()) return Attempt::error;
         if (arguments.on_device()) {
-            if (has_device_) return call_on_device(arguments, values, out, problem, result);
+            if (has_device_) return call_on_device(arguments, values, out, freedom, problem, result);
             if (strict) return no_match(Problem::Kind::array, arguments.leader(), arrays[arguments.leader()]);
             arguments.raise_without_device_code();
             return Attempt::error;
@@ -454,7 +454,10 @@ bool LoadedPlan::take_out(const Executable::Frame& frame, PyObject* out, PyObjec
             return false;
         }
         if (PyArray_FailUnlessWriteable(array, "out") != 0) return false;
-        if (!given[index]) given[index] = Py_NewRef(item);
+        if (given[index]) continue;
+        for (std::size_t other = 0; other < plan.results.size(); ++other)
+            if (given[other] && refuse_shared_out(function_, item, given[other])) return false;
+        given[index] = Py_NewRef(item);
     }
     return true;
 }
@@ -468,6 +471,8 @@ LoadedPlan::Attempt LoadedPlan::failure(RunStatus status, int version, const std
     else if (status == RunStatus::failed)
         PyErr_Format(PyExc_RuntimeError, "%s: a kernel of version \"%s\" failed: %s. Please report this.", function,
                      executable_->version_label(version).c_str(), runtime::take_kernel_error().c_str());
+    else if (status == RunStatus::device_error && is_out_of_device_memory(failed))
+        PyErr_Format(PyExc_MemoryError, "%s: %s", function, failed.c_str());
     else if (status == RunStatus::device_error)
         PyErr_Format(device_error(), "%s: %s", function, failed.c_str());
     else
@@ -494,8 +499,8 @@ LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version,
         runtime::CallResult& r = frame.results[i];
         bytes += r.elements * runtime::info(b.dtype).bytes;
         if (given[i]) {
-            // As if nothing overlapped: an out array that shares memory with an argument (or another out) gets its
-            // values at the end.
+            // As if nothing overlapped: an out array that shares memory with an argument, or lies between the elements
+            // of another out, gets its values at the end.
             auto* array = reinterpret_cast<PyArrayObject*>(given[i]);
             bool direct = PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED(array);
             for (std::size_t a = 0; a < sources_.size() && direct; ++a)
@@ -608,7 +613,9 @@ void LoadedPlan::raise(const Problem& problem) const {
         PyErr_Format(too_large_error(),
                      "%s: %s is %s; kernels index with 32 bits, so an array has at most %s elements, and its "
                      "strides reach no further. %s",
-                     function, plan.arguments[index].name.c_str(), describe(problem.object.get()).c_str(),
+                     function, plan.arguments[index].name.c_str(),
+                     array_class_of(problem.object.get()) ? describe_placed(problem.object.get()).c_str()
+                                                          : describe(problem.object.get()).c_str(),
                      runtime::element_limit_text(plan.arguments[index].dtype), when_too_large_.c_str());
         return;
     case Problem::Kind::check:

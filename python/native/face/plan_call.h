@@ -153,8 +153,8 @@ class LoadedPlan {
     bool hand_over_results(PyObject* const* values, PyObject* out, PyObject** result) const;
 
     // plan_call_device.cpp
-    Attempt call_on_device(DeviceArguments& arguments, PyObject* const* values, PyObject* out, Problem* problem,
-                           PyObject** result) const;
+    Attempt call_on_device(DeviceArguments& arguments, PyObject* const* values, PyObject* out, Freedom freedom,
+                           Problem* problem, PyObject** result) const;
     /// The version of a call and the shapes of its results; -1 where there is none, with `attempt` and the problem.
     int decide_on_device(const DeviceArguments& arguments, const runtime::Executable::Frame& frame, Problem* problem,
                          Attempt& attempt) const;

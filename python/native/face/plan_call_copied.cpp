@@ -149,7 +149,9 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
         RefArray given(alloca((results + 1) * sizeof(PyObject*)), results);
         if (out && !take_out(frame, out, given.items())) return Attempt::error;
         auto out_of_memory = [&] {
-            PyErr_Format(PyExc_MemoryError, "%s: cuda:%d has no memory left for the copies of this call's arrays.",
+            PyErr_Format(PyExc_MemoryError,
+                         "%s: cuda:%d has no memory left for the copies of this call's arrays. Free arrays, or call it "
+                         "with fewer elements.",
                          function_.c_str(), place.device);
             return Attempt::error;
         };
@@ -242,6 +244,7 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
         return Attempt::done;
     } catch (...) {
         raise_current_exception();
+        name_memory_error(function_);
         return Attempt::error;
     }
 }

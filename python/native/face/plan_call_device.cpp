@@ -124,19 +124,19 @@ int LoadedPlan::decide_on_device(const DeviceArguments& arguments, const Executa
 }
 
 LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObject* const* values, PyObject* out,
-                                               Problem* problem, PyObject** result) const {
+                                               Freedom freedom, Problem* problem, PyObject** result) const {
     const runtime::Plan& plan = executable_->plan();
     auto no_match = [&](Problem::Kind kind, std::size_t index, PyObject* object, std::string text = "") {
         if (problem) *problem = {kind, static_cast<int>(index), Ref::borrowed(object), std::move(text)};
         return Attempt::no_match;
     };
-    if (!arguments.all_on_one_device()) return Attempt::error;
     const cuda::Place place = arguments.place();
     const std::size_t count = sources_.size();
     Executable::Frame frame = executable_->lay_out(alloca(executable_->frame_bytes()));
     frame.place = &place;
     RefArray copies(alloca((count + 1) * sizeof(PyObject*)), count); // of arrays from outside of the call
     auto* ranges = static_cast<MemoryRange*>(alloca((writes_arguments_ ? count + 1 : 1) * sizeof(MemoryRange)));
+    int misplaced = -1; // an error only of a call that is this plan's but for that
     for (std::size_t i = 0; i < count; ++i) {
         const runtime::PlanArgument& a = plan.arguments[i];
         PyObject* object = arguments.object(i);
@@ -148,11 +148,18 @@ LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObj
             continue;
         }
         DeviceView& view = arguments.view(i);
+        if (arguments.is_misplaced(i, freedom.strict)) {
+            if (misplaced < 0) misplaced = static_cast<int>(i);
+            continue;
+        }
         if (view.device == DeviceView::kHost) {
-            if (check_array(object, a.dtype, a.rank) != Mismatch::none)
+            if (sources_[i].parameter >= 0 || check_array(object, a.dtype, a.rank) != Mismatch::none)
                 return no_match(Problem::Kind::array, i, object);
             copies[i] = constant_on_device(i, object, place);
-            if (!copies[i]) return Attempt::error;
+            if (!copies[i]) {
+                name_memory_error(function_);
+                return Attempt::error;
+            }
             view_device_array(copies[i], view);
         }
         if (!view.has_dtype || view.dtype != a.dtype || view.rank != a.rank)
@@ -164,6 +171,10 @@ LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObj
         }
         frame.arguments[i].array = view.array;
         if (writes_arguments_) ranges[i] = runtime::memory_of(view.array, view.rank, runtime::info(a.dtype).bytes);
+    }
+    if (misplaced >= 0) {
+        arguments.raise_misplaced(static_cast<std::size_t>(misplaced));
+        return Attempt::error;
     }
     for (std::size_t i = 0; i < count && writes_arguments_; ++i) {
         if (!plan.arguments[i].written) continue;
@@ -219,10 +230,11 @@ bool LoadedPlan::take_device_out(const DeviceCall& call, PyObject** given, Devic
         for (int k = 0; k < rank && fits; ++k)
             fits = view.array.shape[k] == call.frame.results[index].shape[k];
         const std::int64_t bytes = runtime::info(b.dtype).bytes;
-        const char* why_not = !fits                           ? nullptr
-                              : view.read_only                ? "read-only"
-                              : !is_c_contiguous(view, bytes) ? "not C-contiguous"
-                                                              : "";
+        const char* why_not = !fits                                               ? nullptr
+                              : view.read_only                                    ? "read-only"
+                              : !is_c_contiguous(view, bytes)                     ? "not C-contiguous"
+                              : !has_whole_strides(view, static_cast<int>(bytes)) ? "not aligned to its elements"
+                                                                                  : "";
         MemoryRange range;
         if (why_not && !*why_not) {
             // What shares memory cannot be computed aside and copied as on the host: the caller would not hear of it.
@@ -279,8 +291,10 @@ LoadedPlan::Attempt LoadedPlan::run_on_device(const DeviceCall& call, PyObject* 
         }
         DeviceResult fresh;
         if (!new_result_like({like, place, call.arguments.on_library_stream()}, b.dtype,
-                             static_cast<int>(b.shape.size()), r.shape, r.elements, fresh))
+                             static_cast<int>(b.shape.size()), r.shape, r.elements, fresh)) {
+            name_memory_error(function_);
             return Attempt::error;
+        }
         made[i] = fresh.object.release();
         r.data = fresh.data;
     }

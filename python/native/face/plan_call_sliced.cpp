@@ -109,7 +109,7 @@ Ref LoadedPlan::whole_result(std::size_t index, const std::int64_t* shape, PyObj
     }
     DeviceResult fresh;
     const ResultPlace place{*arguments.view(arguments.leader()).of, arguments.place(), arguments.on_library_stream()};
-    if (!new_result_like(place, buffer.dtype, rank, shape, elements, fresh)) return Ref();
+    if (!new_result_like(place, buffer.dtype, rank, shape, elements, fresh)) return name_memory_error(function_), Ref();
     return std::move(fresh.object);
 }
 
@@ -148,6 +148,10 @@ bool LoadedPlan::take_out_of_rows(PyObject* out, Py_ssize_t rows, std::vector<Re
                          function_.c_str(), describe(item).c_str(), rows);
             return false;
         }
+        for (std::size_t other = 0; other < r; ++other)
+            if (given[other] && returns_[other].index != returns_[r].index &&
+                refuse_shared_out(function_, item, given[other].get()))
+                return false;
         given[r] = Ref::borrowed(item);
     }
     return true;

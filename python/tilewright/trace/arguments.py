@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..devices import is_placed, stand_in
+from ..devices import UnknownDtype, is_placed, stand_in
 from .arrays import Storage, SymArray
 from .generators import SymGenerator
 from .graph import Value
@@ -119,7 +119,11 @@ class Inputs:
         if isinstance(value, np.ndarray):
             return self._array(value, path, is_parameter)
         if is_placed(value):
-            return self._array(stand_in(value), path, is_parameter, of=type(value))
+            try:
+                array = stand_in(value)
+            except UnknownDtype as error:
+                raise TypeError(f"{tracer.function_name}: {path_text(path)} is {error}") from None
+            return self._array(array, path, is_parameter, of=type(value))
         if isinstance(value, np.generic):
             return self._numpy_scalar(value, path, is_parameter)
         if isinstance(value, (bool, int, float)) and type(value) in (bool, int, float):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..devices import stand_in
+from ..devices import UnknownDtype, stand_in
 from ..errors import TraceError
 from ..ops.operands import is_symbolic
 from .arguments import Inputs, Missing, follow
@@ -125,7 +125,7 @@ class Traced:
                     return False
                 if argument.kind in ("array", "hidden"):
                     arrays[argument.name] = value
-        except Missing:
+        except (Missing, UnknownDtype):
             return False
         for written in self.writes:
             if any(name != written and np.may_share_memory(arrays[written], a) for name, a in arrays.items()):
