@@ -77,9 +77,35 @@ Real scaled_logarithm(const Real& x, const Real& step_high, const Real& step_low
     return finish(x, r.unusual, sum + value_low);
 }
 
+/// log(x) + lift log(2) of normal float32 x > 0 in multiply-adds alone, by log(1 + f) with f within a third of 0 (the
+/// reduction and the polynomial of N. Juffa's logf): a division takes a device as many operations as all of this.
+Real log_of_normal_on_device(const Real& x, double lift) {
+    const Expr two_thirds = x.word(0x3f2aaaab);
+    const Expr k = Halide::reinterpret<std::int32_t>(x.bits() - two_thirds) >> 23;
+    const Real f = x.from_bits(x.bits() - (Halide::reinterpret<std::uint32_t>(k) << x.word(23))) - 1.0;
+    const Real exponent = Real(Halide::cast<float>(k), x.contraction()) + lift;
+    const Real square = f * f;
+    const auto step = [&](const Real& sum, const Real& by, double next) {
+        return multiply_add(sum, by, x.constant(next));
+    };
+    Real odd = step(step(x.constant(0.140869141), square, 0.139814854), square, 0.200120345);
+    Real even = step(step(x.constant(-0.130310059), square, -0.121483512), square, -0.166846126);
+    even = step(even, square, -0.249996200);
+    const Real rest = step(step(multiply_add(odd, f, even), f, 0.333331972), f, -0.5);
+    return multiply_add(exponent, x.constant(0.693147182), multiply_add(rest, square, f));
+}
+
 } // namespace
 
 Real log(const Real& x) {
+    if (x.contraction() == Contraction::device && !x.is_double()) {
+        const Expr unusual = !(smallest_normal(x) <= x) || !(x < kInfinity);
+        const Real lifted = log_of_normal_on_device(x * std::ldexp(1.0, 25), -25);
+        Real slow = select(x < kInfinity, lifted, x);
+        slow = select(x == 0.0, x.constant(-kInfinity), slow);
+        slow = select(x < 0.0, not_a_number(x), slow);
+        return rare(unusual, slow, log_of_normal_on_device(x, 0));
+    }
     Reduced r = reduce_logarithm(x);
     const Mantissa& m = r.mantissa;
     Real high = x.pick(0.6931471805598903, 0.693145751953125F);
