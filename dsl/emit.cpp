@@ -326,17 +326,25 @@ EmittedKernel emit_group(const KernelGroup& group, const std::vector<KernelImpl>
     return compile(std::move(module), group.name, hints, options);
 }
 
-/// LLVM makes branches of selects on a chain of dependent steps, where the condition is known late. What data decide is
-/// not predicted: a checksum of random bytes takes 2.5 times as long. Halide reads this once, before its first code.
-void keep_selects() {
+/// What Halide reads once, before its first code.
+void set_up_halide() {
     static std::once_flag once;
-    std::call_once(once, [] { setenv("HL_LLVM_ARGS", "-x86-cmov-converter=false", /*replace=*/0); });
+    std::call_once(once, [] {
+        // LLVM makes branches of selects on a chain of dependent steps, where the condition is known late. What data
+        // decide is not predicted: a checksum of random bytes takes 2.5 times as long.
+        setenv("HL_LLVM_ARGS", "-x86-cmov-converter=false", /*replace=*/0);
+#ifdef __SANITIZE_ADDRESS__
+        // AddressSanitizer does not know the stack that Halide switches to, and takes an exception there for an
+        // overflow.
+        Halide::set_compiler_stack_size(0);
+#endif
+    });
 }
 
 } // namespace
 
 Emitted emit(Algorithm algorithm, const Schedule& schedule, const EmitOptions& options) {
-    keep_selects();
+    set_up_halide();
     if (is_cuda_isa(schedule.target) != is_cuda_isa(options.isa)) {
         throw ScheduleError(
             "the schedule is for " + (schedule.target.empty() ? "host" : schedule.target) + ", and it is built for " +
