@@ -9,6 +9,7 @@
 #include "translator/loops/pixelwise.h"
 #include "translator/ops/rules.h"
 #include "translator/sum_order.h"
+#include "translator/values.h"
 
 namespace tilewright::translator {
 namespace {
@@ -108,6 +109,7 @@ std::vector<int> reduced_axes(const Operation& operation) {
 Analysis::Analysis(const Program& program, const TranslateOptions& options, const SegmentContext& context)
     : program_(program), options_(options), context_(context) {
     collect_values();
+    require_32_bits();
     choose_variants();
     collect_stages();
     keep_live();
@@ -381,6 +383,52 @@ void Analysis::collect_values() {
             throw TranslateError(program_.function + ": the argument " + argument.name + " is " + argument.type.dtype +
                                      ", which has no translation in this release.",
                                  "Use bool, an integer dtype, float32, float64, complex64 or complex128.");
+    }
+}
+
+namespace {
+
+/// Whether an operation of a size asks for more of a symbol than its low bits: n // 4 fits 32 bits where n does not.
+void collect_divided(const SizeTree& tree, bool is_divided, std::set<std::string>& symbols) {
+    const SizeTree::Node& node = tree.node();
+    if (node.kind == SizeTree::Kind::symbol && is_divided) symbols.insert(node.name);
+    const bool wraps = node.name == "+" || node.name == "-" || node.name == "*";
+    for (const SizeTree& operand : node.operands)
+        collect_divided(operand, is_divided || !wraps, symbols);
+}
+
+void collect_divided(const Operation& operation, std::set<std::string>& symbols) {
+    const auto see = [&](const SizeTree& tree) { collect_divided(tree, false, symbols); };
+    for (const auto& [name, type] : results_of(operation))
+        for (const Size& extent : type.shape)
+            see(tree_of(extent));
+    for (const char* key : {"start", "stop", "step", "stride"}) {
+        const auto found = operation.attributes.find(key);
+        if (found != operation.attributes.end()) see(parse_size(found->second));
+    }
+    if (const auto found = operation.attributes.find("index"); found != operation.attributes.end()) {
+        for (const IndexEntry& entry : index_entries(found->second)) {
+            if (entry.kind != IndexEntry::Kind::newaxis) see(entry.start);
+            if (entry.kind == IndexEntry::Kind::slice) see(entry.step);
+        }
+    }
+    for (const Block& region : operation.regions)
+        for (const Operation& inner : region.operations)
+            collect_divided(inner, symbols);
+}
+
+} // namespace
+
+/// Kernels are given sizes as 32 bits. What an integer argument says of the sizes fits or is refused; where it is
+/// divided for that, or compared, the argument itself has to.
+void Analysis::require_32_bits() {
+    std::set<std::string> divided;
+    for (const Operation& operation : program_.body.operations)
+        collect_divided(operation, divided);
+    for (const ScalarArgument& argument : program_.scalars) {
+        if (divided.count(argument.name) == 0) continue;
+        requirements_.push_back(argument.name + " <= " + std::to_string(INT32_MAX));
+        requirements_.push_back(argument.name + " >= " + std::to_string(INT32_MIN));
     }
 }
 

@@ -141,6 +141,7 @@ class Analysis {
   private:
     std::vector<SizeTree> moving_lengths_;
     void collect_values();
+    void require_32_bits();
     std::string stage_name(const std::string& value);
     ValueInfo describe(const Operation& operation, bool stage) const;
     static ValueInfo describe_given(const Type& type);

@@ -401,3 +401,34 @@ def test_stacks_of_products(shape: tuple[int, int, int]) -> None:
     x = rng.integers(-4, 5, shape).astype(float)
     for w in (rng.integers(-4, 5, (shape[2], 2)), rng.integers(-4, 5, (shape[0], shape[2], 6))):
         np.testing.assert_array_equal(tilewright.jit(products, strict=True)(x, w.astype(float)), x @ w)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, n: x + (n >> 2),
+        lambda x, n: x[n >> 30] * 2,
+        lambda x, n: x[n % 3 :] + 1,
+        lambda x, n: np.arange(n // 2**30) * 2 + x[0],
+        lambda x, n: x[: min(n, 3)] + n // 7,
+    ],
+)
+def test_integers_beyond_32_bits_in_sizes(function):
+    """Kernels are given sizes as 32 bits: what n is divided by has to be divided before that."""
+    x = np.arange(9)
+    compiled = tilewright.jit(function)
+    for n in (3, 2**30, 2**31 - 1, 2**31, 2**31 + 7, 2**32 + 2, 2**33 - 1, 2**33):
+        ours, numpys = compiled(x, n), function(x, n)
+        np.testing.assert_array_equal(ours, numpys)
+
+
+def test_integers_beyond_32_bits_as_trips():
+    def f(x, n):
+        s = 0
+        for t in range(n // 2**30):
+            s += t * x[t % 5]
+        return s
+
+    compiled = tilewright.jit(f, strict=True)
+    for n in (2**30, 2**31 - 1, 2**31, 2**32 + 2, 2**33):
+        assert compiled(np.arange(5), n) == f(np.arange(5), n)

@@ -814,7 +814,12 @@ def on_a_device() -> str:
     try:
         always_compiled(less_the_first)(tilewright.to_device(rows()))
     except ValueError as error:
-        return "" if "less_the_first: x is DeviceArray; kernels index with 32 bits" in str(error) else str(error)
+        return (
+            ""
+            if "less_the_first: x is DeviceArray of float64[{ROWS}, 2] on cuda:0; kernels index with 32 bits"
+            in str(error)
+            else str(error)
+        )
     return "no error"
 
 
