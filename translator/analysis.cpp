@@ -402,7 +402,7 @@ void collect_divided(const Operation& operation, std::set<std::string>& symbols)
     for (const auto& [name, type] : results_of(operation))
         for (const Size& extent : type.shape)
             see(tree_of(extent));
-    for (const char* key : {"start", "stop", "step", "stride"}) {
+    for (const char* key : {"start", "stop", "step", "stride", "size"}) {
         const auto found = operation.attributes.find(key);
         if (found != operation.attributes.end()) see(parse_size(found->second));
     }
@@ -422,6 +422,7 @@ void collect_divided(const Operation& operation, std::set<std::string>& symbols)
 /// Kernels are given sizes as 32 bits. What an integer argument says of the sizes fits or is refused; where it is
 /// divided for that, or compared, the argument itself has to.
 void Analysis::require_32_bits() {
+    if (context_.targets != nullptr) return; // the program that the segment is of requires it (loops/build_stepped)
     std::set<std::string> divided;
     for (const Operation& operation : program_.body.operations)
         collect_divided(operation, divided);

@@ -228,18 +228,6 @@ Expr Evaluator::at_flat(const std::string& value, const Expr& position) {
     return out;
 }
 
-Expr Evaluator::value_of(const SizeTree& tree) {
-    const SizeTree::Node& node = tree.node();
-    if (node.kind == SizeTree::Kind::integer) return shared_.wide_size(tree);
-    if (node.kind == SizeTree::Kind::symbol) {
-        const bool is_argument = shared_.scalars.count(node.name) != 0 && shared_.loop_indices.count(node.name) == 0;
-        return is_argument ? Halide::cast<int64_t>(read_scalar(node.name)) : shared_.wide_size(tree);
-    }
-    const Expr a = value_of(node.operands[0]);
-    const Expr b = value_of(node.operands[1]);
-    return size_operation(node, a, b);
-}
-
 Expr Evaluator::read_scalar(const std::string& name) {
     used_.scalars.insert(name);
     return from_memory(shared_.scalars.at(name), shared_.analysis.value(name).type.dtype);
@@ -305,7 +293,7 @@ Expr Evaluator::compute(const ValueInfo& info, const std::string& name, const Ex
         return shared_.analysis.value(operation.operands[k]).type;
     };
     if (op == "const") return literal(operation.attributes.at("value"), info.type.dtype);
-    if (op == "scalar_size") return value_of(parse_size(operation.attributes.at("size")));
+    if (op == "scalar_size") return shared_.wide_size(parse_size(operation.attributes.at("size")));
     if (op == "iota") {
         auto axis = static_cast<std::size_t>(parse_size(operation.attributes.at("axis")).constant());
         return Halide::cast<int64_t>(index[axis]);

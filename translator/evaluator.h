@@ -83,9 +83,6 @@ class Evaluator {
     bool repeats_along_rows(const Operation& operation) const;
     Halide::Expr apply(const Operation& operation, const Exprs& operands);
     Halide::Expr read_scalar(const std::string& name);
-    /// A size as a value: an integer argument in it has 64 bits, which one that says how large an array is need not
-    /// have.
-    Halide::Expr value_of(const SizeTree& tree);
     /// A stage made in this kernel, or the memory that an earlier kernel left.
     Halide::Expr read_stage(const std::string& value, const std::string& dtype, const Exprs& index);
     Halide::Expr index_view(const Operation& operation, const Exprs& index);

@@ -816,7 +816,7 @@ def on_a_device() -> str:
     except ValueError as error:
         return (
             ""
-            if "less_the_first: x is DeviceArray of float64[{ROWS}, 2] on cuda:0; kernels index with 32 bits"
+            if f"less_the_first: x is DeviceArray of float64[{ROWS}, 2] on cuda:0; kernels index with 32 bits"
             in str(error)
             else str(error)
         )
