@@ -187,9 +187,12 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
                 }
             }
         } else if (parts[0] == "require" && parts[1] != "layout") {
-            auto left = parse_size(line.substr(8, line.find("<=") - 8)).evaluate(sizes);
-            auto right = parse_size(line.substr(line.find("<=") + 2)).evaluate(sizes);
-            if (!(left.value() <= right.value())) throw std::runtime_error("requirement does not hold: " + line);
+            const bool is_least = line.find(">=") != std::string::npos;
+            const std::size_t sign = line.find(is_least ? ">=" : "<=");
+            const std::int64_t left = parse_size(line.substr(8, sign - 8)).evaluate(sizes).value();
+            const std::int64_t right = parse_size(line.substr(sign + 2)).evaluate(sizes).value();
+            if (!(is_least ? left >= right : left <= right))
+                throw std::runtime_error("requirement does not hold: " + line);
         }
         lines.push_back(line);
     }
