@@ -388,24 +388,27 @@ void Analysis::collect_values() {
 
 namespace {
 
-/// Whether an operation of a size asks for more of a symbol than its low bits: n // 4 fits 32 bits where n does not.
-void collect_divided(const SizeTree& tree, bool is_divided, std::set<std::string>& symbols) {
+/// Symbols of which a size needs more than the low bits: n // 4 fits 32 bits where n does not.
+void collect_whole(const SizeTree& tree, bool counts_whole, std::set<std::string>& symbols) {
     const SizeTree::Node& node = tree.node();
-    if (node.kind == SizeTree::Kind::symbol && is_divided) symbols.insert(node.name);
+    if (node.kind == SizeTree::Kind::symbol && counts_whole) symbols.insert(node.name);
     const bool wraps = node.name == "+" || node.name == "-" || node.name == "*";
     for (const SizeTree& operand : node.operands)
-        collect_divided(operand, is_divided || !wraps, symbols);
+        collect_whole(operand, counts_whole || !wraps, symbols);
 }
 
-void collect_divided(const Operation& operation, std::set<std::string>& symbols) {
-    const auto see = [&](const SizeTree& tree) { collect_divided(tree, false, symbols); };
+void collect_whole(const Operation& operation, std::set<std::string>& symbols) {
+    const auto see = [&](const SizeTree& tree) { collect_whole(tree, false, symbols); };
     for (const auto& [name, type] : results_of(operation))
         for (const Size& extent : type.shape)
             see(tree_of(extent));
-    for (const char* key : {"start", "stop", "step", "stride", "size"}) {
+    for (const char* key : {"start", "stop", "step", "stride"}) {
         const auto found = operation.attributes.find(key);
         if (found != operation.attributes.end()) see(parse_size(found->second));
     }
+    // As a value a size counts whole.
+    if (const auto found = operation.attributes.find("size"); found != operation.attributes.end())
+        collect_whole(parse_size(found->second), true, symbols);
     if (const auto found = operation.attributes.find("index"); found != operation.attributes.end()) {
         for (const IndexEntry& entry : index_entries(found->second)) {
             if (entry.kind != IndexEntry::Kind::newaxis) see(entry.start);
@@ -414,20 +417,20 @@ void collect_divided(const Operation& operation, std::set<std::string>& symbols)
     }
     for (const Block& region : operation.regions)
         for (const Operation& inner : region.operations)
-            collect_divided(inner, symbols);
+            collect_whole(inner, symbols);
 }
 
 } // namespace
 
 /// Kernels are given sizes as 32 bits. What an integer argument says of the sizes fits or is refused; where it is
-/// divided for that, or compared, the argument itself has to.
+/// divided for that, or compared, or a value that is computed from it is, the argument itself has to.
 void Analysis::require_32_bits() {
     if (context_.targets != nullptr) return; // the program that the segment is of requires it (loops/build_stepped)
-    std::set<std::string> divided;
+    std::set<std::string> whole;
     for (const Operation& operation : program_.body.operations)
-        collect_divided(operation, divided);
+        collect_whole(operation, whole);
     for (const ScalarArgument& argument : program_.scalars) {
-        if (divided.count(argument.name) == 0) continue;
+        if (whole.count(argument.name) == 0) continue;
         requirements_.push_back(argument.name + " <= " + std::to_string(INT32_MAX));
         requirements_.push_back(argument.name + " >= " + std::to_string(INT32_MIN));
     }

@@ -411,6 +411,9 @@ def test_stacks_of_products(shape: tuple[int, int, int]) -> None:
         lambda x, n: x[n % 3 :] + 1,
         lambda x, n: np.arange(n // 2**30) * 2 + x[0],
         lambda x, n: x[: min(n, 3)] + n // 7,
+        lambda x, n: x + (n + 1),
+        lambda x, n: x - (len(x) - n) * 3,
+        lambda x, n: x * 1.0 + (n << 1) / 2,
     ],
 )
 def test_integers_beyond_32_bits_in_sizes(function):
