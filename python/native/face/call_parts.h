@@ -60,6 +60,11 @@ class RunningThread {
     PyThreadState* state_ = nullptr;
 };
 
+/// Of what a call returns, or was given as `out`.
+inline PyObject* item_at(PyObject* object, std::size_t index) {
+    return PyTuple_Check(object) ? PyTuple_GetItem(object, static_cast<Py_ssize_t>(index)) : object;
+}
+
 /// What a call returns, or takes as `out`: one value, a tuple of values, or nothing.
 class Returned {
   public:

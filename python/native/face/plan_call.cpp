@@ -417,18 +417,21 @@ std::string LoadedPlan::why_out_is_shared(std::size_t argument, PyObject* out, c
     return "";
 }
 
+bool LoadedPlan::has_item_for_each(PyObject* out) const {
+    const std::size_t returns = returns_.size();
+    if (PyTuple_Check(out) ? static_cast<std::size_t>(PyTuple_Size(out)) == returns : returns == 1) return true;
+    PyErr_Format(PyExc_ValueError, "%s: out must have an array for each of the %zu results, or None.",
+                 function_.c_str(), returns);
+    return false;
+}
+
 bool LoadedPlan::take_out(const Executable::Frame& frame, PyObject* out, PyObject** given) const {
     const runtime::Plan& plan = executable_->plan();
     const std::size_t returns = returns_.size();
     const char* function = function_.c_str();
-    bool is_tuple = PyTuple_Check(out);
-    if (is_tuple ? static_cast<std::size_t>(PyTuple_Size(out)) != returns : returns != 1) {
-        PyErr_Format(PyExc_ValueError, "%s: out must have an array for each of the %zu results, or None.", function,
-                     returns);
-        return false;
-    }
+    if (!has_item_for_each(out)) return false;
     for (std::size_t r = 0; r < returns; ++r) {
-        PyObject* item = is_tuple ? PyTuple_GetItem(out, static_cast<Py_ssize_t>(r)) : out;
+        PyObject* item = item_at(out, r);
         if (item == Py_None) continue;
         if (!returns_[r].is_result) {
             PyErr_Format(PyExc_ValueError, "%s: out must be None for an argument that is returned as it is.", function);

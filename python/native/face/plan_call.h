@@ -102,6 +102,8 @@ class LoadedPlan {
     std::string why_out_is_shared(std::size_t argument, PyObject* out, const runtime::MemoryRange& range) const;
     Attempt run(const runtime::Executable::Frame& frame, int version, PyObject** arrays, PyObject* out,
                 PyObject** result, std::string& failed) const;
+    /// Whether `out` has as many items as there are results. False with a Python error.
+    bool has_item_for_each(PyObject* out) const;
     /// The caller's out arrays, by result: NumPy's. False with a Python error.
     bool take_out(const runtime::Executable::Frame& frame, PyObject* out, PyObject** given) const;
     /// Sets the Python error of a run that was not done; unchecked where the data were none for the plan.

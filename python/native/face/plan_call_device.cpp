@@ -203,16 +203,11 @@ bool LoadedPlan::take_device_out(const DeviceCall& call, PyObject** given, Devic
     const runtime::Plan& plan = executable_->plan();
     const std::size_t returns = returns_.size(), results = plan.results.size();
     const char* function = function_.c_str();
-    const bool is_tuple = PyTuple_Check(call.out);
-    if (is_tuple ? static_cast<std::size_t>(PyTuple_Size(call.out)) != returns : returns != 1) {
-        PyErr_Format(PyExc_ValueError, "%s: out must have an array for each of the %zu results, or None.", function,
-                     returns);
-        return false;
-    }
+    if (!has_item_for_each(call.out)) return false;
     MemoryRange taken[32];
     std::size_t ranges = 0;
     for (std::size_t r = 0; r < returns; ++r) {
-        PyObject* item = is_tuple ? PyTuple_GetItem(call.out, static_cast<Py_ssize_t>(r)) : call.out;
+        PyObject* item = item_at(call.out, r);
         if (item == Py_None) continue;
         if (!returns_[r].is_result) {
             PyErr_Format(PyExc_ValueError, "%s: out must be None for an argument that is returned as it is.", function);

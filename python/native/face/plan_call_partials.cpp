@@ -37,11 +37,6 @@ bool read_numbers(PyObject* given, std::size_t limit, std::vector<std::size_t>& 
     return bool(list);
 }
 
-/// Of what a call returns, or was given as `out`.
-PyObject* item_at(PyObject* object, std::size_t index) {
-    return PyTuple_Check(object) ? PyTuple_GetItem(object, static_cast<Py_ssize_t>(index)) : object;
-}
-
 } // namespace
 
 bool LoadedPlan::load_partials(PyObject* objects, const Signature& signature, const Binding& binding) {
@@ -212,11 +207,7 @@ bool LoadedPlan::take_out_apart(PyObject* const* values, PyObject* out, Ref& of_
                                 Attempt& attempt) const {
     attempt = Attempt::error;
     const std::size_t returns = returns_.size();
-    if (PyTuple_Check(out) ? PyTuple_Size(out) != static_cast<Py_ssize_t>(returns) : returns != 1) {
-        PyErr_Format(PyExc_ValueError, "%s: out must have an array for each of the %zu results, or None.",
-                     function_.c_str(), returns);
-        return false;
-    }
+    if (!has_item_for_each(out)) return false;
     Returned first(true, handed_ + kept_.size()), second(true, returns - kept_.size());
     if (!first.is_made() || !second.is_made()) return false;
     for (std::size_t k = 0; k < handed_; ++k)

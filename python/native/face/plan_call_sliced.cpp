@@ -133,13 +133,9 @@ bool LoadedPlan::make_whole_results(PyObject* made, Py_ssize_t rows, PyObject* c
 
 bool LoadedPlan::take_out_of_rows(PyObject* out, Py_ssize_t rows, std::vector<Ref>& given) const {
     const std::size_t returns = given.size();
-    if (PyTuple_Check(out) ? PyTuple_Size(out) != static_cast<Py_ssize_t>(returns) : returns != 1) {
-        PyErr_Format(PyExc_ValueError, "%s: out must have an array for each of the %zu results, or None.",
-                     function_.c_str(), returns);
-        return false;
-    }
+    if (!has_item_for_each(out)) return false;
     for (std::size_t r = 0; r < returns; ++r) {
-        PyObject* item = PyTuple_Check(out) ? PyTuple_GetItem(out, static_cast<Py_ssize_t>(r)) : out;
+        PyObject* item = item_at(out, r);
         if (item == Py_None) continue;
         const bool has_rows = (PyArray_Check(item) || array_class_of(item)) && PyObject_Length(item) == rows;
         if (!has_rows) {
