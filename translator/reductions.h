@@ -21,6 +21,12 @@ template <class F> Halide::Expr pairwise(std::vector<Halide::Expr> values, F&& c
 /// On a device, a tree over lanes is cut where so many values are left: that many threads run the levels before.
 inline constexpr int kFolded = 8;
 
+/// The best element so far of a search, or a candidate for it.
+struct Best {
+    Halide::Expr value;
+    Halide::Expr index;
+};
+
 /// Builds the stages of one reduction or matmul under the chosen variant. The last one is named as `plan`; the ones
 /// before it NAME_lanes, NAME_block, NAME_rows, NAME_best, NAME_axisK; on a device NAME_lane and NAME_fold too.
 class ReductionBuilder {
@@ -76,10 +82,26 @@ class ReductionBuilder {
     void search();
     void search_serial(const Source& source, bool of_roots);
     void search_lanes(const Source& source, bool blocks);
-    /// The best of the blocks, one after the other; the name of a stage with its value and its index.
-    std::string search_blocks(const Halide::Func& block_best, const std::vector<SizeTree>& kept_extents,
-                              const SizeTree& block_count);
-    /// The same in lanes and a tree over them, for devices: a block after the other is one thread's.
+    void search_rows(const Source& source, int levels);
+    struct Searched {
+        bool smallest = false;
+        Halide::Type type, index_type;   ///< in memory
+        std::vector<std::string> dtypes; ///< of an element and of its index
+        Halide::Expr start;              ///< beats no element
+    };
+    Searched searched() const;
+    StageDraft search_draft(const std::string& suffix, const std::string& part);
+    /// Elements with their indices.
+    struct Candidates {
+        std::vector<SizeTree> kept;
+        SizeTree extent;
+        std::function<Best(const Exprs& kept, const Halide::Expr& position)> at;
+    };
+    /// The best of each kRowsPerBlock rows, one after the other.
+    Candidates best_of_rows(const Candidates& source, int level);
+    /// The best of all, one after the other; the name of a stage with its value and its index.
+    std::string search_candidates(const Candidates& source);
+    /// The same of blocks, in lanes and a tree over them, for devices: a block after the other is one thread's.
     std::string search_blocks_in_lanes(const Halide::Func& block_best, const std::vector<SizeTree>& kept_extents,
                                        const SizeTree& block_count);
     void search_result(const std::string& best, std::size_t rank);

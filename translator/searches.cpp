@@ -14,16 +14,6 @@ using Element = Halide::Type;
 
 namespace {
 
-std::string index_dtype_of(Element index_type) {
-    return index_type.bits() == 64 ? "int64" : "int32";
-}
-
-/// The value and index of the best element so far.
-struct Best {
-    Expr value;
-    Expr index;
-};
-
 /// Whether `x` beats `best` strictly; NaN beats all but NaN.
 Expr beats(bool smallest, const Expr& x, const Expr& best) {
     if (!x.type().is_float()) return smallest ? x < best : x > best;
@@ -61,6 +51,12 @@ bool is_nonnegative(const Analysis& analysis, const std::string& value) {
     if (op == "square" || op == "absolute" || op == "exp" || op == "sqrt") return true;
     if (op == "multiply") return operands[0] == operands[1] || all_operands();
     return (op == "add" || op == "sum") && all_operands();
+}
+
+/// The elements of a stage, by its storage's indices.
+Best found_at(const Halide::Func& stage, const Exprs& at) {
+    const Halide::FuncRef found = stage(at);
+    return {found[0], found[1]};
 }
 
 /// The best of all lanes: first the value, then the smallest index that has it. Comparing pairs instead would read each
@@ -107,13 +103,30 @@ std::vector<Expr> best_of_stage(bool smallest, const Halide::Func& stage, int la
     for (int lane = 0; lane < lane_count; ++lane) {
         Exprs of_lane{Expr(lane)};
         of_lane.insert(of_lane.end(), at.begin(), at.end());
-        const Halide::FuncRef candidate = stage(of_lane);
-        lanes.push_back({Expr(candidate[0]), Expr(candidate[1])});
+        lanes.push_back(found_at(stage, of_lane));
     }
     return best_of(smallest, lanes);
 }
 
+/// What an update leaves of the best so far and a candidate.
+std::vector<Expr> better_of(const Expr& take, const Best& candidate, const StageDraft& stage) {
+    return {Halide::select(take, candidate.value, stage.current(0)),
+            Halide::select(take, candidate.index, stage.current(1))};
+}
+
 } // namespace
+
+ReductionBuilder::Searched ReductionBuilder::searched() const {
+    Searched out;
+    const Operation& operation = *plan_.operation;
+    out.smallest = operation.op == "argmin";
+    const std::string& dtype = shared_.analysis.value(operation.operands[0]).type.dtype;
+    out.type = storage_type(dtype);
+    out.index_type = Halide::Int(out.type.bits() == 64 ? 64 : 32);
+    out.dtypes = {dtype, out.type.bits() == 64 ? "int64" : "int32"};
+    out.start = out.smallest ? highest(out.type) : lowest(out.type);
+    return out;
+}
 
 void ReductionBuilder::search_result(const std::string& best, std::size_t rank) {
     StageDraft result = draft(plan_.name, "int64");
@@ -144,55 +157,47 @@ void ReductionBuilder::search() {
         return x.type().is_bool() ? Halide::cast<uint8_t>(x) : x;
     };
     if (choice == "serial") return search_serial(source, of_roots);
+    if (const int levels = row_levels(choice); levels > 0) return search_rows(source, levels);
     search_lanes(source, lane_levels(choice) > 1);
 }
 
+StageDraft ReductionBuilder::search_draft(const std::string& suffix, const std::string& part) {
+    StageDraft stage = draft(helper(suffix), searched().dtypes[0]);
+    stage.dtypes = searched().dtypes;
+    stage.part = part;
+    return stage;
+}
+
 void ReductionBuilder::search_serial(const Source& source, bool of_roots) {
-    const Operation& operation = *plan_.operation;
-    const std::string& dtype = shared_.analysis.value(operation.operands[0]).type.dtype;
-    const bool smallest = operation.op == "argmin";
-    const Element type = storage_type(dtype);
-    const Element index_type = Halide::Int(type.bits() == 64 ? 64 : 32);
-    StageDraft stage = draft(helper("_best"), dtype);
-    stage.dtypes.push_back(index_dtype_of(index_type));
+    const Searched of = searched();
+    StageDraft stage = search_draft("_best", "");
     std::vector<std::string> names;
     Exprs kept = kept_index(stage, source.kept, names);
     // An element equal to the start never replaces it, and 0 is then the first index anyway. The start of a search
     // among squares has to have a root, or it would pass for NaN, which nothing beats.
-    const Expr least = of_roots ? Halide::Internal::make_zero(type) : lowest(type);
-    stage.define({names.rbegin(), names.rend()},
-                 {smallest ? highest(type) : least, Halide::Internal::make_zero(index_type)}, 0);
+    const Expr start = of_roots && !of.smallest ? Halide::Internal::make_zero(of.type) : of.start;
+    stage.define({names.rbegin(), names.rend()}, {start, Halide::Internal::make_zero(of.index_type)}, 0);
     evaluator_.begin_definition();
     std::vector<Loop> loops{{"r", source.extent, true, true}};
     Halide::RDom domain = stage.reduce(loops);
     Expr x = source.at(kept, domain[0]);
-    Expr take = of_roots ? root_beats(smallest, x, stage.current(0)) : beats(smallest, x, stage.current(0));
-    stage.update(domain, loops,
-                 {Halide::select(take, x, stage.current(0)),
-                  Halide::select(take, Halide::cast(index_type, domain[0]), stage.current(1))},
-                 {}, evaluator_.operations() + 3);
+    Expr take = of_roots ? root_beats(of.smallest, x, stage.current(0)) : beats(of.smallest, x, stage.current(0));
+    stage.update(domain, loops, better_of(take, {x, Halide::cast(of.index_type, domain[0])}, stage), {},
+                 evaluator_.operations() + 3);
     std::string name = stage.name();
     table_.finish(std::move(stage));
     search_result(name, source.kept.size());
 }
 
 void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
-    const Operation& operation = *plan_.operation;
-    const LaneShape shape = shared_.analysis.lane_shape(operation);
-    const std::string& dtype = shared_.analysis.value(operation.operands[0]).type.dtype;
-    const bool smallest = operation.op == "argmin";
-    const Element type = storage_type(dtype);
-    const Element index_type = Halide::Int(type.bits() == 64 ? 64 : 32);
-    const std::string index_dtype = index_dtype_of(index_type);
-    const Expr start = smallest ? highest(type) : lowest(type);
+    const Searched of = searched();
+    const LaneShape shape = shared_.analysis.lane_shape(*plan_.operation);
     SizeTree rows_count = floor_div(source.extent, SizeTree::integer(shape.lanes));
     SizeTree rest = floor_mod(source.extent, SizeTree::integer(shape.lanes));
     SizeTree block_count = ceil_div(source.extent, shape.block());
 
     const bool device = shared_.options.device;
-    StageDraft stage = draft(helper(device ? "_lane" : "_lanes"), dtype);
-    stage.part = device ? "lane" : "lanes";
-    stage.dtypes.push_back(index_dtype);
+    StageDraft stage = device ? search_draft("_lane", "lane") : search_draft("_lanes", "lanes");
     std::vector<std::string> names;
     Exprs kept = kept_index(stage, source.kept, names);
     Expr block = 0;
@@ -202,19 +207,17 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
     if (blocks) storage.push_back("b");
     storage.insert(storage.end(), names.rbegin(), names.rend());
     // A lane starts at its own first position: where nothing beats the start, that is its first occurrence.
-    Expr first = Halide::cast(index_type, block * static_cast<int32_t>(shape.block()) + u);
-    stage.define(storage, {start, first}, 0);
+    Expr first = Halide::cast(of.index_type, block * static_cast<int32_t>(shape.block()) + u);
+    stage.define(storage, {of.start, first}, 0);
     Expr extent = shared_.size(source.extent);
     Expr row_extent = shared_.size(rows_count);
     auto add_update = [&](const std::vector<Loop>& loops, const Halide::RDom& domain, const Expr& position,
                           const std::vector<Expr>& conditions) {
         evaluator_.begin_definition();
         Expr x = source.at(kept, Halide::unsafe_promise_clamped(position, 0, extent - 1));
-        Expr take = beats(smallest, x, stage.current(0));
-        stage.update(domain, loops,
-                     {Halide::select(take, x, stage.current(0)),
-                      Halide::select(take, Halide::cast(index_type, position), stage.current(1))},
-                     conditions, evaluator_.operations() + 3);
+        Expr take = beats(of.smallest, x, stage.current(0));
+        stage.update(domain, loops, better_of(take, {x, Halide::cast(of.index_type, position)}, stage), conditions,
+                     evaluator_.operations() + 3);
     };
     {
         std::vector<Loop> loops{{"r", blocks ? SizeTree::integer(shape.per_lane) : rows_count, true, true}};
@@ -237,14 +240,12 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
     int lane_count = shape.lanes;
     if (device) {
         lane_count = std::min(lane_count, kFolded);
-        partial = fold("", "", {dtype, index_dtype}, partial, shape.lanes, source.kept,
-                       blocks ? std::optional<SizeTree>(block_count) : std::nullopt, best_of_pairs(smallest));
+        partial = fold("", "", of.dtypes, partial, shape.lanes, source.kept,
+                       blocks ? std::optional<SizeTree>(block_count) : std::nullopt, best_of_pairs(of.smallest));
     }
 
     // A tree over the lanes of a block, then one pass over the blocks.
-    StageDraft tree = draft(helper(blocks ? "_block" : "_best"), dtype);
-    tree.part = "block";
-    tree.dtypes.push_back(index_dtype);
+    StageDraft tree = search_draft(blocks ? "_block" : "_best", "block");
     std::vector<std::string> tree_names;
     Exprs tree_kept = kept_index(tree, source.kept, tree_names);
     Exprs reversed(tree_kept.rbegin(), tree_kept.rend());
@@ -253,38 +254,71 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
         reversed.insert(reversed.begin(), tree.pure("b", block_count));
         storage.insert(storage.begin(), "b");
     }
-    tree.define(storage, best_of_stage(smallest, partial, lane_count, reversed), 3 * lane_count);
+    tree.define(storage, best_of_stage(of.smallest, partial, lane_count, reversed), 3 * lane_count);
     std::string best = tree.name();
     Halide::Func block_best = tree.func();
     table_.finish(std::move(tree));
-    if (blocks)
-        best = device ? search_blocks_in_lanes(block_best, source.kept, block_count)
-                      : search_blocks(block_best, source.kept, block_count);
+    if (blocks && device) best = search_blocks_in_lanes(block_best, source.kept, block_count);
+    if (blocks && !device)
+        best = search_candidates({source.kept, block_count, [&](const Exprs& index, const Expr& position) {
+                                      Exprs at{position};
+                                      at.insert(at.end(), index.rbegin(), index.rend());
+                                      return found_at(block_best, at);
+                                  }});
     search_result(best, source.kept.size());
 }
 
-std::string ReductionBuilder::search_blocks(const Halide::Func& block_best, const std::vector<SizeTree>& kept_extents,
-                                            const SizeTree& block_count) {
-    const std::string& dtype = shared_.analysis.value(plan_.operation->operands[0]).type.dtype;
-    const bool smallest = plan_.operation->op == "argmin";
-    const Element type = block_best.types()[0], index_type = block_best.types()[1];
-    StageDraft stage = draft(helper("_best"), dtype);
-    stage.dtypes.push_back(index_dtype_of(index_type));
+void ReductionBuilder::search_rows(const Source& source, int levels) {
+    Candidates candidates{source.kept, source.extent, [&](const Exprs& kept, const Expr& position) {
+                              return Best{source.at(kept, position), Halide::cast(searched().index_type, position)};
+                          }};
+    for (int level = 1; level <= levels; ++level)
+        candidates = best_of_rows(candidates, level);
+    search_result(search_candidates(candidates), source.kept.size());
+}
+
+ReductionBuilder::Candidates ReductionBuilder::best_of_rows(const Candidates& source, int level) {
+    const Searched of = searched();
+    StageDraft stage = search_draft(level == 1 ? "_rows" : "_rows" + std::to_string(level), "rows");
+    const SizeTree blocks = ceil_div(source.extent, kRowsPerBlock);
+    const Halide::Var b = stage.pure("b", blocks);
     std::vector<std::string> names;
-    const Exprs kept = kept_index(stage, kept_extents, names);
-    stage.define({names.rbegin(), names.rend()},
-                 {smallest ? highest(type) : lowest(type), Halide::Internal::make_zero(index_type)}, 0);
-    // In order, so that only what is strictly better replaces an earlier block.
-    const std::vector<Loop> loops{{"r", block_count, true, true}};
+    const Exprs kept = kept_index(stage, source.kept, names);
+    std::vector<std::string> storage(names.rbegin(), names.rend());
+    storage.push_back("b");
+    // A block starts at its own first position: where nothing beats the start, that is its first occurrence.
+    int32_t rows = 1;
+    for (int k = 0; k < level; ++k)
+        rows *= kRowsPerBlock;
+    stage.define(storage, {of.start, Halide::cast(of.index_type, b * rows)}, 0);
+    evaluator_.begin_definition();
+    const std::vector<Loop> loops{{"r", SizeTree::integer(kRowsPerBlock), true, true}};
     const Halide::RDom domain = stage.reduce(loops);
-    Exprs at{domain[0]};
-    at.insert(at.end(), kept.rbegin(), kept.rend());
-    const Halide::FuncRef candidate = block_best(at);
-    const Expr take = beats(smallest, candidate[0], stage.current(0));
-    stage.update(
-        domain, loops,
-        {Halide::select(take, candidate[0], stage.current(0)), Halide::select(take, candidate[1], stage.current(1))},
-        {}, 3);
+    const Expr position = b * kRowsPerBlock + domain[0], extent = shared_.size(source.extent);
+    const Best candidate = source.at(kept, Halide::unsafe_promise_clamped(position, 0, extent - 1));
+    stage.update(domain, loops, better_of(beats(of.smallest, candidate.value, stage.current(0)), candidate, stage),
+                 {Halide::likely(position < extent)}, evaluator_.operations() + 3);
+    const Halide::Func best = stage.func();
+    table_.finish(std::move(stage));
+    return {source.kept, blocks, [best](const Exprs& index, const Expr& block) {
+                Exprs at(index.rbegin(), index.rend());
+                at.push_back(block);
+                return found_at(best, at);
+            }};
+}
+
+std::string ReductionBuilder::search_candidates(const Candidates& source) {
+    const Searched of = searched();
+    StageDraft stage = search_draft("_best", "");
+    std::vector<std::string> names;
+    const Exprs kept = kept_index(stage, source.kept, names);
+    stage.define({names.rbegin(), names.rend()}, {of.start, Halide::Internal::make_zero(of.index_type)}, 0);
+    // In order, so that only what is strictly better replaces an earlier one.
+    const std::vector<Loop> loops{{"r", source.extent, true, true}};
+    const Halide::RDom domain = stage.reduce(loops);
+    const Best candidate = source.at(kept, domain[0]);
+    stage.update(domain, loops, better_of(beats(of.smallest, candidate.value, stage.current(0)), candidate, stage), {},
+                 3);
     const std::string name = stage.name();
     table_.finish(std::move(stage));
     return name;
@@ -293,47 +327,38 @@ std::string ReductionBuilder::search_blocks(const Halide::Func& block_best, cons
 std::string ReductionBuilder::search_blocks_in_lanes(const Halide::Func& block_best,
                                                      const std::vector<SizeTree>& kept_extents,
                                                      const SizeTree& block_count) {
-    const std::string& dtype = shared_.analysis.value(plan_.operation->operands[0]).type.dtype;
-    const bool smallest = plan_.operation->op == "argmin";
+    const Searched of = searched();
     const int lanes = shared_.analysis.lane_shape(*plan_.operation).lanes;
-    const Element type = block_best.types()[0], index_type = block_best.types()[1];
-    const std::vector<std::string> dtypes{dtype, index_dtype_of(index_type)};
     // A lane that has no block yet takes its first one, whatever it holds; one that has none loses every tie.
-    const Expr none = highest(index_type);
+    const Expr none = highest(of.index_type);
 
-    StageDraft stage = draft(helper("_lane2"), dtype);
-    stage.part = "lane";
-    stage.dtypes = dtypes;
+    StageDraft stage = search_draft("_lane2", "lane");
     std::vector<std::string> names;
     const Exprs kept = kept_index(stage, kept_extents, names);
     const Halide::Var u = stage.pure("u", SizeTree::integer(lanes));
     std::vector<std::string> storage{"u"};
     storage.insert(storage.end(), names.rbegin(), names.rend());
-    stage.define(storage, {smallest ? highest(type) : lowest(type), none}, 0);
+    stage.define(storage, {of.start, none}, 0);
     const std::vector<Loop> loops{{"r", ceil_div(block_count, lanes), true, true}};
     const Halide::RDom domain = stage.reduce(loops);
     const Expr block = domain[0] * lanes + u, count = shared_.size(block_count);
     Exprs at{Halide::unsafe_promise_clamped(block, 0, count - 1)};
     at.insert(at.end(), kept.rbegin(), kept.rend());
-    const Halide::FuncRef candidate = block_best(at);
-    const Expr take = stage.current(1) == none || beats(smallest, candidate[0], stage.current(0));
-    stage.update(
-        domain, loops,
-        {Halide::select(take, candidate[0], stage.current(0)), Halide::select(take, candidate[1], stage.current(1))},
-        {block < count}, 4);
+    const Best candidate = found_at(block_best, at);
+    const Expr take = stage.current(1) == none || beats(of.smallest, candidate.value, stage.current(0));
+    stage.update(domain, loops, better_of(take, candidate, stage), {block < count}, 4);
     const Halide::Func lane = stage.func();
     table_.finish(std::move(stage));
 
     const Halide::Func folded_lanes =
-        fold("", "2", dtypes, lane, lanes, kept_extents, std::nullopt, best_of_pairs(smallest));
-    StageDraft last = draft(helper("_best"), dtype);
-    last.part = "block";
-    last.dtypes = dtypes;
+        fold("", "2", of.dtypes, lane, lanes, kept_extents, std::nullopt, best_of_pairs(of.smallest));
+    StageDraft last = search_draft("_best", "block");
     std::vector<std::string> last_names;
     const Exprs last_kept = kept_index(last, kept_extents, last_names);
-    last.define({last_names.rbegin(), last_names.rend()},
-                best_of_stage(smallest, folded_lanes, std::min(lanes, kFolded), {last_kept.rbegin(), last_kept.rend()}),
-                3 * kFolded);
+    last.define(
+        {last_names.rbegin(), last_names.rend()},
+        best_of_stage(of.smallest, folded_lanes, std::min(lanes, kFolded), {last_kept.rbegin(), last_kept.rend()}),
+        3 * kFolded);
     const std::string name = last.name();
     table_.finish(std::move(last));
     return name;

@@ -21,6 +21,9 @@ constexpr std::int64_t kLargestSerial = 32;
 constexpr int kMostLevels = 4;
 constexpr std::int64_t kManyRows = 16384; ///< from here on rows in parallel are the default for few columns
 constexpr std::int64_t kFewColumns = 64;
+constexpr std::int64_t kSomeRows = 1024; ///< the same where what blocks leave is little and columns are not too many
+constexpr std::int64_t kSomeColumns = 65536;
+constexpr std::int64_t kFewPartials = 1 << 20;
 constexpr std::int64_t kMostBlocks = 512; ///< of rows, left for one thread a column
 constexpr int kMostRowLevels = 3;
 constexpr std::int64_t kFewThreads = 65536; ///< a device has room for more
@@ -121,9 +124,11 @@ void Analysis::choose_reduction(const Operation& operation) {
         options.push_back(lanes);
         if (narrow && length > kLongestNarrow) options.push_back(kNarrow);
     }
-    bool rows = !shape.contiguous && single && !searches && count > 512;
-    bool rows_first = rows && results >= 0 &&
-                      (options_.device ? results <= kFewThreads : count >= kManyRows && results <= kFewColumns);
+    bool rows = !shape.contiguous && single && count > 512;
+    const bool few_columns = count >= kManyRows && results <= kFewColumns;
+    const bool few_partials = count >= kSomeRows && results <= kSomeColumns &&
+                              (count + kRowsPerBlock - 1) / kRowsPerBlock * results <= kFewPartials;
+    bool rows_first = rows && results >= 0 && (options_.device ? results <= kFewThreads : few_columns || few_partials);
     // A device has a thread a column for the blocks of rows that are left.
     int deep = 1;
     while (options_.device && deep < kMostRowLevels && count / power(kRowsPerBlock, deep) > kMostBlocks)
@@ -148,7 +153,7 @@ void Analysis::choose_reduction(const Operation& operation) {
         choice = given->second;
         bool known = choice == "serial" || (choice == kNarrow && single && !searches && !shape.axes.empty());
         for (const char* in_blocks : {"rows", "rows2", "rows3"})
-            known = known || (choice == in_blocks && single && !searches && !shape.axes.empty());
+            known = known || (choice == in_blocks && single && !shape.axes.empty());
         for (int k = 1; k <= most_levels; ++k)
             known = known || (choice == "lanes" + std::to_string(k) && !shape.axes.empty());
         if (!known) {
@@ -160,10 +165,13 @@ void Analysis::choose_reduction(const Operation& operation) {
         }
     }
     chosen_[name] = choice;
-    variants_.push_back({name, options,
-                         searches ? "how the search runs: one by one, or in lanes that are compared at the end"
-                                  : "the order of the reduction: one by one, in lanes and blocks, or in blocks of rows "
-                                    "(rows2, rows3: of blocks of blocks)"});
+    variants_.push_back(
+        {name, options,
+         searches
+             ? "how the search runs: one by one, in lanes that are compared at the end, or in blocks of rows (rows2, "
+               "rows3: of blocks of blocks)"
+             : "the order of the reduction: one by one, in lanes and blocks, or in blocks of rows "
+               "(rows2, rows3: of blocks of blocks)"});
     auto require = [&](const std::optional<SizeTree>& bound, std::int64_t most_elements) {
         if (!bound) return; // in as many levels as there are
         const SizeTree& size = *bound;

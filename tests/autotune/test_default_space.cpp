@@ -159,7 +159,16 @@ TEST(DefaultSpace, BlocksOfASumAreSharedOutAndItsLanesAreVectors) {
     EXPECT_THAT(text,
                 HasSubstr("\nsum_lanes.update(0).reorder(u, r).vectorize(u, ?sum_lanes_vec).unroll(u).unroll(r)\n"));
     EXPECT_THAT(space_of(kColumnSums, {{"x.0", 100'000}, {"x.1", 64}}),
-                HasSubstr("\nsum_rows.compute_at(sum_all, r).vectorize(i, ?sum_vec)\n"));
+                HasSubstr("\nsum_rows.compute_root()\nsum_rows.split(b, bo, bi, "));
+}
+
+TEST(DefaultSpace, BlocksOfRowsOfOneVectorKeepTheirSumsInRegisters) {
+    const std::string by_rows = "sum_rows.update(0).reorder(i, r).vectorize(i, ?sum_rows_vec).parallel(b)";
+    const std::string by_columns = "sum_rows.update(0).reorder(r, i).vectorize(i, ?sum_rows_vec).parallel(b)";
+    EXPECT_THAT(space_of(kColumnSums, {{"x.0", 100'000}, {"x.1", 64}}),
+                HasSubstr("\nchoose {\n    " + by_rows + "\n|\n    " + by_columns + "\n}\n"));
+    EXPECT_THAT(space_of(kColumnSums, {{"x.0", 100'000}, {"x.1", 4}}),
+                HasSubstr("\nchoose {\n    " + by_columns + "\n|\n    " + by_rows + "\n}\n"));
 }
 
 TEST(DefaultSpace, WhatAnUpdateOfARootReadsStaysOutsideOfLoopsThatItLacks) {

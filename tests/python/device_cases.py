@@ -398,6 +398,11 @@ case(
     ["a.argmin()", "a.argmax()", "a.max()"],
     lambda rng: [(np.rint(values(rng, "float32", LARGE) * 100),)],
 )
+for _d in ("float32", "int64", "int8"):
+    case(
+        f"searches of columns {_d}", "a", ["a.argmin(axis=0)", "a.argmax(axis=0)"],
+        partial(lambda d, rng: [(x,) for s in [(513, 3), (1000, 70), (140_001, 2)] for x in searched(rng, d, s)], _d),
+    )  # fmt: skip
 case("empty search", "a", ["a.argmin()"], lambda rng: [(np.zeros(0),), (np.zeros(3),)])
 case("empty extreme", "a", ["a.max()"], lambda rng: [(np.zeros(0),), (np.zeros(3),)])
 

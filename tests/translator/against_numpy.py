@@ -310,7 +310,7 @@ def options_of(op: str, dtype: str, axes: tuple[int, ...], shape: tuple[int, ...
     options += ["lanes2"] + (["lanes3"] if not op.startswith("arg") else [])
     if not (ordered and count > 32 and len(shape) - 1 in axes):
         options.append("serial")
-    if len(axes) == 1 and not op.startswith("arg"):
+    if len(axes) == 1:
         options += ["rows", "rows2", "rows3"] if dtype in ("int8", "float32") else ["rows"]
     return options
 

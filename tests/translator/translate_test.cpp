@@ -114,6 +114,23 @@ TEST(Translate, ADeviceAddsBlocksOfManyRowsInBlocks) {
     EXPECT_EQ(of(100000000), "y: rows3 serial\n");
 }
 
+TEST(Translate, ASearchOfManyRowsMayRunInBlocksOfThem) {
+    const auto of = [&](std::int64_t rows, std::int64_t columns, bool device) {
+        TranslateOptions options;
+        options.device = device;
+        options.sizes_here = {{"x.0", rows}, {"x.1", columns}};
+        return variant_text(variants(read_program("tilewright-program 1\nfunction f\narg x: float32[x.0, x.1]\n"
+                                                  "y: int64[x.1] = argmax(x) {axis=0}\nreturn y\n"),
+                                     options));
+    };
+    EXPECT_EQ(of(512, 5, false), "y: serial\n");
+    EXPECT_EQ(of(1000, 5, false), "y: serial rows\n");
+    EXPECT_EQ(of(20000, 1000, false), "y: rows serial\n");
+    EXPECT_EQ(of(20000, 1000, true), "y: rows serial\n");
+    EXPECT_EQ(of(200000, 1000, true), "y: rows2 serial\n");
+    EXPECT_EQ(of(20000, 100000, true), "y: serial rows\n");
+}
+
 TEST(Translate, VariantsFollowTheSizes) {
     auto of = [](const std::string& text, const std::map<std::string, std::int64_t>& sizes) {
         TranslateOptions options;
@@ -133,6 +150,8 @@ TEST(Translate, VariantsFollowTheSizes) {
     EXPECT_EQ(of(column, {{"x.0", 100000}, {"x.1", 5}}), "y: rows serial\n");
     EXPECT_EQ(of(column, {{"x.0", 100000000}, {"x.1", 5}}), "y: rows serial\n");
     EXPECT_EQ(of(column, {{"x.0", 100000}, {"x.1", 5000}}), "y: serial rows\n");
+    EXPECT_EQ(of(column, {{"x.0", 20000}, {"x.1", 5000}}), "y: rows serial\n");
+    EXPECT_EQ(of(column, {{"x.0", 1023}, {"x.1", 5000}}), "y: serial rows\n");
     EXPECT_EQ(of(sum_text("int64", "x.0", "[0]", ""), {{"x.0", 100000}}), "y: lanes2 serial\n");
     EXPECT_EQ(of(sum_text("float64", "x.0, x.1", "[0, 1]", ""), {{"x.0", 200'000'000}, {"x.1", 10}}), "y: lanes4\n");
     EXPECT_EQ(of(kSoftmax, {{"A.0", 64}, {"A.1", 64}, {"B.1", 64}}),
