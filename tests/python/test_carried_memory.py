@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
-from tilewright.decorator import JitFunction
 
 
 def in_place(z, n, trips):
@@ -128,8 +127,7 @@ ALL: list[Callable[..., Any]] = [in_place, reversed_reads, crossed, read_by_a_su
 
 
 @pytest.mark.parametrize("function", ALL)
-def test_trips_see_what_the_last_one_left(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
+def test_trips_see_what_the_last_one_left(function: Callable[..., Any]) -> None:
     compiled = tilewright.jit(function, strict=True)
     rng = np.random.default_rng(5)
     for rows, columns, trips in ((7, 2, 5), (1, 3, 4), (300, 2, 9), (64, 5, 1), (33, 2, 0)):
@@ -153,8 +151,7 @@ def test_no_second_array_for_what_is_replaced_element_by_element() -> None:
 
 
 @pytest.mark.parametrize("function", BRANCHES)
-def test_branches_write_where_the_array_lies(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
+def test_branches_write_where_the_array_lies(function: Callable[..., Any]) -> None:
     compiled = tilewright.jit(function, strict=True)
     rng = np.random.default_rng(9)
     for length in (0, 1, 2, 5, 64, 301):

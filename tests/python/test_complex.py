@@ -80,7 +80,6 @@ def compiled(function: Any) -> Any:
         raise AssertionError("the call runs in NumPy")
 
     made._in_numpy = never
-    made._loses = lambda *_: False
     return made
 
 

@@ -7,14 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
-from tilewright.decorator import JitFunction
 
 DATA = np.array([1.5, 2.0, -3.25, 4.0])
-
-
-@pytest.fixture(autouse=True)
-def _whatever_it_costs(monkeypatch: Any) -> None:
-    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
 
 
 def int_or_float(x):

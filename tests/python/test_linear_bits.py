@@ -11,14 +11,8 @@ import pytest
 import tilewright
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tilewright.decorator import JitFunction
 
 RNG = np.random.default_rng(5)
-
-
-@pytest.fixture(autouse=True)
-def compiled_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
 
 
 def function_of(source: str) -> Any:

@@ -15,14 +15,8 @@ import pytest
 import tilewright
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tilewright.decorator import JitFunction
 
 RNG = np.random.default_rng(11)
-
-
-@pytest.fixture(autouse=True)
-def compiled_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
 
 
 def rows_in_two_steps(c, a, beta):

@@ -18,7 +18,6 @@ import trace_loops as loops
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright import Error
-from tilewright.decorator import JitFunction
 from tilewright.trace import tracer
 from trace_cases import close, same_bits
 
@@ -28,11 +27,6 @@ ROUNDED = {*data_cases.ROUNDED, "sparse_by_hand", "writes_rows", "halved_until_s
 SINGLE = {"mandelbrot", "mandelbrot_2", "mandelbrot_3", "mandelbrot_4", "step", "step_2", "visualize"}
 # Divergent orbits reach infinity and NaN by other roundings.
 BOUNDED = 1e30
-
-
-@pytest.fixture(autouse=True)
-def compiled_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
 
 
 def outcome(function: Any, call: Sequence[Any]) -> tuple[Any, type[BaseException] | None]:

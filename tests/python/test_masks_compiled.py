@@ -12,15 +12,9 @@ import numpy as np
 import pytest
 import tilewright
 from test_trace_masks import DTYPES, REAL, near
-from tilewright.decorator import JitFunction
 from trace_cases import same_bits
 
 RNG = np.random.default_rng(3)
-
-
-@pytest.fixture(autouse=True)
-def compiled_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
 
 
 def outcome(function: Any, call: Sequence[Any]) -> Any:

@@ -15,14 +15,8 @@ import tilewright
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright import ExportError, TraceError
-from tilewright.decorator import JitFunction
 from tilewright.trace import trace
 from trace_cases import same_bits
-
-
-@pytest.fixture(autouse=True)
-def compiled_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
 
 
 def compute_pi(num_samples: Any, rng: Any) -> Any:

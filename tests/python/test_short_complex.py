@@ -7,14 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
-from tilewright.decorator import JitFunction
 
 LENGTHS = range(1, 16)
-
-
-@pytest.fixture(autouse=True)
-def _whatever_it_costs(monkeypatch: Any) -> None:
-    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
 
 
 def scaled(z, w):

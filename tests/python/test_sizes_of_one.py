@@ -7,14 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
-from tilewright.decorator import JitFunction
 
 SIZES = (0, 1, 2, 3, 7)
-
-
-@pytest.fixture(autouse=True)
-def _whatever_it_costs(monkeypatch: Any) -> None:
-    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
 
 
 def image(a, b, nx, ny, trips):

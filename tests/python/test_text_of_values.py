@@ -9,14 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
-from tilewright.decorator import JitFunction
 
 ARRAYS = [np.array([1.5, 2.0, -3.25, 4.0]), np.array([0.0, 1.0, 2.0]), np.array([4.0, -3.25, 2.0, 1.5, 1e100])]
-
-
-@pytest.fixture(autouse=True)
-def _whatever_it_costs(monkeypatch: Any) -> None:
-    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
 
 
 def text_of_an_element(x):

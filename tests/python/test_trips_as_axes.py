@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import tilewright
 from tilewright.builder import BuildRequest
-from tilewright.decorator import JitFunction
 from tilewright.trace import tracer
 from trace_cases import close, same_bits
 
@@ -23,7 +22,6 @@ OPTIONS, KEY = BuildRequest.options, BuildRequest.key
 
 @pytest.fixture(autouse=True)
 def compiled_as_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
     monkeypatch.setattr(tracer, "MAX_UNROLLED_TRIPS", 0)
     monkeypatch.setenv("TILEWRIGHT_CACHE", "off")
 

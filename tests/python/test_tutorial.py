@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import tilewright
 import trace_loops as tutorial
-from tilewright.decorator import JitFunction
 from tilewright.trace import trace
 
 HORIZON = 2.0**40
@@ -55,8 +54,7 @@ def agree(got: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_each_program_compiles_as_it_stands_and_its_loops_stay_loops(name: str, monkeypatch: Any) -> None:
-    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
+def test_each_program_compiles_as_it_stands_and_its_loops_stay_loops(name: str) -> None:
     function = getattr(tutorial, name)
     text = trace(function, call_of(name)).program_text
     assert len(re.findall(r"^ *\S.* = for \w+ in range", text, re.M)) == PROGRAMS[name]
@@ -67,8 +65,7 @@ def test_each_program_compiles_as_it_stands_and_its_loops_stay_loops(name: str, 
     assert len(compiled.specializations) == 1
 
 
-def test_any_number_of_chunks_and_of_trips_is_one_program(monkeypatch: Any) -> None:
-    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
+def test_any_number_of_chunks_and_of_trips_is_one_program() -> None:
     compiled = tilewright.jit(tutorial.mandelbrot_4, strict=True)
     for maxiter in (200, 10, 70, 1000):
         call = call_of("mandelbrot_4", 40, 33, maxiter)

@@ -8,15 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
-from tilewright.decorator import JitFunction
 
 A = np.arange(200.0).reshape(10, 20) - 50
 LAYOUTS = [A, np.asfortranarray(A), A.T, A[::-1, ::2]]
-
-
-@pytest.fixture(autouse=True)
-def _whatever_it_costs(monkeypatch: Any) -> None:
-    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
 
 
 def slice_of_a_reshape_after_a_write(a):

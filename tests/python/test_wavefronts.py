@@ -17,17 +17,11 @@ import pytest
 import tilewright
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from tilewright.decorator import JitFunction
 
 NESTS = int(os.environ.get("TILEWRIGHT_RANDOM_NESTS", "60"))
 RNG = np.random.default_rng(5)
 # Around the number of rows under way and that many skews; none, one and two of each.
 SHAPES = [(40, 60), (13, 21), (8, 40), (20, 3), (5, 4), (6, 5), (4, 30), (4, 4), (5, 33), (23, 9), (12, 36)]
-
-
-@pytest.fixture(autouse=True)
-def compiled_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
 
 
 def seidel(d, a, b, n):

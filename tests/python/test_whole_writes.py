@@ -11,12 +11,6 @@ import pytest
 import tilewright
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tilewright.decorator import JitFunction
-
-
-@pytest.fixture(autouse=True)
-def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
 
 
 def scaled(x, y):
