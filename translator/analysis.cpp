@@ -445,11 +445,14 @@ ReductionShape Analysis::reduction_shape(const Operation& operation) const {
         out.contiguous = out.contiguous || axis == operand.contiguous_axis;
         out.extent = out.extent * tree_of(operand.type.shape[static_cast<std::size_t>(axis)]);
     }
-    bool neighbours = !out.axes.empty() && out.axes.back() - out.axes.front() + 1 == static_cast<int>(out.axes.size());
-    out.collapsed = operand.flat && out.axes.size() > 1 && neighbours;
+    const int count = static_cast<int>(out.axes.size());
+    out.joined = std::min(count, 1);
+    while (operand.flat && out.joined > 0 && out.joined < count &&
+           out.axes[static_cast<std::size_t>(count - out.joined - 1)] + out.joined == out.axes.back())
+        ++out.joined;
     if (const auto order = order_of(operation)) {
         out.contiguous = order->contiguous;
-        out.collapsed = order->collapsed;
+        out.joined = order->joined;
     }
     return out;
 }

@@ -35,9 +35,12 @@ struct ValueInfo {
 /// How a reduction runs over its operand.
 struct ReductionShape {
     std::vector<int> axes;   ///< reduced, ascending
-    bool collapsed = false;  ///< several neighbouring axes of a flat operand: one loop
+    int joined = 1;          ///< of the last ones: neighbours of a flat operand, one loop
     bool contiguous = false; ///< NumPy's contiguous axis is among them
     SizeTree extent;         ///< elements per result
+
+    bool is_one_loop() const { return !axes.empty() && joined == static_cast<int>(axes.size()); }
+    std::vector<int> innermost() const { return {axes.end() - joined, axes.end()}; }
 };
 
 /// An array that a stage leaves in memory.

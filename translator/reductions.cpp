@@ -466,11 +466,14 @@ Halide::Func ReductionBuilder::folded(const std::string& name, const std::string
     return func;
 }
 
-/// Several axes of an operand that is not flat: one at a time, innermost first.
+/// Several axes that are not one loop: innermost first, neighbours of a flat operand among them as one, the others one
+/// at a time.
 void ReductionBuilder::axis_by_axis(const Monoid& op, int levels) {
     const Operation& operation = *plan_.operation;
     std::vector<int> axes = reduced_axes(operation);
-    Source source = operand_source({axes.back()}, false);
+    const std::vector<int> innermost = shared_.analysis.reduction_shape(operation).innermost();
+    Source source = operand_source(innermost, innermost.size() > 1);
+    axes.resize(axes.size() - innermost.size() + 1);
     for (std::size_t left = axes.size(); left-- > 0;) {
         const bool last = left == 0;
         Ends ends{last ? plan_.name : helper("_axis" + std::to_string(axes[left])), last};
@@ -525,11 +528,11 @@ void ReductionBuilder::build() {
     const ReductionShape shape = shared_.analysis.reduction_shape(operation);
     const Monoid op = monoid();
     const Ends ends{plan_.name, true};
-    const bool single = shape.axes.size() == 1 || shape.collapsed;
+    const bool single = shape.is_one_loop();
     const int levels = lane_levels(choice);
     if (!single && levels > 0) return axis_by_axis(op, levels);
     if (!single) return serial_over_axes(op);
-    Source source = operand_source(shape.axes, shape.collapsed);
+    Source source = operand_source(shape.axes, shape.joined > 1);
     if (choice == "serial") return serial(source, op, ends);
     if (const int blocks = row_levels(choice); blocks > 0) return rows(source, op, blocks, ends);
     lanes(source, op, levels, ends);

@@ -79,7 +79,7 @@ class Orders {
             } else {
                 const ReductionShape shape = analysis.reduction_shape(operation);
                 order.contiguous = shape.contiguous;
-                order.collapsed = shape.collapsed;
+                order.joined = shape.joined;
             }
             const auto [found, first] = orders_.emplace(operation.attributes.at(kMark), order);
             two_ = two_ || !(found->second == order);
@@ -94,13 +94,16 @@ std::optional<SumOrder> order_of(const Operation& operation) {
     if (found == operation.attributes.end()) return std::nullopt;
     const std::string& text = found->second;
     const auto has = [&](char letter) { return text.find(letter) != std::string::npos; };
-    return SumOrder{has('c'), has('w'), std::stoi(text), has('l')};
+    const std::size_t joined = text.find('j');
+    return SumOrder{has('c'), joined == std::string::npos ? 1 : std::stoi(text.substr(joined + 1)), std::stoi(text),
+                    has('l')};
 }
 
-/// "2cw": two axes of trips, contiguous, one whole axis.
+/// "2cj3": two axes of trips, contiguous, the last three axes are one.
 void set_order(Operation& operation, const SumOrder& order) {
     operation.attributes[kOrder] = std::to_string(order.trips) + (order.contiguous ? "c" : "") +
-                                   (order.collapsed ? "w" : "") + (order.library ? "l" : "");
+                                   (order.library ? "l" : "") +
+                                   (order.joined == 1 ? "" : "j" + std::to_string(order.joined));
 }
 
 std::optional<Program> with_orders(const Program& program, const TranslateOptions& options) {

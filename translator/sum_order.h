@@ -15,7 +15,7 @@ inline constexpr const char* kOrder = "order";
 
 struct SumOrder {
     bool contiguous = false; ///< NumPy's contiguous axis is reduced
-    bool collapsed = false;  ///< neighbouring axes are one long one
+    int joined = 1;          ///< so many of the last axes are one long one
     int trips = 0;           ///< so many leading axes were loops: each trip has results of its own
     bool library = false;    ///< a product: by a library
 

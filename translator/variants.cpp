@@ -86,7 +86,7 @@ void Analysis::choose_reduction(const Operation& operation) {
     bool searches = is_argument_search(operation.op);
     bool rounds = (operation.op == "sum" || operation.op == "prod") && is_float(operation.type.dtype) &&
                   options_.contract != "fast";
-    bool single = shape.axes.size() == 1 || shape.collapsed;
+    bool single = shape.is_one_loop();
     // Of an extent that changes from trip to trip: what is right for the longest.
     const std::optional<SizeTree> whole = most(shape.extent);
     std::int64_t count = whole ? here(*whole) : -1;
@@ -94,15 +94,18 @@ void Analysis::choose_reduction(const Operation& operation) {
     const std::optional<SumOrder> order = order_of(operation);
     const auto own = operation.type.shape.begin() + (order ? order->trips : 0);
     std::int64_t results = here(product({own, operation.type.shape.end()}));
-    // The longest axis that is reduced by itself decides the levels.
+    // The longest of the loops that run in lanes decides the levels: the innermost, and those behind it that follow
+    // each other to the end.
     SizeTree longest = shape.extent;
     if (!single) {
         const std::vector<Size>& extents = values_.at(operation.operands[0]).type.shape;
-        longest = SizeTree::integer(0);
-        for (int axis : shape.axes) {
-            SizeTree extent = tree_of(extents[static_cast<std::size_t>(axis)]);
-            longest =
-                longest.is_constant() && longest.constant() == 0 ? extent : SizeTree::call("max", {longest, extent});
+        const std::vector<int> innermost = shape.innermost();
+        longest = product({extents.begin() + innermost.front(), extents.begin() + innermost.back() + 1});
+        int before = innermost.back() + 1 == static_cast<int>(extents.size()) ? innermost.front() - 1 : -1;
+        for (auto axis = shape.axes.rbegin(); axis != shape.axes.rend(); ++axis) {
+            if (*axis != before) continue;
+            longest = SizeTree::call("max", {longest, tree_of(extents[static_cast<std::size_t>(*axis)])});
+            --before;
         }
     }
     const std::optional<SizeTree> most_length = most(longest);
@@ -119,7 +122,7 @@ void Analysis::choose_reduction(const Operation& operation) {
     const std::string lanes = "lanes" + std::to_string(levels);
     bool serial_is_accurate = !rounds || !shape.contiguous || (count >= 0 && count <= kLargestSerial);
     if (shape.contiguous && !shape.axes.empty() && (count < 0 || count > kLargestSerial)) {
-        const bool narrow = single && levels == 1 && !searches && length >= 0 && length <= block / kNarrower;
+        const bool narrow = levels == 1 && !searches && length >= 0 && length <= block / kNarrower;
         if (narrow && length <= kLongestNarrow) options.push_back(kNarrow);
         options.push_back(lanes);
         if (narrow && length > kLongestNarrow) options.push_back(kNarrow);
@@ -151,7 +154,7 @@ void Analysis::choose_reduction(const Operation& operation) {
     if (auto given = options_.variant.find(name); given != options_.variant.end()) {
         // Any known shape is taken, whatever the sizes here: its requirement goes into the plan.
         choice = given->second;
-        bool known = choice == "serial" || (choice == kNarrow && single && !searches && !shape.axes.empty());
+        bool known = choice == "serial" || (choice == kNarrow && !searches && !shape.axes.empty());
         for (const char* in_blocks : {"rows", "rows2", "rows3"})
             known = known || (choice == in_blocks && single && !shape.axes.empty());
         for (int k = 1; k <= most_levels; ++k)

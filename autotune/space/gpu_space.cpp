@@ -33,6 +33,8 @@ constexpr std::int64_t kBlocksInBlock = 64;
 constexpr std::int64_t kThreads = 256;
 // The same where only one block is left.
 constexpr std::int64_t kThreadsOfLast = 1024;
+/// Up to so many threads of a kernel hide no loads of each other.
+constexpr std::int64_t kFewThreads = 16384;
 // Trips of a loop between two looks at who is alive.
 constexpr std::int64_t kChunk = 20;
 // What every device that a target names has for a block.
@@ -563,7 +565,9 @@ class GpuSpace {
             // all at 100 columns and nearly so at 1,000 and 20,000 (an H200, 80 MB of 1,000 columns: one by one 95 us,
             // by four 33, by eight 42, by sixteen 31; of 100 columns 110, 50, 63, 62).
             const std::string& r = loop.name;
-            const std::string ahead = stage.part == "rows" ? "{4, 16, 8}" : "{8, 4, 16}";
+            // Of few threads each waits for its own loads alone.
+            const bool few = iterations_of(stage.pure.loops) < kFewThreads;
+            const std::string ahead = stage.part != "rows" ? "{8, 4, 16}" : few ? "{16, 4, 8}" : "{4, 16, 8}";
             lines->push_back("choose { " + head + ".split(" + r + ", " + r + "o, " + r + "i, ?" + stage.name +
                              "_ahead" + std::to_string(update) + ahead + ", guard_with_if).unroll(" + r + "i) | }");
         }

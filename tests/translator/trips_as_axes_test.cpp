@@ -84,7 +84,7 @@ TEST(TripsAsAxes, TheOrderOfASumIsThatOfTheLoop) {
         "  u: float64[] = add(r, s) @3\n  b2: float64[x.0] = update(b1, u) {index=[i]} @3\n  yield b2\n} @2\n"
         "return (b, t)\n");
     const std::string text = made(program);
-    EXPECT_HAS(text, "sum(t) {axes=[0, 1], order=0cw}");
+    EXPECT_HAS(text, "sum(t) {axes=[0, 1], order=0cj2}");
     EXPECT_HAS(text, "sum(%2) {axes=[1, 2], order=1c}");
 }
 
