@@ -17,6 +17,8 @@ namespace {
 
 // On a device: sums of more terms than this have a stage of their own for what is stored.
 constexpr std::int64_t kTermsInThread = 16;
+// On a device: rows that are read together.
+constexpr int kRowsPerGroup = 16;
 
 SizeTree constant(std::int64_t value) {
     return SizeTree::integer(value);
@@ -290,6 +292,31 @@ void ReductionBuilder::rows(Source source, const Monoid& op, int levels, const E
     serial(source, op, ends);
 }
 
+ReductionBuilder::BlockRows ReductionBuilder::rows_of_block(StageDraft& stage, const Expr& block,
+                                                            const SizeTree& extent, bool ordered) {
+    BlockRows out;
+    const Expr count = shared_.size(extent);
+    if (!shared_.options.device) {
+        out.loops = {{"r", constant(kRowsPerBlock), true, ordered}};
+        out.domain = stage.reduce(out.loops);
+        const Expr position = block * kRowsPerBlock + out.domain[0];
+        out.conditions = {Halide::likely(position < count)};
+        out.position = inside(position, count);
+        return out;
+    }
+    // A condition of each row would be a branch, and each load would wait for the one before it. So groups of rows have
+    // it, and the rows of the last one that are not there repeat the last that is.
+    out.loops = {{"g", constant(kRowsPerBlock / kRowsPerGroup), true, ordered},
+                 {"r", constant(kRowsPerGroup), true, ordered}};
+    out.domain = stage.reduce(out.loops);
+    const Expr first = block * kRowsPerBlock + out.domain[1] * kRowsPerGroup;
+    const Expr position = first + out.domain[0];
+    out.conditions = {first < count};
+    out.is_there = position < count;
+    out.position = inside(Halide::min(position, count - 1), count);
+    return out;
+}
+
 /// The sum of each kRowsPerBlock rows, one by one.
 ReductionBuilder::Source ReductionBuilder::blocks_of_rows(const Source& source, const Monoid& op, int level) {
     StageDraft stage =
@@ -303,12 +330,10 @@ ReductionBuilder::Source ReductionBuilder::blocks_of_rows(const Source& source, 
     storage.push_back("b");
     stage.define(storage, {op.identity}, 0);
     evaluator_.begin_definition();
-    std::vector<Loop> loops{{"r", constant(kRowsPerBlock), true, op.ordered}};
-    Halide::RDom domain = stage.reduce(loops);
-    Expr position = b * kRowsPerBlock + domain[0];
-    Expr extent = shared_.size(source.extent);
-    Expr value = op.step(stage.current(), source.at(kept, inside(position, extent)));
-    stage.update(domain, loops, {value}, {Halide::likely(position < extent)}, evaluator_.operations() + 1);
+    const BlockRows rows = rows_of_block(stage, b, source.extent, op.ordered);
+    Expr x = source.at(kept, rows.position);
+    if (rows.is_there.defined()) x = Halide::select(rows.is_there, x, Halide::cast(x.type(), op.identity));
+    stage.update(rows.domain, rows.loops, {op.step(stage.current(), x)}, rows.conditions, evaluator_.operations() + 1);
     Halide::Func partial = stage.func();
     table_.finish(std::move(stage));
     Source sums;

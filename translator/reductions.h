@@ -67,6 +67,15 @@ class ReductionBuilder {
     void serial_over_axes(const Monoid& op);
     void rows(Source source, const Monoid& op, int levels, const Ends& ends);
     Source blocks_of_rows(const Source& source, const Monoid& op, int level);
+    /// The loop over the rows of a block.
+    struct BlockRows {
+        std::vector<Loop> loops;
+        Halide::RDom domain;
+        std::vector<Halide::Expr> conditions;
+        Halide::Expr position; ///< of a row, inside the axis
+        Halide::Expr is_there; ///< whether the row at that place is; undefined where the conditions say so
+    };
+    BlockRows rows_of_block(StageDraft& stage, const Halide::Expr& block, const SizeTree& extent, bool ordered);
     void lanes(Source source, const Monoid& op, int levels, const Ends& ends);
     /// On a device: `lane`, the accumulators, as its block sees them, each stored once, and the first levels of the
     /// tree over them, down to kFolded values. `combine` takes pairs of values (or of Tuples) as `pairwise` does.

@@ -292,12 +292,12 @@ ReductionBuilder::Candidates ReductionBuilder::best_of_rows(const Candidates& so
         rows *= kRowsPerBlock;
     stage.define(storage, {of.start, Halide::cast(of.index_type, b * rows)}, 0);
     evaluator_.begin_definition();
-    const std::vector<Loop> loops{{"r", SizeTree::integer(kRowsPerBlock), true, true}};
-    const Halide::RDom domain = stage.reduce(loops);
-    const Expr position = b * kRowsPerBlock + domain[0], extent = shared_.size(source.extent);
-    const Best candidate = source.at(kept, Halide::unsafe_promise_clamped(position, 0, extent - 1));
-    stage.update(domain, loops, better_of(beats(of.smallest, candidate.value, stage.current(0)), candidate, stage),
-                 {Halide::likely(position < extent)}, evaluator_.operations() + 3);
+    const BlockRows in_block = rows_of_block(stage, b, source.extent, true);
+    const Best candidate = source.at(kept, in_block.position);
+    Expr take = beats(of.smallest, candidate.value, stage.current(0));
+    if (in_block.is_there.defined()) take = in_block.is_there && take;
+    stage.update(in_block.domain, in_block.loops, better_of(take, candidate, stage), in_block.conditions,
+                 evaluator_.operations() + 3);
     const Halide::Func best = stage.func();
     table_.finish(std::move(stage));
     return {source.kept, blocks, [best](const Exprs& index, const Expr& block) {

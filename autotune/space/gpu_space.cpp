@@ -552,6 +552,18 @@ class GpuSpace {
         const dsl::DefinitionInfo& definition = stage.updates[update];
         if (definition.loops.empty() || !definition.loops.back().reduced) return;
         const dsl::LoopInfo& loop = definition.loops.back();
+        const auto read_ahead = [&](const std::string& values) {
+            const std::string& r = loop.name;
+            lines->push_back("choose { " + head + ".split(" + r + ", " + r + "o, " + r + "i, ?" + stage.name +
+                             "_ahead" + std::to_string(update) + values + ", guard_with_if).unroll(" + r + "i) | }");
+        };
+        if (stage.part == "rows") {
+            // Several loads are under way at once; the order of what is added stays. Four are the fastest of all at 100
+            // columns and nearly so at 1,000 and 20,000 (an H200, 80 MB of 1,000 columns: one by one 95 us, by four 33,
+            // by eight 42, by sixteen 31; of 100 columns 110, 50, 63, 62). Of few threads each waits for its own alone.
+            read_ahead(iterations_of(stage.pure.loops) < kFewThreads ? "{16, 4, 8}" : "{4, 16, 8}");
+            return;
+        }
         if (const std::string all = unrolled(definition, 16); !all.empty()) {
             lines->push_back("choose { " + head + all + " | }");
             return;
@@ -559,17 +571,8 @@ class GpuSpace {
         if (is_short_size(loop)) {
             lines->push_back("choose { " + head + ".specialize(extent(" + loop.name +
                              ") == " + std::to_string(loop.extent_here) + ") { unroll(" + loop.name + ") } | }");
-        } else if ((stage.part == "rows" || !is_number(loop.extent)) &&
-                   loop.extent_here > (adds_blocks(stage) ? 32 : 16)) {
-            // Several loads are under way at once; the order of what is added stays. Of rows, four are the fastest of
-            // all at 100 columns and nearly so at 1,000 and 20,000 (an H200, 80 MB of 1,000 columns: one by one 95 us,
-            // by four 33, by eight 42, by sixteen 31; of 100 columns 110, 50, 63, 62).
-            const std::string& r = loop.name;
-            // Of few threads each waits for its own loads alone.
-            const bool few = iterations_of(stage.pure.loops) < kFewThreads;
-            const std::string ahead = stage.part != "rows" ? "{8, 4, 16}" : few ? "{16, 4, 8}" : "{4, 16, 8}";
-            lines->push_back("choose { " + head + ".split(" + r + ", " + r + "o, " + r + "i, ?" + stage.name +
-                             "_ahead" + std::to_string(update) + ahead + ", guard_with_if).unroll(" + r + "i) | }");
+        } else if (!is_number(loop.extent) && loop.extent_here > (adds_blocks(stage) ? 32 : 16)) {
+            read_ahead("{8, 4, 16}");
         }
     }
 
