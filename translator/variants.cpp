@@ -97,7 +97,7 @@ void Analysis::choose_reduction(const Operation& operation) {
     // The longest of the loops that run in lanes decides the levels: the innermost, and those behind it that follow
     // each other to the end.
     SizeTree longest = shape.extent;
-    if (!single) {
+    if (!single && !shape.axes.empty()) {
         const std::vector<Size>& extents = values_.at(operation.operands[0]).type.shape;
         const std::vector<int> innermost = shape.innermost();
         longest = product({extents.begin() + innermost.front(), extents.begin() + innermost.back() + 1});

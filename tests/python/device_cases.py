@@ -460,8 +460,8 @@ for _d in FLOATS:
 for _d in INTEGERS:
     case(f"integer sums {_d}", "a", ["a.sum()", "a.sum(axis=0)", "a.prod(axis=1)", "a.max()", "a.min(axis=1)", "np.count_nonzero(a)"],
          partial(lambda d, rng: [(values(rng, d, s),) for s in SHAPES], _d))  # fmt: skip
-for _d in ("float32", "int64"):
-    case(f"sums of several axes {_d}", "a", ["a.sum(axis=(0, 2, 3))", "a.max(axis=(0, 1))", "a.mean(axis=(1, 3))", "a.min(axis=(2, 3))", "a.prod(axis=(0, 3))"],
+for _d, _of in (("float32", "mean"), ("int64", "sum")):
+    case(f"sums of several axes {_d}", "a", ["a.sum(axis=(0, 2, 3))", "a.max(axis=(0, 1))", f"a.{_of}(axis=(1, 3))", "a.min(axis=(2, 3))", "a.prod(axis=(0, 3))", "a.sum(axis=())"],
          partial(lambda d, rng: [(values(rng, d, s) if d == "int64" else np.asarray(np.exp(rng.normal(size=s) * 0.01)).astype(d),)
                                  for s in [(1, 1, 1, 1), (3, 5, 7, 9), (300, 4, 6, 10), (2, 700, 3, 50)]], _d), judge="sum")  # fmt: skip
 case(

@@ -38,6 +38,10 @@ def a_number_that_wraps(x):
     return np.where(x > 2, x, -1), np.where(x > 2, x, 300), np.where(x > 2, x, 2)
 
 
+def reduced_along_no_axis(x):
+    return x.sum(axis=()), x.max(axis=()) + 1, x.mean(axis=()), x.prod(axis=()), np.any(x > 3, axis=())
+
+
 def largest_of_no_columns(x):
     return np.min(x, axis=1)
 
@@ -95,6 +99,7 @@ CASES = [
     (sums_of_one_number, (np.ones((0, 0)),)),
     (product_of_nothing, (np.zeros((16, 0), np.int16),)),
     (a_number_that_wraps, (np.arange(5, dtype=np.uint8),)),
+    (reduced_along_no_axis, (np.arange(12.0).reshape(3, 4),)),
     (largest_of_no_columns, (np.zeros((0, 0), np.float32),)),
     (largest_of_no_columns, (np.zeros((5, 0)),)),
     (largest_of_no_columns, (np.zeros((0, 5)),)),
