@@ -1,4 +1,4 @@
-"""tilewright: the module that `autotune --target cuda` leaves behind, on PyTorch's tensors as a PyTorch user passes them, and on its own arrays."""
+"""tilewright: the module that `autotune --target cuda` leaves behind, on PyTorch's tensors as a PyTorch user passes them, and on arrays of its own `to_device`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from . import wait_of_all
 
 
 def prepare(case: Any, arguments: tuple[Any, ...]) -> tuple[dict[str, Callable[[], Any]], Callable[[], None]]:
-    import tilewright
     import torch
 
     folder = os.environ["TILEWRIGHT_BENCH_MODULES"]
@@ -26,7 +25,7 @@ def prepare(case: Any, arguments: tuple[Any, ...]) -> tuple[dict[str, Callable[[
     if case.from_numpy:
         return {"NumPy arrays": lambda: function(*arguments)}, wait_of_all()
     tensors = [torch.from_numpy(a).cuda() if isinstance(a, np.ndarray) else a for a in arguments]
-    arrays = [tilewright.to_device(a) if isinstance(a, np.ndarray) else a for a in arguments]
+    arrays = [module.to_device(a) if isinstance(a, np.ndarray) else a for a in arguments]
 
     def on(given: list[Any]) -> Callable[[], Any]:
         if not case.written:
