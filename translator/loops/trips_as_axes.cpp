@@ -421,7 +421,7 @@ class Lift {
         all_products.shape.insert(all_products.shape.end() - 1, shape_a.back());
         const std::string terms = add(all_products, "multiply", {left, right}, {});
         emit(operation.result, type, "sum", {terms}, {{"axes", "[2]"}});
-        set_order(out_.back(), {false, false, 1, false});
+        set_order(out_.back(), {.trips = 1});
     }
 
     void taken(const Operation& operation) {
