@@ -357,8 +357,6 @@ class SpaceBuilder {
         return total;
     }
 
-    /// Blocks of rows go through whole rows, one after the other, or through one vector of columns at a time, whose
-    /// accumulators stay in registers: where that is the whole row, two to five times as fast.
     void emit_root_update(const dsl::StageInfo& stage, const RootLoops& root, std::size_t update) {
         const auto& loops = stage.updates[update].loops;
         std::string vector_loop;
@@ -377,6 +375,8 @@ class SpaceBuilder {
                 ").vectorize(" + vector_loop + ", " + root.vector_factor + ").parallel(" + loops.front().name + ")";
             const std::string by_rows = line + ".reorder(" + vector_loop + join(reduced) + rest;
             if (stage.part == "rows") {
+                // One vector of columns at a time keeps its accumulators in registers: where that is the whole row, two
+                // to five times as fast.
                 const std::string by_columns = line + ".reorder(" + join(reduced).substr(2) + ", " + vector_loop + rest;
                 const bool one_vector = extent_of(stage.pure.loops.back(), 1 << 20) <= root.vector_lanes;
                 lines_.push_back("choose { " + (one_vector ? by_columns : by_rows) + " | " +
