@@ -447,7 +447,7 @@ ReductionShape Analysis::reduction_shape(const Operation& operation) const {
     }
     const int count = static_cast<int>(out.axes.size());
     out.joined = std::min(count, 1);
-    while (operand.flat && out.joined > 0 && out.joined < count &&
+    while (operand.flat && out.joined < count &&
            out.axes[static_cast<std::size_t>(count - out.joined - 1)] + out.joined == out.axes.back())
         ++out.joined;
     if (const auto order = order_of(operation)) {
@@ -632,6 +632,16 @@ void Analysis::collect_reads(const std::string& value, std::set<std::string>& re
     if (info.operation == nullptr) return;
     for (const std::string& operand : info.operation->operands)
         collect_reads(operand, reads, seen);
+}
+
+bool Analysis::reads_stage(const std::string& value, std::size_t rank, std::set<std::string>& seen) const {
+    if (!seen.insert(value).second) return false;
+    const ValueInfo& info = values_.at(value);
+    if (info.kind == ValueInfo::Kind::stage) return info.type.shape.size() >= rank;
+    if (info.operation == nullptr) return false;
+    const std::vector<std::string>& operands = info.operation->operands;
+    return std::any_of(operands.begin(), operands.end(),
+                       [&](const std::string& operand) { return reads_stage(operand, rank, seen); });
 }
 
 void Analysis::keep_live() {

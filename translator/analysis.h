@@ -173,6 +173,8 @@ class Analysis {
     void return_complex(const Operation& operation);
     std::string library_operand(const Operation& matmul, const std::string& value, const char* suffix);
     void collect_reads(const std::string& value, std::set<std::string>& reads, std::set<std::string>& seen) const;
+    /// Whether elements of `value` are worked out from those of a stage of at least so many dimensions.
+    bool reads_stage(const std::string& value, std::size_t rank, std::set<std::string>& seen) const;
     void keep_live();
     void assign_kernels();
     StagePlan& stage(const std::string& name);

@@ -94,8 +94,8 @@ void Analysis::choose_reduction(const Operation& operation) {
     const std::optional<SumOrder> order = order_of(operation);
     const auto own = operation.type.shape.begin() + (order ? order->trips : 0);
     std::int64_t results = here(product({own, operation.type.shape.end()}));
-    // The longest of the loops that run in lanes decides the levels: the innermost, and those behind it that follow
-    // each other to the end.
+    // The longest of the loops that run in lanes decides the levels: the innermost, and of the axes before it those
+    // that follow each other to the last one.
     SizeTree longest = shape.extent;
     if (!single && !shape.axes.empty()) {
         const std::vector<Size>& extents = values_.at(operation.operands[0]).type.shape;
@@ -127,9 +127,14 @@ void Analysis::choose_reduction(const Operation& operation) {
         options.push_back(lanes);
         if (narrow && length > kLongestNarrow) options.push_back(kNarrow);
     }
-    bool rows = !shape.contiguous && single && count > 512;
+    // Blocks of rows have a nest of their own, and a stage as large as what it reads would lie in memory: the norms of
+    // all pairs, where a search one by one needs them as they come.
+    std::set<std::string> seen;
+    const std::string& operand = operation.operands[0];
+    const bool of_stage = reads_stage(operand, values_.at(operand).type.shape.size(), seen);
+    bool rows = !shape.contiguous && single && count > 512 && !(searches && of_stage);
     const bool few_columns = count >= kManyRows && results <= kFewColumns;
-    const bool few_partials = count >= kSomeRows && results <= kSomeColumns &&
+    const bool few_partials = !of_stage && count >= kSomeRows && results <= kSomeColumns &&
                               (count + kRowsPerBlock - 1) / kRowsPerBlock * results <= kFewPartials;
     bool rows_first = rows && results >= 0 && (options_.device ? results <= kFewThreads : few_columns || few_partials);
     // A device has a thread a column for the blocks of rows that are left.

@@ -114,6 +114,15 @@ TEST(Translate, ADeviceAddsBlocksOfManyRowsInBlocks) {
     EXPECT_EQ(of(100000000), "y: rows3 serial\n");
 }
 
+TEST(Translate, ASearchAmongWhatAStageGivesRunsOneByOne) {
+    for (const bool device : {false, true}) {
+        TranslateOptions options;
+        options.device = device;
+        options.sizes_here = {{"X.0", 10000}, {"X.1", 2}, {"means.0", 2000}};
+        EXPECT_EQ(variant_text(variants(read_program(kKMeans), options)), "norm: serial\nargmin: serial\n");
+    }
+}
+
 TEST(Translate, ASearchOfManyRowsMayRunInBlocksOfThem) {
     const auto of = [&](std::int64_t rows, std::int64_t columns, bool device) {
         TranslateOptions options;
