@@ -89,9 +89,10 @@ class ReductionBuilder {
                         const std::optional<SizeTree>& blocks, const Combine& combine);
     void axis_by_axis(const Monoid& op, int levels);
     void search();
-    void search_serial(const Source& source, bool of_roots);
     void search_lanes(const Source& source, bool blocks);
-    void search_rows(const Source& source, int levels);
+    /// In so many levels of blocks of rows; in none, one element after the other. `of_roots`: the source gives squares,
+    /// and the search is among their roots.
+    void search_rows(const Source& source, int levels, bool of_roots);
     struct Searched {
         bool smallest = false;
         Halide::Type type, index_type;   ///< in memory
@@ -109,7 +110,7 @@ class ReductionBuilder {
     /// The best of each kRowsPerBlock rows, one after the other.
     Candidates best_of_rows(const Candidates& source, int level);
     /// The best of all, one after the other; the name of a stage with its value and its index.
-    std::string search_candidates(const Candidates& source);
+    std::string search_candidates(const Candidates& source, bool of_roots = false);
     /// The same of blocks, in lanes and a tree over them, for devices: a block after the other is one thread's.
     std::string search_blocks_in_lanes(const Halide::Func& block_best, const std::vector<SizeTree>& kept_extents,
                                        const SizeTree& block_count);

@@ -156,37 +156,16 @@ void ReductionBuilder::search() {
         Expr x = inner(kept, position);
         return x.type().is_bool() ? Halide::cast<uint8_t>(x) : x;
     };
-    if (choice == "serial") return search_serial(source, of_roots);
-    if (const int levels = row_levels(choice); levels > 0) return search_rows(source, levels);
-    search_lanes(source, lane_levels(choice) > 1);
+    if (const int levels = lane_levels(choice); levels > 0) return search_lanes(source, levels > 1);
+    search_rows(source, row_levels(choice), of_roots);
 }
 
 StageDraft ReductionBuilder::search_draft(const std::string& suffix, const std::string& part) {
-    StageDraft stage = draft(helper(suffix), searched().dtypes[0]);
-    stage.dtypes = searched().dtypes;
+    const std::vector<std::string> dtypes = searched().dtypes;
+    StageDraft stage = draft(helper(suffix), dtypes[0]);
+    stage.dtypes = dtypes;
     stage.part = part;
     return stage;
-}
-
-void ReductionBuilder::search_serial(const Source& source, bool of_roots) {
-    const Searched of = searched();
-    StageDraft stage = search_draft("_best", "");
-    std::vector<std::string> names;
-    Exprs kept = kept_index(stage, source.kept, names);
-    // An element equal to the start never replaces it, and 0 is then the first index anyway. The start of a search
-    // among squares has to have a root, or it would pass for NaN, which nothing beats.
-    const Expr start = of_roots && !of.smallest ? Halide::Internal::make_zero(of.type) : of.start;
-    stage.define({names.rbegin(), names.rend()}, {start, Halide::Internal::make_zero(of.index_type)}, 0);
-    evaluator_.begin_definition();
-    std::vector<Loop> loops{{"r", source.extent, true, true}};
-    Halide::RDom domain = stage.reduce(loops);
-    Expr x = source.at(kept, domain[0]);
-    Expr take = of_roots ? root_beats(of.smallest, x, stage.current(0)) : beats(of.smallest, x, stage.current(0));
-    stage.update(domain, loops, better_of(take, {x, Halide::cast(of.index_type, domain[0])}, stage), {},
-                 evaluator_.operations() + 3);
-    std::string name = stage.name();
-    table_.finish(std::move(stage));
-    search_result(name, source.kept.size());
 }
 
 void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
@@ -268,13 +247,14 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
     search_result(best, source.kept.size());
 }
 
-void ReductionBuilder::search_rows(const Source& source, int levels) {
+void ReductionBuilder::search_rows(const Source& source, int levels, bool of_roots) {
+    const Element index_type = searched().index_type;
     Candidates candidates{source.kept, source.extent, [&](const Exprs& kept, const Expr& position) {
-                              return Best{source.at(kept, position), Halide::cast(searched().index_type, position)};
+                              return Best{source.at(kept, position), Halide::cast(index_type, position)};
                           }};
     for (int level = 1; level <= levels; ++level)
         candidates = best_of_rows(candidates, level);
-    search_result(search_candidates(candidates), source.kept.size());
+    search_result(search_candidates(candidates, of_roots), source.kept.size());
 }
 
 ReductionBuilder::Candidates ReductionBuilder::best_of_rows(const Candidates& source, int level) {
@@ -307,18 +287,23 @@ ReductionBuilder::Candidates ReductionBuilder::best_of_rows(const Candidates& so
             }};
 }
 
-std::string ReductionBuilder::search_candidates(const Candidates& source) {
+std::string ReductionBuilder::search_candidates(const Candidates& source, bool of_roots) {
     const Searched of = searched();
     StageDraft stage = search_draft("_best", "");
     std::vector<std::string> names;
     const Exprs kept = kept_index(stage, source.kept, names);
-    stage.define({names.rbegin(), names.rend()}, {of.start, Halide::Internal::make_zero(of.index_type)}, 0);
+    // An element equal to the start never replaces it, and 0 is then the first index anyway. The start of a search
+    // among squares has to have a root, or it would pass for NaN, which nothing beats.
+    const Expr start = of_roots && !of.smallest ? Halide::Internal::make_zero(of.type) : of.start;
+    stage.define({names.rbegin(), names.rend()}, {start, Halide::Internal::make_zero(of.index_type)}, 0);
+    evaluator_.begin_definition();
     // In order, so that only what is strictly better replaces an earlier one.
     const std::vector<Loop> loops{{"r", source.extent, true, true}};
     const Halide::RDom domain = stage.reduce(loops);
     const Best candidate = source.at(kept, domain[0]);
-    stage.update(domain, loops, better_of(beats(of.smallest, candidate.value, stage.current(0)), candidate, stage), {},
-                 3);
+    const auto wins = of_roots ? root_beats : beats;
+    stage.update(domain, loops, better_of(wins(of.smallest, candidate.value, stage.current(0)), candidate, stage), {},
+                 evaluator_.operations() + 3);
     const std::string name = stage.name();
     table_.finish(std::move(stage));
     return name;
