@@ -66,7 +66,7 @@ class Profile:
 
     def text(self) -> str:
         """A line for each kernel, and one for all."""
-        from .tuning import format_ns
+        from .quantities import format_ns
 
         lines = [f"kernels of a call on {self.device}, medians of {self.runs} calls:"]
         if not self.rows:

@@ -13,8 +13,9 @@ from .errors import TranslateError
 from .machine import is_cuda_isa
 from .native import compiler
 from .program import Program, evaluate
+from .quantities import format_ns
 from .specialization import version_fits
-from .tuning import COLD, format_ns
+from .tuning import COLD
 
 if TYPE_CHECKING:
     from .binding import Bound

@@ -22,6 +22,7 @@ from .machine import cpu_model
 from .native import compiler, worker_path
 from .partials import is_beyond_limit
 from .program import Program
+from .quantities import format_ns
 from .specialization import Specialization
 from .workload import Workload, describe_call
 
@@ -563,15 +564,6 @@ def _result(
         workload=workload,
         raw=found,
     )
-
-
-def format_ns(ns: float) -> str:
-    """Three digits and a unit: 12.3 ms."""
-    for limit, unit, scale in ((1e3, "ns", 1.0), (1e6, "us", 1e3), (1e9, "ms", 1e6), (float("inf"), "s", 1e9)):
-        if ns < limit:
-            value = ns / scale
-            return f"{value:.0f} {unit}" if value >= 100 or unit == "ns" else f"{value:.3g} {unit}"
-    return f"{ns} ns"
 
 
 def check_space_or_schedule(text: str, file: str) -> str:

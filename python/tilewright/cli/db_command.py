@@ -12,7 +12,7 @@ import typer
 from .. import settings
 from ..errors import StoreError
 from ..native import compiler
-from ..tuning import format_ns
+from ..quantities import format_ns
 from .app import OK, SCRIPT_RAISED
 
 app = typer.Typer(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from ..machine import is_cuda_isa, resolve_isa
+from ..quantities import parse_duration_s
 from ..record import Script
 from . import script_arguments
 
-_UNITS_S = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0, "min": 60.0, "h": 3600.0}
 _MAX_TEXT_BYTES = 1 << 20
 _SKIPPED = {"__pycache__", "node_modules", "build", "site-packages"}
 
@@ -20,10 +19,10 @@ class UsageError(Exception):
 
 def duration_s(text: str) -> float:
     """60, 60s, 1.5m, 2h -> seconds."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|)\s*", text)
-    if not match or not float(match[1]):
-        raise UsageError(f"--budget: {text!r} is no duration. Write 60s, 2m or 1h.")
-    return float(match[1]) * _UNITS_S[match[2]]
+    try:
+        return parse_duration_s(text, "--budget")
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def targets(values: list[str]) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ import sys
 import time
 from typing import Any
 
-from ..tuning import COLD, format_ns
+from ..quantities import format_ns
+from ..tuning import COLD
 
 _PLAIN_EVERY_S = 5.0
 

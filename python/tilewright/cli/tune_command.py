@@ -23,9 +23,10 @@ from ..export.cubins import check_cubins
 from ..export.package import check_exportable, check_place
 from ..export.versions import isa_levels
 from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, targets_of
+from ..quantities import format_ns
 from ..record import Script, ScriptRaised, ScriptStopped
 from ..record.choose import NothingToTune
-from ..tuning import COLD, TuneOptions, TuneResult, check_space_or_schedule, format_ns, tune_call
+from ..tuning import COLD, TuneOptions, TuneResult, check_space_or_schedule, tune_call
 from .app import INTERRUPTED, OK, PARTIAL, SCRIPT_RAISED, USAGE
 from .parse import (
     UsageError,

@@ -1,0 +1,97 @@
+"""Times and sizes: numbers or text with a unit, and one sentence for everything else."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tilewright.quantities import format_ns, parse_duration_s, parse_size_bytes
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        (60, 60.0), (1.5, 1.5), (np.float32(0.5), 0.5), (np.int8(3), 3.0), (Fraction(1, 4), 0.25),
+        ("60", 60.0), ("60s", 60.0), (" 1.5 m ", 90.0), ("2min", 120.0), ("1H", 3600.0), ("250ms", 0.25), (".5s", 0.5), ("1d", 86400.0),
+    ],
+)  # fmt: skip
+def test_a_duration_is_a_number_or_text_with_a_unit(value, seconds):
+    assert parse_duration_s(value, "budget") == seconds
+
+
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [
+        (0, 0), (4096, 4096), (2.0, 2), (np.uint64(7), 7), ("0", 0), ("64MiB", 64 << 20), ("2GB", 2 * 10**9), ("1.5 kB", 1500), ("3kib", 3072),
+        (2**62, 2**62), ("4611686018427387904", 2**62),
+    ],
+)  # fmt: skip
+def test_a_size_is_a_number_or_text_with_a_unit(value, size):
+    found = parse_size_bytes(value, "limit")
+    assert found == size and type(found) is int
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        ("soon", ValueError, "budget: 'soon' is no duration. Write 60s, 2m or 1h."),
+        ("5 parsecs", ValueError, "budget: '5 parsecs' is no duration. Write 60s, 2m or 1h."),
+        ("-1s", ValueError, "budget: '-1s' is no duration. Write 60s, 2m or 1h."),
+        ("nan", ValueError, "budget: 'nan' is no duration. Write 60s, 2m or 1h."),
+        ("", ValueError, "budget: '' is no duration. Write 60s, 2m or 1h."),
+        ("٣s", ValueError, "budget: '٣s' is no duration. Write 60s, 2m or 1h."),
+        (0, ValueError, "budget: 0 is no duration. Write 60s, 2m or 1h."),
+        (-1, ValueError, "budget: -1 is no duration. Write 60s, 2m or 1h."),
+        (float("nan"), ValueError, "budget: nan is no duration. Write 60s, 2m or 1h."),
+        (float("inf"), ValueError, "budget: inf is no duration. Write 60s, 2m or 1h."),
+        ("400d", ValueError, "budget: '400d' is no duration. Write 60s, 2m or 1h."),
+        (2**64, ValueError, "budget: 18446744073709551616 is no duration. Write 60s, 2m or 1h."),
+        pytest.param(
+            10**5000,
+            ValueError,
+            "budget: a number of too many digits is no duration. Write 60s, 2m or 1h.",
+            id="5000 digits",
+        ),
+        ("9" * 400, ValueError, f"budget: '{'9' * 39}… (402 characters) is no duration. Write 60s, 2m or 1h."),
+        (True, TypeError, "budget: a duration is a number or text, and this is of type bool. Write 60s, 2m or 1h."),
+        (None, TypeError, "budget: a duration is a number or text, and this is None. Write 60s, 2m or 1h."),
+        ([5], TypeError, "budget: a duration is a number or text, and this is of type list. Write 60s, 2m or 1h."),
+        (1j, TypeError, "budget: a duration is a number or text, and this is of type complex. Write 60s, 2m or 1h."),
+        (b"5s", TypeError, "budget: a duration is a number or text, and this is of type bytes. Write 60s, 2m or 1h."),
+    ],
+)
+def test_what_is_no_duration_is_refused_in_one_sentence(value, error, text):
+    with pytest.raises(error) as found:
+        parse_duration_s(value, "budget")
+    assert str(found.value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        ("2 furlongs", ValueError, "limit: '2 furlongs' is no size. Write 4096, 64MiB or 2GB."),
+        (-1, ValueError, "limit: -1 is no size. Write 4096, 64MiB or 2GB."),
+        (0.5, ValueError, "limit: 0.5 is no size. Write 4096, 64MiB or 2GB."),
+        (float("nan"), ValueError, "limit: nan is no size. Write 4096, 64MiB or 2GB."),
+        (2**63, ValueError, "limit: 9223372036854775808 is no size. Write 4096, 64MiB or 2GB."),
+        (False, TypeError, "limit: a size is a number or text, and this is of type bool. Write 4096, 64MiB or 2GB."),
+    ],
+)
+def test_what_is_no_size_is_refused_in_one_sentence(value, error, text):
+    with pytest.raises(error) as found:
+        parse_size_bytes(value, "limit")
+    assert str(found.value) == text
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (5.2, "5 ns"),
+        (999, "999 ns"),
+        (1670, "1.67 us"),
+        (12_345_678, "12.3 ms"),
+        (345_600_000, "346 ms"),
+        (61e9, "61 s"),
+    ],
+)
+def test_times_are_shown_with_three_digits(ns, text):
+    assert format_ns(ns) == text
