@@ -97,7 +97,7 @@ class Reference:
     def __init__(self, function: Callable[..., Any], traced: Any, program: Program) -> None:
         self.function = function
         self._traced = traced
-        self._program = program
+        self.program = program
 
     def nudged(self, eps: float) -> Reference:
         """The same function with its float literals and defaults changed by `eps` of themselves."""
@@ -112,11 +112,20 @@ class Reference:
         defaults = None if function.__defaults__ is None else tuple(change(value) for value in function.__defaults__)
         changed = types.FunctionType(code, function.__globals__, function.__name__, defaults, function.__closure__)
         changed.__kwdefaults__ = function.__kwdefaults__
-        return Reference(changed, self._traced, self._program)
+        return Reference(changed, self._traced, self.program)
+
+    @property
+    def needs_copies(self) -> bool:
+        """Whether a call changes its arguments: arrays that it writes into, random generators that it draws from."""
+        return bool(self._traced.writes or self._traced.generators)
+
+    def run(self, call: Call) -> Any:
+        """The function's own result; what it changes of the call is changed."""
+        return self.function(*call.args, **call.kwargs)
 
     def fresh(self, call: Call) -> Call:
         """The call on arrays and random generators of its own, where the function writes into them."""
-        if not self._traced.writes and not self._traced.generators:
+        if not self.needs_copies:
             return call
         args, kwargs = copy_arguments(call.args, call.kwargs)
         fresh = Call(call.kind, args, kwargs)
@@ -124,7 +133,7 @@ class Reference:
         for name, array in mine.items():
             if np.may_share_memory(array, theirs[name]):
                 raise Error(
-                    f"{self._program.function}: {name} is written and comes out of an object that cannot be copied.",
+                    f"{self.program.function}: {name} is written and comes out of an object that cannot be copied.",
                     "Pass it as an argument of its own.",
                 )
         return fresh
@@ -141,15 +150,12 @@ class Reference:
         fresh = self.fresh(call)
         with np.errstate(all="ignore"):
             before = time.perf_counter_ns()
-            if limit_s > 0:
-                result = _call_within(limit_s, lambda: self.function(*fresh.args, **fresh.kwargs))
-            else:
-                result = self.function(*fresh.args, **fresh.kwargs)
+            result = call_within(limit_s, lambda: self.run(fresh)) if limit_s > 0 else self.run(fresh)
             took = time.perf_counter_ns() - before
         return Answer(self._arrays(result), self.written(fresh), took)
 
     def _arrays(self, result: Any) -> tuple[np.ndarray[Any, Any], ...]:
-        names, numbers = self._program.results, self._program.result_numbers
+        names, numbers = self.program.results, self.program.result_numbers
         if not names:  # it only writes
             return ()
         results = result if isinstance(result, tuple) else (result,)
@@ -157,12 +163,12 @@ class Reference:
             return tuple(np.asarray(r) for r in results)
         try:
             return tuple(
-                np.asarray(r, self._program.type_of(name)[0]) if number else np.asarray(r)
+                np.asarray(r, self.program.type_of(name)[0]) if number else np.asarray(r)
                 for r, name, number in zip(results, names, numbers, strict=True)
             )
         except OverflowError:
             raise Error(
-                f"{self._program.function}: this call gives an int beyond 64 bits, so that NumPy alone serves it.",
+                f"{self.program.function}: this call gives an int beyond 64 bits, so that NumPy alone serves it.",
                 "Tune it with another call.",
             ) from None
 
@@ -184,7 +190,7 @@ class TookTooLong(BaseException):
     """Raised inside of a function that is stopped. No Exception, so that the function does not catch it."""
 
 
-def _call_within(limit_s: float, function: Callable[[], Any]) -> Any:
+def call_within(limit_s: float, function: Callable[[], Any]) -> Any:
     """Its result, or TookTooLong. It is stopped between two lines of Python, not inside of an operation of NumPy."""
     caller = ctypes.c_ulong(threading.get_ident())
     lock = threading.Lock()

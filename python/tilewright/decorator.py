@@ -32,10 +32,6 @@ from .specialization import Specialization, is_one_library_call, is_small
 
 CONTRACTS = ("numpy", "reproducible", "fast")
 
-_SHORT_NS = 2_000_000  # calls up to this long are compared with NumPy when their version is new
-_LEAST_TRIALS, _MOST_TRIALS, _TRIALS_NS = 5, 100, 3_000_000  # of each side
-_WORTH_NS = 300  # a version must not lose more than this against NumPy
-
 _MAX_STAYS = 1024
 
 _active = threading.local()
@@ -553,21 +549,21 @@ class JitFunction(_face.Dispatcher):
     def _loses(
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> bool:
-        """Whether NumPy is faster at a short call; then calls of this size stay with NumPy.
+        """Whether NumPy is faster at a call whose version is new; then calls of this size stay with NumPy."""
+        from .comparison import compare
+        from .datasets import Call, Reference
 
-        Long calls are not compared: NumPy's run would make the first call slower by more than the compiler does. Calls
-        that write into their arguments, or draw from a generator of theirs, are not either: each happens once.
-        """
-        if specialization.traced.writes or specialization.traced.generators:
+        traced, program = specialization.traced, specialization.program
+
+        def run(call: Call) -> None:
+            own = bound if call.args is args else self._bind(traced, program, call.args, call.kwargs)
+            self._in_plan(specialization, own, call.args, call.kwargs, None)
+
+        times = compare(run, Reference(self.__wrapped__, traced, program), Call("first", args, kwargs), bound)
+        if times is None or not times.loses:
             return False
-        with np.errstate(all="ignore"):
-            compiled = _best_ns(lambda: self._in_plan(specialization, bound, args, kwargs, None), _SHORT_NS)
-            if compiled > _SHORT_NS and not is_small(specialization.program, bound):
-                return False
-            numpy = _best_ns(lambda: self.__wrapped__(*args, **kwargs), 20 * _SHORT_NS)
-        if compiled <= numpy * 1.05 + _WORTH_NS:
-            return False
-        specialization.run_in_numpy(bound, f"NumPy takes {numpy / 1e3:.1f} us, compiled code {compiled / 1e3:.1f} us")
+        reason = f"NumPy takes {times.numpy_ns / 1e3:.1f} us, compiled code {times.compiled_ns / 1e3:.1f} us"
+        specialization.run_in_numpy(bound, reason)
         self._publish(specialization)
         return True
 
@@ -681,22 +677,6 @@ def _value_key(name: str, value: Any) -> tuple[Any, ...]:
     if placed is not None:
         return (name, placed[1], len(placed[2]), type(value), 0 in placed[2])
     return (name, type(value))
-
-
-def _best_ns(call: Callable[[], Any], limit_ns: int) -> int:
-    """The shortest of some runs; one run where that one takes longer than the limit."""
-    best = 1 << 62
-    spent = runs = 0
-    while runs < _LEAST_TRIALS or (spent < _TRIALS_NS and runs < _MOST_TRIALS):
-        start = time.perf_counter_ns()
-        call()
-        took = time.perf_counter_ns() - start
-        best = min(best, took)
-        spent += took
-        runs += 1
-        if runs > 1 and best > limit_ns:
-            break
-    return best
 
 
 def _copy_out(name: str, target: Any, value: Any) -> None:

@@ -20,6 +20,7 @@ _TYPED = re.compile(r"(%?\w+): (\w+)\[(.*?)\](?:, |$)")
 _CHECK = re.compile(r'^check (%?\w+) "((?:[^"\\]|\\.)*)"$')
 _RETURNED = re.compile(r"(?:(int|float|bool)\()?(%?\w+)")
 _SYMBOL = re.compile(r"[A-Za-z_]\w*(?:\.\d+)?")
+VIEWS = frozenset({"index", "transpose", "reshape", "broadcast_to", "const"})  # operations that compute nothing
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from .errors import DeviceError, Error, ScheduleError
 from .machine import CUDA_DEFAULT
 from .native import compiler
 from .partials import Partials, beyond_limit, partials_for
-from .program import Program, evaluate, holds, split_sizes
+from .program import VIEWS, Program, evaluate, holds, split_sizes
 
 # Element operations below which a call is small: a version for it has loops without threads and small splits.
 SMALL_WORK = 32768
@@ -35,8 +35,6 @@ _works: weakref.WeakKeyDictionary[Program, str] = weakref.WeakKeyDictionary()
 
 if TYPE_CHECKING:
     from .device_profile import Profile
-
-_VIEWS = {"index", "transpose", "reshape", "broadcast_to", "const"}
 
 
 @dataclass(frozen=True)
@@ -429,7 +427,7 @@ def work_condition(program: Program, small: bool, limit: int = SMALL_WORK) -> st
 
 def is_one_library_call(program: Program) -> bool:
     """A matrix product and nothing else: NumPy's own call to BLAS cannot be beaten by another call to it."""
-    work = [value for value in program.values if value.operation not in _VIEWS]
+    work = [value for value in program.values if value.operation not in VIEWS]
     # Of booleans NumPy stops at the first true term, which no schedule of ours does.
     return len(work) == 1 and work[0].operation == "matmul" and work[0].dtype in ("float32", "float64", "bool")
 

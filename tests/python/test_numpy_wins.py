@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 import tilewright
-from tilewright import decorator
+from tilewright import comparison
 
 pytestmark = pytest.mark.numpy_may_win
 US = 1000
@@ -17,17 +17,21 @@ def own_folders(tmp_path, monkeypatch):
 
 
 class Measured:
-    """What the measurement finds, and how often it looks."""
+    """What the measurement finds, and how often it looks at each side."""
 
     def __init__(self, monkeypatch, compiled_ns, numpy_ns):
-        self.looks = 0
-        self.times_ns = compiled_ns, numpy_ns
-        monkeypatch.setattr(decorator, "_best_ns", self._best_ns)
+        self.looks = {"compiled": 0, "numpy": 0}
+        self.times_ns = {"compiled": compiled_ns, "numpy": numpy_ns}
+        monkeypatch.setattr(comparison, "_time", self._time)
 
-    def _best_ns(self, call, limit_ns):
-        call()
-        self.looks += 1
-        return self.times_ns[limit_ns > decorator._SHORT_NS]
+    def _time(self, side, function, call, limit_ns):
+        self.looks[side] += 1
+        function(call)
+        took = self.times_ns[side]
+        return None if limit_ns is not None and took > limit_ns else took
+
+    def change(self, compiled_ns, numpy_ns):
+        self.times_ns = {"compiled": compiled_ns, "numpy": numpy_ns}
 
 
 def smoothed(x):
@@ -58,8 +62,9 @@ def test_small_calls_stay_with_numpy_where_it_is_faster(monkeypatch):
     f(SMALL)
     assert runs_of_numpy(f, SMALL) == 1
     assert "NumPy takes 10.0 us, compiled code 50.0 us" in f.explain()
+    looks = dict(measured.looks)
     f(LARGE)  # another version, with a measurement of its own
-    assert runs_of_numpy(f, LARGE) == 1 and measured.looks == 4
+    assert runs_of_numpy(f, LARGE) == 1 and all(measured.looks[side] > looks[side] for side in looks)
 
 
 def test_calls_that_numpy_loses_are_compiled(monkeypatch):
@@ -75,10 +80,49 @@ def test_a_little_slower_is_no_loss(monkeypatch):
     assert runs_of_numpy(f, SMALL) == 0
 
 
-def test_long_calls_are_not_compared(monkeypatch):
-    f, measured = jitted(monkeypatch, 10_000 * US, 10 * US)
+def test_long_calls_that_lose_stay_with_numpy(monkeypatch):
+    f, _ = jitted(monkeypatch, 10_000 * US, 4_000 * US)
     f(LARGE)
-    assert measured.looks == 1 and runs_of_numpy(f, LARGE) == 0
+    assert runs_of_numpy(f, LARGE) == 1
+    assert "NumPy takes 4000.0 us, compiled code 10000.0 us" in f.explain()
+
+
+def test_numpy_runs_once_where_a_long_call_wins_and_is_stopped_there(monkeypatch):
+    f, measured = jitted(monkeypatch, 10_000 * US, 9_000_000 * US)
+    f(LARGE)
+    assert measured.looks == {"compiled": 1, "numpy": 1} and runs_of_numpy(f, LARGE) == 0
+
+
+def test_a_long_run_of_numpy_is_stopped():
+    runs = []
+
+    def endless(_):
+        runs.append(1)
+        while True:
+            pass
+
+    assert comparison._time("numpy", endless, None, 5_000_000) is None and runs == [1]
+
+
+def test_a_long_call_that_loses_is_looked_at_again(monkeypatch):
+    """The first run of compiled code is a cold one."""
+    f, measured = jitted(monkeypatch, 10_000 * US, 4_000 * US)
+    slow = measured._time
+
+    def warm(side, function, call, limit_ns):
+        took = slow(side, function, call, limit_ns)
+        return 3_000 * US if side == "compiled" and measured.looks[side] > 1 else took
+
+    monkeypatch.setattr(comparison, "_time", warm)
+    f(LARGE)
+    assert measured.looks == {"compiled": 2, "numpy": 2} and runs_of_numpy(f, LARGE) == 0
+
+
+def test_what_numpy_has_no_memory_for_is_not_run_in_numpy(monkeypatch):
+    f, measured = jitted(monkeypatch, 10_000 * US, 10 * US)
+    monkeypatch.setattr(comparison, "available_memory_bytes", lambda: 4 * LARGE.nbytes)
+    f(LARGE)
+    assert measured.looks == {"compiled": 0, "numpy": 0} and runs_of_numpy(f, LARGE) == 0
 
 
 def test_large_calls_that_lose_leave_larger_ones_compiled(monkeypatch):
@@ -86,18 +130,52 @@ def test_large_calls_that_lose_leave_larger_ones_compiled(monkeypatch):
     f(LARGE)
     assert runs_of_numpy(f, LARGE) == 1
     assert "NumPy for work below" in f.explain()
-    measured.times_ns = 10 * US, 1_000 * US
+    measured.change(10 * US, 1_000 * US)
     larger = np.arange(3_000_000.0)
     f(larger)
     assert runs_of_numpy(f, larger) == 0 and runs_of_numpy(f, LARGE) == 1
 
 
-def test_what_writes_runs_once(monkeypatch):
+def scaled(x):
+    x *= 2
+    return x.sum()
+
+
+@pytest.mark.parametrize("numpy_ns", [10 * US, 500 * US])
+def test_what_writes_is_compared_on_copies_and_writes_once(monkeypatch, numpy_ns):
+    f, measured = tilewright.jit(scaled, strict=True), Measured(monkeypatch, 50 * US, numpy_ns)
+    x = np.ones(10)
+    assert f(x) == 20 and (x == 2).all() and measured.looks["numpy"]
+    assert ("NumPy takes" in f.explain()) == (numpy_ns == 10 * US)
+
+
+def drawn(rng, n):
+    return rng.random(n) * 2
+
+
+def test_what_draws_is_compared_on_copies_and_draws_once(monkeypatch):
+    Measured(monkeypatch, 50 * US, 10 * US)
+    rng, numpys = np.random.default_rng(1), np.random.default_rng(1)
+    f = tilewright.jit(drawn, strict=True)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(rng, 1000), drawn(numpys, 1000))
+
+
+def test_what_is_written_and_cannot_be_copied_is_not_compared(monkeypatch):
     measured = Measured(monkeypatch, 50 * US, 10 * US)
 
-    def scaled(x):
-        x *= 2
-        return x.sum()
+    def doubled(arrays):
+        arrays[0][:] *= 2
+        return arrays[0].sum()
 
-    x = np.ones(10)
-    assert tilewright.jit(scaled, strict=True)(x) == 20 and (x == 2).all() and not measured.looks
+    assert tilewright.jit(doubled, strict=True)([np.ones(10)]) == 20 and not measured.looks["compiled"]
+
+
+def test_a_call_that_numpy_refuses_is_not_withdrawn(monkeypatch):
+    def refuse(*_):
+        raise ValueError
+
+    monkeypatch.setattr(comparison, "_time", refuse)
+    f = tilewright.jit(smoothed, strict=True)
+    f(SMALL)
+    assert runs_of_numpy(f, SMALL) == 0

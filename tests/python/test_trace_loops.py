@@ -250,6 +250,13 @@ def returns_inside(x):
     return x[0]
 
 
+def power_iteration(a, v, n):
+    for _ in range(n):
+        v = np.sum(a * v, axis=1)
+        v = v / np.sqrt(np.sum(v * v))
+    return v
+
+
 CASES: list[tuple[Any, tuple[Any, ...], list[tuple[Any, ...]]]] = [
     (total, (X,), [(X[:1],), (X[::-3],)]),
     (repeated, (X, 70), [(X, 1), (X[:3], 200)]),
@@ -277,6 +284,7 @@ CASES: list[tuple[Any, tuple[Any, ...], list[tuple[Any, ...]]]] = [
     (views_follow, (X,), []),
     (whole_rows, (A,), [(A[:3],)]),
     (returns_inside, (X,), [(X / 2,)]),
+    (power_iteration, (A, X[:80], 5), [(A[:3, :3], X[:3], 70)]),
 ]
 
 
@@ -293,6 +301,27 @@ def test_answers_as_python(case: Any) -> None:
 def test_one_program_serves_every_number_of_trips() -> None:
     assert trace(repeated, (X, 70)).digest == trace(repeated, (X, 20_000)).digest
     assert trace(repeated, (X, 70)).matches((X, 3))
+
+
+def test_a_shape_that_an_iteration_keeps_because_two_sizes_are_equal_is_a_guard() -> None:
+    traced = trace(power_iteration, (A, X[:80], 5))
+    assert "arg a: float64[a.0, a.0]" in traced.program_text
+    assert not traced.matches((A[:, :70], X[:70], 5))  # no square: NumPy raises in the second iteration
+
+
+def test_reductions_are_unrolled_as_far_as_they_compile_in_useful_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tracer, "MAX_UNROLLED_TRIPS", 64)
+
+    def halves(x, n):
+        for _ in range(n):
+            x = x[: len(x) // 2] / x.max()
+        return x
+
+    few, many = np.arange(1024.0), np.ones(1 << 17)
+    assert trace(halves, (few, 9)).program_text.count("= max(") == 9
+    monkeypatch.setattr(tracer, "MAX_UNROLLED_REDUCTIONS", 10)
+    with pytest.raises(TraceError, match="loops: x, which a trip begins as .* and ends as "):
+        trace(halves, (many, 11))
 
 
 def test_what_nobody_reads_is_not_carried() -> None:

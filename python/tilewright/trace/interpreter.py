@@ -26,7 +26,7 @@ from .calls import Calls, SymRange
 from .carried import Control, Leaving, Pending
 from .early_return import behind_the_loop, else_behind, has_break, has_return
 from .expressions import Expressions
-from .graph import PLAIN_OPERATIONS
+from .graph import PLAIN_OPERATIONS, REDUCTIONS
 from .regions import Regions
 from .scalars import RunScalar, Symbolic, SymInt, described
 from .sequences import Sequence, sequence_of
@@ -559,6 +559,7 @@ class Interpreter(Expressions, Calls, Regions):
         self.unrolling.append(self.place(node))
         try:
             self.block(node.body)
+            self._refuse_slow_compile(node)
         except _Break:
             return True
         except _Continue:
@@ -567,6 +568,17 @@ class Interpreter(Expressions, Calls, Regions):
             self.stopped.pop()
             self.unrolling.pop()
         return False
+
+    def _refuse_slow_compile(self, node: ast.For | ast.While) -> None:
+        reductions = sum(value.operation in REDUCTIONS for value in self.tracer.blocks[-1].values)
+        if reductions <= tracer_module.MAX_UNROLLED_REDUCTIONS:
+            return
+        if (why := self.tracer.unrolled.get(self.place(node))) is not None:
+            raise why  # what keeps it from staying a loop, which would compile
+        raise self.error(
+            node, f"loops: more than {tracer_module.MAX_UNROLLED_REDUCTIONS} reductions of a loop that is unrolled",
+            "these do not compile in useful time", "Leave the loop out of the compiled function.",
+        )  # fmt: skip
 
     def iterate(self, node: ast.AST, value: Any) -> Iterable[Any]:
         """What a for visits, one by one."""

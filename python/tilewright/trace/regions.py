@@ -357,9 +357,7 @@ class Regions(Branches):
                     "it is no array and no number", "Leave the loop out of the compiled function.",
                 )  # fmt: skip
             value, form = found
-            # What the trip needs to be equal is one size from here on.
-            one.form.shape = tuple(self.tracer.resolve(size) for size in one.form.shape)
-            form.shape = tuple(self.tracer.resolve(size) for size in form.shape)
+            self._unify_sizes(one.form, form)
             joined = one.form.joined(form)
             if joined is None:
                 raise self.error(
@@ -376,6 +374,17 @@ class Regions(Branches):
             one.sources += [storage for storage in storages_of(held) if storage not in one.sources]
         self._refuse_shared_writes(node, carried)
         return wider
+
+    def _unify_sizes(self, begins: Form, ends: Form) -> None:
+        """Sizes that an iteration needs to be equal, or has to leave as it found them, are one size from here on."""
+        for begin, end in zip(begins.shape, ends.shape, strict=False):
+            left, right = self.tracer.resolve(begin), self.tracer.resolve(end)
+            fixed = self.tracer.loops.keys().isdisjoint((left - right).symbols())
+            if fixed and len(begins.shape) == len(ends.shape) and self.tracer.value_of(left - right) == 0:
+                # `v = a @ v` keeps the shape of v where a is square: a guard says so, as broadcasting would.
+                self.tracer.decide("==", left, right)
+        for form in (begins, ends):
+            form.shape = tuple(self.tracer.resolve(size) for size in form.shape)
 
     def _refuse_shared_writes(self, node: ast.stmt, carried: list[Carried]) -> None:
         """A variable that is another array in each trip is a value of its own in the program: nobody else may write there."""

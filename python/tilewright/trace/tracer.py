@@ -22,6 +22,8 @@ _NUMPY_FOLDER = os.path.dirname(np.__file__) + os.sep
 _USERS_WORDS = {"SymArray": "ndarray", "SymGenerator": "Generator", "SymInt": "int", "SymScalar": "float"}
 # Beyond this, compiling takes minutes: loops that are unrolled too far.
 MAX_VALUES = 2_000
+# A reduction is several stages, each with loops of its own: some 0.4 s to compile.
+MAX_UNROLLED_REDUCTIONS = 48
 MAX_RANK = 8  # of plans, dsl/runtime/plan_text.md
 MAX_UNROLLED_TRIPS = 64
 MAX_SHORT_TRIPS = 8  # of a range of numbers that is unrolled though it could stay a loop

@@ -1,0 +1,126 @@
+"""Whether NumPy is faster than a version that is new, which is asked once, at the call that the version was made for.
+
+Both sides of a short call run a few times. Of a long one NumPy runs until it has taken longer than compiled code, and is stopped there: the first
+call takes some twice its own time, whatever NumPy would have taken.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .binding import Bound
+from .datasets import Call, Reference, TookTooLong, call_within
+from .machine import available_memory_bytes
+from .program import VIEWS, Program, evaluate
+
+_SHORT_NS = 2_000_000  # calls up to this long run a few times
+_LEAST_TRIALS, _MOST_TRIALS, _TRIALS_NS = 5, 100, 3_000_000  # of each side
+_LONG_TRIALS = 3  # of each side, where the first ones say that NumPy is faster
+_PATIENCE = 1.25  # NumPy may take that much longer than a long compiled call; both are cold
+_WORTH = 1.05
+_WORTH_NS = 300  # a version must not lose more than this against NumPy
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype, np.random.Generator)
+
+
+@dataclass(frozen=True)
+class Times:
+    """The shortest runs of both sides; `numpy_ns` is a lower bound where NumPy was stopped."""
+
+    compiled_ns: int
+    numpy_ns: int
+
+    @property
+    def loses(self) -> bool:
+        """Whether compiled code is slower by more than a call's noise."""
+        return self.compiled_ns > self.numpy_ns * _WORTH + _WORTH_NS
+
+
+def compare(run_compiled: Callable[[Call], Any], reference: Reference, call: Call, bound: Bound) -> Times | None:
+    """The times of a call under compiled code and in NumPy; None where it cannot run twice, or NumPy lacks the memory.
+
+    Neither side writes into the caller's arrays or moves its random generators: both get copies. A call that NumPy
+    refuses is not compared.
+    """
+    if reference.needs_copies and not _can_be_copied(call):
+        return None
+    if temporary_bytes(reference.program, bound.sizes) > available_memory_bytes() // 2:
+        return None
+
+    def run(side: str, limit_ns: int | None = None) -> int | None:
+        return _time(side, run_compiled if side == "compiled" else reference.run, reference.fresh(call), limit_ns)
+
+    try:
+        with np.errstate(all="ignore"):
+            first = run("compiled")
+            assert first is not None
+            if first <= _SHORT_NS:
+                return Times(_best(run, "compiled", _SHORT_NS), _best(run, "numpy", 20 * _SHORT_NS))
+            return _compare_long(run, first)
+    except Exception:  # what the call raises, the call itself will raise
+        return None
+
+
+def _compare_long(run: Callable[..., int | None], compiled_ns: int) -> Times:
+    limit_ns = int(_PATIENCE * compiled_ns)
+    found = run("numpy", limit_ns)
+    times = Times(compiled_ns, limit_ns if found is None else found)
+    for _ in range(_LONG_TRIALS - 1):
+        if not times.loses:
+            break
+        again = run("compiled"), run("numpy", limit_ns)
+        times = Times(*(min(old, new) if new else old for old, new in zip((times.compiled_ns, times.numpy_ns), again, strict=True)))  # fmt: skip
+    return times
+
+
+def _best(run: Callable[..., int | None], side: str, limit_ns: int) -> int:
+    """The shortest of some runs; two where one takes longer than the limit."""
+    best = 1 << 62
+    spent = runs = 0
+    while runs < _LEAST_TRIALS or (spent < _TRIALS_NS and runs < _MOST_TRIALS):
+        took = run(side) or 0
+        best = min(best, took)
+        spent += took
+        runs += 1
+        if runs > 1 and best > limit_ns:
+            break
+    return best
+
+
+def _time(_side: str, function: Callable[[Call], Any], call: Call, limit_ns: int | None) -> int | None:
+    """How long a run takes, None where it was stopped."""
+    start = time.perf_counter_ns()
+    if limit_ns is None:
+        function(call)
+    else:
+        try:
+            call_within(limit_ns / 1e9, lambda: function(call))
+        except TookTooLong:
+            return None
+    return time.perf_counter_ns() - start
+
+
+def temporary_bytes(program: Program, sizes: Mapping[str, int]) -> int:
+    """About what NumPy holds at a time: the two largest arrays that an operation makes, and all results."""
+    made: dict[str, int] = {}
+    for value in program.values:
+        if value.operation in VIEWS:
+            continue
+        with suppress(KeyError, ValueError, ZeroDivisionError):  # an extent that only the run knows
+            extents = [evaluate(extent, sizes) for extent in value.shape]
+            made[value.name] = math.prod(extents) * np.dtype(value.dtype).itemsize
+    return sum(sorted(made.values())[-2:]) + sum(made.get(name, 0) for name in program.results)
+
+
+def _can_be_copied(call: Call) -> bool:
+    """Whether a copy is cheap and without effects: arrays and plain values, and memory for them."""
+    values = (*call.args, *call.kwargs.values())
+    needed = sum(value.nbytes for value in values if isinstance(value, np.ndarray))
+    plain = all(isinstance(value, _PLAIN) or type(value) is np.ndarray for value in values)
+    return plain and needed <= available_memory_bytes() // 3
