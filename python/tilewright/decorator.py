@@ -19,8 +19,9 @@ from typing import Any, overload
 
 import numpy as np
 
-from . import _face, logs, recording, settings
+from . import _face, checks, logs, recording, settings
 from .binding import Bound, bind
+from .bound_method import BoundMethod
 from .devices import places_among
 from .dispatch import c_binding, program_function
 from .draws import SharedGenerator, drawing
@@ -81,7 +82,7 @@ class JitFunction(_face.Dispatcher):
         return f"<tilewright.jit {self.__module__}.{self.__qualname__}>"
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else types.MethodType(self, instance)
+        return self if instance is None else BoundMethod(self, instance)
 
     def __reduce__(self) -> str:
         # By qualified name, as functions are: compiled state never travels.
@@ -121,12 +122,12 @@ class JitFunction(_face.Dispatcher):
         """What was compiled, under which guards, and what runs in NumPy and why."""
         from .explain import explain_function
 
-        return explain_function(self, code=code)
+        return explain_function(self, code=checks.flag(code, "code"))
 
     def tune(
         self,
         *args: Any,
-        budget: float = 60.0,
+        budget: float | str = 60.0,
         trials: int | None = None,
         seed: int = 0,
         space: str | None = None,
@@ -134,23 +135,34 @@ class JitFunction(_face.Dispatcher):
         observer: Callable[[dict[str, Any]], None] | None = None,
         **kwargs: Any,
     ) -> Any:
-        """Search for the fastest schedule of this call for `budget` seconds and use it from now on.
+        """Search for the fastest schedule of this call and use it from now on.
 
         Returns a TuneResult. The best schedule is stored and serves later processes too.
+
+        Parameters
+        ----------
+        budget : seconds, or text with a unit: "15s", "2m".
+        trials : at most so many candidates; None and 0 are no limit.
+        seed : of the search's random numbers.
+        space : search this space instead of the default one.
+        schedule : only measure this schedule beside the best that is known.
+        observer : is called with each event of the search, a dictionary.
         """
+        from .quantities import parse_duration_s
         from .tuning import TuneOptions, tune_call
 
-        specialization, bound = self._specialize(args, kwargs)
         options = TuneOptions(
-            budget_s=budget,
-            max_trials=trials or 0,
-            seed=seed,
-            space=space,
-            schedule=schedule,
+            budget_s=parse_duration_s(budget, "budget"),
+            max_trials=0 if trials is None else checks.whole_number(trials, "trials", 0, checks.MOST_TRIALS),
+            seed=checks.whole_number(seed, "seed", 0, checks.MOST_SEED),
+            space=checks.optional_text(space, "space", "a space"),
+            schedule=checks.optional_text(schedule, "schedule", "a schedule"),
             db=settings.store_path(self._db),
             contract=self._contract,
-            on_device=bound.on_device,
         )
+        checks.optional_function(observer, "observer", "an event")
+        specialization, bound = self._specialize(args, kwargs)
+        options.on_device = bound.on_device
         return tune_call(specialization, self.__wrapped__, args, kwargs, options, compiled=self, observer=observer)
 
     def export(
@@ -175,20 +187,22 @@ class JitFunction(_face.Dispatcher):
         from .errors import ExportError
         from .export import ExportOptions, export_module
 
+        place = checks.optional_path(folder, "folder")
+        stem = checks.optional_text(name, "name", "the function's name in the module's")
+        options = ExportOptions(
+            targets=self._own_targets() if targets is None else checks.names(targets, "targets", "('host', 'cuda')"),
+            force=checks.flag(force, "force"),
+            wheel=checks.flag(wheel, "wheel"),
+            libraries=checks.flag(libraries, "libraries"),
+            allow_fallback=checks.flag(allow_fallback, "allow_fallback"),
+            cubins=None if cubins is None else checks.names(cubins, "cubins", "('sm_80', 'sm_90')"),
+        )
         if not self._specializations:
             raise ExportError(
                 f"{self.__name__}: nothing was compiled yet.",
                 "Call it, or f.for_args(…), with arrays of each signature.",
             )
-        target = Path(folder) if folder is not None else Path(f"{name or self.__name__}_tuned")
-        options = ExportOptions(
-            targets=self._own_targets() if targets is None else tuple(targets),
-            force=force,
-            wheel=wheel,
-            libraries=libraries,
-            allow_fallback=allow_fallback,
-            cubins=cubins,
-        )
+        target = place if place is not None else Path(f"{stem or self.__name__}_tuned")
         return export_module(target, self, self._specializations, options)
 
     def _own_targets(self) -> tuple[str, ...]:
@@ -622,15 +636,19 @@ def jit(
     contract : numpy (default), reproducible or fast; what a result promises.
     db : the store of tuned schedules, instead of the usual one.
     """
-    if contract not in CONTRACTS:
-        raise ValueError(f"jit: contract {contract!r} is none of ours. Use {', '.join(CONTRACTS)}.")
+    checks.one_of(contract, "contract", CONTRACTS)
+    checks.flag(strict, "strict")
+    db = checks.optional_path(db, "db")
     targets_of(target)
 
     def wrap(f: Callable[..., Any]) -> JitFunction:
         if isinstance(f, JitFunction):
             f = f.__wrapped__
+        if isinstance(f, (staticmethod, classmethod)):
+            kind = type(f).__name__
+            raise TypeError(f"jit: {f.__func__.__qualname__} is a {kind}. Write @{kind} above @tilewright.jit.")
         if not isinstance(f, types.FunctionType):
-            raise TypeError(f"jit: {f!r} is a {type(f).__name__}. Give a Python function.")
+            raise TypeError(f"jit: {checks.described(f)} is none. Give a Python function.")
         return JitFunction(f, target=target, strict=strict, contract=contract, db=db)
 
     return wrap if function is None else wrap(function)

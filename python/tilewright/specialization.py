@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from . import logs, plan
+from . import checks, logs, plan
 from ._face import current_device
 from .binding import Bound, bind
 from .builder import BuildRequest, build, with_schedule
@@ -29,6 +29,7 @@ from .program import VIEWS, Program, evaluate, holds, split_sizes
 SMALL_WORK = 32768
 _MAX_VERSIONS = 12
 _LEADING = ("tuned", "by hand")
+MOST_RUNS = 1_000_000  # of a profile
 _MANY_TRIPS = 64  # of a loop: more make no call larger
 _LIMITS = re.compile(r" in range\((.*)\)$")
 _works: weakref.WeakKeyDictionary[Program, str] = weakref.WeakKeyDictionary()
@@ -283,12 +284,8 @@ class Specialization:
             self.drop_schedule()
             if not self.versions:
                 self.add_version(self.example)
-        elif isinstance(text, str):
-            self.set_schedule(text, self.example)
         else:
-            raise TypeError(
-                f"schedule: {text!r} is a {type(text).__name__}. Give the text of one, or None for the default."
-            )
+            self.set_schedule(checks.text(text, "schedule", "a schedule"), self.example)
         self.changed()
 
     @property
@@ -346,7 +343,7 @@ class Specialization:
         """Stages, variants, versions, guards and the evidence for the schedule; with `code` the lowered code too."""
         from .explain import explain_specialization
 
-        return explain_specialization(self, code=code)
+        return explain_specialization(self, code=checks.flag(code, "code"))
 
     def profile(self, *args: Any, runs: int = 20, **kwargs: Any) -> Profile:
         """How long each kernel of such a call takes on its CUDA device: rows with grid, block, shared memory, median_ns,
@@ -356,6 +353,7 @@ class Specialization:
         from .devices import check_device, place_all, places_among
         from .explain import moved_bytes
 
+        checks.whole_number(runs, "runs", 1, MOST_RUNS)
         assert self.example is not None
         runs_there = self.example.on_device or current_device() is not None
         if not runs_there and not places_among((*args, *kwargs.values())):

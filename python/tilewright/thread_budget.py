@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from . import _face
+from . import _face, checks
 
 
 def set_num_threads(count: int) -> None:
     """Let every later call use at most `count` threads."""
-    _face.set_num_threads(_positive(count))
+    _face.set_num_threads(checks.whole_number(count, "count", 1, checks.MOST_THREADS))
 
 
 def get_num_threads() -> int:
@@ -20,7 +20,7 @@ def get_num_threads() -> int:
 
 def threads(count: int) -> AbstractContextManager[Any]:
     """`with tilewright.threads(2): …` limits the calls that this thread makes inside the block."""
-    return _face.threads(_positive(count))
+    return _face.threads(checks.whole_number(count, "count", 1, checks.MOST_THREADS))
 
 
 def trim_pool() -> int:
@@ -36,13 +36,3 @@ def pool_info() -> dict[str, Any]:
 def parallel_backend() -> str:
     """`openmp` or `own`: what runs parallel loops now."""
     return str(_face.parallel_backend())
-
-
-def _positive(count: int) -> int:
-    if isinstance(count, bool) or not isinstance(count, int):
-        raise TypeError(
-            f"set_num_threads: the count is {count!r}, a {type(count).__name__}. Give an int of at least 1."
-        )
-    if count < 1:
-        raise ValueError(f"set_num_threads: the count is {count}. Give at least 1.")
-    return count

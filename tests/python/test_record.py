@@ -400,3 +400,200 @@ def test_os_exit_in_a_thread_is_said(tmp_path):
     )
     assert done.returncode == 1
     assert "threaded.py: called os._exit(0) in a thread; nothing was tuned." in done.stderr
+
+
+def test_a_script_given_through_another_folder_is_the_users(tmp_path, monkeypatch):
+    here, there = tmp_path / "a", tmp_path / "b"
+    here.mkdir()
+    there.mkdir()
+    (there / "blur.py").write_text(textwrap.dedent(KMEANS))
+    monkeypatch.chdir(here)
+    recorder = Recorder()
+    run_script(Script(Path("../b/blur.py")), recorder)
+    assert "get_labels" in by_name(recorder)
+
+
+@pytest.mark.parametrize("link", ["folder", "file"])
+def test_a_script_below_a_symlink_is_the_users(tmp_path, link):
+    real = tmp_path / "real"
+    real.mkdir()
+    (real / "helper_of_link.py").write_text("import numpy as np\ndef f(x):\n    return x + 1\n")
+    (real / "script.py").write_text("import numpy as np\nfrom helper_of_link import f\nf(np.ones(3))\n")
+    if link == "folder":
+        (tmp_path / "link").symlink_to(real)
+        given = tmp_path / "link" / "script.py"
+    else:
+        (tmp_path / "other").mkdir()
+        given = tmp_path / "other" / "script.py"
+        given.symlink_to(real / "script.py")
+    recorder = Recorder()
+    run_script(Script(given), recorder)
+    sys.modules.pop("helper_of_link", None)
+    assert set(by_name(recorder)) == {"f"}
+
+
+def test_what_is_installed_is_not_the_users(tmp_path, monkeypatch):
+    from tilewright.record.ownership import Users
+
+    project, target = tmp_path / "project", tmp_path / "libs"
+    for folder in (project / "src", project / "env" / "site-packages", target / "some-1.0.dist-info"):
+        folder.mkdir(parents=True)
+    monkeypatch.syspath_prepend(str(target))
+    users = Users(project / "scripts")
+    assert users.has_file(str(project / "src" / "pkg.py"))
+    assert users.has_file("<string>")
+    for file in (project / "env" / "site-packages" / "pkg.py", target / "some.py", np.__file__, textwrap.__file__,
+                 sys.modules["tilewright.record.choose"].__file__, "<frozen importlib._bootstrap>", "relative.py"):  # fmt: skip
+        assert not users.has_file(str(file)), file
+
+
+def test_methods_are_seen_with_the_arrays_of_their_object(tmp_path):
+    text = """
+        import numpy as np
+        from dataclasses import dataclass
+        @dataclass
+        class Model:
+            weights: np.ndarray
+            scale: float = 2.0
+            def apply(self, x):
+                return self.inner(x) * self.scale
+            def inner(self, x):
+                return x @ self.weights
+            @staticmethod
+            def unit(x):
+                return x / x.max()
+            @classmethod
+            def make(cls, x):
+                return cls(cls.unit(x))
+            def describe(self):
+                return "a model"
+        model = Model.make(np.ones((3, 3)))
+        model.apply(np.ones((5, 3)))
+        model.describe()
+    """
+    recorder, main = record(tmp_path, text)
+    assert {c.name: c.calls and next(iter(c.calls.values())).text() for c in recorder.candidates.values()} == {
+        "Model.make": "type, float64[3, 3]",
+        "Model.unit": "float64[3, 3]",
+        "Model.apply": "Model(.weights float64[3, 3]), float64[5, 3]",
+        "Model.inner": "Model(.weights float64[3, 3]), float64[5, 3]",
+        "Model.describe": "Model(.weights float64[3, 3])",
+    }
+    for name in ("apply", "unit", "make"):
+        assert not hasattr(getattr(main.Model, name), "__tilewright_recorded__")
+    for only in ("Model.inner", "inner"):
+        recorder, _ = record(tmp_path, text, only=only)
+        assert set(by_name(recorder)) == {"Model.inner"}
+
+
+def test_functions_of_a_package_that_is_not_beside_the_script_are_seen(tmp_path):
+    package = tmp_path / "src" / "pkg_of_src"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("from .run import run\n")
+    (package / "run.py").write_text(
+        "import numpy as np\nfrom .kernels import work\ndef run(n):\n    return work(np.ones(n))\n"
+    )
+    (package / "kernels.py").write_text("def work(x):\n    return x * 2\n")
+    (tmp_path / "scripts").mkdir()
+    script = tmp_path / "scripts" / "go.py"
+    script.write_text(
+        f"import sys\nsys.path.insert(0, {str(tmp_path / 'src')!r})\nfrom pkg_of_src import run\nrun(5)\n"
+    )
+    recorder = Recorder()
+    main = run_script(Script(script), recorder)
+    kernels = sys.modules["pkg_of_src.kernels"]
+    assert set(by_name(recorder)) == {"work"}
+    assert not hasattr(main.run, "__tilewright_recorded__") and not hasattr(kernels.work, "__tilewright_recorded__")
+    assert main.run.__globals__["work"] is kernels.work
+    for name in [name for name in sys.modules if name.startswith("pkg_of_src")]:
+        del sys.modules[name]
+
+
+POOL = """
+    import multiprocessing
+    import numpy as np
+    def f(x):
+        return x + 1
+    if __name__ == "__main__":
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            results = pool.map(f, [np.ones(3), np.ones(4)], chunksize=1)
+"""
+
+
+def test_children_of_a_pool_are_left_alone_and_said_so(tmp_path):
+    recorder, main = record(tmp_path, POOL, first_only=True)
+    assert [r.tolist() for r in main.results] == [[2.0] * 3, [2.0] * 4]
+    assert not recorder.candidates and recorder.calls_in_children == 2
+    with pytest.raises(NothingToTune) as error:
+        choose(recorder, "s.py", None, "time", accept)
+    assert str(error.value) == (
+        "s.py: 2 calls of its functions with NumPy arrays ran in child processes (multiprocessing), which are left alone. "
+        "Call the function once in the script itself, before the children start."
+    )
+
+
+def test_where_the_time_went(tmp_path):
+    from tilewright.record.times import time_lines, time_rows
+
+    text = """
+        import time
+        import numpy as np
+        def inner(x):
+            time.sleep(0.04)
+            return x
+        def outer(x):
+            time.sleep(0.02)
+            return inner(x)
+        def refused(x):
+            time.sleep(0.16)
+        def small(x):
+            time.sleep(0.01)
+        def plain():
+            time.sleep(0.03)
+        x = np.ones(3)
+        refused(x); outer(x); outer(x); small(x); plain()
+        time.sleep(0.02)
+    """
+    recorder, _ = record(tmp_path, text)
+    choose(recorder, "s.py", None, "time", lambda c, _: "no rule" if c.name == "refused" else object())
+    rows = {row.function: row for row in time_rows(recorder)}
+    assert list(rows) == ["refused", "outer", "inner", "plain", "small", "elsewhere"]
+    assert {name: (row.calls, row.fate) for name, row in rows.items()} == {
+        "outer": (2, "tuned"),
+        "refused": (1, "not tuned (see below)"),
+        "inner": (2, "compiled along with outer"),
+        "plain": (1, "not tuned: it takes no arrays"),
+        "small": (1, "not tuned: others take longer; --function small tunes it"),
+        "elsewhere": (None, ""),
+    }
+    assert rows["outer"].own_ns < rows["inner"].total_ns < rows["outer"].total_ns
+    assert abs(sum(row.own_share for row in rows.values()) - 1) < 1e-6
+    lines = time_lines(recorder)
+    assert lines[0].startswith("where the script's ") and lines[0].endswith(" ms went:")
+    assert lines[1].split() == ["function", "calls", "time", "share", "itself"]
+    assert lines[3].split()[:2] == ["outer", "2"] and lines[3].endswith("  tuned")
+
+
+def test_the_next_function_is_taken_where_a_module_cannot_have_the_first(tmp_path):
+    recorder, _ = record(
+        tmp_path,
+        """
+        import time
+        import numpy as np
+        def first(x):
+            time.sleep(0.02)
+        def second(x):
+            time.sleep(0.01)
+        first(np.ones(3)); second(np.ones(3))
+        """,
+    )
+
+    def why(candidate, traced):
+        return "no module has it." if candidate.name == "first" else ""
+
+    choices, refusals = choose(recorder, "s.py", None, "time", accept, why_no_module=why)
+    assert [c.candidate.name for c in choices] == ["second"]
+    assert refusals == ["first: not tuned: no module has it."]
+    choices, refusals = choose(recorder, "s.py", None, "time", accept, why_no_module=lambda c, t: "none.")
+    assert [c.candidate.name for c in choices] == ["first"]
+    assert refusals == ["second: not tuned: none."]

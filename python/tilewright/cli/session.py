@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from ..decorator import JitFunction
 from ..errors import Error
 from ..record import Candidate, RecordedCall, Recorder, Script, run_script
-from ..record.choose import Choice, choose
+from ..record.choose import Choice, calls_in_children, choose
+from ..record.times import time_lines
 from ..specialization import Specialization
 
 
@@ -39,7 +41,18 @@ class Prepared:
         return self.choice.call
 
 
-def prepare(script: Script, request: Request) -> tuple[list[Prepared], list[str]]:
+@dataclass
+class Recorded:
+    """What a run of a script gave: calls to tune, and what is said of everything else."""
+
+    prepared: list[Prepared]
+    refusals: list[str]
+    times: list[str] = field(default_factory=list)  # where the time went, a table
+
+
+def prepare(
+    script: Script, request: Request, why_no_module: Callable[[JitFunction, Specialization], str] = lambda f, s: ""
+) -> Recorded:
     """Run the script and make specializations of the calls chosen. Raises NothingToTune, ScriptRaised, ScriptStopped."""
     recorder = Recorder(
         only=request.function,
@@ -58,12 +71,21 @@ def prepare(script: Script, request: Request) -> tuple[list[Prepared], list[str]
                 raise
             return str(error)
 
-    choices, refusals = choose(recorder, script.name, request.function, request.workload, try_trace)
+    choices, refusals = choose(
+        recorder,
+        script.name,
+        request.function,
+        request.workload,
+        try_trace,
+        why_no_module=lambda candidate, specialization: why_no_module(jitted[id(candidate.function)], specialization),
+    )
     prepared = [Prepared(c, jitted[id(c.candidate.function)], c.traced) for c in choices]
     # The script's module must outlive the trace: hidden arguments are read from it.
     for one in prepared:
         one.function.__dict__["_script_module"] = main
-    return prepared, refusals
+    if left_alone := calls_in_children(recorder):
+        refusals.append(f"{script.name}: {left_alone}")
+    return Recorded(prepared, refusals, time_lines(recorder))
 
 
 def also_specialize(prepared: Prepared, signatures: list[str]) -> None:
@@ -114,5 +136,9 @@ def _jit_of(candidate: Candidate, jitted: dict[int, JitFunction], request: Reque
         contract = getattr(candidate.jitted, "_contract", None) or request.contract
         if request.contract != "numpy":
             contract = request.contract
-        jitted[key] = JitFunction(candidate.function, target=request.target, strict=request.strict, contract=contract)
+        made = JitFunction(candidate.function, target=request.target, strict=request.strict, contract=contract)
+        if "<" in candidate.function.__qualname__ and candidate.name.isidentifier():
+            # `step = traced(step)` without functools.wraps: the script calls it step, and so does a module.
+            made.__name__ = candidate.name
+        jitted[key] = made
     return jitted[key]

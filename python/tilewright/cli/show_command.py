@@ -56,10 +56,10 @@ def show(
             places = targets_of(",".join(named))
         except ValueError as error:
             raise UsageError(f"--{error}") from None
-        prepared, refusals = prepare(wanted[0], Request(function, workload, False, contract, target=",".join(named)))
-        for refusal in refusals:
+        recorded = prepare(wanted[0], Request(function, workload, False, contract, target=",".join(named)))
+        for refusal in recorded.refusals:
             print(refusal, file=sys.stderr)
-        for one in prepared:
+        for one in recorded.prepared:
             for isa in (places.host, places.device):
                 if isa is None:
                     continue

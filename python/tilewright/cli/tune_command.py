@@ -26,6 +26,7 @@ from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, target
 from ..quantities import format_ns
 from ..record import Script, ScriptRaised, ScriptStopped
 from ..record.choose import NothingToTune
+from ..specialization import Specialization
 from ..tuning import COLD, TuneOptions, TuneResult, check_space_or_schedule, tune_call
 from .app import INTERRUPTED, OK, PARTIAL, SCRIPT_RAISED, USAGE
 from .parse import (
@@ -189,8 +190,11 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
     with Progress(quiet, options.tune.budget_s) as progress:
         options.export = replace(options.export, say=progress.tell)
         progress.say(f"running {script.name}")
-        prepared, refusals = prepare(script, options.request)
-        for refusal in refusals:
+        recorded = prepare(script, options.request, lambda f, s: _why_no_module(f, s, options.export))
+        prepared = recorded.prepared
+        for line in recorded.times:
+            progress.say(line)
+        for refusal in recorded.refusals:
             progress.warn(refusal)
         scheduled = _scheduled(prepared, options)
         for one in prepared:
@@ -245,6 +249,14 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
     return OK if len(measured) == len(prepared) * len(places) else PARTIAL
 
 
+def _why_no_module(function: JitFunction, specialization: Specialization, options: ExportOptions) -> str:
+    try:
+        check_exportable(function, [specialization], options)
+    except ExportError as error:
+        return str(error)
+    return ""
+
+
 def _built(prepared: list[Prepared], options: _Options) -> _Written:
     """The module of `--build-only`. Raises ExportError, ScheduleError."""
     function = prepared[0].function
@@ -288,7 +300,7 @@ def _scheduled(prepared: list[Prepared], options: _Options) -> list[Prepared]:
     if options.tune.schedule is None:
         return []
     name, isa = _head_of(options.tune.schedule)
-    chosen = [one for one in prepared if one.function.__name__ == name]
+    chosen = [one for one in prepared if one.specialization.program.function == name]
     if not chosen:
         known = ", ".join(dict.fromkeys(one.function.__name__ for one in prepared))
         raise ScheduleError(
@@ -332,7 +344,7 @@ def _check_files(one: Prepared, options: _Options, *, has_schedule: bool) -> Non
 
 
 def _tune_one(one: Prepared, options: _Options, progress: Progress) -> TuneResult:
-    return tune_call(
+    result = tune_call(
         one.specialization,
         one.choice.candidate.function,
         one.call.args,
@@ -342,6 +354,8 @@ def _tune_one(one: Prepared, options: _Options, progress: Progress) -> TuneResul
         observer=progress,
         is_warm=True,
     )
+    result.function = one.function.__name__  # as the script calls it
+    return result
 
 
 @dataclass

@@ -12,7 +12,7 @@ import tempfile
 import types
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,8 @@ from ..program import Program
 from ..specialization import Specialization
 from .cubins import FOLDER, check_cubins, write_cubins
 from .handed import check_lines, handed_functions, made_for
+from .objects import FILE as READING
+from .objects import Reads, reads_lines, reads_of
 from .static_library import write_static_library
 from .streams import STREAM_LINES, Stream, check_stream, inner_parameters, stream_lines, streams_of
 from .stub import shapes, signature, stub_text
@@ -54,8 +56,14 @@ class _Group:
     saved: dict[str, str]  # arrays from outside -> file
     handed: dict[str, types.FunctionType]  # parameters with the function that was compiled in
     streams: list[Stream]  # random generators
+    reads: Reads | None  # what Python reads of the call's objects, where C does not take the arguments as they are
     in_parts: dict[int, Partials]  # of the plans with these numbers, for calls beyond what kernels can index
     unseen: set[int] = field(default_factory=set)  # plans that could have such ones
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Equal for specializations that one C function can serve."""
+        return (self.fixed, self.saved, self.parameters, self.handed, self.streams, self.reads)
 
 
 @dataclass(frozen=True)
@@ -150,20 +158,7 @@ def check_exportable(function: JitFunction, specializations: list[Specialization
         for argument in _arguments_of(specialization):
             if argument.path[-1][0] == "pcg64":
                 check_stream(name, argument)
-            elif argument.path[0][0] == "parameter" and len(argument.path) > 1:
-                raise ExportError(
-                    f"{name}: {argument.name} comes out of an object that is passed in; a module takes arrays and numbers.",
-                    "Pass it as an argument of its own.",
-                )
-        from ..trace.arguments import path_text
-
-        for guard in specialization.traced.guards:
-            if guard.path[0][0] == "parameter" and len(guard.path) > 1:
-                raise ExportError(
-                    f"{name}: {path_text(guard.path)} was compiled in and comes out of an object that is passed in; "
-                    "a module takes arrays and numbers.",
-                    "Pass it as an argument of its own.",
-                )
+        reads_of(name, specialization.traced, _arguments_of(specialization))
     if function._refused and not options.allow_fallback:
         reasons = "; ".join(dict.fromkeys(map(str, function._refused.values())))
         raise ExportError(
@@ -237,10 +232,12 @@ def _write(
     for group in groups:
         group.in_parts.update({number: in_parts[number] for number in group.numbers if number in in_parts})
         group.unseen.update(unseen.intersection(group.numbers))
+    if any(group.reads is not None for group in groups):
+        shutil.copyfile(Path(__file__).with_name("reading.py"), folder / READING)
     (folder / "__init__.py").write_text(
         _init_text(function, groups, sorted(objects | of_parts), notes, on_device=on_device, has_cubins=bool(assembled))
     )
-    parameters = [_parameters(function, p) for p in programs]
+    parameters = [_parameters(function) for _ in programs]
     (folder / "__init__.pyi").write_text(stub_text(name, programs, notes, parameters, on_device=on_device))
     (folder / "py.typed").write_text("")
     _write_licenses(folder)
@@ -295,26 +292,23 @@ def _groups(function: JitFunction, specializations: list[Specialization], folder
             np.save(folder / saved[argument.name], np.ascontiguousarray(array), allow_pickle=False)
         fixed = {g.path[0][1]: g.value for g in traced.guards if g.path[0][0] == "parameter" and len(g.path) == 1}
         fixed = {name: value for name, value in fixed.items() if isinstance(value, _PLAIN)}
-        parameters = _parameters(function, program)
-        handed, streams = handed_functions(traced, function.__name__), streams_of(traced)
-        alike = (fixed, saved, parameters, handed, streams)
-        found = next(
-            (g for g in groups if (g.fixed, g.saved, g.parameters, g.handed, g.streams) == alike and not saved), None
-        )
+        parameters = _parameters(function)
+        reads, streams = reads_of(function.__name__, traced, _arguments_of(specialization)), streams_of(traced)
+        handed = {} if reads else handed_functions(traced, function.__name__)
+        fixed = {} if reads else fixed
+        alike = (fixed, saved, parameters, handed, streams, reads)
+        found = next((g for g in groups if g.key == alike and not saved), None)
         if found is None:
-            groups.append(_Group([number], [program], parameters, fixed, saved, handed, streams, {}))
+            groups.append(_Group([number], [program], parameters, fixed, saved, handed, streams, reads, {}))
         else:
             found.numbers.append(number)
             found.programs.append(program)
     return groups
 
 
-def _parameters(function: JitFunction, program: Program) -> list[inspect.Parameter]:
-    """The user's own parameters; those of the program where the function gathers its arguments (*args)."""
-    own = list(inspect.signature(function.__wrapped__).parameters.values())
-    if not any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own):
-        return own
-    return [inspect.Parameter(a.name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in program.arguments]
+def _parameters(function: JitFunction) -> list[inspect.Parameter]:
+    """The user's own parameters, as people see them."""
+    return list(inspect.signature(function.__wrapped__).parameters.values())
 
 
 def _arguments_of(specialization: Specialization) -> list[Any]:
@@ -376,6 +370,8 @@ def _init_text(
         lines += check_lines()
     if any(group.streams for group in groups):
         lines += STREAM_LINES
+    if any(group.reads is not None for group in groups):
+        lines += ["", "import numpy as _numpy", "", "from . import _reading"]
     names = [name] if len(groups) == 1 else [f"_entry{number}" for number in range(len(groups))]
     for entry, group in zip(names, groups, strict=True):
         lines += _load_lines(entry, group, function)
@@ -400,10 +396,14 @@ def _init_text(
 
 
 def _load_lines(entry: str, group: _Group, function: JitFunction) -> list[str]:
+    if group.reads is not None:
+        kernel, doc = f"_{entry}_of_arrays", function.__doc__ or shapes(group.programs[0])
+        inner = replace(group, parameters=group.reads.parameters, reads=None)
+        return [*_load_lines(kernel, inner, function),
+                *reads_lines(entry, kernel, function.__wrapped__, function.__name__, doc, _with_out(group.parameters), group.reads)]  # fmt: skip
     if group.streams:
         shown = _signature_text(group.parameters)
-        inner = _Group(group.numbers, group.programs, inner_parameters(group.parameters, group.streams), group.fixed,
-                       group.saved, group.handed, [], group.in_parts, group.unseen)  # fmt: skip
+        inner = replace(group, parameters=inner_parameters(group.parameters, group.streams), streams=[])
         doc = function.__doc__ or shapes(group.programs[0])
         return [*_load_lines(f"_{entry}_kernel", inner, function),
                 *stream_lines(entry, f"_{entry}_kernel", shown, doc, inner.parameters, group.streams)]  # fmt: skip
@@ -462,11 +462,16 @@ def _default_text(value: Any) -> str:
 
 def _signature_text(parameters: list[inspect.Parameter]) -> str:
     """With `out`, as inspect.signature() will show it."""
+    # Unchecked: a default that cannot be written may stand before one that can.
+    return str(inspect.Signature(_with_out(parameters), __validate_parameters__=False))
+
+
+def _with_out(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
     shown = [p.replace(annotation=p.empty, default=p.default if _is_plain(p.default) else p.empty) for p in parameters]
-    has_keyword_only = any(p.kind is p.KEYWORD_ONLY for p in shown)
-    text = str(inspect.Signature(shown))[:-1]
-    separator = ", " if shown else ""
-    return f"{text}{separator}{'' if has_keyword_only else '*, '}out=None)"
+    if any(p.name == "out" for p in shown):
+        return shown
+    behind = len(shown) - any(p.kind is p.VAR_KEYWORD for p in shown)
+    return [*shown[:behind], inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None), *shown[behind:]]
 
 
 def _is_plain(value: Any) -> bool:

@@ -128,11 +128,18 @@ def _signature(name: str, program: Program, parameters: Sequence[inspect.Paramet
     }
     parts: list[str] = []
     keyword_only = False
+    own_out = any(p.name == "out" for p in parameters)
     for k, parameter in enumerate(parameters):
+        if parameter.kind is parameter.VAR_KEYWORD:
+            continue
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            keyword_only = True
+            parts.append(f"*{parameter.name}: Any")
+            continue
         if parameter.kind is parameter.KEYWORD_ONLY and not keyword_only:
             keyword_only = True
             parts.append("*")
-        # What is no argument of the program decided its structure and is compiled in.
+        # What is no argument of the program is an object that it reads, or decided its structure and is compiled in.
         default = "" if parameter.default is parameter.empty else " = ..."
         parts.append(f"{parameter.name}: {types.get(parameter.name, 'Any')}{default}")
         last = k + 1 == len(parameters) or parameters[k + 1].kind is not parameter.POSITIONAL_ONLY
@@ -145,10 +152,11 @@ def _signature(name: str, program: Program, parameters: Sequence[inspect.Paramet
     whole = "None" if not results else f"tuple[{', '.join(results)}]" if program.returns_tuple else results[0]
     # A scalar of a tuple may go into a 0-d array.
     outs = [_array(program.type_of(result)[0]) for result in program.results]
-    if any(program.type_of(result)[1] for result in program.results):
+    if any(program.type_of(result)[1] for result in program.results) and not own_out:
         out = f"tuple[{', '.join(f'{o} | None' for o in outs)}]" if program.returns_tuple else outs[0]
         parts += [] if keyword_only else ["*"]
         parts.append(f"out: {out} | None = ...")
+    parts += [f"**{p.name}: Any" for p in parameters if p.kind is p.VAR_KEYWORD]
     return f"def {name}({', '.join(parts)}) -> {whole}:"
 
 

@@ -1,8 +1,8 @@
 """Recording calls: time per function, signatures and sizes, and copies of the arguments made before the call.
 
-A function is a candidate when it is called with NumPy arrays; one that takes plain numbers and functions and gives back arrays (loops often make their
+A function is a candidate when it is called with NumPy arrays, as they are or inside of containers and objects of the user's; one that takes plain numbers and functions and gives back arrays (loops often make their
 own), or numbers after a while, counts where its name is asked for or nothing else is there. Functions of the script (and of modules beside it) are
-wrapped when their names are bound; functions marked @tilewright.jit report through their own dispatch. Not done here:
+wrapped when their names are bound (observe.py); functions marked @tilewright.jit report through their own dispatch. Not done here:
 choosing what to tune (choose.py).
 """
 
@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import copy
 import functools
+import mmap
+import os
 import threading
 import time
 import types
@@ -20,10 +22,13 @@ from typing import Any
 import numpy as np
 
 from ..machine import available_memory_bytes
+from .ownership import Users
+from .values import arrays_in, describe, key_of
 
 _STOP_AFTER_S = 20.0  # of recording since the first call of a candidate
 _SETTLED_AFTER_S = 2.0  # of time in candidates, when each signature has been seen often
 _SEEN_OFTEN = 3
+_MOST_SIGNATURES = 64  # of a function, with a copy of the arguments each: what grows has new sizes at each call
 _LONG_NS = 1_000_000  # of a call from numbers to numbers: shorter ones are the script's bookkeeping
 _NUMBERS = (bool, int, float, complex, np.generic)
 _PLAIN = (bool, int, float, complex, np.generic, str, type(None), types.FunctionType)
@@ -60,8 +65,11 @@ class Candidate:
     jitted: Any = None  # the JitFunction, where marked
     calls: dict[tuple[Any, ...], RecordedCall] = field(default_factory=dict)
     total_ns: int = 0
-    own_ns: int = 0  # without other candidates called inside
+    own_ns: int = 0  # without other functions called inside
     order: int = 0
+    fate: str = ""  # what choosing has made of it
+    called_by: set[int | None] = field(default_factory=set)  # the functions around its calls; None: there was none
+    count: int = 0
 
     @property
     def where(self) -> str:
@@ -70,10 +78,12 @@ class Candidate:
 
 
 class _Nesting(threading.local):
-    """Per thread: the time of candidates that were called inside, a number per nesting level."""
+    """Per thread: which functions run, and the time of those called inside, a number per level of nesting."""
 
     def __init__(self) -> None:
-        self.inside_ns = [0]
+        self.inside_ns = [0]  # of candidates
+        self.watched_ns = [0]  # of all functions
+        self.running: list[int] = []
 
 
 class Recorder:
@@ -82,6 +92,7 @@ class Recorder:
     def __init__(self, only: str | None = None, first_only: bool = False, run_all: bool = False) -> None:
         self.candidates: dict[int, Candidate] = {}
         self.makers: dict[int, Candidate] = {}  # called without arrays, gave back some, or numbers after a while
+        self.others: dict[int, Candidate] = {}  # called without arrays: their time alone
         self.done = False
         self.left_out: list[str] = []  # calls whose arguments do not fit into memory a second time
         self._only = only
@@ -91,6 +102,16 @@ class Recorder:
         self._nesting = _Nesting()
         self.script_ns = 0  # from the script's first line to its end
         self._sequence = 0
+        self._kept_bytes = 0
+        self.users = Users(os.getcwd())  # of the script; run_script() sets it
+        self._owner = os.getpid()
+        # Shared with processes that the script forks: which of them called functions of arrays.
+        self._in_children = mmap.mmap(-1, 8)
+
+    @property
+    def calls_in_children(self) -> int:
+        """Calls of candidates in processes that the script forked, where nothing is recorded."""
+        return int.from_bytes(self._in_children[:8], "little")
 
     def wrap(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         """A function that behaves as `function` and reports its calls."""
@@ -106,28 +127,27 @@ class Recorder:
         self, function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any], jitted: Any = None
     ) -> Any:
         """Run the call in NumPy and record it, unless nothing of it is an array."""
-        wanted = self._only is None or self._only in (name, function.__qualname__)
-        if self.done or not wanted:
+        if self.done or not self._is_wanted(function, name):
             return function(*args, **kwargs)
-        if not (_has_array(args) or _has_array(kwargs.values())):
+        values = (*args, *kwargs.values())
+        has_arrays = any(True for value in values for _ in arrays_in(value, self.users))
+        if os.getpid() != self._owner:
+            if has_arrays:
+                self._in_children[:8] = (self.calls_in_children + 1).to_bytes(8, "little")
+            return function(*args, **kwargs)
+        if not has_arrays:
             return self._call_without_arrays(function, name, args, kwargs, jitted)
         candidate = self._candidate(function, name, jitted, self.candidates)
         recorded = self._recorded(candidate, args, kwargs)
         inside_of = self._nesting.inside_ns
         inside_of.append(0)
-        start = time.perf_counter_ns()
         if not self._started_ns:
-            self._started_ns = start
+            self._started_ns = time.perf_counter_ns()
         try:
-            result = function(*args, **kwargs)
-        except BaseException:
+            result, spent = self._timed(candidate, function, args, kwargs)
+        finally:
             inside_of.pop()
-            raise
-        spent = time.perf_counter_ns() - start
-        inside = inside_of.pop()
         inside_of[-1] += spent
-        candidate.total_ns += spent
-        candidate.own_ns += spent - inside
         if recorded is not None:
             recorded.count += 1
             recorded.total_ns += spent
@@ -137,20 +157,48 @@ class Recorder:
             raise RecordingDone
         return result
 
+    def _timed(
+        self, candidate: Candidate, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, int]:
+        """The result and the time of a call, which is added to the candidate's, also where it raises."""
+        nesting, key = self._nesting, id(function)
+        candidate.called_by.add(nesting.running[-1] if nesting.running else None)
+        is_recursive = key in nesting.running
+        nesting.running.append(key)
+        nesting.watched_ns.append(0)
+        spent = 0
+        start = time.perf_counter_ns()
+        try:
+            result = function(*args, **kwargs)
+        finally:
+            spent = time.perf_counter_ns() - start
+            nesting.running.pop()
+            candidate.own_ns += spent - nesting.watched_ns.pop()
+            nesting.watched_ns[-1] += spent
+            if not is_recursive:  # the outer call has this one in its time
+                candidate.total_ns += spent
+            candidate.count += 1
+        return result, spent
+
+    def _is_wanted(self, function: Callable[..., Any], name: str) -> bool:
+        """Whether it is what --function names: `energy`, `Model.energy`."""
+        only = self._only
+        return only is None or only in (name, name.rpartition(".")[2], function.__qualname__, function.__name__)
+
     def _call_without_arrays(
         self, function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any], jitted: Any
     ) -> Any:
         """It never ends the recording, and is in no other function's time: what makes a script's data looks like this too."""
-        start = time.perf_counter_ns()
-        result = function(*args, **kwargs)
-        spent = time.perf_counter_ns() - start
+        other = self._candidate(function, name, jitted, self.others)
+        result, spent = self._timed(other, function, args, kwargs)
         is_plain = all(isinstance(value, _PLAIN) for value in (*args, *kwargs.values()))
         results = result if isinstance(result, (tuple, list)) else (result,)
+        gives_arrays = any(isinstance(value, (np.ndarray, np.random.Generator)) for value in results)
         computes = spent >= _LONG_NS and bool(args or kwargs) and all(isinstance(value, _NUMBERS) for value in results)
-        if not is_plain or not (_has_array(results) or computes):
+        if not is_plain or not (gives_arrays or computes):
             return result
         candidate = self._candidate(function, name, jitted, self.makers)
-        signature = _signature(args, kwargs)
+        signature = self._signature(args, kwargs)
         if signature not in candidate.calls:
             self._sequence += 1
             kept = copy_arguments(args, kwargs)
@@ -159,7 +207,6 @@ class Recorder:
         recorded.count += 1
         recorded.total_ns += spent
         candidate.total_ns += spent
-        candidate.own_ns += spent
         return result
 
     def _candidate(
@@ -171,18 +218,31 @@ class Recorder:
         return among[key]
 
     def _recorded(self, candidate: Candidate, args: tuple[Any, ...], kwargs: dict[str, Any]) -> RecordedCall | None:
-        signature = _signature(args, kwargs)
+        signature = self._signature(args, kwargs)
         recorded = candidate.calls.get(signature)
         if recorded is not None:
             return recorded
-        size = sum(a.nbytes for a in (*args, *kwargs.values()) if isinstance(a, np.ndarray))
-        if size > available_memory_bytes() // 3:
+        size = sum(
+            array.nbytes
+            for value in (*args, *kwargs.values())
+            for _, array in arrays_in(value, self.users)
+            if isinstance(array, np.ndarray)
+        )
+        if len(candidate.calls) == _MOST_SIGNATURES:
+            return None
+        if self._kept_bytes + size > available_memory_bytes() // 3:
             self.left_out.append(f"{candidate.name}({', '.join(_describe(p) for p in signature)})")
             return None
         self._sequence += 1
+        self._kept_bytes += size
         recorded = RecordedCall(signature, *copy_arguments(args, kwargs), order=self._sequence, bytes=size)
         candidate.calls[signature] = recorded
         return recorded
+
+    def _signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        parts = [("", key_of(value, self.users)) for value in args]
+        parts += [(name, key_of(kwargs[name], self.users)) for name in sorted(kwargs)]
+        return tuple(parts)
 
     def _nothing_more_to_learn(self) -> bool:
         if self._first_only:
@@ -240,32 +300,6 @@ def _copy_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return view
 
 
-def _has_array(values: Any) -> bool:
-    """Arrays, or a random generator, which stands for as many as the function draws."""
-    return any(isinstance(value, (np.ndarray, np.random.Generator)) for value in values)
-
-
-def _signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    parts = [("", *_key(value)) for value in args]
-    parts += [(name, *_key(kwargs[name])) for name in sorted(kwargs)]
-    return tuple(parts)
-
-
-def _key(value: Any) -> tuple[Any, ...]:
-    if isinstance(value, np.ndarray):
-        layout = "c" if value.flags.c_contiguous else "f" if value.flags.f_contiguous else "any"
-        return ("array", value.dtype.str, value.shape, layout)
-    if isinstance(value, (bool, int, float, complex, np.generic)):
-        return ("scalar", type(value).__name__)
-    return ("object", type(value).__name__)
-
-
 def _describe(part: tuple[Any, ...]) -> str:
-    name = f"{part[0]}=" if part[0] else ""
-    if part[1] == "array":
-        extents = ", ".join(str(n) for n in part[3])
-        layout = (
-            {"c": "", "f": " Fortran order", "any": " strided"}[part[4]] if len(part[3]) > 1 or part[4] == "any" else ""
-        )
-        return f"{name}{np.dtype(part[2]).name}[{extents}]{layout}"
-    return f"{name}{part[2]}"
+    name, key = part
+    return f"{name}={describe(key)}" if name else describe(key)

@@ -9,6 +9,7 @@ from typing import Any
 from .capture import Candidate, RecordedCall, Recorder
 
 _MINOR_SHARE = 0.02  # of the hottest one's time: below it a function is not worth naming
+TUNED = "tuned"
 
 
 class NothingToTune(Exception):
@@ -31,11 +32,14 @@ def choose(
     function: str | None,
     workload: str,
     try_trace: Callable[[Candidate, RecordedCall], Any],
+    *,
+    why_no_module: Callable[[Candidate, Any], str] = lambda candidate, traced: "",
 ) -> tuple[list[Choice], list[str]]:
-    """Calls to tune, and why hotter ones are not among them.
+    """Calls to tune, and why hotter ones are not among them. What becomes of each candidate is its `fate` afterwards.
 
-    Marked functions are all tuned. In a script without any, the outermost hot function that compiles is taken, since
-    what it calls is compiled along with it.
+    Marked functions are all tuned. In a script without any, the outermost hot function that compiles and that a module
+    can have is taken, since what it calls is compiled along with it; where a module can have none of those that compile,
+    the first of them.
     """
     candidates = [c for c in recorder.candidates.values() if c.calls]
     makers = recorder.makers.values()
@@ -53,28 +57,44 @@ def choose(
             for call in _calls(candidate, workload):
                 traced = try_trace(candidate, call)
                 if isinstance(traced, str):
-                    refusals.append(f"{candidate.name}: not tuned: {traced}")
+                    _refuse(candidate, traced, refusals)
                     break
-                share = _percent(candidate.total_ns, total)
-                choices.append(Choice(candidate, call, f"{share} of the time in {candidate.name}: tuning it", traced))
+                choices.append(_choice(candidate, call, total, traced))
         if not choices:
             raise NothingToTune("\n".join(refusals))
         return choices, refusals
+    without_module: list[Choice] = []
     for candidate in candidates:
         if candidate.total_ns < _MINOR_SHARE * candidates[0].total_ns:
             break
-        calls = _calls(candidate, workload)
-        traced_calls = []
-        for call in calls:
+        choices = []
+        for call in _calls(candidate, workload):
             traced = try_trace(candidate, call)
-            if isinstance(traced, str):
-                refusals.append(f"{candidate.name}: not tuned: {traced}")
+            why = traced if isinstance(traced, str) else ""
+            if not why and (why := why_no_module(candidate, traced)):
+                without_module = without_module or [_choice(candidate, call, total, traced)]
+            if why:
+                _refuse(candidate, why, refusals)
                 break
-            traced_calls.append((call, traced))
-        if traced_calls:
-            sentence = f"{_percent(candidate.total_ns, total)} of the time in {candidate.name}: tuning it"
-            return [Choice(candidate, call, sentence, traced) for call, traced in traced_calls], refusals
+            choices.append(_choice(candidate, call, total, traced))
+        if choices:
+            return choices, refusals
+    if without_module:
+        refusals.remove(f"{without_module[0].candidate.name}: {without_module[0].candidate.fate}")
+        without_module[0].candidate.fate = TUNED
+        return without_module, refusals
     raise NothingToTune("\n".join(refusals))
+
+
+def _choice(candidate: Candidate, call: RecordedCall, total_ns: int, traced: Any) -> Choice:
+    candidate.fate = TUNED
+    share = _percent(candidate.total_ns, total_ns)
+    return Choice(candidate, call, f"{share} of the time in {candidate.name}: tuning it", traced)
+
+
+def _refuse(candidate: Candidate, why: str, refusals: list[str]) -> None:
+    candidate.fate = f"not tuned: {why}"
+    refusals.append(f"{candidate.name}: {candidate.fate}")
 
 
 def _calls(candidate: Candidate, workload: str) -> list[RecordedCall]:
@@ -93,6 +113,8 @@ def _percent(part: int, total: int) -> str:
 
 
 def _why_none(recorder: Recorder, script: str, function: str | None) -> str:
+    if recorder.calls_in_children:
+        return f"{script}: {calls_in_children(recorder)}"
     if recorder.left_out:
         return (
             f"{script}: {recorder.left_out[0]}: its arguments do not fit into memory a second time. "
@@ -103,4 +125,16 @@ def _why_none(recorder: Recorder, script: str, function: str | None) -> str:
     return (
         f"{script}: no function of the script was called with NumPy arrays. Put the slow code into a function that "
         "takes its arrays as arguments, and call it."
+    )
+
+
+def calls_in_children(recorder: Recorder) -> str:
+    """What is said of processes that the script forked; "" where they called nothing."""
+    count = recorder.calls_in_children
+    if not count:
+        return ""
+    calls = "a call" if count == 1 else f"{count} calls"
+    return (
+        f"{calls} of its functions with NumPy arrays ran in child processes (multiprocessing), which are left alone. "
+        "Call the function once in the script itself, before the children start."
     )

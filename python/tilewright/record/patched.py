@@ -16,42 +16,37 @@ from typing import Any
 
 from ..decorator import JitFunction
 from ..errors import Error
+from .observe import Observer
+from .ownership import Users
 from .run_script import Script, ScriptStopped, _load
 
 
-class _Patched(dict[str, Any]):
-    """The names of the script's top level: functions become jitted ones that use stored schedules only."""
+class _Patches:
+    """Functions become jitted ones that use stored schedules only; those that are jitted are remembered."""
 
-    def __init__(self, names: dict[str, Any], root: Path, made: list[JitFunction]) -> None:
-        super().__init__()
-        self._names = names
-        self._root = root
+    def __init__(self, made: list[JitFunction]) -> None:
         self._made = made
 
-    def __setitem__(self, name: str, value: Any) -> None:
-        if isinstance(value, types.FunctionType) and self._is_users(value.__code__.co_filename):
-            try:
-                value = JitFunction(value, only_stored=True)
-                self._made.append(value)
-            except (Error, TypeError, ValueError):
-                pass  # a function that no jit takes runs as it is
-        elif isinstance(value, JitFunction):
+    def __call__(self, function: types.FunctionType, name: str) -> Any:
+        try:
+            jitted = JitFunction(function, only_stored=True)
+        except (Error, TypeError, ValueError):
+            return function  # what no jit takes runs as it is
+        self._made.append(jitted)
+        return jitted
+
+
+class _PatchingObserver(Observer):
+    def __init__(self, users: Users, made: list[JitFunction]) -> None:
+        super().__init__(users, _Patches(made))
+        self._made = made
+
+    def observed(self, name: str, value: Any, into: Any) -> Any:
+        if isinstance(value, JitFunction):
             self._made.append(value)
         elif isinstance(value, type):
             self._made += [member for member in vars(value).values() if isinstance(member, JitFunction)]
-        self._names[name] = value
-        super().__setitem__(name, value)
-
-    def __getitem__(self, name: str) -> Any:
-        return self._names[name]
-
-    def __delitem__(self, name: str) -> None:
-        del self._names[name]
-        super().pop(name, None)
-
-    def _is_users(self, filename: str) -> bool:
-        path = Path(filename)
-        return path.is_absolute() and path.is_relative_to(self._root) and "site-packages" not in path.parts
+        return super().observed(name, value, into)
 
 
 def main(descriptor: int, arguments: list[str]) -> int:
@@ -77,12 +72,14 @@ def main(descriptor: int, arguments: list[str]) -> int:
     sys.modules["__main__"] = module
     sys.argv = [file, *rest]
     sys.path.insert(0, folder)
-    exec(code, module.__dict__, _Patched(module.__dict__, Path(folder).resolve(), made))
+    observer = _PatchingObserver(Users(folder), made)
+    with observer.importing():
+        exec(code, module.__dict__, observer.names(module.__dict__))
     return 0
 
 
 def _report(descriptor: int, made: list[JitFunction]) -> None:
-    names = [f.__name__ for f in made if any(s.has_own_schedule for s in f.specializations)]
+    names = [f.__name__ for f in dict.fromkeys(made) if any(s.has_own_schedule for s in f.specializations)]
     with suppress(OSError):
         os.write(descriptor, json.dumps(names).encode())
         os.close(descriptor)

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .capture import Recorder, RecordingDone
+from .observe import Observer
+from .ownership import Users
 
 
 class ScriptRaised(Exception):
@@ -57,12 +59,20 @@ def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
     main.__dict__.update(
         {"__file__": file, "__builtins__": builtins, "__package__": package, "__cached__": None, "__loader__": None}
     )
-    root = Path(folder).resolve()
-    observed = _Observed(main.__dict__, recorder, root)
-    with _as_main(main, [file, *script.arguments], folder), _jit_reports_to(recorder), _exit_is_noticed(script.name):
+    recorder.users = Users(folder)
+    observer = Observer(recorder.users, recorder.wrap)
+    with (
+        _as_main(main, [file, *script.arguments], folder),
+        _jit_reports_to(recorder),
+        _exit_is_noticed(script.name),
+        observer.importing(),
+    ):
+        for name, module in list(sys.modules.items()):
+            if package and name.partition(".")[0] == package.partition(".")[0]:
+                observer.look_through_module(module)  # `-m` has imported the package to find the module
         start = time.perf_counter_ns()
         try:
-            exec(code, main.__dict__, observed)
+            exec(code, main.__dict__, observer.names(main.__dict__))
         except RecordingDone:
             pass
         except SystemExit as stop:
@@ -76,58 +86,8 @@ def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
             raise ScriptRaised(f"{script.name}: raised {type(error).__name__}.") from None
         finally:
             recorder.script_ns = time.perf_counter_ns() - start
-            observed.restore()
+            observer.restore()
     return main
-
-
-class _Observed(dict[str, Any]):
-    """The names of the script's top level: binding a function wraps it, all else goes straight to the module."""
-
-    def __init__(self, names: dict[str, Any], recorder: Recorder, root: Path) -> None:
-        super().__init__()
-        self._names = names
-        self._recorder = recorder
-        self._root = root
-        self._replaced: list[tuple[dict[str, Any], str, Any]] = []
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        self._names[name] = self._observe(name, value, self._names)
-        super().__setitem__(name, self._names[name])  # for locals() and vars() in the script
-
-    def __getitem__(self, name: str) -> Any:
-        return self._names[name]  # KeyError: the interpreter goes on with globals and builtins
-
-    def __delitem__(self, name: str) -> None:
-        del self._names[name]
-        super().pop(name, None)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def restore(self) -> None:
-        """Put the user's own functions back, so that what is traced is what was written."""
-        for names, name, original in reversed(self._replaced):
-            current = names.get(name)
-            if getattr(current, "__tilewright_recorded__", None) is original:
-                names[name] = original
-
-    def _observe(self, name: str, value: Any, into: dict[str, Any]) -> Any:
-        if isinstance(value, types.FunctionType) and self._is_users(value.__code__.co_filename):
-            if hasattr(value, "__tilewright_recorded__"):
-                return value
-            self._replaced.append((into, name, value))
-            return self._recorder.wrap(value, name)
-        if isinstance(value, types.ModuleType) and self._is_users(getattr(value, "__file__", None) or ""):
-            for key, member in list(vars(value).items()):
-                if isinstance(member, types.FunctionType) and member.__module__ == value.__name__:
-                    vars(value)[key] = self._observe(key, member, vars(value))
-        return value
-
-    def _is_users(self, filename: str) -> bool:
-        if filename.startswith("<"):
-            return filename == "<string>"
-        path = Path(filename)
-        return path.is_absolute() and path.is_relative_to(self._root) and "site-packages" not in path.parts
 
 
 def check_script(script: Script) -> None:
@@ -148,7 +108,8 @@ def _load(script: Script) -> tuple[types.CodeType, str, str, str | None]:
         raise ScriptStopped(f"{script.name}: a folder. Give a script, or a folder that holds some.") from None
     except OSError as error:
         raise ScriptStopped(f"{script.name}: cannot be read: {error.strerror}.") from None
-    return _compile(source, str(path), script.name), str(path), str(path.parent), None
+    # As Python does it: modules are looked for beside the script itself, not beside a link to it.
+    return _compile(source, str(path), script.name), str(path), str(path.resolve().parent), None
 
 
 def _load_module(module: str) -> tuple[types.CodeType, str, str, str | None]:

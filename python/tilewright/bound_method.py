@@ -1,0 +1,65 @@
+"""A jitted method of an object: called as types.MethodType is, and tuned, traced and explained with the object in it."""
+
+from __future__ import annotations
+
+import types
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .decorator import JitFunction
+    from .specialization import Specialization
+
+
+class BoundMethod:
+    """`sim.step` of a jitted `step`: what takes the arguments of a call gets the object first."""
+
+    __slots__ = ("__func__", "__self__", "__weakref__")
+
+    def __init__(self, function: JitFunction, instance: Any) -> None:
+        self.__func__ = function
+        self.__self__ = instance
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """inspect, the tracer and everybody who asks for a method see one; Python's own type cannot be inherited from."""
+        return types.MethodType
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        return self.__func__.__doc__
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self.__func__(self.__self__, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__func__, name)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not BoundMethod:
+            return NotImplemented
+        return self.__self__ is other.__self__ and self.__func__ is other.__func__
+
+    def __hash__(self) -> int:
+        return hash((id(self.__self__), self.__func__))
+
+    def __repr__(self) -> str:
+        return f"<bound method of {self.__func__!r} and {self.__self__!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (getattr, (self.__self__, self.__func__.__name__))
+
+    def tune(self, *args: Any, **options: Any) -> Any:
+        """As JitFunction.tune(), of a call of this object's method."""
+        return self.__func__.tune(self.__self__, *args, **options)
+
+    def for_args(self, *args: Any, **kwargs: Any) -> Specialization:
+        """As JitFunction.for_args(), of a call of this object's method."""
+        return self.__func__.for_args(self.__self__, *args, **kwargs)
+
+    @property
+    def schedule(self) -> str:
+        return self.__func__.schedule
+
+    @schedule.setter
+    def schedule(self, text: str | None) -> None:
+        self.__func__.schedule = text

@@ -1,0 +1,163 @@
+"""The user's functions as they come into being: at the script's top level, in its modules, in classes.
+
+`exec` of a script with `names()` as its locals reports what the top level binds; `importing()` reports what the user's
+modules define, wherever they lie. Each plain function, method, static and class method goes through `replace`; what
+that gives stands in its place until `restore()`.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from .ownership import Users
+
+Replace = Callable[[types.FunctionType, str], Any]
+
+
+class Observer:
+    """Replaces the user's functions where their names are bound."""
+
+    def __init__(self, users: Users, replace: Replace) -> None:
+        self._users = users
+        self._replace = replace
+        self._places: list[tuple[Any, str, Any, Any]] = []  # holder, name, original, replacement
+
+    def names(self, namespace: dict[str, Any]) -> dict[str, Any]:
+        """The mapping to run a script's top level with; names go on to `namespace`."""
+        return _Names(namespace, self)
+
+    @contextmanager
+    def importing(self) -> Iterator[None]:
+        """Modules of the user's that are imported inside are looked through when they have run."""
+        finder = _Finder(self)
+        sys.meta_path.insert(0, finder)
+        try:
+            yield
+        finally:
+            with suppress(ValueError):
+                sys.meta_path.remove(finder)
+
+    def restore(self) -> None:
+        """Put the user's own functions back, so that what is traced is what was written."""
+        originals = {id(replacement): original for _, _, original, replacement in self._places}
+        holders = {id(holder): holder for holder, _, _, _ in self._places}
+        # `from mine import f` has made further names of a replacement.
+        for module in list(sys.modules.values()):
+            if isinstance(module, types.ModuleType) and self._users.has_module(module):
+                holders.setdefault(id(vars(module)), vars(module))
+        for holder in holders.values():
+            items = holder if isinstance(holder, dict) else vars(holder)
+            for name, value in list(items.items()):
+                if id(value) in originals:
+                    _put(holder, name, originals[id(value)])
+        self._places.clear()
+
+    def observed(self, name: str, value: Any, into: Any) -> Any:
+        """What stands under `name` in a dictionary or class from now on."""
+        if isinstance(value, types.FunctionType):
+            if not self._users.has_file(value.__code__.co_filename):
+                return value
+            replacement = self._replace(value, name)
+            if replacement is not value:
+                self._places.append((into, name, value, replacement))
+            return replacement
+        if isinstance(value, type) and not name.startswith("__"):
+            self._look_through_class(value)
+        elif isinstance(value, types.ModuleType):
+            self.look_through_module(value)
+        return value
+
+    def look_through_module(self, module: types.ModuleType) -> None:
+        """Replace the functions that a module of the user's defines, and those of its classes."""
+        if not self._users.has_module(module):
+            return
+        names = vars(module)
+        for name, member in list(names.items()):
+            if getattr(member, "__module__", None) != module.__name__:
+                continue
+            if isinstance(member, types.FunctionType):
+                names[name] = self.observed(name, member, names)
+            elif isinstance(member, type):
+                self._look_through_class(member)
+
+    def _look_through_class(self, cls: type) -> None:
+        if not self._users.has_type(cls):
+            return
+        for name, member in list(vars(cls).items()):
+            if name.startswith("__") and name.endswith("__") and name != "__call__":
+                continue
+            inner = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
+            if not isinstance(inner, types.FunctionType) or not self._users.has_file(inner.__code__.co_filename):
+                continue
+            replacement = self._replace(inner, f"{cls.__qualname__}.{name}")
+            if replacement is inner:
+                continue
+            placed = type(member)(replacement) if inner is not member else replacement
+            if _put(cls, name, placed):
+                self._places.append((cls, name, member, vars(cls)[name]))
+
+
+def _put(holder: Any, name: str, value: Any) -> bool:
+    if isinstance(holder, dict):
+        holder[name] = value
+        return True
+    with suppress(AttributeError, TypeError):  # a metaclass that allows no changes
+        setattr(holder, name, value)
+        return True
+    return False
+
+
+class _Names(dict[str, Any]):
+    """The names of the script's top level: what is bound is looked at, then goes straight to the module."""
+
+    def __init__(self, names: dict[str, Any], observer: Observer) -> None:
+        super().__init__()
+        self._names = names
+        self._observer = observer
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._names[name] = self._observer.observed(name, value, self._names)
+        super().__setitem__(name, self._names[name])  # for locals() and vars() in the script
+
+    def __getitem__(self, name: str) -> Any:
+        return self._names[name]  # KeyError: the interpreter goes on with globals and builtins
+
+    def __delitem__(self, name: str) -> None:
+        del self._names[name]
+        super().pop(name, None)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+
+class _Finder:
+    """Asks the finders behind it, and has the user's modules looked through when they have run."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        for finder in sys.meta_path:
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            spec = None if find is None else find(name, path, target)
+            if spec is not None:
+                self._watch(spec)
+                return spec
+        return None
+
+    def _watch(self, spec: Any) -> None:
+        run = getattr(spec.loader, "exec_module", None)
+        if run is None or not spec.origin or not self._observer._users.has_file(spec.origin):
+            return
+
+        def run_and_look(module: types.ModuleType) -> None:
+            del spec.loader.exec_module
+            run(module)
+            self._observer.look_through_module(module)
+
+        with suppress(AttributeError):  # a loader without attributes of its own: its module is not watched
+            spec.loader.exec_module = run_and_look

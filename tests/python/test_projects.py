@@ -1,0 +1,179 @@
+"""Scripts as people write them, tuned as a new user would: plain functions, a class, a package under src/, several hot functions."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROJECTS = Path(__file__).parent / "projects"
+
+
+class Place:
+    def __init__(self, folder):
+        self.folder = folder
+        self.environment = {**os.environ, "XDG_DATA_HOME": str(folder / "data"), "COLUMNS": "200"}
+        self.environment.pop("TILEWRIGHT_DB", None)
+
+    def run(self, *arguments, code=0):
+        done = subprocess.run(
+            [sys.executable, *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True,
+            timeout=300, check=False,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr
+        return done.stdout, done.stderr
+
+    def autotune(self, *arguments, code=0):
+        return self.run("-m", "tilewright", *arguments, code=code)
+
+
+@pytest.fixture
+def place(tmp_path):
+    shutil.copytree(PROJECTS, tmp_path / "projects")
+    return Place(tmp_path / "projects")
+
+
+def table_of(err):
+    """function -> what becomes of it, of the table that says where the time went."""
+    lines = err.splitlines()
+    start = next(k for k, line in enumerate(lines) if line.startswith("where the script's"))
+    rows = {}
+    for line in lines[start + 2 :]:
+        found = re.match(r"  (\S+) +(?:\d+ +)?[\d.]+ \w+ +(?:\d+ %)? +\d+ %(?:  (.*))?$", line)
+        if found is None:
+            break
+        rows[found[1]] = found[2] or ""
+    return rows
+
+
+def checksum(text):
+    return re.search(r"checksum \S+", text)[0]
+
+
+CASES = [
+    ("functions.py", "functions_tuned", "diffuse", {"cool", "diffuse", "main", "elsewhere"}),
+    ("methods.py", "methods_tuned", "accelerations", {"Cluster.run", "Cluster.step", "Cluster.accelerations", "main"}),
+    ("src_layout/scripts/run.py", "run_tuned", "advance", {"simulate", "advance", "main"}),
+    ("several.py", "several_tuned", "blur", {"film", "track", "blur", "edges", "main"}),
+]
+
+
+@pytest.mark.parametrize(("script", "module", "function", "rows"), CASES, ids=[c[0] for c in CASES])
+def test_a_project_is_tuned(place, script, module, function, rows):
+    out, err = place.autotune(script, "--budget", "3s")
+    lines = out.splitlines()
+    assert lines[0] == f"wrote {place.folder}/{module}: from {module} import {function}"
+    assert lines[-1].startswith(f"{function}: NumPy ") and "result equal under contract numpy" in lines[-1]
+    table = table_of(err)
+    assert rows <= set(table)
+    assert [name.rpartition(".")[2] for name, fate in table.items() if fate == "tuned"] == [function]
+
+
+def test_a_script_runs_with_its_tuned_methods_in_place(place):
+    plain, _ = place.run("methods.py")
+    place.autotune("methods.py", "--budget", "3s")
+    patched, err = place.autotune("run", "methods.py")
+    assert checksum(patched) == checksum(plain)
+    assert "accelerations" in err.splitlines()[-1]
+
+
+def test_a_module_of_a_method_takes_the_object(place):
+    place.autotune("methods.py", "--build-only")
+    code = """
+import numpy as np
+from methods import Cluster, Settings
+from methods_tuned import accelerations
+cluster = Cluster.plummer(200, 3, Settings())
+assert np.allclose(accelerations(cluster), cluster.accelerations(), rtol=1e-12)
+cluster.positions = cluster.positions[:50]
+cluster.masses = cluster.masses[:50]
+assert np.allclose(accelerations(cluster), cluster.accelerations(), rtol=1e-12)
+class Other:
+    positions = cluster.positions
+for wrong in (Other(), None, 3):
+    try:
+        accelerations(wrong)
+    except TypeError as error:
+        print(error)
+del cluster.masses
+try:
+    accelerations(cluster)
+except TypeError as error:
+    print(error)
+"""
+    out, _ = place.run("-c", code)
+    assert out.splitlines() == [
+        "accelerations: self is a Other, but this module was made for a Cluster.",
+        "accelerations: self is a NoneType, but this module was made for a Cluster.",
+        "accelerations: self is a int, but this module was made for a Cluster.",
+        "accelerations: self is a Cluster with no attribute masses, which this module reads.",
+    ]
+
+
+@pytest.mark.parametrize("name", ["Cluster.unit", "unit"])
+def test_a_static_method_is_asked_for_by_name(place, name):
+    out, _ = place.autotune("methods.py", "--build-only", "--function", name)
+    assert out.splitlines()[0] == f"wrote {place.folder}/methods_tuned: from methods_tuned import unit"
+
+
+def test_a_function_of_a_dictionary_of_arrays(place):
+    place.autotune("several.py", "--build-only", "--function", "normalized")
+    code = """
+import numpy as np
+from several import normalized, row_statistics
+from several_tuned import normalized as tuned
+frame = np.random.default_rng(0).standard_normal((50, 60))
+assert np.array_equal(tuned(row_statistics(frame), frame), normalized(row_statistics(frame), frame))
+import inspect
+print(inspect.signature(tuned))
+for wrong in ({"mean": frame[0]}, [frame[0], frame[0]]):
+    try:
+        tuned(wrong, frame)
+    except (TypeError, ValueError) as error:
+        print(type(error).__name__, error)
+"""
+    out, _ = place.run("-c", code)
+    assert out.splitlines() == [
+        "(stats, frame, *, out=None)",
+        "ValueError normalized: stats has the keys ['mean'], but this module was made for ['mean', 'spread'], in this order.",
+        "TypeError normalized: stats is a list, but this module was made for a dict.",
+    ]
+
+
+WRAPPERS = """
+import functools
+import numpy as np
+
+def counted(function):
+    calls = []
+    WRAPS
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs)
+    return wrapper
+
+@counted
+def soften(x, amount=2.0):
+    return np.sqrt(x * x + amount)
+
+x = np.linspace(0.0, 1.0, 200_000)
+for _ in range(3):
+    soften(x, amount=3.0)
+"""
+
+
+@pytest.mark.parametrize("wraps", ["", "@functools.wraps(function)"], ids=["plain", "wraps"])
+def test_a_decorated_function_is_exported_under_its_own_name(place, wraps):
+    (place.folder / "wrapped.py").write_text(WRAPPERS.replace("WRAPS", wraps))
+    out, _ = place.autotune("wrapped.py", "--build-only")
+    assert out.splitlines()[0] == f"wrote {place.folder}/wrapped_tuned: from wrapped_tuned import soften"
+    code = """
+import numpy as np
+from wrapped_tuned import soften
+x = np.linspace(0.0, 1.0, 1000)
+assert np.array_equal(soften(x, amount=3.0), np.sqrt(x * x + 3.0))
+assert np.array_equal(soften(x, amount=0.5), np.sqrt(x * x + 0.5))
+"""
+    place.run("-c", code)
