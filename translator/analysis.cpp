@@ -14,14 +14,6 @@
 namespace tilewright::translator {
 namespace {
 
-std::vector<std::string> wide_extents(const std::vector<Size>& shape) {
-    std::vector<std::string> out;
-    for (const Size& extent : shape) {
-        if (!is_one(extent)) out.push_back(normal_form(tree_of(extent)));
-    }
-    return out;
-}
-
 int first_wide_axis(const std::vector<Size>& shape) {
     for (std::size_t k = 0; k < shape.size(); ++k) {
         if (!is_one(shape[k])) return static_cast<int>(k);
@@ -80,6 +72,14 @@ int axis_after_index(const Operation& operation, int axis) {
 
 } // namespace
 
+std::vector<std::string> wide_extents(const std::vector<Size>& shape) {
+    std::vector<std::string> out;
+    for (const Size& extent : shape) {
+        if (!is_one(extent)) out.push_back(normal_form(tree_of(extent)));
+    }
+    return out;
+}
+
 bool is_reduction(const std::string& op) {
     static const std::set<std::string> list = {"sum", "prod", "max", "min", "any", "all", "argmin", "argmax"};
     return list.count(op) != 0;
@@ -118,6 +118,8 @@ Analysis::Analysis(const Program& program, const TranslateOptions& options, cons
     join_halves();
     choose_state();
     assign_kernels();
+    choose_axes();
+    refuse_unknown_variants();
 }
 
 std::string Analysis::where(const Operation& operation) const {

@@ -65,6 +65,7 @@ struct StagePlan {
     int kernel = 0;
     bool result = false;
     bool materialised = false;      ///< read by another kernel or the library, or a result
+    bool flat = false;              ///< all its axes are one loop, over positions in C order
     const Target* target = nullptr; ///< the part of a buffer that it writes, where that is not its own buffer
     /// Of a loop that runs inside its elements (`operation` is the `for`): which carried values are its state.
     std::vector<std::size_t> state;
@@ -177,6 +178,13 @@ class Analysis {
     bool reads_stage(const std::string& value, std::size_t rank, std::set<std::string>& seen) const;
     void keep_live();
     void assign_kernels();
+    // flat_stages.cpp
+    void choose_axes();
+    void refuse_unknown_variants() const;
+    std::set<std::string> flat_candidates() const;
+    bool may_be_flat(const StagePlan& plan) const;
+    bool reads_in_order(const std::string& value, const std::vector<std::string>& extents,
+                        const std::set<std::string>& flat) const;
     StagePlan& stage(const std::string& name);
 
     const Program& program_;
@@ -214,6 +222,8 @@ bool is_elementwise(const std::string& op);
 inline bool is_one(const Size& size) {
     return size.is_constant && size.constant == 1;
 }
+/// The extents other than 1, each in normal form.
+std::vector<std::string> wide_extents(const std::vector<Size>& shape);
 /// The reduced axes of a reduction, ascending.
 std::vector<int> reduced_axes(const Operation& operation);
 

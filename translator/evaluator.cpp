@@ -344,8 +344,12 @@ Expr Evaluator::compute_flat(const ValueInfo& info, const std::string& name, con
         used_.flat.insert(name);
         return from_memory(shared_.flat_array(name)(position), info.type.dtype);
     }
+    if (info.kind == ValueInfo::Kind::stage) return read_stage(name, info.type.dtype, {position});
     const Operation& operation = *info.operation;
-    if (is_view(operation.op)) return at_flat(operation.operands[0], position);
+    return is_view(operation.op) ? at_flat(operation.operands[0], position) : define_flat(operation, position);
+}
+
+Expr Evaluator::define_flat(const Operation& operation, const Expr& position) {
     Exprs operands;
     for (const std::string& operand : operation.operands)
         operands.push_back(at_flat(operand, position));

@@ -56,10 +56,11 @@ class Evaluator {
     Evaluator(Shared& shared, int kernel) : shared_(shared), kernel_(kernel) {}
 
     Halide::Expr at(const std::string& value, const Exprs& index);
-    /// The element at a position in C order. Requires ValueInfo::flat.
+    /// The element at a position in C order. Requires ValueInfo::flat, or that all stages between are (StagePlan::flat).
     Halide::Expr at_flat(const std::string& value, const Halide::Expr& position);
     /// The definition of an elementwise stage, where at() would read the stage.
     Halide::Expr define(const Operation& operation, const Exprs& index);
+    Halide::Expr define_flat(const Operation& operation, const Halide::Expr& position);
     /// The index of an operand that broadcasts to `shape`.
     static Exprs broadcast(const std::vector<Size>& operand, const std::vector<Size>& shape, const Exprs& index);
     /// Which stage's definitions come next: one of several buffers reads what it is made of, others read it.

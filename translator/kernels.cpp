@@ -37,6 +37,15 @@ void make_parameters(Shared& shared) {
     }
 }
 
+/// The loops of a stage that is computed element by element: one for each axis, or one over all elements.
+std::vector<SizeTree> loop_extents(const StagePlan& plan, const Type& type) {
+    if (plan.flat) return {product(type.shape)};
+    std::vector<SizeTree> out;
+    for (const Size& extent : type.shape)
+        out.push_back(tree_of(extent));
+    return out;
+}
+
 /// A stage that is computed element by element, the copy of a view, or several of these as one Tuple.
 void build_elementwise(Shared& shared, StageTable& table, Evaluator& evaluator, const StagePlan& plan) {
     const std::vector<StageBuffer> buffers = plan.buffers();
@@ -60,16 +69,22 @@ void build_elementwise(Shared& shared, StageTable& table, Evaluator& evaluator, 
         }
         stage.guarded = true;
     }
-    for (std::size_t k = 0; plan.target == nullptr && k < type.shape.size(); ++k) {
+    const std::vector<SizeTree> extents = plan.target != nullptr ? std::vector<SizeTree>{} : loop_extents(plan, type);
+    for (std::size_t k = 0; k < extents.size(); ++k) {
         names.push_back(loop_name(k));
-        index.push_back(stage.pure(names.back(), tree_of(type.shape[k])));
+        index.push_back(stage.pure(names.back(), extents[k]));
     }
     evaluator.begin_definition();
     std::vector<Expr> values;
     for (const StageBuffer& buffer : buffers) {
         const std::string& dtype = shared.analysis.value(buffer.value).type.dtype;
-        Expr value = buffer.operation != nullptr ? evaluator.define(*buffer.operation, index)
-                                                 : evaluator.at(buffer.value, index);
+        Expr value;
+        if (plan.flat)
+            value = buffer.operation != nullptr ? evaluator.define_flat(*buffer.operation, index[0])
+                                                : evaluator.at_flat(buffer.value, index[0]);
+        else
+            value = buffer.operation != nullptr ? evaluator.define(*buffer.operation, index)
+                                                : evaluator.at(buffer.value, index);
         values.push_back(dtype == "bool" ? Halide::cast<uint8_t>(value) : value);
         stage.dtypes.push_back(dtype);
     }
@@ -87,11 +102,12 @@ std::string kernel_name(const std::string& function, int kernel) {
 }
 
 /// Outputs are C-contiguous and start at 0; a half of a complex result is every other float of one.
-void bind_output(Shared& shared, Halide::OutputImageParam buffer, const Type& type, int element_stride, bool first) {
-    const std::size_t rank = type.shape.size();
+void bind_output(Shared& shared, Halide::OutputImageParam buffer, const std::vector<SizeTree>& extents,
+                 int element_stride, bool first) {
+    const std::size_t rank = extents.size();
     Expr stride = element_stride;
     for (std::size_t d = 0; d < rank; ++d) {
-        Expr extent = shared.size(type.shape[rank - 1 - d]);
+        Expr extent = shared.size(extents[rank - 1 - d]);
         Halide::Internal::Dimension dim = buffer.dim(static_cast<int>(d)).set_stride(stride);
         // The other elements of a Tuple have the bounds of the first, and Halide wants to hear that once.
         if (first) dim.set_bounds(0, extent);
@@ -179,7 +195,7 @@ dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used,
         const std::vector<Halide::OutputImageParam> parameters = func.output_buffers();
         for (std::size_t k = 0; k < buffers.size(); ++k) {
             if (stage.target == nullptr)
-                bind_output(shared, parameters[k], shared.analysis.value(buffers[k].value).type,
+                bind_output(shared, parameters[k], loop_extents(stage, shared.analysis.value(buffers[k].value).type),
                             Shared::element_stride(buffers[k].operand), k == 0);
             kernel.output_names.push_back(buffers[k].operand);
         }

@@ -218,19 +218,18 @@ void Analysis::choose_matmul(const Operation& operation) {
 }
 
 void Analysis::choose_variants() {
-    std::set<std::string> known;
     for (const Operation& operation : program_.body.operations) {
         if (is_reduction(operation.op))
             choose_reduction(operation);
         else if (operation.op == "matmul")
             choose_matmul(operation);
-        else
-            continue;
-        known.insert(stage_names_.at(operation.result));
     }
+}
+
+void Analysis::refuse_unknown_variants() const {
     for (const auto& [name, option] : options_.variant) {
         if (context_.targets != nullptr) break; // other segments have choices too
-        if (known.count(name) == 0)
+        if (chosen_.count(name) == 0)
             throw TranslateError(program_.function + ": variant " + name + " = " + option +
                                      ": the program has no such choice.",
                                  "Remove it.");
