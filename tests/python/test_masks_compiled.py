@@ -142,3 +142,16 @@ def test_nothing_is_written_where_the_largest_of_nothing_is_asked() -> None:
     with pytest.raises(ValueError, match="zero-size array to reduction operation maximum which has no identity"):
         jitted(mine, np.zeros(20, bool))
     same_bits(mine, x)
+
+
+def test_what_a_mask_leaves_out_is_not_computed_with_where_that_is_slow() -> None:
+    def shifted(x, m):
+        y = np.zeros_like(x)
+        y[m] = np.cos(2 * np.log(x[m])) + x[m] ** 2
+        return y
+
+    x = RNG.random(1000)
+    x[::5] = 0
+    check_compiled(shifted, (x, x > 0), (x, x >= 0), (x.reshape(10, 100), x.reshape(10, 100) > 0.5))
+    text = tilewright.jit(shifted, strict=True).for_args(x, x > 0).program.text
+    assert text.count("where(m, ") == 3  # before the logarithm, before the cosine, and the store

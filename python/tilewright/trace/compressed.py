@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _INT64 = np.dtype(np.int64)
 # No array in memory has more elements.
 _MOST_ELEMENTS = 2**48
+# Functions that take a slow way for all elements of a vector where one of them is special (0, infinite, huge), and a number that is not.
+_USUAL = {f"np.{name}": 1.0 for name in ("arcsin", "arccos", "arctan2", "cos", "exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "power",
+                                         "float_power", "sin", "tan", "cosh", "sinh", "hypot")}  # fmt: skip
 
 
 class Compressed(Symbolic):
@@ -81,6 +84,15 @@ class Compressed(Symbolic):
         return same_value(self.tracer, self.mask, other.mask)
 
     # -- what NumPy code asks of an array ----------------------------------------------------------------
+
+    def with_usual(self, usual: float | None) -> SymArray:
+        """The whole, with a number in place of what is left out, where that could be slow to compute with."""
+        value = self.whole.read()
+        if usual is None or value.dtype.kind != "f" or len(value.shape) != len(self.mask.shape) + self.behind + self.at:
+            return self.whole
+        from ..ops.reductions import chosen
+
+        return SymArray.fresh(self.tracer, chosen(self.tracer, value, self.truth(), usual))
 
     def count(self) -> RunScalar:
         """How many elements the mask picks out."""
@@ -275,7 +287,7 @@ def elementwise(tracer: Tracer, what: str, inputs: Sequence[Any], apply: Callabl
                     "mask",
                 )
             at = max(at, x.at)
-            whole.append(x.whole)
+            whole.append(x.with_usual(_USUAL.get(what)))
         else:
             whole.append(_beside(first, x, what))
     result = apply(whole)
