@@ -56,7 +56,8 @@ class Evaluator {
     Evaluator(Shared& shared, int kernel) : shared_(shared), kernel_(kernel) {}
 
     Halide::Expr at(const std::string& value, const Exprs& index);
-    /// The element at a position in C order. Requires ValueInfo::flat, or that all stages between are (StagePlan::flat).
+    /// The element at a position in C order. Requires ValueInfo::flat, or that all stages between are
+    /// (StagePlan::flat).
     Halide::Expr at_flat(const std::string& value, const Halide::Expr& position);
     /// The definition of an elementwise stage, where at() would read the stage.
     Halide::Expr define(const Operation& operation, const Exprs& index);
