@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+PYTHON = (".ci", "benchmarks", "cmake", "python", "tests")
 
 
 def sources() -> list[str]:
@@ -30,8 +31,8 @@ def main() -> int:
     python = sys.executable
     return max(
         run("clang-format", "--dry-run", "-Werror", *sources()),
-        run(python, "-m", "ruff", "check", "-q", "python", "tests", "benchmarks"),
-        run(python, "-m", "ruff", "format", "--check", "-q", "python", "tests", "benchmarks"),
+        run(python, "-m", "ruff", "check", "-q", *PYTHON),
+        run(python, "-m", "ruff", "format", "--check", "-q", *PYTHON),
         run(python, "-m", "mypy", "--no-error-summary"),
     )
 
