@@ -29,6 +29,7 @@ TESTS = Path(__file__).resolve().parent
 PROGRAMS = ["tests/runtime/test_cuda_device", "tests/autotune/test_device_worker"]
 FILES = [
     "test_cuda_contract.py",
+    "test_cuda_graphs.py",
     "test_device_arrays.py",
     "test_device_inside.py",
     "test_cuda_module.py",

@@ -201,6 +201,7 @@ class Executable {
         std::vector<Instruction> code;
         std::size_t dimensions = 0; ///< of all buffers together
         bool has_halves = false;    ///< of complex arrays
+        bool looks_at_data = false; ///< reads elements to decide what runs: on a device, that waits
     };
     class VersionCompiler; // executor_compile.cpp
     class Run;             // executor_run.cpp

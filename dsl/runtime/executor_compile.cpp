@@ -144,6 +144,11 @@ class Executable::VersionCompiler {
             if (!s.opens_block()) emit_for(Instruction::Op::release, ends, statement);
         }
         emit(Instruction::Op::end);
+        v_.looks_at_data = std::any_of(v_.code.begin(), v_.code.end(), [&](const Instruction& i) {
+            const bool decides = i.op == Op::check || i.op == Op::jump_if || i.op == Op::jump_unless;
+            return i.op == Op::read ||
+                   (decides && v_.conditions[static_cast<std::size_t>(i.a)].kind == Operand::Kind::buffer);
+        });
         return std::move(v_);
     }
 

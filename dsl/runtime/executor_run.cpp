@@ -10,6 +10,7 @@
 
 #include "dsl/base/error.h"
 #include "dsl/runtime/cuda/blas.h"
+#include "dsl/runtime/cuda/captures.h"
 #include "dsl/runtime/cuda/kernels.h"
 #include "dsl/runtime/cuda/strided_copy.h"
 #include "dsl/runtime/element_count.h"
@@ -267,22 +268,22 @@ class Executable::Run {
         if (range.period == 0 || !wanted || call_->is_recording() || call_->profile() ||
             trips.left < kLeastLaunches / static_cast<std::uint64_t>(range.launches))
             return false;
-        bool captured = true;
-        call_->attempt([&] { captured = cuda::is_captured(call_->place()); });
-        return !captured;
+        // Within a capture the launches are nodes of the caller's graph.
+        return !call_->is_captured();
     }
     /// Records a few trips, which leave all swaps undone, and launches them as often as they fit into what is left.
     int replay(const Range& range, const Instruction* begin, const Instruction* end, Trips& trips) {
         constexpr int kLaunchesOfAGraph = 32;
         const auto recorded_trips =
             static_cast<std::uint64_t>(range.period * std::max(1, kLaunchesOfAGraph / (range.period * range.launches)));
+        const std::uint64_t kernels = recorded_trips * static_cast<std::uint64_t>(range.launches);
         if (int rc = call_->attempt([&] { call_->begin_recording(); })) return rc;
         for (std::uint64_t trip = 0; trip < recorded_trips; ++trip)
             if (int rc = execute(begin, end); rc || status_ != RunStatus::done) return rc;
         cuda::GraphExecutable recorded = nullptr;
         int rc = call_->attempt([&] { recorded = call_->end_recording(); });
         while (!rc && status_ == RunStatus::done && trips.left >= recorded_trips) {
-            rc = call_->attempt([&] { call_->launch_recorded(recorded); });
+            rc = call_->attempt([&] { call_->launch_recorded(recorded, kernels); });
             trips.left -= recorded_trips;
             if (watch_.interrupted()) stop(RunStatus::interrupted);
         }
@@ -485,6 +486,9 @@ RunStatus Executable::run(const Frame& frame, int version, const Interrupt* inte
         if (v.capability == 0)
             throw DeviceError("cuda: a version for the host was to run on a device.", "Please report this.");
         cuda::Call call(*frame.place);
+        if (v.looks_at_data && call.is_captured()) // before a part of it is captured
+            cuda::refuse_in_capture(*frame.place, "a function that decides by the values of its arrays",
+                                    "Keep its call out of the capture.");
         return run_steps(frame, v, interrupt, failed, &call);
     } catch (const DeviceError& e) {
         if (failed) *failed = e.what();

@@ -23,14 +23,15 @@ def threads(count: int) -> AbstractContextManager[Any]:
     return _face.threads(checks.whole_number(count, "count", 1, checks.MOST_THREADS))
 
 
-def trim_pool() -> int:
-    """Give the memory that is kept for later results back to the system; how many bytes that were."""
-    return int(_face.trim_pool())
+def trim_pool(device: str | _face.device | None = None) -> int:
+    """Give the memory that is kept for later results back: to the system, or with device="cuda", "cuda:1" or device(…) to
+    that device, for which this waits. How many bytes that were."""
+    return int(_face.trim_pool() if device is None else _face.trim_device_pool(device))
 
 
-def pool_info() -> dict[str, Any]:
-    """What is kept for later results, in bytes."""
-    return dict(_face.pool_info())
+def pool_info(device: str | _face.device | None = None) -> dict[str, Any]:
+    """What is kept for later results, in bytes; with device="cuda", "cuda:1" or device(…) on that device."""
+    return dict(_face.pool_info() if device is None else _face.device_pool_info(device))
 
 
 def parallel_backend() -> str:

@@ -2,6 +2,7 @@
 
     {"ask": "case", "name": "unary float64", "seed": 0}     its calls on the device beside NumPy's
     {"ask": "compile", "name": ...}                         its PTX, without a device
+    {"ask": "graph", "name": ..., "library": "torch"}       its calls captured into graphs (graph_worker.py)
     {"ask": "random", "seed": 7} {"ask": "loops", "seed": 7}  a random function of random_functions.py, random_loops.py
 
 An answer has `status` (ok, wrong, refused), `text` (what is wrong, with the function), `seconds`, `calls`.
@@ -394,6 +395,12 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     ask = request["ask"]
     if ask == "case":
         return run_case(CASES[request["name"]], request.get("seed", 0))
+    if ask == "graph":
+        from graph_worker import run_graph
+
+        case = CASES[request["name"]]
+        compiled = tilewright.jit(case.function(), strict=True)
+        return run_graph(case, compiled, request["library"], request.get("seed", 0), difference)
     if ask == "compile":
         return compile_case(CASES[request["name"]], request.get("seed", 0))
     return run_random(request["seed"]) if ask == "random" else run_loops(request["seed"])

@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstdlib>
 
+#include "dsl/runtime/cuda/captures.h"
 #include "dsl/runtime/cuda/profile.h"
 #include "dsl/runtime/cuda/strided_copy.h"
 
@@ -24,6 +25,7 @@ struct Blas {
     int (*create)(Handle*) = nullptr;
     int (*set_stream)(Handle, Stream) = nullptr;
     int (*set_mode)(Handle, int) = nullptr;
+    int (*set_workspace)(Handle, void*, std::size_t) = nullptr;
     const char* (*status_text)(int) = nullptr;
     Gemm gemm[4] = {};
 };
@@ -38,6 +40,7 @@ const Blas* find_in(void* library, const char* name) {
         return function != nullptr;
     };
     find(blas->status_text, "cublasGetStatusString");
+    find(blas->set_workspace, "cublasSetWorkspace_v2");
     const bool whole = find(blas->create, "cublasCreate_v2") && find(blas->set_stream, "cublasSetStream_v2") &&
                        find(blas->set_mode, "cublasSetMathMode") && find(blas->gemm[0], "cublasSgemm_v2") &&
                        find(blas->gemm[1], "cublasDgemm_v2") && find(blas->gemm[2], "cublasCgemm_v2") &&
@@ -89,6 +92,32 @@ struct Operand {
     int operation = kPlain;
     int leading = 1;
     void* copy = nullptr;
+};
+
+/// What cuBLAS advises, from compute capability 9.0 on and before.
+std::size_t workspace_bytes(const Device& device) {
+    return device.major >= 9 ? std::size_t{32} << 20 : std::size_t{4} << 20;
+}
+
+/// Memory that cuBLAS works in while a call is captured: the graph's own, since two graphs may run at a time, and so
+/// may other products of the handle.
+class Workspace {
+  public:
+    Workspace(Call& call, const Blas& library, Handle handle) : call_(call) {
+        if (!library.set_workspace || !call.is_captured()) return;
+        const std::size_t bytes = workspace_bytes(call.device().facts);
+        memory_ = call.device().pool.allocate(call.place(), bytes);
+        if (!memory_) throw out_of_device_memory(call.place(), bytes, "a product of matrices to work in");
+        library.set_workspace(handle, memory_, bytes);
+    }
+    /// The next set_stream() takes the handle's own again.
+    ~Workspace() { release(call_.place(), memory_); }
+    Workspace(const Workspace&) = delete;
+    Workspace& operator=(const Workspace&) = delete;
+
+  private:
+    Call& call_;
+    void* memory_ = nullptr;
 };
 
 Operand prepare(Call& call, DType dtype, const MatrixView& m) {
@@ -158,11 +187,13 @@ int matmul(Call& call, DType dtype, const MatrixView& a, const MatrixView& b, co
         {
             std::lock_guard lock(device.mutex);
             if (!device.handle) {
+                OutsideOfCaptures outside;
                 require_blas(*library, library->create(&device.handle), "cublasCreate");
                 // CUBLAS_DEFAULT_MATH: float32 is float32, no TF32.
                 require_blas(*library, library->set_mode(device.handle, 0), "cublasSetMathMode");
             }
             require_blas(*library, library->set_stream(device.handle, stream_of(call.place())), "cublasSetStream");
+            const Workspace workspace(call, *library, device.handle);
             static const std::complex<float> kOneC(1), kZeroC(0);
             static const std::complex<double> kOneZ(1), kZeroZ(0);
             const bool is_single = dtype == DType::float32 || dtype == DType::complex64;

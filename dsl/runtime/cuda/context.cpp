@@ -3,6 +3,8 @@
 
 #include <cstdio>
 
+#include "dsl/runtime/cuda/captures.h"
+
 namespace tilewright::runtime::cuda {
 namespace {
 
@@ -125,15 +127,6 @@ void* stream_key(void* stream) {
     return stream == reinterpret_cast<void*>(2) ? &own : stream;
 }
 
-bool is_captured(const Place& place) {
-    // The legacy stream cannot be captured; asking about it would break another stream's capture.
-    if (stream_key(place.stream) == reinterpret_cast<void*>(1)) return false;
-    Entered entered(place.device);
-    int status = 0;
-    require(ready_driver().stream_capturing(stream_of(place), &status), "cuStreamIsCapturing");
-    return status != 0;
-}
-
 int device_count(std::string* why) {
     std::string reason;
     if (!find_driver(reason)) {
@@ -172,6 +165,8 @@ int driver_version() {
 
 void synchronize(const Place& place) {
     Entered entered(place.device);
+    refuse_in_capture(place, "waiting for a stream", "Wait behind the graph's launch.");
+    OutsideOfCaptures outside;
     count(g_calls.stream_synchronizations);
     // Other threads may put more on the stream, and release more, behind what is waited for.
     const std::size_t releases = entered.state().pool.releases();
@@ -186,6 +181,15 @@ void* new_stream(int device) {
     return stream;
 }
 
+Place side_place(int device) {
+    DeviceState& state = device_state(device);
+    if (void* known = state.side_stream.load(std::memory_order_acquire)) return {device, known};
+    void *made = new_stream(device), *first = nullptr;
+    if (state.side_stream.compare_exchange_strong(first, made)) return {device, made};
+    destroy_stream(device, made);
+    return {device, first};
+}
+
 void destroy_stream(int device, void* stream) {
     if (!stream) return;
     Entered entered(device);
@@ -193,9 +197,38 @@ void destroy_stream(int device, void* stream) {
     require(driver().stream_destroy(static_cast<Stream>(stream)), "cuStreamDestroy");
 }
 
+namespace {
+
+/// Waits for what is on a stream that is not captured, while another one is.
+void finish_outside(const Place& place) {
+    Entered entered(place.device);
+    OutsideOfCaptures outside;
+    const Driver& d = ready_driver();
+    int captured = 0;
+    // Asked of the legacy stream, this says whether a capture forbids it, and leaves the capture as it is.
+    const Status status = d.stream_capturing(stream_of(place), &captured);
+    if (status == kCaptureImplicit)
+        throw error_of(status, "an array that was last used on the legacy default stream, in a call on a captured one");
+    require(status, "cuStreamIsCapturing");
+    if (captured) throw error_of(kCaptureIsolation, "arrays of two streams that are captured into two graphs");
+    Event event = nullptr;
+    require(d.event_create(&event, kEventWithoutTiming), "cuEventCreate");
+    count(g_calls.events);
+    Status ended = d.event_record(event, stream_of(place));
+    count(g_calls.event_synchronizations);
+    if (ended == kSuccess) ended = d.event_synchronize(event);
+    d.event_destroy(event);
+    require(ended, "waiting for the arrays of a call on a captured stream");
+}
+
+} // namespace
+
 void wait_for(const Place& place, const Place& other) {
     if (place.device == other.device && stream_key(place.stream) == stream_key(other.stream)) return;
     const Driver& d = driver();
+    // A graph cannot wait for what is not in it, which is over by the time that it runs: the host waits for that.
+    if (Captured here, there; find_capture(place, here) && !(find_capture(other, there) && there.id == here.id))
+        return finish_outside(other);
     if (reinterpret_cast<std::uintptr_t>(place.stream) >
         2) { // one of the caller's: it is refused before memory waits for it
         Entered entered(place.device);

@@ -22,6 +22,7 @@ struct DeviceState {
     Staging to_device, to_host;
     std::mutex capture_mutex; ///< held while trips of a loop are recorded
     Stream capture_stream = nullptr;
+    std::atomic<void*> side_stream{nullptr};
     std::atomic<bool> takes_windows{true}; ///< until it has refused one that nothing was wrong with
 };
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "dsl/runtime/cuda/captures.h"
 #include "dsl/runtime/cuda/context.h"
 #include "dsl/runtime/parallel.h"
 
@@ -76,6 +77,7 @@ void* small_slot() {
             t_small.memory = free.slots.back();
             free.slots.pop_back();
         } else {
+            OutsideOfCaptures outside;
             count(g_calls.host_allocations);
             require(ready_driver().host_allocate(&t_small.memory, SmallSlot::kBytes, kPortableHostMemory),
                     "pinned memory of 256 bytes");
@@ -92,6 +94,7 @@ void Staging::prepare() {
     for (Event& event : events_)
         if (!event) require(d.event_create(&event, kEventWithoutTiming), "cuEventCreate");
     void* memory = nullptr;
+    OutsideOfCaptures outside;
     count(g_calls.host_allocations);
     require_copy(d.host_allocate(&memory, kSlots * kSlotBytes, kPortableHostMemory), "pinned memory",
                  kSlots * kSlotBytes);
@@ -114,8 +117,10 @@ void Staging::wait(std::size_t chunk) {
 void copy_to_device(const Place& place, void* to, const void* from, std::size_t bytes) {
     if (bytes == 0) return;
     Entered entered(place.device);
-    const Driver& d = ready_driver();
     const char* what = "a copy to the device";
+    refuse_in_capture(place, what, "Copy before the capture begins: the graph reads what is there when it runs.");
+    OutsideOfCaptures outside;
+    const Driver& d = ready_driver();
     count(g_calls.copies_to_device);
     if (is_pinned(from)) {
         require_copy(d.copy_to_device(address_of(to), from, bytes, stream_of(place)), what, bytes);
@@ -141,8 +146,12 @@ void copy_to_device(const Place& place, void* to, const void* from, std::size_t 
 void copy_to_host(const Place& place, void* to, const void* from, std::size_t bytes) {
     if (bytes == 0) return;
     Entered entered(place.device);
-    const Driver& d = ready_driver();
     const char* what = "a copy to the host";
+    refuse_in_capture(place, what,
+                      "Copy behind the graph's launch. A function that decides by the values of its arrays, or gives a "
+                      "Python number, cannot be captured.");
+    OutsideOfCaptures outside;
+    const Driver& d = ready_driver();
     count(g_calls.copies_to_host);
     if (bytes <= SmallSlot::kBytes) {
         void* slot = small_slot();

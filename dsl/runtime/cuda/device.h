@@ -56,6 +56,7 @@ void release(const Place& place, void* pointer) noexcept;
 struct DevicePoolInfo {
     std::size_t live_bytes = 0;   ///< handed out
     std::size_t pooled_bytes = 0; ///< released and kept
+    std::size_t graph_bytes = 0;  ///< released, and kept for graphs that were captured
     std::size_t limit_bytes = 0;  ///< what pooled_bytes may reach
 };
 DevicePoolInfo device_pool_info(int device);
@@ -78,6 +79,8 @@ bool is_captured(const Place& place);
 
 /// Does not wait for the legacy default stream.
 void* new_stream(int device);
+/// A stream of ours on which nothing is ever captured.
+Place side_place(int device);
 /// Blocks that were released on it stay usable for other streams.
 void destroy_stream(int device, void* stream);
 
@@ -161,7 +164,9 @@ void look_for_cubins_in(const std::string& folder);
 struct DriverCalls {
     std::uint64_t launches = 0;
     std::uint64_t graph_launches = 0;
-    std::uint64_t allocations = 0; ///< of device memory, from the driver
+    std::uint64_t graph_kernels = 0; ///< that these launched
+    std::uint64_t threads = 0;       ///< of all kernels but a library's
+    std::uint64_t allocations = 0;   ///< of device memory, from the driver
     std::uint64_t frees = 0;
     std::uint64_t host_allocations = 0; ///< pinned
     std::uint64_t copies_to_device = 0;

@@ -148,8 +148,11 @@ const Meaning kMeanings[] = {
      "Call the function once with such arrays before the capture begins."},
     {kCaptureInvalidated, "a capture of this stream into a graph was broken off by an earlier error",
      "End the capture; call the function once with such arrays before the next begins."},
+    {kCaptureIsolation, "a graph that is being captured cannot depend on work that is not in it",
+     "Make the arrays before the capture, or in the same one."},
     {kCaptureImplicit, "a capture on another stream does not allow the legacy default stream",
-     "Call the function on the stream that is captured."},
+     "Capture on a non-blocking stream, as PyTorch's are (cupy.cuda.Stream(non_blocking=True)), or make and use the "
+     "arrays on the stream that is captured."},
     {kDeinitialized, "the driver has shut down: the process is ending", "Free device arrays before that."},
 };
 
@@ -236,6 +239,8 @@ DriverCalls driver_calls() {
 #define TW_READ(name) calls.name = value(g_calls.name);
     TW_READ(launches)
     TW_READ(graph_launches)
+    TW_READ(graph_kernels)
+    TW_READ(threads)
     TW_READ(allocations)
     TW_READ(frees)
     TW_READ(host_allocations)

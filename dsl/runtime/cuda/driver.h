@@ -21,6 +21,7 @@ using Stream = struct StreamHandle*;
 using Event = struct EventHandle*;
 using Graph = struct GraphHandle*;
 using GraphExecutable = struct GraphExecutableHandle*;
+using UserObject = struct UserObjectHandle*;
 
 enum : Status {
     kSuccess = 0,
@@ -55,6 +56,7 @@ enum : Status {
     kSystemDriverMismatch = 803,
     kCaptureUnsupported = 900,
     kCaptureInvalidated = 901,
+    kCaptureIsolation = 905,
     kCaptureImplicit = 906
 };
 
@@ -89,6 +91,7 @@ inline constexpr unsigned kNonBlockingStream = 1;
 inline constexpr unsigned kEventWithoutTiming = 2;
 inline constexpr unsigned kPortableHostMemory = 1;
 inline constexpr int kCaptureRelaxed = 2;
+inline constexpr unsigned kNoDestructorSync = 1, kMoveReference = 1; ///< of user objects and of graphs
 
 /// CUlaunchAttribute, 64 bytes of value, and CUlaunchConfig.
 struct LaunchAttribute {
@@ -146,6 +149,11 @@ inline constexpr int kLaunchEarly = 6;    ///< CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_
     X(stream_wait, "cuStreamWaitEvent", (Stream, Event, unsigned))                                                     \
     X(stream_context, "cuStreamGetCtx", (Stream, Context*))                                                            \
     X(stream_capturing, "cuStreamIsCapturing", (Stream, int*))                                                         \
+    X(capture_info, "cuStreamGetCaptureInfo_v2", (Stream, int*, std::uint64_t*, Graph*, void*, void*))                 \
+    X(exchange_capture_mode, "cuThreadExchangeStreamCaptureMode", (int*))                                              \
+    X(user_object_create, "cuUserObjectCreate", (UserObject*, void*, void (*)(void*), unsigned, unsigned))             \
+    X(user_object_release, "cuUserObjectRelease", (UserObject, unsigned))                                              \
+    X(graph_retain, "cuGraphRetainUserObject", (Graph, UserObject, unsigned, unsigned))                                \
     X(event_create, "cuEventCreate", (Event*, unsigned))                                                               \
     X(event_destroy, "cuEventDestroy_v2", (Event))                                                                     \
     X(event_record, "cuEventRecord", (Event, Stream))                                                                  \
@@ -188,10 +196,10 @@ inline bool is_forked() {
 }
 
 struct Counters {
-    std::atomic<std::uint64_t> launches{0}, graph_launches{0}, allocations{0}, frees{0}, host_allocations{0},
-        copies_to_device{0}, copies_to_host{0}, copies_on_device{0}, fills{0}, stream_synchronizations{0},
-        event_synchronizations{0}, device_synchronizations{0}, stream_waits{0}, events{0}, module_loads{0},
-        cubin_loads{0}, context_switches{0};
+    std::atomic<std::uint64_t> launches{0}, graph_launches{0}, graph_kernels{0}, threads{0}, allocations{0}, frees{0},
+        host_allocations{0}, copies_to_device{0}, copies_to_host{0}, copies_on_device{0}, fills{0},
+        stream_synchronizations{0}, event_synchronizations{0}, device_synchronizations{0}, stream_waits{0}, events{0},
+        module_loads{0}, cubin_loads{0}, context_switches{0};
 };
 inline Counters g_calls;
 inline void count(std::atomic<std::uint64_t>& counter) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dsl/runtime/cuda/captures.h"
 #include "dsl/runtime/cuda/cubins.h"
 #include "dsl/runtime/cuda/early_launch.h"
 #include "dsl/runtime/cuda/l2_window.h"
@@ -38,6 +39,7 @@ class LoadedModule {
         : module_(module), mask_(std::bit_ceil(2 * functions + 2) - 1), entries_(mask_ + 1) {}
 
     Module module() const { return module_; }
+    std::atomic<bool> is_in_graph{false}; ///< of the caller's
     Entry& entry(const char* name) {
         for (std::size_t at = slot(name);; at = (at + 1) & mask_) {
             const char* found = entries_[at].name.load(std::memory_order_acquire);
@@ -63,6 +65,7 @@ class LoadedModule {
             throw DeviceError("cuda: the code of a kernel calls more functions than it has.", "Please report this.");
         Function function = nullptr;
         const std::string what = std::string("the function ") + name + " of a kernel";
+        const OutsideOfCaptures outside; // code may be loaded as late as here
         require(ready_driver().module_function(&function, module_, name), what.c_str());
         entries_[at].function = function;
         entries_[at].name.store(name, std::memory_order_release);
@@ -87,6 +90,7 @@ struct Kernels {
 struct AllKernels {
     std::mutex mutex;
     std::vector<std::unique_ptr<Kernels>> list;
+    std::vector<std::pair<int, Module>> unused; ///< with their devices
 };
 AllKernels& all_kernels() {
     static AllKernels& instance = *new AllKernels;
@@ -111,10 +115,26 @@ Module load_assembled(const Device& device, const char* ptx) {
     return module;
 }
 
+/// cuModuleUnload waits for what runs, as cuMemFree does. (To wait for the context would break captures of others.)
+void unload_unused() {
+    std::vector<std::pair<int, Module>> unused;
+    {
+        std::lock_guard lock(all_kernels().mutex);
+        unused.swap(all_kernels().unused);
+    }
+    for (const auto& [device, module] : unused) {
+        Entered entered(device);
+        const OutsideOfCaptures outside;
+        count(g_calls.device_synchronizations);
+        ready_driver().module_unload(module);
+    }
+}
+
 LoadedModule& load(Kernels& kernels, const DeviceState& device) {
     std::lock_guard lock(kernels.mutex);
     std::atomic<LoadedModule*>& slot = kernels.on[device.facts.ordinal];
     if (LoadedModule* found = slot.load(std::memory_order_acquire)) return *found;
+    const OutsideOfCaptures outside;
     Module module = load_assembled(device.facts, kernels.ptx);
     if (!module) module = load_module(device.facts, kernels.ptx, "the code of a kernel");
     auto* loaded = new LoadedModule(module, count_functions(kernels.ptx));
@@ -174,6 +194,7 @@ Module load_module(const Device& device, const char* ptx, const char* what) {
     void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
     Module module = nullptr;
     const std::string text = launches_early(capability) ? ptx_for(capability, ptx) : ptx;
+    const OutsideOfCaptures outside;
     count(g_calls.module_loads);
     if (Status status = ready_driver().module_load(&module, text.c_str(), 2, options, values)) {
         log.resize(std::strlen(log.c_str()));
@@ -202,7 +223,8 @@ std::vector<FunctionFacts> function_facts(int device, const std::string& ptx) {
 }
 
 Call::Call(const Place& place)
-    : entered_(place.device), place_(place), stream_(stream_of(place)), before_(t_call), profile_(current_profile()) {
+    : entered_(place.device), place_(place), stream_(stream_of(place)), before_(t_call), profile_(current_profile()),
+      is_captured_(is_seen_captured(place)) {
     if (place.device >= kMostDevices)
         throw DeviceError("cuda: device " + std::to_string(place.device) + ": at most 64 devices are served.",
                           "Choose devices with CUDA_VISIBLE_DEVICES.");
@@ -241,11 +263,13 @@ void Call::begin_recording() {
     const Driver& d = ready_driver();
     std::unique_lock lock(device().capture_mutex);
     Stream& stream = device().capture_stream;
+    const OutsideOfCaptures outside;
     if (!stream) require(d.stream_create(&stream, kNonBlockingStream), "cuStreamCreate");
     // Relaxed: other threads, and the pool, go on calling the driver.
     require(d.capture_begin(stream, kCaptureRelaxed), "cuStreamBeginCapture");
     stream_ = stream;
     recording_ = std::move(lock);
+    recorded_threads_ = 0;
 }
 
 GraphExecutable Call::end_recording() {
@@ -255,6 +279,7 @@ GraphExecutable Call::end_recording() {
     stream_ = stream_of(place_);
     recording_.unlock();
     require(ended, "recording trips of a loop");
+    const OutsideOfCaptures outside;
     GraphExecutable recorded = nullptr;
     const Status made = d.graph_instantiate(&recorded, graph, 0);
     d.graph_destroy(graph);
@@ -262,8 +287,19 @@ GraphExecutable Call::end_recording() {
     return recorded;
 }
 
-void Call::launch_recorded(GraphExecutable recorded) {
+void Call::count_launch(std::uint64_t threads) {
+    if (is_recording()) {
+        recorded_threads_ += threads;
+        return;
+    }
+    count(g_calls.launches);
+    g_calls.threads.fetch_add(threads, std::memory_order_relaxed);
+}
+
+void Call::launch_recorded(GraphExecutable recorded, std::uint64_t kernels) {
     count(g_calls.graph_launches);
+    g_calls.graph_kernels.fetch_add(kernels, std::memory_order_relaxed);
+    g_calls.threads.fetch_add(recorded_threads_, std::memory_order_relaxed);
     require(ready_driver().graph_launch(recorded, stream_), "launching the trips of a loop");
 }
 
@@ -288,7 +324,7 @@ const halide_device_interface_t* device_interface() {
 
 void launch(Call& call, Function function, const char* name, const unsigned (&blocks)[3], const unsigned (&threads)[3],
             unsigned shared_bytes, void** arguments, const LaunchedArrays& arrays) {
-    if (!call.is_recording()) count(g_calls.launches);
+    call.count_launch(std::uint64_t{blocks[0]} * blocks[1] * blocks[2] * threads[0] * threads[1] * threads[2]);
     const Timed timed(call, function, name, blocks, threads, shared_bytes, arrays.bytes);
     std::atomic<bool>& takes_windows = call.device().takes_windows;
     const bool may = takes_windows.load(std::memory_order_relaxed);
@@ -338,6 +374,7 @@ int initialize_kernels(void*, void** state, const char* ptx, int) {
                 slot.store(kernels, std::memory_order_release);
             }
         }
+        if (!call->is_captured()) unload_unused();
         load(*kernels, call->device());
     });
 }
@@ -363,12 +400,14 @@ int run_kernel(void*, void* state, const char* name, int blocks_x, int blocks_y,
         auto* kernels = static_cast<Kernels*>(state);
         LoadedModule* module = kernels ? kernels->on[call->place().device].load(std::memory_order_acquire) : nullptr;
         if (!module) outside_of_a_call();
+        if (call->is_captured()) module->is_in_graph = true;
         Entry& entry = module->entry(name);
         if (shared_bytes > entry.shared.load(std::memory_order_relaxed)) [[unlikely]] {
             const std::string what = std::string(name) + " needs " + std::to_string(shared_bytes) +
                                      " bytes of shared memory a block, and device " +
                                      std::to_string(call->place().device) + " has " +
                                      std::to_string(call->device().facts.shared_bytes_per_block);
+            const OutsideOfCaptures outside;
             require(ready_driver().function_set(entry.function, kFunctionMaxDynamicShared, shared_bytes), what.c_str());
             entry.shared.store(shared_bytes, std::memory_order_relaxed);
         }
@@ -444,19 +483,11 @@ void forget_kernels(const void* begin, std::size_t bytes) noexcept {
         }
         std::erase_if(all.list, [](const auto& kernels) { return !kernels; });
     }
+    std::lock_guard lock(all.mutex);
     for (auto& kernels : gone)
         for (int device = 0; device < kMostDevices; ++device) {
-            std::unique_ptr<LoadedModule> loaded(kernels->on[device].load());
-            if (!loaded || is_forked()) continue;
-            try {
-                Entered entered(device);
-                // What was launched may still run.
-                count(g_calls.device_synchronizations);
-                ready_driver().context_synchronize();
-                ready_driver().module_unload(loaded->module());
-            } catch (const std::exception&) {
-                // A lost context has lost its modules as well.
-            }
+            const std::unique_ptr<LoadedModule> loaded(kernels->on[device].load());
+            if (loaded && !loaded->is_in_graph && !is_forked()) all.unused.emplace_back(device, loaded->module());
         }
 }
 

@@ -33,13 +33,17 @@ class Call {
     /// Where its work goes: the place's stream, or the one that is being recorded.
     Stream stream() const { return stream_; }
     bool is_recording() const { return recording_.owns_lock(); }
+    /// Whether the caller captures the place's stream into a graph.
+    bool is_captured() const { return is_captured_; }
     /// Where its launches are timed; null, as nearly always, where they are not.
     Profile* profile() const { return profile_; }
     void begin_recording();
     /// What was put on stream() since then, ready to be launched on the place's stream. Memory that was released
     /// meanwhile stays the call's until its end: each launch uses it.
     GraphExecutable end_recording();
-    void launch_recorded(GraphExecutable recorded);
+    void launch_recorded(GraphExecutable recorded, std::uint64_t kernels);
+    /// A kernel of so many threads is put on stream().
+    void count_launch(std::uint64_t threads);
     static void forget_recorded(GraphExecutable recorded);
     /// A temporary of the plan or of a kernel is not needed any more.
     void give_back(void* pointer);
@@ -71,7 +75,9 @@ class Call {
     Stream stream_;
     Call* before_;
     Profile* profile_;
+    bool is_captured_;
     std::unique_lock<std::mutex> recording_;
+    std::uint64_t recorded_threads_ = 0;
     std::vector<void*> held_;
     void* temporaries_[kMostTemporaries];
     int count_ = 0;
@@ -101,7 +107,8 @@ int copy_to_device_of_kernel(void* user_context, halide_buffer_t* buffer, const 
 /// Kernels never do this: an error.
 int copy_to_host_of_kernel(void* user_context, halide_buffer_t* buffer);
 
-/// Unloads what was loaded for code whose data lie here: they are about to be unmapped.
+/// What was loaded for code whose data lie here, which are about to be unmapped, is unloaded when code is loaded the
+/// next time: what was launched may still run. What a captured graph launches stays.
 void forget_kernels(const void* begin, std::size_t bytes) noexcept;
 
 /// A device function of a module of ours or of a kernel, ready to be launched.

@@ -1,28 +1,42 @@
-// dsl/runtime/cuda/marks.cpp: marks are events.
+// dsl/runtime/cuda/marks.cpp: marks are events; of a captured stream, the end of its graph.
 #include "dsl/runtime/cuda/marks.h"
 
+#include "dsl/runtime/cuda/captures.h"
 #include "dsl/runtime/cuda/context.h"
-#include "dsl/runtime/cuda/driver.h"
 
 namespace tilewright::runtime::cuda {
 
-void* mark(const Place& place) {
-    Entered entered(place.device);
+struct Mark {
     Event event = nullptr;
-    require(driver().event_create(&event, kEventWithoutTiming), "cuEventCreate");
+    IsOver is_over; ///< in place of the event: launches of the graph come again
+};
+
+Mark* mark(const Place& place) {
+    Entered entered(place.device);
+    const Driver& d = driver();
+    auto made = std::make_unique<Mark>();
+    if (Captured captured; find_capture(place, captured)) {
+        made->is_over = watch_end_of(captured);
+        return made.release();
+    }
+    require(d.event_create(&made->event, kEventWithoutTiming), "cuEventCreate");
     count(g_calls.events);
-    const Status status = driver().event_record(event, stream_of(place));
-    if (status != kSuccess) driver().event_destroy(event);
+    const Status status = d.event_record(made->event, stream_of(place));
+    if (status != kSuccess) d.event_destroy(made->event);
     require(status, "cuEventRecord");
-    return event;
+    return made.release();
 }
 
-bool reached(void* mark) noexcept {
-    return is_forked() || ready_driver().event_query(static_cast<Event>(mark)) != kNotReady;
+bool reached(const Mark& mark) noexcept {
+    if (is_forked()) return true;
+    if (mark.is_over) return mark.is_over->load(std::memory_order_acquire);
+    OutsideOfCaptures outside;
+    return ready_driver().event_query(mark.event) != kNotReady;
 }
 
-void forget(void* mark) noexcept {
-    if (!is_forked()) ready_driver().event_destroy(static_cast<Event>(mark));
+void forget(Mark* mark) noexcept {
+    if (mark->event && !is_forked()) ready_driver().event_destroy(mark->event);
+    delete mark;
 }
 
 } // namespace tilewright::runtime::cuda

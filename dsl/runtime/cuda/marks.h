@@ -5,11 +5,13 @@
 
 namespace tilewright::runtime::cuda {
 
-/// Behind all that is on the stream by now. Throws DeviceError.
-void* mark(const Place& place);
+struct Mark;
+/// Behind all that is on the stream by now; where it is captured, behind the last launch of its graph. Throws
+/// DeviceError.
+Mark* mark(const Place& place);
 /// Whether the stream has come that far; true also where the device is lost.
-bool reached(void* mark) noexcept;
+bool reached(const Mark& mark) noexcept;
 /// Each mark ends so, reached or not.
-void forget(void* mark) noexcept;
+void forget(Mark* mark) noexcept;
 
 } // namespace tilewright::runtime::cuda

@@ -45,11 +45,24 @@ void DevicePool::set_device(int ordinal, std::size_t memory_bytes) {
 }
 
 std::size_t DevicePool::limit() const {
-    static const long megabytes = [] {
+    struct Wanted {
+        double megabytes = -1, share = 0.25;
+    };
+    // 500 is megabytes, 10% a share of the device's memory.
+    static const Wanted wanted = [] {
+        Wanted w;
         const char* text = std::getenv("TILEWRIGHT_DEVICE_POOL_MB");
-        return text && *text ? std::max(0L, std::strtol(text, nullptr, 10)) : -1L;
+        char* end = nullptr;
+        const double number = text ? std::max(0.0, std::strtod(text, &end)) : 0;
+        if (!text || end == text) return w;
+        if (*end == '%')
+            w.share = std::min(number, 100.0) / 100;
+        else
+            w.megabytes = number;
+        return w;
     }();
-    return megabytes >= 0 ? static_cast<std::size_t>(megabytes) << 20 : memory_bytes_ / 4;
+    return static_cast<std::size_t>(wanted.megabytes >= 0 ? wanted.megabytes * (1 << 20)
+                                                          : wanted.share * static_cast<double>(memory_bytes_));
 }
 
 DevicePool::Lists* DevicePool::lists_of(void* key) {
@@ -75,11 +88,11 @@ DevicePool::Block* DevicePool::take(Lists& lists, int size_class, std::size_t ca
     return nullptr;
 }
 
-/// From another stream, where all that used it is done.
-DevicePool::Block* DevicePool::take_passed(int size_class, std::size_t capacity, void* key) {
+/// Where all that used it is done.
+DevicePool::Block* DevicePool::take_passed(int size_class, std::size_t capacity) {
     int queries = 0;
     for (auto& lists : lists_) {
-        if (!lists->key || lists->key == key || lists->bytes < capacity) continue;
+        if (!lists->key || lists->bytes < capacity) continue;
         for (Block** link = &lists->first[size_class]; *link && queries < kMostQueries; link = &(*link)->next) {
             Block* block = *link;
             if (block->capacity < capacity || !block->has_event) continue;
@@ -92,6 +105,47 @@ DevicePool::Block* DevicePool::take_passed(int size_class, std::size_t capacity,
         }
     }
     return nullptr;
+}
+
+DevicePool::Capture& DevicePool::capture_of(const Captured& captured) {
+    for (auto& capture : captures_)
+        if (capture->id == captured.id) return *capture;
+    captures_.push_back(std::make_unique<Capture>(Capture{captured.id, watch_end_of(captured), {}}));
+    return *captures_.back();
+}
+
+DevicePool::Block* DevicePool::take_in_capture(const Captured& captured, void* key, int size_class,
+                                               std::size_t capacity) {
+    Capture& capture = capture_of(captured);
+    for (Block* block : capture.blocks)
+        if (block->free_on == key && block->capacity >= capacity && block->size_class <= size_class + 1) {
+            block->free_on = nullptr;
+            return block;
+        }
+    // The graph may run on any stream, beside what is on this one by now. What is kept is not given back to the driver
+    // for it: that waits for the device, and with it for the capture.
+    Block* block = take(*lists_[0], size_class, capacity);
+    if (!block) block = take_passed(size_class, capacity);
+    if (!block) block = make(capacity);
+    if (!block) return nullptr;
+    block->capture = &capture;
+    capture.blocks.push_back(block);
+    return block;
+}
+
+void DevicePool::collect() {
+    std::erase_if(captures_, [&](const auto& capture) {
+        if (!capture->is_over->load(std::memory_order_acquire)) return false;
+        for (Block* block : capture->blocks) {
+            block->capture = nullptr;
+            if (!block->free_on) continue;
+            block->free_on = nullptr;
+            block->has_event = false;
+            block->age = ++releases_;
+            put(*lists_[0], block);
+        }
+        return true;
+    });
 }
 
 DevicePool::Block* DevicePool::make(std::size_t capacity) {
@@ -116,27 +170,36 @@ void* DevicePool::allocate(const Place& place, std::size_t bytes) {
     const std::size_t capacity = capacity_for(bytes);
     const int size_class = class_of(capacity);
     void* key = stream_key(place.stream);
-    std::lock_guard lock(mutex_);
-    Block* block = take(*lists_of(key), size_class, capacity);
-    if (!block) block = take(*lists_[0], size_class, capacity);
-    // The legacy stream cannot be captured: nothing is asked of the driver.
-    if (block && key == stream_key(nullptr)) [[likely]] {
-        block->captured = false;
+    auto hand_out = [&](Block* block) {
         live_bytes_ += block->capacity;
         return reinterpret_cast<void*>(static_cast<std::uintptr_t>(block->address));
+    };
+    std::lock_guard lock(mutex_);
+    // The legacy stream cannot be captured: nothing is asked of the driver.
+    if (key == stream_key(nullptr)) [[likely]] {
+        Block* block = take(*lists_of(key), size_class, capacity);
+        if (!block) block = take(*lists_[0], size_class, capacity);
+        if (block) return hand_out(block);
     }
     Entered entered(device_);
-    if (!block) block = take_passed(size_class, capacity, key);
+    if (!captures_.empty()) collect();
+    if (Captured captured; find_capture(place, captured)) {
+        OutsideOfCaptures outside;
+        Block* block = take_in_capture(captured, key, size_class, capacity);
+        return block ? hand_out(block) : nullptr;
+    }
+    Block* block = take(*lists_of(key), size_class, capacity);
+    if (!block) block = take(*lists_[0], size_class, capacity);
+    if (block) return hand_out(block);
+    OutsideOfCaptures outside;
+    block = take_passed(size_class, capacity);
     if (!block) block = make(capacity);
     // What is kept may be what is missing.
     if (!block && kept_bytes_ > 0) {
-        trim_locked();
+        give_back_kept();
         block = make(capacity);
     }
-    if (!block) return nullptr;
-    block->captured = is_captured(place);
-    live_bytes_ += block->capacity;
-    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(block->address));
+    return block ? hand_out(block) : nullptr;
 }
 
 void DevicePool::put(Lists& lists, Block* block) {
@@ -153,8 +216,11 @@ void DevicePool::release(const Place& place, void* pointer) noexcept {
     if (found == blocks_.end()) return;
     Block* block = found->second.get();
     live_bytes_ -= block->capacity;
-    // The graph that was captured uses it whenever it is launched: nobody else may.
-    if (block->captured) return;
+    if (block->capture) {
+        // The graph uses it whenever it is launched.
+        block->free_on = stream_key(place.stream);
+        return collect();
+    }
     Lists& lists = *lists_of(stream_key(place.stream));
     block->age = ++releases_;
     block->has_event = false;
@@ -163,6 +229,7 @@ void DevicePool::release(const Place& place, void* pointer) noexcept {
         put(lists, block);
         if (kept_bytes_ > limit()) {
             Entered entered(device_);
+            OutsideOfCaptures outside;
             keep_within_limit(block);
         }
     } catch (const std::exception&) {
@@ -173,6 +240,10 @@ void DevicePool::release(const Place& place, void* pointer) noexcept {
 void DevicePool::mark_release(Block* block, const Place& place) {
     Entered entered(device_);
     const Driver& d = ready_driver();
+    // An event of a captured stream is the graph's. (Of the legacy stream the driver says whether another one's capture
+    // keeps it from being recorded.) Without one, the block waits for this stream.
+    int captured = 0;
+    if (d.stream_capturing(stream_of(place), &captured) != kSuccess || captured) return;
     if (!block->event && d.event_create(&block->event, kEventWithoutTiming) != kSuccess) return;
     count(g_calls.events);
     block->has_event = d.event_record(block->event, stream_of(place)) == kSuccess;
@@ -255,9 +326,8 @@ void DevicePool::stream_ends(void* stream) {
     lists.key = reinterpret_cast<void*>((ended.fetch_add(1) << 1) | (std::uintptr_t{1} << 63));
 }
 
-std::size_t DevicePool::trim_locked() {
-    count(g_calls.device_synchronizations);
-    if (Status status = ready_driver().context_synchronize()) throw error_of(status, "waiting for the device");
+/// Each block waits for the device (cuMemFree); to wait for the context would break captures of others.
+std::size_t DevicePool::give_back_kept() {
     std::size_t bytes = kept_bytes_;
     for (auto& lists : lists_) {
         for (Block*& first : lists->first)
@@ -274,12 +344,20 @@ std::size_t DevicePool::trim_locked() {
 
 std::size_t DevicePool::trim() {
     std::lock_guard lock(mutex_);
-    return kept_bytes_ > 0 ? trim_locked() : 0;
+    collect();
+    if (kept_bytes_ == 0) return 0;
+    OutsideOfCaptures outside;
+    return give_back_kept();
 }
 
 DevicePoolInfo DevicePool::read() {
     std::lock_guard lock(mutex_);
-    return {live_bytes_, kept_bytes_, limit()};
+    collect();
+    std::size_t graph_bytes = 0;
+    for (const auto& capture : captures_)
+        for (const Block* block : capture->blocks)
+            graph_bytes += block->free_on ? block->capacity : 0;
+    return {live_bytes_, kept_bytes_, graph_bytes, limit()};
 }
 
 void* allocate(const Place& place, std::size_t bytes) {

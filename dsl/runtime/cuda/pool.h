@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "dsl/runtime/cuda/driver.h"
+#include "dsl/runtime/cuda/captures.h"
 
 namespace tilewright::runtime::cuda {
 
@@ -16,6 +16,10 @@ namespace tilewright::runtime::cuda {
 /// the release, which is recorded as soon as more than one stream is seen; by a wait for that stream; or by a trim.
 /// The driver is asked, in its context, only where that is needed: not for a block that is taken and given back on the
 /// legacy stream while it is the only one.
+///
+/// What a captured stream takes is the graph's: its launches use the same addresses again, on whatever stream. Such a
+/// block comes from where nothing uses it any more, is taken again within the same capture alone, on the same stream,
+/// and goes back when nothing is left of the graph.
 class DevicePool {
   public:
     void set_device(int ordinal, std::size_t memory_bytes);
@@ -34,6 +38,7 @@ class DevicePool {
     // Four sizes for each power of two, from 512 bytes on.
     static constexpr int kClasses = 4 * 37 + 1;
 
+    struct Capture;
     struct Block {
         Pointer address = 0;
         std::size_t capacity = 0;
@@ -41,8 +46,15 @@ class DevicePool {
         Block* next = nullptr;
         Event event = nullptr;
         bool has_event = false; ///< recorded behind the last use
-        bool captured = false;  ///< a graph holds its address for ever
         std::size_t age = 0;
+        Capture* capture = nullptr; ///< whose graph holds its address
+        void* free_on = nullptr;    ///< of a capture's, released: on the stream of this key
+    };
+    /// What was taken while one capture was under way.
+    struct Capture {
+        std::uint64_t id;
+        IsOver is_over;
+        std::vector<Block*> blocks;
     };
     struct Lists {
         void* key = nullptr; ///< null: blocks that any stream may take
@@ -56,14 +68,18 @@ class DevicePool {
 
     Lists* lists_of(void* key);
     Block* take(Lists& lists, int size_class, std::size_t capacity);
-    Block* take_passed(int size_class, std::size_t capacity, void* key);
+    Block* take_passed(int size_class, std::size_t capacity);
+    Block* take_in_capture(const Captured& captured, void* key, int size_class, std::size_t capacity);
+    Capture& capture_of(const Captured& captured);
+    /// Blocks of graphs that are gone are for any stream.
+    void collect();
     Block* make(std::size_t capacity);
     void put(Lists& lists, Block* block);
     void mark_release(Block* block, const Place& place);
     void hand_on(Lists& lists, std::size_t releases);
     void keep_within_limit(const Block* newest);
     void destroy(Block* block);
-    std::size_t trim_locked();
+    std::size_t give_back_kept();
     std::size_t limit() const;
 
     std::mutex mutex_;
@@ -71,6 +87,7 @@ class DevicePool {
     std::size_t memory_bytes_ = 0;
     std::vector<std::unique_ptr<Lists>> lists_;                  ///< the one for any stream first
     std::unordered_map<Pointer, std::unique_ptr<Block>> blocks_; ///< all that the driver gave
+    std::vector<std::unique_ptr<Capture>> captures_;
     std::size_t kept_bytes_ = 0, live_bytes_ = 0, releases_ = 0;
 };
 

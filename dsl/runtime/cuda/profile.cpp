@@ -83,7 +83,7 @@ std::vector<LaunchTime> Profile::read() {
 void Timed::begin(Call& call, Function function, const char* name, const unsigned (&blocks)[3],
                   const unsigned (&threads)[3], unsigned shared_bytes, std::int64_t array_bytes) {
     // What is being captured into a graph does not run now.
-    if (profile_->launches_.size() >= kMostLaunches || is_captured(call.place())) {
+    if (profile_->launches_.size() >= kMostLaunches || call.is_captured()) {
         ++profile_->untimed_;
         profile_ = nullptr;
         return;

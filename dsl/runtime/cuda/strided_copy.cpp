@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "dsl/runtime/cuda/captures.h"
+
 namespace tilewright::runtime::cuda {
 namespace {
 
@@ -69,6 +71,7 @@ Function function_for(Call& call, int log) {
     Loaded& loaded = all[call.place().device];
     if (Function found = loaded.functions[log].load(std::memory_order_acquire)) return found;
     std::lock_guard lock(loaded.mutex);
+    OutsideOfCaptures outside;
     if (!loaded.module)
         loaded.module = load_module(call.device().facts, strided_copy_ptx().c_str(), "the code of a copy");
     Function function = nullptr;

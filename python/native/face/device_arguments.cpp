@@ -18,21 +18,33 @@ using Access = ArrayClass::Access;
 /// The GIL guards it.
 class Kept {
   public:
-    void add(void* mark, Ref object) { list_.push_back({mark, std::move(object)}); }
+    void add(cuda::Mark* mark, Ref object, bool is_graphs) {
+        (is_graphs ? of_graphs_ : list_).push_back({mark, std::move(object)});
+    }
     void drop_finished() {
-        while (!list_.empty() && cuda::reached(list_.front().mark)) {
+        while (!list_.empty() && cuda::reached(*list_.front().mark)) {
             Entry gone = std::move(list_.front());
             list_.pop_front();
             cuda::forget(gone.mark);
+        }
+        // Graphs end in any order.
+        std::deque<Entry> gone;
+        for (auto entry = of_graphs_.begin(); entry != of_graphs_.end();) {
+            const bool is_gone = cuda::reached(*entry->mark);
+            if (is_gone) {
+                cuda::forget(entry->mark);
+                gone.push_back(std::move(*entry));
+            }
+            entry = is_gone ? of_graphs_.erase(entry) : entry + 1;
         }
     }
 
   private:
     struct Entry {
-        void* mark;
+        cuda::Mark* mark;
         Ref object;
     };
-    std::deque<Entry> list_;
+    std::deque<Entry> list_, of_graphs_;
 };
 
 Kept& kept() {
@@ -41,6 +53,17 @@ Kept& kept() {
 }
 
 } // namespace
+
+bool keep_for_graph(const cuda::Place& place, Ref object) {
+    try {
+        kept().drop_finished();
+        kept().add(cuda::mark(place), std::move(object), true);
+        return true;
+    } catch (...) {
+        raise_current_exception();
+        return false;
+    }
+}
 
 LoadedPlan::DeviceArguments::DeviceArguments(const LoadedPlan& plan, PyObject** objects, void* memory)
     : plan_(plan), objects_(objects), count_(plan.sources_.size()) {
@@ -106,12 +129,21 @@ bool LoadedPlan::DeviceArguments::read() {
     return true;
 }
 
+bool LoadedPlan::DeviceArguments::is_host_number(std::size_t i) const {
+    const runtime::PlanArgument& a = plan_.executable_->plan().arguments[i];
+    if (!a.is_array || a.rank != 0 || a.written || !is_passed(i) || views_[i].device != DeviceView::kHost) return false;
+    if (PyArray_CheckExact(objects_[i])) return PyArray_NDIM(reinterpret_cast<PyArrayObject*>(objects_[i])) == 0;
+    return views_[i].of && views_[i].rank == 0 && views_[i].array.data && views_[i].has_dtype;
+}
+
 bool LoadedPlan::DeviceArguments::is_misplaced(std::size_t i, bool strict) const {
     if (!is_array(i) || views_[i].device == place_.device) return false;
     if (views_[i].device != DeviceView::kHost) return true;
-    if (!is_passed(i)) return false;
+    if (!is_passed(i) || is_host_number(i)) return false;
     PyObject* object = objects_[i];
-    return PyArray_Check(object) || views_[i].of || (!strict && (PyList_Check(object) || PyTuple_Check(object)));
+    // Of what says no more than that it is on the host, the function that is wrapped makes a NumPy array first.
+    return PyArray_Check(object) || (views_[i].of && !(strict && !views_[i].array.data)) ||
+           (!strict && (PyList_Check(object) || PyTuple_Check(object)));
 }
 
 void LoadedPlan::DeviceArguments::raise_misplaced(std::size_t i) const {
@@ -152,13 +184,17 @@ bool LoadedPlan::DeviceArguments::wait_for_data() {
 bool LoadedPlan::DeviceArguments::finish() {
     if (!has_to_finish_) return true;
     try {
+        // What is captured is not run: a stream that is in no graph cannot wait for it, and its launches come later.
+        const bool is_captured = cuda::is_captured(place_);
         for (std::size_t i = 0; i < count_; ++i) {
             DeviceView& view = views_[i];
             if (!view.of || view.device != place_.device || view.of->library == ArrayClass::Library::ours) continue;
-            if (view.has_stream && view.stream != place_.stream) cuda::wait_for({place_.device, view.stream}, place_);
+            if (view.has_stream && view.stream != place_.stream &&
+                (!is_captured || cuda::is_captured({place_.device, view.stream})))
+                cuda::wait_for({place_.device, view.stream}, place_);
             if (view.of->access != Access::dlpack) continue;
             kept().drop_finished();
-            if (void* mark = cuda::mark(place_)) kept().add(mark, std::move(view.keep));
+            kept().add(cuda::mark(place_), std::move(view.keep), is_captured);
         }
     } catch (...) {
         raise_current_exception();

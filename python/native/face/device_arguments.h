@@ -6,6 +6,10 @@
 
 namespace tilewright::face {
 
+/// Holds an object as long as something is left of the graph that the place's stream is captured into. False with a
+/// Python error.
+bool keep_for_graph(const runtime::cuda::Place& place, Ref object);
+
 class LoadedPlan::DeviceArguments {
   public:
     static std::size_t bytes(std::size_t count) { return (count + 1) * sizeof(DeviceView) + alignof(DeviceView); }
@@ -28,6 +32,9 @@ class LoadedPlan::DeviceArguments {
     const DeviceView& view(std::size_t i) const { return views_[i]; }
     PyObject* object(std::size_t i) const { return objects_[i]; }
 
+    /// Whether it is an array of no dimensions on the host, which the call only reads: a number beside arrays on a
+    /// device, and copied there for the call.
+    bool is_host_number(std::size_t i) const;
     /// Whether an argument's array is on the host, or on another device. What is no array at all is not placed wrongly:
     /// another plan may take it. Lists and tuples are arrays where calls convert them (not `strict`).
     bool is_misplaced(std::size_t i, bool strict) const;

@@ -10,6 +10,7 @@
 #include "dsl/runtime/memory_range.h"
 #include "python/native/face/arrays.h"
 #include "python/native/face/device_context.h"
+#include "python/native/face/device_results.h"
 #include "python/native/face/face_errors.h"
 #include "python/native/face/face_types.h"
 
@@ -527,8 +528,8 @@ DeviceMemory* DeviceMemory::make(const cuda::Place& place, std::int64_t bytes) {
     if (memory->pointer_) return memory;
     delete memory;
     PyErr_Format(PyExc_MemoryError,
-                 "cuda:%d: no %lld bytes of device memory are left. Free arrays, or work with fewer elements.",
-                 place.device, static_cast<long long>(bytes));
+                 "cuda:%d: no %lld bytes of device memory are left. Free arrays, or work with fewer elements.%s",
+                 place.device, static_cast<long long>(bytes), unused_memory_of_libraries(place.device).c_str());
     return nullptr;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "dsl/runtime/cuda/captures.h"
 #include "python/native/face/arrays.h"
 #include "python/native/face/face_errors.h"
 #include "python/native/face/recycled_memory.h"
@@ -51,6 +52,7 @@ bool from_table(const ArrayClass& like, const cuda::Place& place, DType dtype, i
 Ref cupy_empty(PyObject* shape, PyObject* dtype) {
     static PyObject* empty = nullptr;
     if (!attribute(empty, "cupy", "empty")) return Ref();
+    const cuda::OutsideOfCaptures outside; // CuPy asks the driver for memory whatever is captured
     return Ref(PyObject_CallFunctionObjArgs(empty, shape, dtype, nullptr));
 }
 
@@ -96,8 +98,10 @@ void set_allocation_error(const char* kind, const char* message) {
     PyErr_SetString(is_memory ? PyExc_MemoryError : is_device ? device_error() : PyExc_RuntimeError, message);
 }
 
-bool new_result_like(const ResultPlace& at, DType dtype, int rank, const std::int64_t* shape, std::int64_t elements,
-                     DeviceResult& result) {
+namespace {
+
+bool make_result_like(const ResultPlace& at, DType dtype, int rank, const std::int64_t* shape, std::int64_t elements,
+                      DeviceResult& result) {
     const ArrayClass& like = at.like;
     const cuda::Place& place = at.place;
     if (at.is_library_stream) {
@@ -110,6 +114,71 @@ bool new_result_like(const ResultPlace& at, DType dtype, int rank, const std::in
     result.object = Ref(new_device_array(place, dtype, rank, shape, elements));
     if (result.object) result.data = memory_of_device_array(result.object.get())->pointer();
     return static_cast<bool>(result.object);
+}
+
+/// What our pool keeps, and the recycled blocks, goes back to the device, whose memory another library misses. False
+/// where there is nothing, or a capture does not allow it. The Python error stays as it is.
+bool give_back_for(const cuda::Place& place) {
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    bool gave = false;
+    try {
+        if (!cuda::is_captured(place)) {
+            drop_recycled();
+            gave = cuda::trim_device_pool(place.device) > 0;
+        }
+    } catch (const std::exception&) { // the library's own error says enough
+    }
+    PyErr_Restore(type, value, traceback);
+    return gave;
+}
+
+/// A number that `owner.name(argument)` gives; 0 where it gives none. No Python error is left.
+long long asked(PyObject* owner, const char* name, PyObject* argument) {
+    Ref method(owner ? PyObject_GetAttrString(owner, name) : nullptr);
+    Ref answer(method ? PyObject_CallFunctionObjArgs(method.get(), argument, nullptr) : nullptr);
+    const long long number = answer ? PyLong_AsLongLong(answer.get()) : 0;
+    if (PyErr_Occurred()) return PyErr_Clear(), 0;
+    return number;
+}
+
+Ref imported(const char* name) {
+    Ref key(PyUnicode_FromString(name));
+    Ref module(key ? PyImport_GetModule(key.get()) : nullptr);
+    PyErr_Clear();
+    return module;
+}
+
+std::string is_kept_text(const char* library, long long bytes, const char* how) {
+    if (bytes <= 0) return {};
+    return std::string(" ") + library + " keeps " + std::to_string(bytes) + " bytes that no array of its uses: " + how +
+           " gives them back.";
+}
+
+} // namespace
+
+std::string unused_memory_of_libraries(int device) {
+    Ref ordinal(PyLong_FromLong(device)), torch = imported("torch"), cupy = imported("cupy");
+    Ref torch_cuda(torch ? PyObject_GetAttrString(torch.get(), "cuda") : nullptr);
+    PyErr_Clear();
+    std::string text;
+    if (asked(torch_cuda.get(), "is_initialized", nullptr))
+        text += is_kept_text("PyTorch",
+                             asked(torch_cuda.get(), "memory_reserved", ordinal.get()) -
+                                 asked(torch_cuda.get(), "memory_allocated", ordinal.get()),
+                             "torch.cuda.empty_cache()");
+    Ref pool(cupy ? PyObject_CallMethod(cupy.get(), "get_default_memory_pool", nullptr) : nullptr);
+    PyErr_Clear();
+    return text + is_kept_text("CuPy", asked(pool.get(), "free_bytes", nullptr),
+                               "cupy.get_default_memory_pool().free_all_blocks()");
+}
+
+bool new_result_like(const ResultPlace& at, DType dtype, int rank, const std::int64_t* shape, std::int64_t elements,
+                     DeviceResult& result) {
+    if (make_result_like(at, dtype, rank, shape, elements, result)) return true;
+    if (!PyErr_ExceptionMatches(PyExc_MemoryError) || !give_back_for(at.place)) return false;
+    PyErr_Clear();
+    return make_result_like(at, dtype, rank, shape, elements, result);
 }
 
 Ref hand_over(const ArrayClass& like, Ref made) {

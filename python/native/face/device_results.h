@@ -22,9 +22,14 @@ struct ResultPlace {
 };
 
 /// C-contiguous, of the library of `like`, allocated by it where it lets us: PyTorch and CuPy; of others a DeviceArray.
+/// Where the library finds no memory, our pool gives back what it keeps, and it is asked again.
 /// False with a Python error.
 bool new_result_like(const ResultPlace& at, runtime::DType dtype, int rank, const std::int64_t* shape,
                      std::int64_t elements, DeviceResult& result);
+
+/// " PyTorch keeps 1024 bytes that no array of its uses: …", and so of CuPy, of libraries that are imported: what to do
+/// where a device's memory is used up. No Python error may be set.
+std::string unused_memory_of_libraries(int device);
 
 /// The object for the caller, when the kernels that fill it are queued: Numba and JAX take the DeviceArray over. Null
 /// with a Python error.

@@ -144,6 +144,13 @@ PyObject* driver_calls(PyObject*, PyObject*) {
     return dict.release();
 }
 
+/// What calls have launched on devices, in graphs of ours too: (kernels, threads). No calls of the driver, so apart.
+PyObject* launched(PyObject*, PyObject*) {
+    const runtime::cuda::DriverCalls c = runtime::cuda::driver_calls();
+    return Py_BuildValue("(LL)", static_cast<long long>(c.launches + c.graph_kernels),
+                         static_cast<long long>(c.threads));
+}
+
 PyObject* current_device(PyObject*, PyObject*) {
     const DeviceContext* context = device_context();
     if (!context) Py_RETURN_NONE;
@@ -158,6 +165,7 @@ PyObject* device_pool_info(PyObject*, PyObject* argument) {
     Ref dict(PyDict_New());
     if (!dict || !put(dict.get(), "live_bytes", static_cast<long long>(info.live_bytes)) ||
         !put(dict.get(), "pooled_bytes", static_cast<long long>(info.pooled_bytes)) ||
+        !put(dict.get(), "graph_bytes", static_cast<long long>(info.graph_bytes)) ||
         !put(dict.get(), "limit_bytes", static_cast<long long>(info.limit_bytes)))
         return nullptr;
     return dict.release();
@@ -217,6 +225,8 @@ PyMethodDef kMethods[] = {
      "no_device_reason($module)\n--\n\nWhy there is no CUDA device; empty where there is one."},
     {"driver_calls", driver_calls, METH_NOARGS,
      "driver_calls($module)\n--\n\nHow often this process has called what of the CUDA driver."},
+    {"launched", launched, METH_NOARGS,
+     "launched($module)\n--\n\nKernels and threads that this process has launched on devices."},
     {"profile", profile, METH_O, kProfileDoc},
     {"function_facts", function_facts, METH_VARARGS, kFunctionFactsDoc},
     {"ptx_for", ptx_for, METH_VARARGS, kPtxForDoc},

@@ -164,6 +164,9 @@ class LoadedPlan {
                           std::string& failed) const;
     bool take_device_out(const DeviceCall& call, PyObject** given, DeviceView* views) const;
     PyObject* constant_on_device(std::size_t argument, PyObject* object, const runtime::cuda::Place& place) const;
+    /// Null without an error: it is none of that dtype.
+    PyObject* number_on_device(PyObject* object, const DeviceView& view, const runtime::PlanArgument& argument,
+                               const runtime::cuda::Place& place) const;
     // plan_call_copied.cpp
     Attempt call_with_copies(PyObject* const* values, PyObject* out, Freedom freedom, Problem* problem,
                              PyObject** result) const;

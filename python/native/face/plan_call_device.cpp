@@ -15,6 +15,7 @@ namespace tilewright::face {
 namespace {
 
 namespace cuda = runtime::cuda;
+using runtime::DType;
 using runtime::Executable;
 using runtime::MemoryRange;
 using runtime::RunStatus;
@@ -59,6 +60,40 @@ class Views {
     std::size_t count_;
 };
 
+/// False also with a Python error.
+bool captures_now(const cuda::Place& place) {
+    try {
+        return cuda::is_captured(place);
+    } catch (...) {
+        raise_current_exception();
+        return false;
+    }
+}
+
+/// False with a Python error.
+bool wait_until_done(const cuda::Place& place) {
+    try {
+        cuda::synchronize(place);
+        return true;
+    } catch (...) {
+        raise_current_exception();
+        return false;
+    }
+}
+
+/// On the device, of an array that the call reads and the caller does not pass as one of the device. Null with a Python
+/// error. `stays`: for later calls too, whatever their streams.
+PyObject* copy_for_call(PyArrayObject* numpy, DType dtype, const cuda::Place& place, bool stays) {
+    const bool is_captured = captures_now(place);
+    if (PyErr_Occurred()) return nullptr;
+    // Copied by the graph it would be read from the host at each launch.
+    const cuda::Place at = is_captured ? cuda::side_place(place.device) : place;
+    Ref copy(device_copy_of(numpy, dtype, at));
+    if (!copy || ((is_captured || stays) && !wait_until_done(at))) return nullptr;
+    if (is_captured && !stays && !keep_for_graph(place, copy)) return nullptr;
+    return copy.release();
+}
+
 /// A number of the host of a result on the device: the one place where such a call waits.
 bool read_number(const cuda::Place& place, const void* from, int bytes, unsigned char* to) {
     try {
@@ -71,6 +106,21 @@ bool read_number(const cuda::Place& place, const void* from, int bytes, unsigned
 }
 
 } // namespace
+
+PyObject* LoadedPlan::number_on_device(PyObject* object, const DeviceView& view, const runtime::PlanArgument& argument,
+                                       const cuda::Place& place) const {
+    Ref array = Ref::borrowed(object);
+    if (!PyArray_Check(object)) { // a tensor of PyTorch's, say
+        if (view.dtype != argument.dtype) return nullptr;
+        array = Ref(PyArray_SimpleNew(0, nullptr, numpy_type(view.dtype)));
+        if (!array) return nullptr;
+        auto* made = static_cast<char*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array.get())));
+        std::memcpy(made, view.array.data, static_cast<std::size_t>(runtime::info(view.dtype).bytes));
+    } else if (check_array(object, argument.dtype, 0) != Mismatch::none) {
+        return nullptr;
+    }
+    return copy_for_call(reinterpret_cast<PyArrayObject*>(array.get()), argument.dtype, place, false);
+}
 
 PyObject* LoadedPlan::constant_on_device(std::size_t argument, PyObject* object, const cuda::Place& place) const {
     const Source& source = sources_[argument];
@@ -85,7 +135,8 @@ PyObject* LoadedPlan::constant_on_device(std::size_t argument, PyObject* object,
         if (!array) return nullptr;
         numpy = reinterpret_cast<PyArrayObject*>(array.get());
     }
-    PyObject* copy = device_copy_of(numpy, executable_->plan().arguments[argument].dtype, place);
+    PyObject* copy =
+        copy_for_call(numpy, executable_->plan().arguments[argument].dtype, place, static_cast<bool>(source.constant));
     // A fixed array is read-only and stays on the device; one that is looked up may have changed by the next call.
     if (copy && source.constant) {
         if (source.on_device.size() <= device) source.on_device.resize(device + 1);
@@ -152,7 +203,15 @@ LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObj
             if (misplaced < 0) misplaced = static_cast<int>(i);
             continue;
         }
-        if (view.device == DeviceView::kHost) {
+        if (arguments.is_host_number(i)) {
+            copies[i] = number_on_device(arguments.object(i), view, a, place);
+            if (!copies[i]) {
+                if (!PyErr_Occurred()) return no_match(Problem::Kind::array, i, object);
+                name_memory_error(function_);
+                return Attempt::error;
+            }
+            view_device_array(copies[i], view);
+        } else if (view.device == DeviceView::kHost) {
             if (sources_[i].parameter >= 0 || check_array(object, a.dtype, a.rank) != Mismatch::none)
                 return no_match(Problem::Kind::array, i, object);
             copies[i] = constant_on_device(i, object, place);

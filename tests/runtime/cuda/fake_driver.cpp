@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <thread>
 
 using tilewright::tests::FakeKernel;
 using tilewright::tests::FakeLaunch;
@@ -20,12 +21,14 @@ struct ContextObject {
 };
 struct StreamObject {
     ContextObject* context = nullptr;
+    bool blocking = false; ///< waits for the legacy stream, and that for it
     bool busy = false;
     struct GraphObject* capture = nullptr;
 };
 struct EventObject {
     StreamObject* behind = nullptr;
     bool legacy = false;
+    unsigned long long captured = 0; ///< the capture that it was recorded in
 };
 struct ModuleObject {
     ContextObject* context;
@@ -45,8 +48,31 @@ struct LaunchConfiguration {
     LaunchAttribute* attributes;
     unsigned attribute_count;
 };
+/// What CUDA counts the graphs that hold it for.
+struct UserObject {
+    void* data;
+    void (*destroy)(void*);
+    int references;
+    void release() {
+        if (--references > 0) return;
+        destroy(data);
+        delete this;
+    }
+};
 struct GraphObject {
     std::vector<std::function<void()>> work;
+    std::vector<UserObject*> objects;
+    // While it is captured:
+    unsigned long long id = 0;
+    int mode = 0; ///< 0 forbids to all threads, 1 to its own, 2 to none
+    std::thread::id thread;
+    bool broken = false;
+
+    void release() {
+        for (UserObject* object : objects)
+            object->release();
+        delete this;
+    }
 };
 
 struct State {
@@ -71,6 +97,7 @@ State& state() {
     return s;
 }
 thread_local std::vector<ContextObject*> t_contexts;
+thread_local int t_capture_mode = 0;
 
 ContextObject* current() {
     return t_contexts.empty() ? nullptr : t_contexts.back();
@@ -100,14 +127,43 @@ int enter(const char* name, bool needs_context = true) {
     std::lock_guard lock(state().mutex);                                                                               \
     if (int status = enter(__VA_ARGS__)) return status
 
+/// What captures forbid, as CUDA's guide has it: to a thread in mode 0 where it captures itself, but in mode 2, or
+/// another one captures in mode 0; in mode 1, its own captures alone; in mode 2, nothing. Asking all the same breaks
+/// them.
+int forbidden_in_captures() {
+    bool is_forbidden = false;
+    for (StreamObject* stream : state().streams)
+        if (GraphObject* graph = stream->capture) {
+            const bool is_own = graph->thread == std::this_thread::get_id();
+            if (t_capture_mode == 2 || (is_own ? graph->mode == 2 : t_capture_mode == 1 || graph->mode != 0)) continue;
+            graph->broken = is_forbidden = true;
+        }
+    return is_forbidden ? 900 : 0;
+}
+#define ENTER_OUTSIDE_OF_CAPTURES(...)                                                                                 \
+    ENTER(__VA_ARGS__);                                                                                                \
+    if (int status = forbidden_in_captures()) return status
+
+/// Whether a stream that waits for the legacy one is captured; `breaks` it.
+bool legacy_is_captured(bool breaks) {
+    bool found = false;
+    for (StreamObject* stream : state().streams)
+        if (stream->capture && stream->blocking) {
+            found = true;
+            stream->capture->broken = stream->capture->broken || breaks;
+        }
+    return found;
+}
+
 bool is_legacy(void* stream) {
     return reinterpret_cast<std::uintptr_t>(stream) <= 2;
 }
 /// 0 where the stream may be used in the current context.
 int check_stream(void* stream) {
-    if (is_legacy(stream)) return 0;
+    if (is_legacy(stream)) return legacy_is_captured(true) ? 906 : 0;
     auto* object = static_cast<StreamObject*>(stream);
-    return state().streams.count(object) && object->context == current() ? 0 : 400;
+    if (!state().streams.count(object) || object->context != current()) return 400;
+    return object->capture && object->capture->broken ? 901 : 0;
 }
 GraphObject* capture_of(void* stream) {
     auto* object = static_cast<StreamObject*>(stream);
@@ -191,7 +247,11 @@ int cuGetErrorName(int status, const char** name) {
                                                       {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
                                                       {702, "CUDA_ERROR_LAUNCH_TIMEOUT"},
                                                       {715, "CUDA_ERROR_ILLEGAL_INSTRUCTION"},
-                                                      {719, "CUDA_ERROR_LAUNCH_FAILED"}};
+                                                      {719, "CUDA_ERROR_LAUNCH_FAILED"},
+                                                      {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+                                                      {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"},
+                                                      {905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION"},
+                                                      {906, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT"}};
     auto found = kNames.find(status);
     *name = found == kNames.end() ? "CUDA_ERROR_UNKNOWN" : found->second;
     return 0;
@@ -264,13 +324,15 @@ int cuCtxPopCurrent_v2(void** context) {
     return 0;
 }
 int cuCtxSynchronize() {
-    ENTER("cuCtxSynchronize");
+    ENTER_OUTSIDE_OF_CAPTURES("cuCtxSynchronize");
+    for (StreamObject* stream : state().streams)
+        if (stream->capture) return stream->capture->broken = true, 900;
     for (StreamObject* stream : state().streams)
         stream->busy = false;
     return 0;
 }
 int cuModuleLoadDataEx(ModuleObject** module, const void* image, unsigned options, int* names, void** values) {
-    ENTER("cuModuleLoadDataEx");
+    ENTER_OUTSIDE_OF_CAPTURES("cuModuleLoadDataEx");
     const char* text = static_cast<const char*>(image);
     if (std::strncmp(text, "\177ELF", 4) == 0) return 200; // code for real devices
     if (std::strstr(text, "SYNTAX ERROR")) {
@@ -282,12 +344,12 @@ int cuModuleLoadDataEx(ModuleObject** module, const void* image, unsigned option
     return 0;
 }
 int cuModuleUnload(ModuleObject* module) {
-    ENTER("cuModuleUnload");
+    ENTER_OUTSIDE_OF_CAPTURES("cuModuleUnload");
     delete module;
     return 0;
 }
 int cuModuleGetFunction(FunctionObject** function, ModuleObject* module, const char* name) {
-    ENTER("cuModuleGetFunction");
+    ENTER_OUTSIDE_OF_CAPTURES("cuModuleGetFunction");
     if (module->text.find(".entry " + std::string(name)) == std::string::npos) return 500;
     *function = new FunctionObject{module, name};
     return 0;
@@ -304,7 +366,7 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionObject*, in
     return 0;
 }
 int cuFuncSetAttribute(FunctionObject* function, int which, int value) {
-    ENTER("cuFuncSetAttribute");
+    ENTER_OUTSIDE_OF_CAPTURES("cuFuncSetAttribute");
     if (which == 8 && value > 232448) return 1;
     if (which == 8) function->shared = value;
     return 0;
@@ -331,7 +393,7 @@ int cuLaunchKernelEx(const LaunchConfiguration* c, FunctionObject* function, voi
     return launched(function, launch, arguments);
 }
 int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
-    ENTER("cuMemAlloc");
+    ENTER_OUTSIDE_OF_CAPTURES("cuMemAlloc");
     State& s = state();
     std::size_t used = 0;
     for (auto& [at, block] : s.blocks)
@@ -344,19 +406,19 @@ int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
     return 0;
 }
 int cuMemFree_v2(unsigned long long address) {
-    ENTER("cuMemFree");
+    ENTER_OUTSIDE_OF_CAPTURES("cuMemFree");
     if (!state().blocks.erase(address)) return 1;
     std::free(reinterpret_cast<void*>(address));
     return 0;
 }
 int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
-    ENTER("cuMemHostAlloc");
+    ENTER_OUTSIDE_OF_CAPTURES("cuMemHostAlloc");
     *memory = std::malloc(bytes);
     state().pinned[reinterpret_cast<std::uintptr_t>(*memory)] = bytes;
     return 0;
 }
 int cuMemFreeHost(void* memory) {
-    ENTER("cuMemFreeHost");
+    ENTER_OUTSIDE_OF_CAPTURES("cuMemFreeHost");
     state().pinned.erase(reinterpret_cast<std::uintptr_t>(memory));
     std::free(memory);
     return 0;
@@ -395,9 +457,9 @@ int cuPointerGetAttribute(void* value, int which, unsigned long long address) {
     if (which == 9) *static_cast<int*>(value) = pinned ? 0 : std::prev(s.blocks.upper_bound(address))->second.second;
     return 0;
 }
-int cuStreamCreate(StreamObject** stream, unsigned) {
+int cuStreamCreate(StreamObject** stream, unsigned flags) {
     ENTER("cuStreamCreate");
-    *stream = new StreamObject{current()};
+    *stream = new StreamObject{current(), (flags & 1) == 0};
     state().streams.insert(*stream);
     return 0;
 }
@@ -407,15 +469,22 @@ int cuStreamDestroy_v2(StreamObject* stream) {
     return 0;
 }
 int cuStreamSynchronize(void* stream) {
-    ENTER("cuStreamSynchronize");
+    ENTER_OUTSIDE_OF_CAPTURES("cuStreamSynchronize");
     if (int status = check_stream(stream)) return status;
-    if (capture_of(stream)) return 900;
+    if (GraphObject* graph = capture_of(stream)) return graph->broken = true, 900;
     (is_legacy(stream) ? state().legacy_busy : static_cast<StreamObject*>(stream)->busy) = false;
     return 0;
 }
-int cuStreamWaitEvent(void* stream, EventObject*, unsigned) {
+int cuStreamWaitEvent(void* stream, EventObject* event, unsigned) {
     ENTER("cuStreamWaitEvent");
-    return check_stream(stream);
+    if (int status = check_stream(stream)) return status;
+    if (GraphObject* graph = capture_of(stream); graph && graph->id != event->captured)
+        return graph->broken = true, 905;
+    if (event->captured && !capture_of(stream))
+        for (StreamObject* other : state().streams)
+            if (other->capture && other->capture->id == event->captured)
+                static_cast<StreamObject*>(stream)->capture = other->capture;
+    return 0;
 }
 int cuStreamGetCtx(void* stream, void** context) {
     ENTER("cuStreamGetCtx");
@@ -426,7 +495,41 @@ int cuStreamGetCtx(void* stream, void** context) {
 }
 int cuStreamIsCapturing(void* stream, int* capturing) {
     ENTER("cuStreamIsCapturing");
-    *capturing = capture_of(stream) != nullptr;
+    if (is_legacy(stream) && legacy_is_captured(false)) return 906;
+    GraphObject* graph = capture_of(stream);
+    *capturing = !graph ? 0 : graph->broken ? 2 : 1;
+    return 0;
+}
+int cuStreamGetCaptureInfo_v2(void* stream, int* capturing, unsigned long long* id, GraphObject** graph, void*,
+                              std::size_t*) {
+    ENTER("cuStreamGetCaptureInfo");
+    GraphObject* found = capture_of(stream);
+    *capturing = !found ? 0 : found->broken ? 2 : 1;
+    if (!found) return 0;
+    *id = found->id;
+    *graph = found;
+    return 0;
+}
+int cuThreadExchangeStreamCaptureMode(int* mode) {
+    ENTER("cuThreadExchangeStreamCaptureMode", false);
+    std::swap(*mode, t_capture_mode);
+    return 0;
+}
+int cuUserObjectCreate(UserObject** object, void* data, void (*destroy)(void*), unsigned references, unsigned flags) {
+    ENTER("cuUserObjectCreate");
+    if (flags != 1) return 1;
+    *object = new UserObject{data, destroy, static_cast<int>(references)};
+    return 0;
+}
+int cuUserObjectRelease(UserObject* object, unsigned) {
+    ENTER("cuUserObjectRelease");
+    object->release();
+    return 0;
+}
+int cuGraphRetainUserObject(GraphObject* graph, UserObject* object, unsigned, unsigned flags) {
+    ENTER("cuGraphRetainUserObject");
+    if (flags != 1) ++object->references;
+    graph->objects.push_back(object);
     return 0;
 }
 int cuEventCreate(EventObject** event, unsigned) {
@@ -442,37 +545,56 @@ int cuEventDestroy_v2(EventObject* event) {
 int cuEventRecord(EventObject* event, void* stream) {
     ENTER("cuEventRecord");
     if (int status = check_stream(stream)) return status;
-    *event = {is_legacy(stream) ? nullptr : static_cast<StreamObject*>(stream), is_legacy(stream)};
+    GraphObject* graph = capture_of(stream);
+    *event = {is_legacy(stream) ? nullptr : static_cast<StreamObject*>(stream), is_legacy(stream),
+              graph ? graph->id : 0};
     return 0;
 }
 int cuEventQuery(EventObject* event) {
-    ENTER("cuEventQuery");
+    ENTER_OUTSIDE_OF_CAPTURES("cuEventQuery");
+    if (event->captured) return 907;
     return (event->legacy && state().legacy_busy) || (event->behind && event->behind->busy) ? 600 : 0;
 }
-int cuEventSynchronize(EventObject*) {
-    ENTER("cuEventSynchronize");
-    return 0;
+int cuEventSynchronize(EventObject* event) {
+    ENTER_OUTSIDE_OF_CAPTURES("cuEventSynchronize");
+    return event->captured ? 907 : 0;
 }
 int cuEventElapsedTime(float* milliseconds, EventObject*, EventObject*) {
     ENTER("cuEventElapsedTime");
     *milliseconds = 0.5f;
     return 0;
 }
-int cuStreamBeginCapture_v2(StreamObject* stream, int) {
+int cuStreamBeginCapture_v2(StreamObject* stream, int mode) {
     ENTER("cuStreamBeginCapture");
     if (is_legacy(stream)) return 900;
+    static unsigned long long captures = 0;
     stream->capture = new GraphObject;
+    stream->capture->id = ++captures;
+    stream->capture->mode = mode;
+    stream->capture->thread = std::this_thread::get_id();
     return 0;
 }
 int cuStreamEndCapture(StreamObject* stream, GraphObject** graph) {
     ENTER("cuStreamEndCapture");
     *graph = stream->capture;
+    bool is_joined = true;
+    for (StreamObject* other : state().streams)
+        if (other != stream && other->capture == stream->capture) {
+            other->capture = nullptr;
+            is_joined = false;
+        }
     stream->capture = nullptr;
-    return 0;
+    if (!(*graph)->broken && is_joined) return 0;
+    const int status = (*graph)->broken ? 901 : 904;
+    (*graph)->release();
+    *graph = nullptr;
+    return status;
 }
 int cuGraphInstantiateWithFlags(GraphObject** executable, GraphObject* graph, unsigned long long) {
-    ENTER("cuGraphInstantiate");
+    ENTER_OUTSIDE_OF_CAPTURES("cuGraphInstantiate");
     *executable = new GraphObject(*graph);
+    for (UserObject* object : graph->objects)
+        ++object->references;
     return 0;
 }
 int cuGraphLaunch(GraphObject* executable, void* stream) {
@@ -484,7 +606,7 @@ int cuGraphLaunch(GraphObject* executable, void* stream) {
 }
 int cuGraphExecDestroy(GraphObject* executable) {
     ENTER("cuGraphExecDestroy");
-    delete executable;
+    executable->release();
     return 0;
 }
 // cuBLAS, as far as we call it: columns lie together.
@@ -524,7 +646,7 @@ int cublasZgemm_v2() {
 }
 int cuGraphDestroy(GraphObject* graph) {
     ENTER("cuGraphDestroy");
-    delete graph;
+    graph->release();
     return 0;
 }
 }

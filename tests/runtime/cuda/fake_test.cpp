@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "dsl/base/error.h"
+#include "dsl/runtime/cuda/context.h"
 #include "dsl/runtime/cuda/l2_window.h"
 #include "tests/runtime/cuda/fake_kernels.h"
 #include "tests/runtime/cuda/on_device.h"
@@ -440,21 +441,30 @@ TEST_F(Fake, CallsOfSeveralThreadsGoOnTheirStreams) {
               400);
 }
 
-TEST_F(Fake, ACapturedStreamKeepsItsMemoryForTheGraph) {
-    void* library = dlopen(TW_FAKE_DRIVER, RTLD_NOW | RTLD_NOLOAD);
-    auto begin = reinterpret_cast<int (*)(void*, int)>(dlsym(library, "cuStreamBeginCapture_v2"));
-    auto end = reinterpret_cast<int (*)(void*, void**)>(dlsym(library, "cuStreamEndCapture"));
-    auto e = load_for_device(tests::kQuarterPlan);
-    DeviceVector x(a, {4, 8});
-    ASSERT_EQ(call_on_device(*e, a, {x.view()}).status, RunStatus::done);
-    begin(a.stream, 2);
-    ASSERT_EQ(call_on_device(*e, a, {x.view()}, 0, false).status, RunStatus::done);
-    void* graph = nullptr;
-    end(a.stream, &graph);
-    // The graph's blocks are not handed out again.
-    const auto before = cuda::driver_calls().allocations;
-    ASSERT_EQ(call_on_device(*e, a, {x.view()}).status, RunStatus::done);
-    EXPECT_GT(cuda::driver_calls().allocations, before);
+TEST_F(Fake, ACaptureThatForbidsTheLegacyStreamIsSaidAndGoesOn) {
+    const cuda::Driver& d = cuda::ready_driver();
+    cuda::Entered entered(0);
+    cuda::Stream blocking = nullptr;
+    ASSERT_EQ(d.stream_create(&blocking, 0), 0);
+    const cuda::Place captured{0, blocking};
+    void* kept = cuda::allocate({}, 1000);
+    ASSERT_EQ(d.capture_begin(blocking, 0), 0);
+    try {
+        cuda::wait_for(captured, {});
+        FAIL();
+    } catch (const DeviceError& e) {
+        EXPECT_STREQ(e.what(),
+                     "cuda: an array that was last used on the legacy default stream, in a call on a captured one: "
+                     "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT (906, fake): a capture on another stream does not allow the "
+                     "legacy default stream. Capture on a non-blocking stream, as PyTorch's are "
+                     "(cupy.cuda.Stream(non_blocking=True)), or make and use the arrays on the stream that is "
+                     "captured.");
+    }
+    cuda::release({}, kept); // marked with no event
+    cuda::Graph graph = nullptr;
+    EXPECT_EQ(d.capture_end(blocking, &graph), 0);
+    d.graph_destroy(graph);
+    d.stream_destroy(blocking);
 }
 
 TEST_F(Fake, TheLogOfTheDriversCompilerIsInTheMessage) {
