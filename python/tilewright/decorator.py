@@ -22,7 +22,7 @@ import numpy as np
 from . import _face, checks, logs, recording, settings
 from .binding import Bound, bind
 from .bound_method import BoundMethod
-from .devices import places_among
+from .devices import on_host, places_among
 from .dispatch import c_binding, program_function
 from .draws import SharedGenerator, drawing
 from .errors import DeviceError, Error, FallbackWarning, InternalError, TraceError, TranslateError
@@ -215,6 +215,8 @@ class JitFunction(_face.Dispatcher):
     # ---- calls that no plan takes ---------------------------------------------------------------------------------
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if (views := on_host(self.__name__, args, kwargs)) is not None:
+            return self(*views[0], **views[1])
         if recording.recorder is not None:
             return recording.recorder.call(self.__wrapped__, self.__name__, args, kwargs, jitted=self)
         if self._stays and not kwargs and _shape_key(args) in self._stays and _face.current_device() is None:
@@ -306,7 +308,8 @@ class JitFunction(_face.Dispatcher):
             specialization, bound = self._specialize(args, kwargs)
             if placed:
                 self._refuse_draws(specialization)
-            if not specialization.fits(bound):
+            is_new = not specialization.fits(bound)
+            if is_new:
                 self._add_version(specialization, bound)
             self._add_partials(specialization, bound)
         except (TraceError, TranslateError) as error:
@@ -318,20 +321,33 @@ class JitFunction(_face.Dispatcher):
                 self._fall_back(error)
             return self._in_numpy(args, kwargs, out)
         try:
-            if specialization.runner is None and self not in getattr(_active, "functions", ()):
-                try:
-                    with _marked_active(self):  # a second miss comes here again, and has its reason told
-                        if out is not None:
-                            return super().__call__(*args, **kwargs, out=out)
-                        return super().__call__(*args, **kwargs)
-                except _Unserved:  # of arrays from outside of the call
-                    pass
-            return self._told(specialization, bound, out)
+            if not is_new or not specialization.iterates_on_host:
+                return self._run_on_device(specialization, bound, args, kwargs, out)
+            from .placement import warn_where_wrong, watched
+
+            result, specialization.launches = watched(
+                lambda: self._run_on_device(specialization, bound, args, kwargs, out)
+            )
+            warn_where_wrong(self.__wrapped__, specialization.launches, copies=not placed)
+            return result
         except _face.TooLargeError as error:
             if placed:
                 raise
             self._say_too_large(error, args, kwargs)
         return self._in_numpy(args, kwargs, out)
+
+    def _run_on_device(
+        self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
+    ) -> Any:
+        if specialization.runner is None and self not in getattr(_active, "functions", ()):
+            try:
+                with _marked_active(self):  # a second miss comes here again, and has its reason told
+                    if out is not None:
+                        return super().__call__(*args, **kwargs, out=out)
+                    return super().__call__(*args, **kwargs)
+            except _Unserved:  # of arrays from outside of the call
+                pass
+        return self._told(specialization, bound, out)
 
     def _untouched(self, error: TraceError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that reads and computes no element, of arrays on a device: loops without a trip, views that the arrays'

@@ -21,6 +21,7 @@ __all__ = [
     "device_name",
     "host_copies",
     "is_placed",
+    "on_host",
     "place_all",
     "places_among",
     "stand_in",
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 _CONTAINERS = (list, tuple)
+_HOST_KINDS = (1, 3)  # of DLPack: pageable and pinned memory
 _NO_RESERVE = 0x4000  # of Linux; the module names it from Python 3.11 on
 _RESERVED_ONLY = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
 
@@ -63,6 +65,34 @@ def stand_in(value: Any) -> Any:
     array: np.ndarray[Any, Any] = np.ndarray(shape, dtype, memory, offset, strides)
     array.flags.writeable = not read_only
     return array
+
+
+def on_host(
+    function: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments of a call with NumPy arrays over the same memory for those that other libraries have on the host
+    (PyTorch's CPU tensors); None where there are none."""
+    views = [_on_host(function, value) for value in (*args, *kwargs.values())]
+    if all(new is old for new, old in zip(views, (*args, *kwargs.values()), strict=True)):
+        return None
+    return tuple(views[: len(args)]), dict(zip(kwargs, views[len(args) :], strict=True))
+
+
+def _on_host(function: str, value: Any) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)) or not hasattr(type(value), "__dlpack_device__"):
+        return value
+    try:
+        if value.__dlpack_device__()[0] not in _HOST_KINDS:
+            return value
+    except Exception:  # noqa: BLE001  (what it says of itself cannot be: who looks for devices says so)
+        return value
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError) as error:
+        kind = f"{type(value).__module__.partition('.')[0]}.{type(value).__qualname__}"
+        raise TypeError(
+            f"{function}: an argument is a {kind} on the host, which NumPy does not take: {error}"
+        ) from None
 
 
 def check_device(wanted: Sequence[int] = ()) -> None:

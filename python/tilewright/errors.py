@@ -67,6 +67,10 @@ class FallbackWarning(UserWarning):
     """A line of the user's function runs in NumPy, not in compiled code; once per line per process."""
 
 
+class PlacementWarning(UserWarning):
+    """A call launched many small kernels on a device: the host is the place for it; once per function per process."""
+
+
 def _restore(cls: type[Error], args: tuple[object, ...], state: dict[str, object]) -> Error:
     error = cls.__new__(cls)
     error.args = args

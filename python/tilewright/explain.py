@@ -49,6 +49,7 @@ def explain_specialization(specialization: Specialization, *, code: bool = False
     lines += _variants(specialization)
     lines += _versions(specialization)
     lines += _copies(specialization)
+    lines += _launches(specialization)
     if specialization.is_by_hand:
         lines.append("why this schedule: by hand" + _unless_it_runs(specialization))
     else:
@@ -201,6 +202,18 @@ def moved_bytes(program: Program, bound: Bound) -> int:
         dtype, shape = program.type_of(result)
         total += math.prod(int(evaluate(extent, bound.sizes)) for extent in shape) * np.dtype(dtype).itemsize
     return total
+
+
+def _launches(specialization: Specialization) -> list[str]:
+    """What a call costs whose iterations stay on the host."""
+    launches = specialization.launches
+    if launches is None:
+        return []
+    wrong = "; the host is the place for it: pass NumPy arrays" if launches.are_many_and_small else ""
+    return [
+        "on a device the iterations of its loops stay on the host (see loops of the program), each with its launches:",
+        f"  the latest such call launched {launches.text()}{wrong}",
+    ]
 
 
 def _bytes(count: int) -> str:

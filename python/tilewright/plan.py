@@ -45,6 +45,11 @@ class Build:
         return is_cuda_isa(self.isa)
 
     @property
+    def has_loops(self) -> bool:
+        """Whether iterations of loops are steps of the plan, beside those inside of kernels."""
+        return any(line.split()[:1] in (["for"], ["loop"]) for line in self.body.splitlines())
+
+    @property
     def libraries(self) -> tuple[str, ...]:
         """Library stages of the plan, such as matmul."""
         return tuple(line.split()[1] for line in self.body.splitlines() if line.strip().startswith("library "))

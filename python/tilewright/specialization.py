@@ -36,6 +36,7 @@ _works: weakref.WeakKeyDictionary[Program, str] = weakref.WeakKeyDictionary()
 
 if TYPE_CHECKING:
     from .device_profile import Profile
+    from .placement import Launches
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class Specialization:
         self.why_numpy: dict[_Kind, str] = {}
         self.large_from = SMALL_WORK  # large calls below this much work lose against NumPy
         self.large_reason = ""
+        self.launches: Launches | None = None  # of the latest call that a version was made for, on a device
         self.partials: Partials | None = None  # of calls beyond what kernels can index, once there was one
         self._leads: dict[bool, plan.Version] = {}  # the tuned or hand-written ones: of the host, of a device
         self._lock = threading.RLock()
@@ -292,6 +294,11 @@ class Specialization:
     def has_own_schedule(self) -> bool:
         """Whether a tuned or hand-written schedule is in use."""
         return self.lead is not None
+
+    @property
+    def iterates_on_host(self) -> bool:
+        """Whether calls on a device launch kernels in loops."""
+        return any(version.build.on_device and version.build.has_loops for version in self.versions)
 
     def lead_for(self, on_device: bool) -> plan.Version | None:
         """The tuned or hand-written version of the host, or of a device."""
