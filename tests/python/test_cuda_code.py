@@ -41,16 +41,22 @@ def loop_of(name: str, dtype: str, arity: int) -> str | None:
     return str(resolved[-1])
 
 
-def program_of(line: str, dtypes: list[str]) -> str:
+def device_code(lines: list[str], dtypes: list[str], isa: str = "cuda") -> str:
+    """Of one program with a kernel for each line, which costs hardly more than a program with one."""
     arguments = "".join(f"arg {name}: {dtype}[x.0]\n" for name, dtype in zip("xyz", dtypes, strict=False))
-    return f"tilewright-program 1\nfunction f\n{arguments}v: {line}\nreturn (v,)\n"
-
-
-def device_code(program: str, schedule: str = "v.gpu_tile(i, io, ii, 128)", isa: str = "cuda") -> str:
-    text = f"tilewright-schedule 1\nschedule f for {isa}\n{schedule}\n"
-    kernels = compiler().build(program, {}, text, isa, assembly=True)["kernels"]
+    names = [f"v{number}" for number in range(len(lines))]
+    values = "".join(f"{name}: {line}\n" for name, line in zip(names, lines, strict=True))
+    program = (
+        f"tilewright-program 1\nfunction f\n{arguments}{values}return ({''.join(f'{name}, ' for name in names)})\n"
+    )
+    schedule = "".join(f"{name}.gpu_tile(i, io, ii, 128)\n" for name in names)
+    kernels = compiler().build(
+        program, {}, f"tilewright-schedule 1\nschedule f for {isa}\n{schedule}", isa, assembly=True
+    )["kernels"]
     assert len(kernels) == 1
-    return str(kernels[0]["assembly"])
+    code = str(kernels[0]["assembly"])
+    assert code.count(".entry") == len(lines)
+    return code
 
 
 def assembles(code: str, folder: Path, arch: str = "sm_90") -> None:
@@ -72,29 +78,32 @@ def check(code: str, folder: Path, library: bool = False) -> None:
     assembles(code, folder)
 
 
+def failures_of(lines: list[str], dtypes: list[str], folder: Path, library: bool = False) -> list[str]:
+    """All at once; where that fails, each alone, so that those that do are named."""
+    try:
+        check(device_code(lines, dtypes), folder, library)
+    except Exception as error:
+        if len(lines) == 1:
+            return [f"{lines[0]}: {error}"]
+        alone = [failure for line in lines for failure in failures_of([line], dtypes, folder, library)]
+        return alone or [f"only together: {error}"]
+    return []
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_elementwise_operations_are_exact(dtype: str, tmp_path: Path) -> None:
-    lines = [(f"{out}[x.0] = {name}(x)", [dtype]) for name in UNARY if (out := loop_of(name, dtype, 1))]
-    lines += [(f"{out}[x.0] = {name}(x, y)", [dtype] * 2) for name in BINARY if (out := loop_of(name, dtype, 2))]
-    lines += [(f"{dtype}[x.0] = where(x, y, z)", ["bool", dtype, dtype])]
-    lines += [(f"{to}[x.0] = cast(x)", [dtype]) for to in DTYPES]
-    failures = []
-    for line, dtypes in lines:
-        try:
-            check(device_code(program_of(line, dtypes)), tmp_path)
-        except Exception as error:  # all that fail in one message
-            failures.append(f"{line}: {error}")
+    of_one = [f"{out}[x.0] = {name}(x)" for name in UNARY if (out := loop_of(name, dtype, 1))]
+    of_one += [f"{to}[x.0] = cast(x)" for to in DTYPES]
+    of_two = [f"{out}[x.0] = {name}(x, y)" for name in BINARY if (out := loop_of(name, dtype, 2))]
+    failures = failures_of(of_one, [dtype], tmp_path) + failures_of(of_two, [dtype] * 2, tmp_path)
+    failures += failures_of([f"{dtype}[x.0] = where(x, y, z)"], ["bool", dtype, dtype], tmp_path)
     assert not failures, "\n\n".join(failures)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_elementary_functions(dtype: str, tmp_path: Path) -> None:
-    failures = []
-    for line in [*(f"{dtype}[x.0] = {name}(x)" for name in [*ELEMENTARY, *LARGE]), f"{dtype}[x.0] = arctan2(x, y)",
-                 f"{dtype}[x.0] = hypot(x, y)", f"{dtype}[x.0] = power(x, y)"]:  # fmt: skip
-        try:
-            large = any(f" {name}(" in line for name in LARGE)
-            check(device_code(program_of(line, [dtype, dtype])), tmp_path, library=large)
-        except Exception as error:
-            failures.append(f"{line}: {error}")
+    of_two = [f"{dtype}[x.0] = {name}(x, y)" for name in ("arctan2", "hypot", "power")]
+    failures = failures_of([f"{dtype}[x.0] = {name}(x)" for name in ELEMENTARY], [dtype], tmp_path)
+    failures += failures_of([f"{dtype}[x.0] = {name}(x)" for name in LARGE], [dtype], tmp_path, library=True)
+    failures += failures_of(of_two, [dtype] * 2, tmp_path)
     assert not failures, "\n\n".join(failures)
