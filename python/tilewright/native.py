@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import importlib.util
 from contextlib import suppress
@@ -13,6 +14,9 @@ from .errors import InternalError
 _BUILD_ID = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0"  # the head of an ELF note; 20 bytes follow
 _NOTES_WITHIN = 1 << 16  # of the file: notes stand right behind the headers
 
+_SQLITE = "libsqlite3.so.0"
+_CARRIED_SQLITE = Path(__file__).resolve().parent / "lib" / "sqlite" / _SQLITE  # in wheels (.ci/wheel)
+
 _module: Any = None
 
 
@@ -20,6 +24,7 @@ def compiler() -> Any:
     """The bindings of translator, dsl and autotune. Loads libHalide the first time (some 100 ms)."""
     global _module
     if _module is None:
+        _load_sqlite()
         try:
             _module = importlib.import_module("tilewright._native")
         except ImportError as error:
@@ -27,6 +32,18 @@ def compiler() -> Any:
                 f"tilewright: the compiler does not load ({error}). Reinstall tilewright; `autotune doctor` says what is missing."
             ) from error
     return _module
+
+
+def _load_sqlite() -> None:
+    """Two copies of SQLite in one process break each other's locks. So `_native` takes the one that Python's sqlite3 uses, else the system's, and only
+    where there is neither the one that a wheel carries."""
+    with suppress(ImportError):
+        import _sqlite3  # noqa: F401
+    try:
+        ctypes.CDLL(_SQLITE)
+    except OSError:
+        if _CARRIED_SQLITE.is_file():
+            ctypes.CDLL(str(_CARRIED_SQLITE))
 
 
 def compiler_identity() -> str:
