@@ -517,11 +517,13 @@ std::vector<StoredSummary> Store::list() const {
         std::vector<StoredSummary> summaries;
         Statement query(impl_->db, impl_->path,
                         "SELECT key, family, function, summary, machine, created_s, (SELECT count(*) FROM trials WHERE "
-                        "workload = key) FROM workloads ORDER BY created_s, key");
+                        "workload = key), (SELECT cpu_model || ', ' || cores || ' cores' FROM machines WHERE "
+                        "fingerprint = machine) FROM workloads ORDER BY created_s, key");
         while (query.step()) {
             StoredSummary summary;
             summary.workload = workload_of(query);
             summary.trials = static_cast<int>(query.integer(6));
+            summary.machine = query.text(7);
             summary.record = best(summary.workload.key);
             summaries.push_back(std::move(summary));
         }

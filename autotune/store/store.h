@@ -55,6 +55,7 @@ struct StoredSummary {
     StoredWorkload workload;
     std::optional<StoredRecord> record;
     int trials = 0;
+    std::string machine; ///< for people; empty where nothing but the fingerprint is known
 };
 
 struct PruneOptions {

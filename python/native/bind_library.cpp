@@ -28,12 +28,14 @@ std::string runtime_archive_path() {
     return path.substr(0, path.rfind('/') + 1) + "lib/libtilewright_c_runtime.a";
 }
 
-void write_static_library(const std::string& folder, const std::string& name, const std::string& plan_text,
+void write_static_library(const std::string& folder, const std::vector<std::pair<std::string, std::string>>& named,
                           const std::map<std::string, py::bytes>& objects) {
     std::map<std::string, std::string_view> views;
     for (const auto& [object, bytes] : objects)
         views[object] = static_cast<std::string_view>(bytes);
-    const std::vector<runtime::CFunction> functions{{name, plan_text}};
+    std::vector<runtime::CFunction> functions;
+    for (const auto& [name, plan_text] : named)
+        functions.push_back({name, plan_text});
     runtime::write_static_library(folder + "/libkernels.a", read_file(runtime_archive_path()), functions, views);
     std::ofstream header(folder + "/kernels.h", std::ios::binary);
     header << runtime::c_header(functions);
@@ -43,8 +45,9 @@ void write_static_library(const std::string& folder, const std::string& name, co
 } // namespace
 
 void bind_library(py::module_& module) {
-    module.def("write_static_library", &write_static_library, "folder"_a, "name"_a, "plan_text"_a, "objects"_a,
-               "Writes kernels.h and libkernels.a, which C programs link with -lpthread -ldl -lm. Raises ExportError.");
+    module.def("write_static_library", &write_static_library, "folder"_a, "functions"_a, "objects"_a,
+               "Writes kernels.h and libkernels.a with functions given as name and plan, which C programs link with "
+               "-lpthread -ldl -lm. Raises ExportError.");
 }
 
 } // namespace tilewright::native

@@ -84,7 +84,8 @@ void bind_store(py::module_& module) {
                 for (const auto& summary :
                      without_gil<std::vector<autotune::StoredSummary>>([&] { return store.list(); }))
                     rows.append(py::dict("workload"_a = workload_dict(summary.workload),
-                                         "record"_a = record_dict(summary.record), "trials"_a = summary.trials));
+                                         "record"_a = record_dict(summary.record), "trials"_a = summary.trials,
+                                         "machine"_a = summary.machine));
                 return rows;
             },
             "A dict for each workload: workload, record (or None), number of trials.")

@@ -133,8 +133,8 @@ def object_cache() -> ObjectCache:
     folder = settings.cache_folder() if settings.cache_enabled() else None
     path = None if folder is None else folder / "objects"
     if _current is None or _current[0] != path:
-        if problem := settings.cache_problem():
-            logger.warning("object cache: %s.", problem)
+        for problem in settings.problems():
+            logger.warning("environment: %s.", problem)
         _current = (path, ObjectCache(path, settings.cache_limit_bytes()))
     return _current[1]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 MOST_TRIALS = (1 << 31) - 1
 MOST_SEED = (1 << 63) - 1
-MOST_THREADS = 4096
+MOST_THREADS = 1024  # as kMaxThreads of the runtime
 _LONGEST_SHOWN = 60
 
 

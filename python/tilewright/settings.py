@@ -7,6 +7,52 @@ from pathlib import Path
 
 DEFAULT_CACHE_LIMIT_BYTES = 512 << 20
 
+# What each variable of the environment does. README.md has the same table; a test compares them, and the names with
+# those that Python and C++ read.
+VARIABLES = {
+    "TILEWRIGHT_DISABLE": "`1`: every jitted function runs as plain NumPy",
+    "TILEWRIGHT_LOGS": "`fallback,guards,schedule,loops,asm`: what is logged",
+    "TILEWRIGHT_DB": "the store of tuned schedules, instead of `$XDG_DATA_HOME/tilewright/tilewright.db`",
+    "TILEWRIGHT_CACHE": "`off`: compiled objects are kept in memory only, not in `$XDG_CACHE_HOME/tilewright`",
+    "TILEWRIGHT_CACHE_MB": "how large the cache of objects may become, 512 by default",
+    "TILEWRIGHT_NUM_THREADS": "threads of a call; `OMP_NUM_THREADS` counts where it is not set",
+    "TILEWRIGHT_POOL": "`own` or `openmp`: what runs parallel loops",
+    "TILEWRIGHT_POOL_MB": "memory that is kept for later results, 64 beyond the largest result by default; `0` keeps none",
+    "TILEWRIGHT_ISA": "`x86-64`, `x86-64-v3`: run code for no more than this level",
+    "TILEWRIGHT_TRACEBACK": "`1`: a defect of `autotune` shows its traceback",
+    "TILEWRIGHT_DEVICE_POOL_MB": "the same as `TILEWRIGHT_POOL_MB`, of a CUDA device's memory",
+    "TILEWRIGHT_CUDA_GRAPHS": "`0`: loops that launch often are no CUDA graphs",
+    "TILEWRIGHT_CUDA_L2_WINDOW": "`0`: no part of an array is held in a device's L2 cache",
+    "TILEWRIGHT_LIBCUDA": "the CUDA driver's library, where it has another name",
+    "TILEWRIGHT_LIBCUBLAS": "cuBLAS, where it has another name",
+    "TILEWRIGHT_PTXAS": "the ptxas that assembles code beforehand",
+}
+
+# For tests of ours, and without a promise.
+TESTING_VARIABLES = ("TILEWRIGHT_ELEMENT_LIMIT", "TILEWRIGHT_WORKER_FAULTS")
+
+_NUMBERS = ("TILEWRIGHT_CACHE_MB", "TILEWRIGHT_NUM_THREADS", "TILEWRIGHT_POOL_MB", "TILEWRIGHT_DEVICE_POOL_MB")
+
+
+def problems() -> list[str]:
+    """Variables whose values mean nothing: they are as good as not set, and somebody meant something."""
+    import difflib
+
+    found = [cache_problem()] if cache_problem() else []
+    for name in _NUMBERS:
+        given = os.environ.get(name, "")
+        least = 1 if name == "TILEWRIGHT_NUM_THREADS" else 0
+        if given and not (given.isascii() and given.isdigit() and int(given[:9]) >= least):
+            found.append(f"{name} is {given!r}, which is no whole number of at least {least}: it counts as not set")
+    for name in sorted(os.environ):
+        if (
+            name.startswith("TILEWRIGHT_")
+            and name not in VARIABLES
+            and (meant := difflib.get_close_matches(name, VARIABLES, 1, 0.9))
+        ):
+            found.append(f"{name} is none of our variables: it does nothing. Is {meant[0]} meant?")
+    return found
+
 
 def disabled() -> bool:
     """TILEWRIGHT_DISABLE=1: every jitted function runs as plain NumPy."""

@@ -31,6 +31,7 @@ _MAX_VERSIONS = 12
 _LEADING = ("tuned", "by hand")
 MOST_RUNS = 1_000_000  # of a profile
 _MANY_TRIPS = 64  # of a loop: more make no call larger
+_VARIANT = re.compile(r"^variant (\w+) = (\w+)$", re.MULTILINE)
 _LIMITS = re.compile(r" in range\((.*)\)$")
 _works: weakref.WeakKeyDictionary[Program, str] = weakref.WeakKeyDictionary()
 
@@ -73,6 +74,7 @@ class Specialization:
         self.large_from = SMALL_WORK  # large calls below this much work lose against NumPy
         self.large_reason = ""
         self.launches: Launches | None = None  # of the latest call that a version was made for, on a device
+        self.variant: dict[str, str] = {}  # choices of a person's, for looking at; schedules name their own
         self.partials: Partials | None = None  # of calls beyond what kernels can index, once there was one
         self._leads: dict[bool, plan.Version] = {}  # the tuned or hand-written ones: of the host, of a device
         self._lock = threading.RLock()
@@ -99,6 +101,7 @@ class Specialization:
             "digest": self.traced.digest,
             "layouts": dict(bound.layouts),
             "sizes": dict(bound.sizes),
+            "variant": dict(self.variant),
             "contract": self.contract,
             "isa": self.device_isa if bound.on_device else self.isa,
             "cores": self.cores,
@@ -330,8 +333,28 @@ class Specialization:
         """The named steps of the algorithm under the present schedule's variant, with their loops and source lines."""
         assert self.example is not None
         request = self.request(self.example)
-        found: list[dict[str, Any]] = compiler().describe(request.program, request.options())["stages"]
+        lead = self.lead
+        chosen = request.variant if lead is None else dict(_VARIANT.findall(lead.schedule))
+        options = {**request.options(), "variant": chosen}
+        found: list[dict[str, Any]] = compiler().describe(request.program, options)["stages"]
         return found
+
+    def choose_variants(self, chosen: Mapping[str, str]) -> None:
+        """Look at the algorithm that is made with these choices: stages, default schedule and space are of it. Raises
+        ScheduleError for what there is none of."""
+        assert self.example is not None
+        request = self.request(self.example)
+        known = {v["name"]: v["options"] for v in compiler().variants(request.program, request.options())}
+        for name, value in chosen.items():
+            if name not in known:
+                listed = f"The variants are: {', '.join(known)}." if known else "The function has no variants."
+                raise ScheduleError(f"{self.signature}: variant {name}: there is none of that name.", listed)
+            if value not in known[name]:
+                raise ScheduleError(
+                    f"{self.signature}: variant {name} = {value}: there is no such choice.",
+                    f"The choices are: {', '.join(known[name])}.",
+                )
+        self.variant = dict(chosen)
 
     def stage_names(self) -> set[str]:
         """The stages of all variants, each option taken for itself."""

@@ -23,6 +23,7 @@ from .native import compiler, worker_path
 from .partials import is_beyond_limit
 from .program import Program
 from .quantities import format_ns
+from .result_table import as_html, as_text
 from .specialization import Specialization
 from .workload import Workload, describe_call
 
@@ -58,7 +59,7 @@ class TuneOptions:
     devices: tuple[int, ...] = ()  # that measure; all candidates on the first where none is named
 
 
-@dataclass
+@dataclass(repr=False)
 class TuneResult:
     """What a search found. Times are medians of one call; those of the search are of the kernels alone."""
 
@@ -124,6 +125,12 @@ class TuneResult:
             f"{self.gbps:.1f} GB/s{share}; "
             f"searched {self.elapsed_s:.0f} s, {self.trials} candidates{known}, stopped: {self.reason}"
         )
+
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
     def evidence(self) -> dict[str, Any]:
         """For the module and for explain(): numbers and where they were taken."""

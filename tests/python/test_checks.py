@@ -21,7 +21,7 @@ class Unprintable:
 X = np.ones(4)
 WHOLE = "Give an int from 0 to 2147483647."
 SEED = "Give an int from 0 to 9223372036854775807."
-COUNT = "Give an int from 1 to 4096."
+COUNT = "Give an int from 1 to 1024."
 DURATION = "Write 60s, 2m or 1h."
 
 

@@ -8,11 +8,11 @@ import sys
 from ..errors import Error, InternalError
 
 OK, SCRIPT_RAISED, USAGE, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 130
-SUBCOMMANDS = ("run", "show", "db", "doctor")
+SUBCOMMANDS = ("run", "show", "db", "check", "doctor")
 
 
 def main(argv: list[str] | None = None) -> int:
-    """`autotune SCRIPT…` or `autotune run|show|db|doctor …`. Returns the exit code (and is the console script)."""
+    """`autotune SCRIPT…` or `autotune run|show|db|check|doctor …`. Returns the exit code (and is the console script)."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         code = _dispatch(arguments)
@@ -43,6 +43,8 @@ def _dispatch(arguments: list[str]) -> int:
             from .show_command import app
         elif name == "db":
             from .db_command import app
+        elif name == "check":
+            from .check_command import app
         else:
             from .doctor_command import app
         return invoke(app, rest, f"autotune {name}")

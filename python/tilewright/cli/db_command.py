@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,8 +33,8 @@ def list_records(db: _Db = None, as_json: Annotated[bool, typer.Option("--json")
         return OK
     if not rows:
         print("nothing is stored yet")
-    for row in rows:
-        print(_line(row))
+    for line in _table(rows):
+        print(line)
     return OK
 
 
@@ -126,10 +127,28 @@ def _refuse_existing(target: Path) -> None:
         raise StoreError(f"{target}: exists.", "Choose another name.")
 
 
-def _line(row: dict[str, Any]) -> str:
-    workload = row.get("workload") or row
-    record = row.get("record") or {}
-    what = workload.get("summary") or workload.get("function") or workload.get("key")
-    if not record:
-        return f"{what}: {row.get('trials', 0)} trials, no record"
-    return f"{what}: {format_ns(float(record['median_ns']))}, {row.get('trials', 0)} trials, stopped: {record.get('reason')}"
+def _table(rows: list[dict[str, Any]]) -> list[str]:
+    """A line per workload, the newest last: its time, gain, date, machine."""
+    if not rows:
+        return []
+    here = str(compiler().machine(None).get("fingerprint", ""))
+    cells = [("date", "time", "gain", "trials", "machine", "call")]
+    for row in sorted(rows, key=lambda row: _day(row)[1]):
+        record, workload = row["record"] or {}, row["workload"]
+        machine = "this one" if workload["machine"] == here else row["machine"] or workload["machine"][:8]
+        stopped = f"; stopped: {record['reason']}" if record else "; no record"
+        time = format_ns(float(record["median_ns"])) if record else ""
+        gain = f"{record['default_ns'] / record['median_ns']:.2f}x" if record and record["default_ns"] else ""
+        cells.append((_day(row)[0], time, gain, str(row["trials"]), machine, f"{workload['summary']}{stopped}"))
+    widths = [max(len(line[k]) for line in cells) for k in range(5)]
+    lines = [
+        f"{date.ljust(widths[0])}  {time.rjust(widths[1])}  {gain.rjust(widths[2])}  {trials.rjust(widths[3])}  "
+        f"{machine.ljust(widths[4])}  {call}"
+        for date, time, gain, trials, machine, call in cells
+    ]
+    return [*lines, "gain: the default schedule's time over that of the best one, both measured in the search"]
+
+
+def _day(row: dict[str, Any]) -> tuple[str, int]:
+    seconds = int((row["record"] or row["workload"])["created_s"])
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M"), seconds

@@ -32,6 +32,7 @@ def doctor(db: Annotated[Path | None, typer.Option(help="The store to look at.")
         ("cuda", _cuda, False),
         ("ptxas", _ptxas, False),
         ("cuBLAS", _cublas, False),
+        ("environment", _environment, False),
         ("memory for data", _memory, False),
         ("object cache", _cache, False),
         ("store", lambda: _store(db), False),
@@ -45,6 +46,13 @@ def doctor(db: Annotated[Path | None, typer.Option(help="The store to look at.")
             print(f"{'MISSING' if needed else 'warning'}  {name}: {text}")
             failed = failed or needed
     return SCRIPT_RAISED if failed else OK
+
+
+def _environment() -> str:
+    if problems := settings.problems():
+        raise RuntimeError("; ".join(problems))
+    given = [name for name in settings.VARIABLES if os.environ.get(name)]
+    return f"{', '.join(f'{name}={os.environ[name]}' for name in given) or 'no variable of ours is set'}"
 
 
 def _numpy() -> str:

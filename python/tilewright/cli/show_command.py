@@ -18,15 +18,18 @@ from ..native import compiler
 from ..record import ScriptRaised, ScriptStopped
 from ..record.choose import NothingToTune
 from .app import OK, SCRIPT_RAISED, USAGE
-from .parse import UsageError, scripts_of, targets
+from .parse import UsageError, scripts_of, targets, text_file
 from .session import Prepared, Request, prepare
 
 if TYPE_CHECKING:
+    from ..binding import Bound
     from ..device_profile import Profile
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
-_PARTS = ("all", "stages", "space", "schedule", "program", "code", "profile")
+_PARTS = ("page", "all", "stages", "space", "schedule", "program", "code", "profile")
+_PAGE_LINES = 40
+_PAGE_WIDTH = 160
 
 
 @app.command()
@@ -36,7 +39,12 @@ def show(
     module: Annotated[str | None, typer.Option("-m", help="Run a module, as `python -m` does.")] = None,
     function: Annotated[str | None, typer.Option(help="Show this function.")] = None,
     workload: Annotated[str, typer.Option(help="Which call: time, first, largest, all.")] = "time",
-    part: Annotated[str, typer.Option(help=f"What to show: {', '.join(_PARTS)}.")] = "all",
+    part: Annotated[str, typer.Option(help=f"What to show: {', '.join(_PARTS)}.")] = "page",
+    schedule: Annotated[Path | None, typer.Option(help="Show what this schedule makes, not the stored one.")] = None,
+    variant: Annotated[
+        list[str] | None,
+        typer.Option(help="Show the algorithm with a choice made: matmul=loops; --part stages lists all."),
+    ] = None,
     db: Annotated[Path | None, typer.Option(help="The store.")] = None,
     contract: Annotated[str, typer.Option(help="numpy, reproducible, fast.")] = "numpy",
     target: Annotated[
@@ -56,6 +64,10 @@ def show(
             places = targets_of(",".join(named))
         except ValueError as error:
             raise UsageError(f"--{error}") from None
+        chosen = _choices(variant or [])
+        text = text_file("--schedule", schedule)
+        if text is not None and chosen:
+            raise UsageError(f"--variant {(variant or [])[0]}: a schedule names its own variants. Leave one out.")
         recorded = prepare(wanted[0], Request(function, workload, False, contract, target=",".join(named)))
         for refusal in recorded.refusals:
             print(refusal, file=sys.stderr)
@@ -65,7 +77,14 @@ def show(
                     continue
                 if not as_json and len(named) > 1:
                     print(f"---- {isa}")
-                _look_up(one, is_cuda_isa(isa), db)
+                _place(one, is_cuda_isa(isa))
+                if text is not None:
+                    _set(one, text, str(schedule))
+                elif chosen:
+                    one.specialization.choose_variants(chosen)
+                    _use_default(one)
+                else:
+                    _look_up(one, db)
                 _print(one, isa, part, as_json)
         return OK
     except ScriptRaised as error:
@@ -76,22 +95,55 @@ def show(
         return USAGE
 
 
-def _look_up(one: Prepared, on_device: bool, db: Path | None) -> None:
-    """The stored schedule or a default one; what the specialization says is about such calls from here on."""
-    from ..stored import stored_schedule
+def _choices(given: list[str]) -> dict[str, str]:
+    """`--variant matmul=loops` -> {"matmul": "loops"}"""
+    chosen = {}
+    for text in given:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name or not value:
+            raise UsageError(f"--variant {text}: is no choice. Write NAME=VALUE, matmul=loops say.")
+        chosen[name] = value
+    return chosen
 
+
+def _bound(one: Prepared) -> Bound:
     specialization = one.specialization
+    assert specialization.example is not None
     bound = bind(specialization.traced, specialization.program, one.call.args, one.call.kwargs)
-    bound = replace(bound, on_device=on_device)
+    return replace(bound, on_device=specialization.example.on_device)
+
+
+def _place(one: Prepared, on_device: bool) -> None:
+    """What the specialization says is about calls on this side from here on."""
+    specialization = one.specialization
     if specialization.example is not None and specialization.example.on_device != on_device:
         specialization.example = replace(specialization.example, on_device=on_device)
         specialization.evidence = None  # of the other place
+
+
+def _look_up(one: Prepared, db: Path | None) -> None:
+    """The stored schedule, or a default one."""
+    from ..stored import stored_schedule
+
+    specialization, bound = one.specialization, _bound(one)
     found = stored_schedule(specialization, bound, settings.store_path(db))
     if found is not None:
         specialization.set_schedule(found.schedule, bound, file="store", label="tuned")
         specialization.evidence = found.evidence
     elif not specialization.fits(bound):
         specialization.add_version(bound)
+
+
+def _set(one: Prepared, text: str, file: str) -> None:
+    one.specialization.set_schedule(text, _bound(one), file=file)
+
+
+def _use_default(one: Prepared) -> None:
+    """The default schedule of the variants that were chosen."""
+    specialization = one.specialization
+    specialization.drop_schedule()
+    specialization.versions.clear()
+    specialization.add_version(_bound(one))
 
 
 def _print(one: Prepared, isa: str, part: str, as_json: bool) -> None:
@@ -124,6 +176,8 @@ def _print(one: Prepared, isa: str, part: str, as_json: bool) -> None:
         print(specialization.explain())
     elif part == "profile":
         print(_profile_text(one))
+    elif part == "page":
+        print("\n".join(_page(one)))
     else:
         print(one.choice.sentence)
         print(specialization.explain())
@@ -132,6 +186,26 @@ def _print(one: Prepared, isa: str, part: str, as_json: bool) -> None:
         print("space:")
         print("\n".join(f"  {line}" for line in specialization.space.strip().splitlines()))
         print(specialization.explain(code=True).partition("lowered code of ")[2].join(["lowered code of ", ""]))
+
+
+def _page(one: Prepared) -> list[str]:
+    """What fits on a page, and where the rest is."""
+    specialization = one.specialization
+    described, _, schedule = specialization.explain().partition("\nschedule:\n")
+    parts = [("stages", described.splitlines()), ("schedule", ["schedule:", *schedule.splitlines()])]
+    lines = [one.choice.sentence]
+    for part, text in parts:
+        # Each gets what it needs of its half, and of the other's what that leaves.
+        others = sum(min(len(other), _PAGE_LINES // 2) for name, other in parts if name != part)
+        room = max(_PAGE_LINES // 2, _PAGE_LINES - others)
+        lines += [line if len(line) <= _PAGE_WIDTH else f"{line[: _PAGE_WIDTH - 1]}…" for line in text[:room]]
+        if len(text) > room:
+            lines.append(f"  … {len(text) - room} more lines: --part {part}")
+    space = len(specialization.space.strip().splitlines())
+    lines.append(
+        f"more: --part space ({space} lines), program, code (lowered, assembly), all; --schedule FILE; --variant NAME=VALUE"
+    )
+    return lines
 
 
 def _runs_on_device(one: Prepared) -> bool:

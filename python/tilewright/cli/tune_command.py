@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .. import settings
+from .. import __version__, checks, settings
 from ..builder import build, with_schedule
 from ..decorator import JitFunction
 from ..devices import check_device
@@ -27,8 +26,9 @@ from ..quantities import format_ns
 from ..record import Script, ScriptRaised, ScriptStopped
 from ..record.choose import NothingToTune
 from ..specialization import Specialization
-from ..tuning import COLD, TuneOptions, TuneResult, check_space_or_schedule, tune_call
+from ..tuning import TuneOptions, TuneResult, check_space_or_schedule, tune_call
 from .app import INTERRUPTED, OK, PARTIAL, SCRIPT_RAISED, USAGE
+from .batch import run_batch
 from .parse import (
     UsageError,
     architectures,
@@ -43,12 +43,21 @@ from .parse import (
 from .progress import Progress
 from .session import Prepared, Request, also_specialize, prepare
 
+_MOST_JOBS = 64
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 _EPILOG = (
-    "Other commands: autotune run SCRIPT, autotune show SCRIPT, autotune db …, autotune doctor. "
+    "Other commands: autotune run SCRIPT, autotune show SCRIPT, autotune db …, autotune check MODULE…, "
+    "autotune doctor. "
     "A script of such a name is given as ./show. Arguments of the script follow after --."
 )
+
+
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        print(f"tilewright {__version__}")
+        raise typer.Exit
 
 
 @app.command(epilog=_EPILOG)
@@ -81,10 +90,14 @@ def tune(
         ),
     ] = "",
     budget: Annotated[str, typer.Option(help="Time for the search: 60s, 2m, 1h.")] = "60s",
-    trials: Annotated[int, typer.Option(min=0, help="At most so many candidates; 0 is no limit.")] = 0,
+    trials: Annotated[
+        int, typer.Option(min=0, max=checks.MOST_TRIALS, help="At most so many candidates; 0 is no limit.")
+    ] = 0,
     db: Annotated[Path | None, typer.Option(help="The store, instead of TILEWRIGHT_DB or the usual place.")] = None,
-    threads: Annotated[int, typer.Option(min=0, help="Threads of a call; 0 is all usable.")] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="Of the search's random numbers.")] = 0,
+    threads: Annotated[
+        int, typer.Option(min=0, max=checks.MOST_THREADS, help="Threads of a call; 0 is all usable.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=checks.MOST_SEED, help="Of the search's random numbers.")] = 0,
     out: Annotated[Path | None, typer.Option(help="The folder to write, instead of SCRIPT_tuned.")] = None,
     space: Annotated[Path | None, typer.Option(help="Search this space.")] = None,
     schedule: Annotated[
@@ -101,6 +114,17 @@ def tune(
     as_json: Annotated[bool, typer.Option("--json", help="Results as JSON on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
     run_all: Annotated[bool, typer.Option("--run-all", help="Let the script run to its end.")] = False,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=_MOST_JOBS,
+            help="Of several scripts, so many at once; they share the machine, so that times are those of a busy one.",
+        ),
+    ] = 1,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.", is_eager=True, callback=_print_version)
+    ] = False,
 ) -> int:
     """Tune the slow NumPy function of a script and write it as a module that needs NumPy alone."""
     try:
@@ -121,7 +145,9 @@ def tune(
         if len(wanted) > 1:
             if out is not None or schedule is not None or space is not None:
                 raise UsageError("--out, --schedule and --space go with one script, not with several.")
-            return _batch(context, wanted, as_json)
+            return run_batch(context, wanted, jobs, as_json)
+        if jobs > 1:
+            raise UsageError(f"--jobs {jobs}: is about several scripts, and one is given. Leave it out.")
         options = _Options(
             tune=TuneOptions(
                 budget_s=duration_s(budget),
@@ -425,62 +451,3 @@ def _refuse(text: str, code: int, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"error": text}))
     return code
-
-
-def _batch(context: typer.Context, scripts: list[Script], as_json: bool) -> int:
-    """Each script in a process of its own, since each is __main__; then one summary."""
-    own = _own_arguments(context)
-    rows: list[tuple[str, int, dict[str, Any]]] = []
-    for script in scripts:
-        print(f"== {script.name}", file=sys.stderr, flush=True)
-        command = [sys.executable, "-m", "tilewright", "--json", *own, str(script.path)]
-        if script.arguments:
-            command += ["--", *script.arguments]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-        if done.returncode == INTERRUPTED:
-            rows.append((script.name, INTERRUPTED, {}))
-            break
-        try:
-            document = json.loads(done.stdout.strip().splitlines()[-1])
-        except (ValueError, IndexError):
-            document = {}
-        rows.append((script.name, done.returncode, document))
-    if as_json:
-        print(json.dumps([{"script": name, "exit": code, **document} for name, code, document in rows]))
-    else:
-        for name, code, document in rows:
-            print(f"{name}: {_batch_line(code, document).removeprefix(f'{name}: ')}")
-    codes = {code for _, code, _ in rows}
-    if INTERRUPTED in codes:
-        return INTERRUPTED
-    return OK if codes == {OK} else PARTIAL
-
-
-def _batch_line(code: int, document: dict[str, Any]) -> str:
-    lines = [
-        f"{result['function']}: NumPy {format_ns(result['numpy_ns'])}{COLD if result['numpy_is_cold'] else ''} -> "
-        f"tuned {format_ns(result['tuned_ns'])} ({result['ratio']:.1f}x)"
-        for result in document.get("results", [])
-        if result.get("complete")
-    ]
-    lines += [str(document["error"])] if "error" in document else []
-    return "; ".join(lines) or f"not tuned (exit code {code})"
-
-
-def _own_arguments(context: typer.Context) -> list[str]:
-    """The options as given, for the processes of a batch."""
-    arguments: list[str] = []
-    for parameter in context.command.params:
-        name = str(parameter.name)
-        source = context.get_parameter_source(name)
-        if parameter.param_type_name != "option" or name in ("as_json", "module") or source is None:
-            continue
-        if source.name != "COMMANDLINE":
-            continue
-        value = context.params[name]
-        option = max(parameter.opts, key=len)
-        if value is True:
-            arguments.append(option)
-        else:
-            arguments += [f"{option}={one}" for one in (value if isinstance(value, (list, tuple)) else [value])]
-    return arguments

@@ -102,10 +102,10 @@ def _check(function: str, guard: Any, arguments: list[Any]) -> tuple[str, tuple[
     if kind == "length":
         return ("length", path, repr((value[0].__qualname__, value[1])))
     if kind == "keys" and all(isinstance(key, _PLAIN) for key in value):
-        return ("keys", path, f"({''.join(f'{_literal(key)}, ' for key in value)})")
+        return ("keys", path, f"({''.join(f'{literal(key)}, ' for key in value)})")
     if kind == "same" and value[0][0] == "parameter":
         return ("same", path, repr(value))
-    if kind == "equal" and (written := _literal(value)):
+    if kind == "equal" and (written := literal(value)):
         return ("equal", path, written)
     if kind == "is":
         if isinstance(value, (bool, type(None), type(Ellipsis))):
@@ -146,22 +146,22 @@ def _is_of_library(module: str) -> bool:
     return top == "numpy" or top in sys.stdlib_module_names
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
     """Python text that gives an equal value; "" where there is none."""
     if type(value) is float and not math.isfinite(value):
         return f"float({str(value)!r})"
     if type(value) is complex:
-        return f"complex({_literal(value.real)}, {_literal(value.imag)})"
+        return f"complex({literal(value.real)}, {literal(value.imag)})"
     if type(value) in _PLAIN:
         return repr(value)
     if isinstance(value, np.dtype):
         return f"_numpy.dtype({value.str!r})"
     if isinstance(value, np.generic):
-        return f"_numpy.dtype({value.dtype.str!r}).type({_literal(value.item())})"
-    if type(value) in (tuple, frozenset) and all(_literal(item) for item in value):
-        return f"{type(value).__name__}(({''.join(f'{_literal(item)}, ' for item in value)}))"
+        return f"_numpy.dtype({value.dtype.str!r}).type({literal(value.item())})"
+    if type(value) in (tuple, frozenset) and all(literal(item) for item in value):
+        return f"{type(value).__name__}(({''.join(f'{literal(item)}, ' for item in value)}))"
     if type(value) in (slice, range):
-        parts = [_literal(part) for part in (value.start, value.stop, value.step)]
+        parts = [literal(part) for part in (value.start, value.stop, value.step)]
         return f"{type(value).__name__}({', '.join(parts)})" if all(parts) else ""
     return ""
 
@@ -173,4 +173,4 @@ def _parameters_text(parameters: list[inspect.Parameter]) -> str:
 def _default(parameter: inspect.Parameter) -> str:
     if parameter.default is parameter.empty:
         return "_reading.REQUIRED"
-    return _literal(parameter.default) or "_reading.UNWRITTEN"
+    return literal(parameter.default) or "_reading.UNWRITTEN"

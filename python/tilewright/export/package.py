@@ -26,10 +26,12 @@ from ..plan import Version, all_objects, compose
 from ..program import Program
 from ..specialization import Specialization
 from .cubins import FOLDER, check_cubins, write_cubins
+from .fallback import check_fallback, fallback_lines, write_fallback
 from .handed import check_lines, handed_functions, made_for
 from .objects import FILE as READING
 from .objects import Reads, reads_lines, reads_of
-from .static_library import write_static_library
+from .sources import sources_of
+from .static_library import c_names, write_static_library
 from .streams import STREAM_LINES, Stream, check_stream, inner_parameters, stream_lines, streams_of
 from .stub import shapes, signature, stub_text
 from .versions import isa_levels, may_be_in_parts, partials_of, versions_of
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
     from ..decorator import JitFunction
 
 _MAX_HIDDEN_BYTES = 16 << 20
-_MANIFEST = "evidence.json"
+MANIFEST = "evidence.json"
+FORMAT = 1  # of the folder: another one means that modules are made anew
+_THREAD_NAMES = ("get_num_threads", "set_num_threads")
 _DEVICE_NAMES = ("device", "to_device", "DeviceArray", "DeviceError")
 
 
@@ -97,7 +101,7 @@ def export_module(
         folder.parent.mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         try:
-            _write(staging, function, specializations, options, levels)
+            _write(staging, function, specializations, options, levels=levels, place=folder)
             staging.chmod(0o755)
             _swap_in(staging, folder)
         except BaseException:
@@ -138,11 +142,11 @@ def check_place(folder: Path, options: ExportOptions) -> None:
 def is_own_and_unchanged(folder: Path) -> bool:
     """Whether every file in the folder is as an export left it."""
     try:
-        listed = json.loads((folder / _MANIFEST).read_text())["files"]
+        listed = json.loads((folder / MANIFEST).read_text())["files"]
         present = {
             str(file.relative_to(folder))
             for file in folder.rglob("*")
-            if file.is_file() and "__pycache__" not in file.parts and file.name != _MANIFEST
+            if file.is_file() and "__pycache__" not in file.parts and file.name != MANIFEST
         }
         return present == set(listed) and all(
             hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest for name, digest in listed.items()
@@ -159,11 +163,13 @@ def check_exportable(function: JitFunction, specializations: list[Specialization
             if argument.path[-1][0] == "pcg64":
                 check_stream(name, argument)
         reads_of(name, specialization.traced, _arguments_of(specialization))
-    if function._refused and not options.allow_fallback:
+    if function._refused and options.allow_fallback:
+        check_fallback(name, function.__wrapped__)  # type: ignore[arg-type]
+    elif function._refused:
         reasons = "; ".join(dict.fromkeys(map(str, function._refused.values())))
         raise ExportError(
             f"{name}: some calls run in NumPy: {reasons}",
-            "Give --allow-fallback (allow_fallback=True in Python) to leave them out.",
+            "Give --allow-fallback (allow_fallback=True in Python) to ship the function's Python for them.",
         )
 
 
@@ -172,8 +178,11 @@ def _write(
     function: JitFunction,
     specializations: list[Specialization],
     options: ExportOptions,
+    *,
     levels: list[str],
+    place: Path,
 ) -> None:
+    """Into `folder`, which goes to `place`."""
     name = function.__name__
     plans: list[str] = []
     schedules: dict[str, str] = {}
@@ -212,6 +221,21 @@ def _write(
             notes.append(
                 f"Code for {', '.join(assembled)} is assembled already; the driver does that for other devices."
             )
+    groups = _groups(function, specializations, folder)
+    # C has no place for arrays from outside.
+    served = [number for group in groups if not group.saved for number in group.numbers]
+    in_c = dict(zip(served, c_names(name, [programs[number] for number in served]), strict=True))
+    has_fallback = options.allow_fallback and bool(function._refused)
+    if has_fallback:
+        in_c = {}  # they would refuse what the module takes
+        reasons = "; ".join(dict.fromkeys(map(str, function._refused.values())))
+        notes.append(
+            f"Other calls run in NumPy, as the function was written (--allow-fallback): {reasons} None is for C."
+        )
+        write_fallback(folder, name, function.__wrapped__)  # type: ignore[arg-type]
+    elif len(in_c) < len(programs):
+        which = "No function" if not in_c else f"{len(in_c)} of {len(programs)} signatures have a function"
+        notes.append(f"{which} for C: the arrays from outside that it reads would have to be arguments.")
     (folder / "objects").mkdir()
     (folder / "schedules").mkdir()
     for key, data in (objects | of_parts).items():
@@ -228,22 +252,41 @@ def _write(
         (folder / "schedules" / file).write_text(text)
     shutil.copyfile(str(_face.__file__), folder / "_face.abi3.so")
     (folder / "_face.abi3.so").chmod(0o755)
-    groups = _groups(function, specializations, folder)
     for group in groups:
         group.in_parts.update({number: in_parts[number] for number in group.numbers if number in in_parts})
         group.unseen.update(unseen.intersection(group.numbers))
     if any(group.reads is not None for group in groups):
         shutil.copyfile(Path(__file__).with_name("reading.py"), folder / READING)
     (folder / "__init__.py").write_text(
-        _init_text(function, groups, sorted(objects | of_parts), notes, on_device=on_device, has_cubins=bool(assembled))
+        _init_text(
+            function,
+            groups,
+            sorted(objects | of_parts),
+            notes,
+            on_device=on_device,
+            has_cubins=bool(assembled),
+            has_fallback=has_fallback,
+        )
     )
     parameters = [_parameters(function) for _ in programs]
-    (folder / "__init__.pyi").write_text(stub_text(name, programs, notes, parameters, on_device=on_device))
+    (folder / "__init__.pyi").write_text(
+        stub_text(name, programs, notes, parameters, on_device=on_device, has_fallback=has_fallback)
+    )
     (folder / "py.typed").write_text("")
     _write_licenses(folder)
-    if len(plans) == 1 and not groups[0].saved:
-        write_static_library(folder, name, plans[0], objects)
-    _write_evidence(folder, function, specializations, options, levels=levels, needs=sorted(needs), assembled=assembled)
+    if in_c:
+        write_static_library(folder, [(in_c[number], plans[number]) for number in in_c], objects)
+    _write_evidence(
+        folder,
+        function,
+        specializations,
+        options,
+        levels=levels,
+        needs=sorted(needs),
+        assembled=assembled,
+        place=place,
+        in_c=in_c,
+    )
 
 
 def _device_notes(levels: list[str]) -> list[str]:
@@ -333,6 +376,7 @@ def _init_text(
     *,
     on_device: bool,
     has_cubins: bool,
+    has_fallback: bool,
 ) -> str:
     """The module itself: it reads the plans and the objects and hands them to the C extension, nothing else."""
     name = function.__name__
@@ -377,6 +421,10 @@ def _init_text(
         lines += _load_lines(entry, group, function)
     if len(groups) > 1:
         lines += _choice_lines(name, names, programs)
+    if has_fallback:
+        writes = any(s.traced.writes for s in function._specializations)
+        lines += fallback_lines(name, writes=writes)
+    shared = [n for n in (*_THREAD_NAMES, *(_DEVICE_NAMES if on_device else ())) if n != name]
     lines += [
         "",
         "",
@@ -388,8 +436,8 @@ def _init_text(
         "",
         "",
         "del _objects",
-        *([f"from ._face import {', '.join(_DEVICE_NAMES)}"] if on_device else []),
-        f"__all__ = {[name, 'evidence', *(_DEVICE_NAMES if on_device else ())]!r}",
+        f"from ._face import {', '.join(shared)}",
+        f"__all__ = {[name, 'evidence', *shared]!r}",
         "",
     ]
     return "\n".join(lines)
@@ -514,6 +562,8 @@ def _write_evidence(
     levels: list[str],
     needs: list[str],
     assembled: list[str],
+    place: Path,
+    in_c: dict[int, str],
 ) -> None:
     files = {
         str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
@@ -523,18 +573,21 @@ def _write_evidence(
     text = json.dumps(
         {
             "tilewright": __version__,
+            "format": FORMAT,
             "function": function.__name__,
             "script": options.script,
             "isa_levels": levels,
             "cubins": assembled,
             "needs": ["numpy", *needs],
             "signatures": [shapes(s.program) for s in specializations],
+            "c_functions": {in_c[number]: shapes(specializations[number].program) for number in in_c},
             "measured": [e for s in specializations for e in (s.evidence, s.evidence_on_device) if e],
+            "sources": sources_of(function.__wrapped__, [s.traced for s in specializations], place),  # type: ignore[arg-type]
             "files": files,
         },
         indent=2,
     )
-    (folder / _MANIFEST).write_text(text + "\n")
+    (folder / MANIFEST).write_text(text + "\n")
 
 
 def _swap_in(staging: Path, folder: Path) -> None:

@@ -6,15 +6,39 @@ from pathlib import Path
 
 from ..logs import logger
 from ..native import compiler
+from ..program import Program
+
+_SHORT = {"float": "f", "int": "i", "uint": "u", "complex": "c"}
 
 
-def write_static_library(folder: Path, name: str, plan_text: str, objects: dict[str, bytes]) -> list[str]:
-    """The files written; none where this build has no writer."""
+def c_names(name: str, programs: list[Program]) -> list[str]:
+    """A C function for each signature: the first has the function's name, the others say their dtypes: labels_f32_f32."""
+    names: list[str] = []
+    for program in programs:
+        words = [_short(argument.dtype) for argument in program.arguments]
+        stem = "_".join([name, *words]) if names else name
+        made, count = stem, 2
+        while made in names or f"{made}_cuda" in names or made in {f"{known}_cuda" for known in names}:
+            made, count = f"{stem}_{count}", count + 1
+        names.append(made)
+    return names
+
+
+def _short(dtype: str) -> str:
+    """float32 -> f32"""
+    kind = dtype.rstrip("0123456789")
+    return f"{_SHORT.get(kind, kind)}{dtype[len(kind) :]}"
+
+
+def write_static_library(folder: Path, functions: list[tuple[str, str]], objects: dict[str, bytes]) -> list[str]:
+    """The files written, with functions given as name and plan; none where this build has no writer."""
     native = compiler()
     write = getattr(native, "write_static_library", None)
     runtime = Path(native.__file__).parent / "lib" / "libtilewright_c_runtime.a"
     if write is None or not runtime.exists():
-        logger.warning("%s: no C library is written: %s is not there. Install tilewright again.", name, runtime)
+        logger.warning(
+            "%s: no C library is written: %s is not there. Install tilewright again.", functions[0][0], runtime
+        )
         return []
-    write(str(folder), name, plan_text, objects)
+    write(str(folder), functions, objects)
     return [file for file in ("kernels.h", "libkernels.a") if (folder / file).exists()]

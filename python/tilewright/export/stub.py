@@ -17,11 +17,13 @@ def stub_text(
     parameters: Sequence[Sequence[inspect.Parameter]] = (),
     *,
     on_device: bool = False,
+    has_fallback: bool = False,
 ) -> str:
     """One overload per signature. `parameters`: of each program, the user's own; else the program's arguments."""
-    lines = [f'"""{name}, compiled by tilewright. Arrays as listed; anything else is a TypeError."""', ""]
+    else_is = "runs in NumPy" if has_fallback else "is a TypeError"
+    lines = [f'"""{name}, compiled by tilewright. Arrays as listed; anything else {else_is}."""', ""]
     lines += [f"# {note}" for note in notes]
-    many = len(programs) > 1 or (on_device and bool(programs[0].arrays))
+    many = len(programs) > 1 or has_fallback or (on_device and bool(programs[0].arrays))
     names = ["Any", *(["Protocol", "TypeVar"] if on_device else []), *(["overload"] if many else [])]
     lines += [
         f"from typing import {', '.join(names)}",
@@ -38,6 +40,15 @@ def stub_text(
             if many:
                 lines.append("@overload")
             lines += [_signature(name, program, given, placed), f'    """{shapes(program)}"""', "    ...", ""]
+    if has_fallback:
+        lines += ["@overload", f"def {name}(*args: Any, **kwargs: Any) -> Any:", '    """In NumPy."""', "    ...", ""]
+    if name not in ("get_num_threads", "set_num_threads"):
+        lines += [
+            "def get_num_threads() -> int: ...",
+            "",
+            "def set_num_threads(n: int) -> None: ...",
+            "",
+        ]
     lines += [
         "def evidence() -> dict[str, Any]:",
         '    """How fast it is, where that was measured, and which schedule runs."""',
