@@ -163,7 +163,14 @@ class JitFunction(_face.Dispatcher):
         checks.optional_function(observer, "observer", "an event")
         specialization, bound = self._specialize(args, kwargs)
         options.on_device = bound.on_device
+        if observer is None:
+            observer = self._log_warnings
         return tune_call(specialization, self.__wrapped__, args, kwargs, options, compiled=self, observer=observer)
+
+    def _log_warnings(self, event: dict[str, Any]) -> None:
+        """Of a search that nobody watches: a store that cannot be written, say."""
+        if event.get("event") == "warning":
+            logs.logger.warning("%s: %s", self.__name__, event.get("text"))
 
     def export(
         self,

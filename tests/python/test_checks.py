@@ -240,3 +240,11 @@ def test_a_module_of_a_method_by_hand(tmp_path):
     model.apply.for_args(x)
     folder = model.apply.export(tmp_path / "apply_tuned")
     assert folder == Path(tmp_path / "apply_tuned") and (folder / "_reading.py").exists()
+
+
+def test_a_store_that_cannot_be_written_is_said(tmp_path, caplog):
+    (tmp_path / "file").write_text("in the way")
+    f = tilewright.jit(lambda x: np.sqrt(x) * 7, db=tmp_path / "file" / "store.db")
+    assert f.tune(np.ones(20_000), budget="1s", trials=1).complete
+    told = [record.message for record in caplog.records if record.message.startswith("<lambda>: ")]
+    assert len(told) == 1 and str(tmp_path / "file" / "store.db") in told[0]

@@ -48,7 +48,6 @@ def run_batch(context: typer.Context, scripts: list[Script], jobs: int, as_json:
     own = _own_arguments(context)
     stop = threading.Event()
     said = threading.Lock()
-    running: set[subprocess.Popen[str]] = set()
 
     def one(script: Script) -> Ended:
         if stop.is_set():
@@ -62,11 +61,7 @@ def run_batch(context: typer.Context, scripts: list[Script], jobs: int, as_json:
         # What scripts say at once would be mixed: each one's is shown when it has ended.
         errors = None if jobs == 1 else subprocess.PIPE
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
-        running.add(process)
-        try:
-            out, err = process.communicate()
-        finally:
-            running.discard(process)
+        out, err = process.communicate()
         ended = Ended(script.name, process.returncode, time.monotonic() - started, _document(out))
         if ended.code == INTERRUPTED:
             stop.set()

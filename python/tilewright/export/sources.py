@@ -22,20 +22,23 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 def sources_of(function: types.FunctionType, traces: list[Any], folder: Path) -> dict[str, Any]:
     """For the evidence of a module in `folder`: files are named relative to it."""
-    functions = [function]
+    codes = [function.__code__]
     constants: dict[tuple[str, str], Any] = {}
     for traced in traces:
         for guard in traced.guards:
-            value, (kind, held) = guard.value, guard.path[0]
-            if guard.kind == "is" and isinstance(value, types.FunctionType):
-                functions.append(value)
-            if guard.kind == "equal" and len(guard.path) == 1 and type(value) in _LITERALS:
-                owner, name = (function, held) if kind == "global" else held if kind == "global_of" else (None, "")
-                if owner is not None:
-                    constants[owner.__code__.co_filename, name] = value
+            if isinstance(guard.value, types.FunctionType):
+                codes.append(guard.value.__code__)
+            elif isinstance(guard.value, types.CodeType):
+                codes.append(guard.value)
+            if guard.kind == "equal" and (owner := _owner_of(function, guard.path)) is not None:
+                constants[owner.__code__.co_filename, _name_of(guard.path[0][1])] = guard.value
+        for argument in traced.arguments:  # numbers that are read at each call, and in a module are those of its making
+            if argument.kind == "scalar" and (owner := _owner_of(function, argument.path)) is not None:
+                name = _name_of(argument.path[0][1])
+                constants[owner.__code__.co_filename, name] = owner.__globals__.get(name)
     rows = []
-    for one in dict.fromkeys(functions):
-        file, name = one.__code__.co_filename, one.__qualname__.replace("<locals>.", "")
+    for code in dict.fromkeys(codes):
+        file, name = code.co_filename, code.co_qualname.replace("<locals>.", "")
         digest = digest_of_function(Path(file), name)
         if digest:
             rows.append({"file": os.path.relpath(file, folder), "function": name, "sha256": digest})
@@ -44,9 +47,22 @@ def sources_of(function: types.FunctionType, traces: list[Any], folder: Path) ->
         "constants": [
             {"file": os.path.relpath(file, folder), "name": name, "value": repr(value)}
             for (file, name), value in constants.items()
-            if os.path.isabs(file)
+            if os.path.isabs(file) and type(value) in _LITERALS
         ],
     }
+
+
+def _owner_of(function: types.FunctionType, path: tuple[Any, ...]) -> types.FunctionType | None:
+    """The function whose global a path is."""
+    kind, held = path[0]
+    if len(path) > 1 or kind not in ("global", "global_of"):
+        return None
+    owner = function if kind == "global" else held[0]
+    return owner if isinstance(owner, types.FunctionType) else None
+
+
+def _name_of(held: Any) -> str:
+    return str(held[1]) if isinstance(held, tuple) else str(held)
 
 
 def changes_of(sources: dict[str, Any], folder: Path) -> list[str]:

@@ -152,7 +152,7 @@ def _as_main(main: types.ModuleType, argv: list[str], folder: str) -> Iterator[N
     sys.argv = argv
     sys.path.insert(0, folder)
     os.environ.setdefault("MPLBACKEND", "Agg")
-    sys.stdin = io.StringIO()
+    sys.stdin = io.TextIOWrapper(io.BytesIO())  # closed, with the `buffer` that scripts ask for
     with _stdout_to_stderr():
         try:
             yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,23 +13,26 @@ from .ownership import Users
 
 _DEEPEST = 4
 _MOST_ITEMS = 32  # of one container: what lies behind is as what came before
+_MOST_SEEN = 200  # containers and objects of one argument
 _MOST_TOLD = 6  # arrays of one argument, in a line for people
 _ATOMS = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype, type, types.FunctionType)
 
 
-def arrays_in(value: Any, users: Users, depth: int = 0) -> Iterator[tuple[str, Any]]:
+def arrays_in(value: Any, users: Users) -> Iterator[tuple[str, Any]]:
     """Where arrays are in an argument (`.pos`, `['x']`, `[0]`; "" for itself), and the arrays.
 
     A random generator counts: it stands for as many arrays as the function draws.
     """
-    if isinstance(value, (np.ndarray, np.random.Generator)):
-        yield "", value
-        return
-    if isinstance(value, _ATOMS) or depth == _DEEPEST:
-        return
-    for step, item in _items(value, users):
-        for rest, array in arrays_in(item, users, depth + 1):
-            yield step + rest, array
+    # Breadth first and bounded: a graph of objects is looked at from its start.
+    waiting: deque[tuple[str, Any, int]] = deque([("", value, 0)])
+    seen: set[int] = set()
+    while waiting and len(seen) < _MOST_SEEN:
+        where, found, depth = waiting.popleft()
+        if isinstance(found, (np.ndarray, np.random.Generator)):
+            yield where, found
+        elif not isinstance(found, _ATOMS) and depth < _DEEPEST and id(found) not in seen:
+            seen.add(id(found))
+            waiting += [(where + step, item, depth + 1) for step, item in _items(found, users)]
 
 
 def _items(value: Any, users: Users) -> list[tuple[str, Any]]:
