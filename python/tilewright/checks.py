@@ -92,10 +92,8 @@ def optional_function(value: Any, name: str, what: str) -> Any:
 
 
 def described(value: Any) -> str:
-    """`'2'`, a str; None alone."""
-    if value is None:
-        return "None"
-    return f"{shown(value)}, a {type(value).__name__},"
+    """'2' (type str); None alone."""
+    return "None" if value is None else f"{shown(value)} (type {type(value).__name__})"
 
 
 def shown(value: Any) -> str:
@@ -103,5 +101,5 @@ def shown(value: Any) -> str:
     try:
         told = repr(value)
     except Exception:  # noqa: BLE001  (an int of thousands of digits; a repr() of the user's that fails)
-        return f"a {type(value).__name__}"
+        return "a value"
     return told if len(told) <= _LONGEST_SHOWN else f"{told[:40]}… ({len(told)} characters)"
