@@ -269,12 +269,24 @@ void Cutter::finish() {
         value_of_result_[name] = value;
         out_.returned.push_back(name);
     }
-    for (auto& [from, to] : moves) {
-        if (targets.count(from) == 0) continue;
-        const std::string saved =
-            add_temporary(fresh_name("%", base_name(from) + "_last"), type_of_buffer(from), out_.steps);
-        out_.steps.push_back(exchange(Step::Kind::copy, from, saved));
-        from = saved;
+    std::map<std::string, std::string> saved; ///< of an argument: what it held before
+    const auto before_writes = [&](const std::string& from) {
+        if (targets.count(from) == 0) return from;
+        std::string& copy = saved[from];
+        if (copy.empty()) {
+            copy = add_temporary(fresh_name("%", base_name(from) + "_last"), type_of_buffer(from), out_.steps);
+            out_.steps.push_back(exchange(Step::Kind::copy, from, copy));
+        }
+        return copy;
+    };
+    for (auto& [from, to] : moves)
+        from = before_writes(from);
+    for (const Write& write : program_.writes) {
+        const Operation* complex = complex_of(write.value);
+        if (complex == nullptr) continue;
+        // The half of a real array that became complex is that array itself.
+        for (const std::string& half : complex->operands)
+            if (const auto place = place_.find(half); place != place_.end()) place->second = before_writes(place->second);
     }
     for (const auto& [from, to] : moves)
         out_.steps.push_back(exchange(Step::Kind::copy, from, to));

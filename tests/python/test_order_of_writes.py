@@ -1,0 +1,168 @@
+"""What is read before a write has the values of before it: real arrays that became complex, copies, parts, views."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+SIZES = (3, 700, 40_000)
+
+
+def real_into_complex(a, z):
+    z[:] = a
+    a += 1
+
+
+def cast_before_the_write(a, z):
+    y = a.astype(z.dtype)
+    a += 1
+    z[:] = y
+
+
+def before_a_loop_that_writes(a, z):
+    z[:] = a
+    for k in range(len(a)):
+        a[k] = a[k] * 2 + 1
+
+
+def cast_inside_of_a_loop(a, z):
+    for _ in range(3):
+        z[:] = a
+        a += 1
+
+
+def comparison_into_the_operand(a, z):
+    z[:] = a
+    np.less(a, 1, out=a)
+
+
+def into_both_halves(a, z):
+    b = a * 2
+    z[:] = a + 1j * b
+    a[:] = b
+
+
+def reversed_before_the_write(a, z):
+    z[:] = a[::-1]
+    a -= 1
+
+
+def imaginary_half(a, z):
+    z[:] = 1j * a
+    a[:] = 5
+
+
+def exchanged(a, z):
+    y = z.real.copy()
+    z[:] = a
+    a[:] = y
+
+
+def returned_too(a, z):
+    y = a.astype(complex)
+    z[:] = y
+    a += 1
+    return y
+
+
+def returned_alone(a, z):
+    y = a.astype(z.dtype)
+    a += 1
+    return y, a.astype(z.dtype)
+
+
+def in_a_branch(a, z):
+    if a[0] > -1:
+        z[:] = a
+    a += 1
+
+
+def conjugates(a, z):
+    z[:] = np.conj(a.astype(z.dtype))
+    a *= 2
+
+
+FUNCTIONS = [
+    real_into_complex, cast_before_the_write, before_a_loop_that_writes, cast_inside_of_a_loop, into_both_halves,
+    reversed_before_the_write, imaginary_half, exchanged, returned_too, returned_alone, in_a_branch, conjugates,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("function", [*FUNCTIONS, comparison_into_the_operand])
+def test_a_real_array_is_read_before_it_is_written(function: Any, size: int, dtype: str) -> None:
+    a = np.arange(size).astype(dtype)
+    if function is comparison_into_the_operand:
+        a = a.astype(bool)
+    check(function, a, np.zeros(size, complex if dtype == "float64" else np.complex64))
+
+
+def check(function: Any, *args: Any) -> None:
+    ours, theirs = copy.deepcopy(args), copy.deepcopy(args)
+    compiled = tilewright.jit(function)
+    with contextlib.suppress(tilewright.Error):  # NumPy runs what is no work
+        compiled.for_args(*copy.deepcopy(args))
+    got, expected = compiled(*ours), function(*theirs)
+    same(got, expected)
+    same(ours, theirs)
+
+
+def same(got: Any, expected: Any) -> None:
+    if isinstance(expected, tuple):
+        for one, other in zip(got, expected, strict=True):
+            same(one, other)
+    elif expected is None:
+        assert got is None
+    else:
+        assert got.dtype == expected.dtype
+        assert np.array_equal(got, expected, equal_nan=True)
+
+
+SOURCES = ["a", "b", "z", "w", "a.astype(z.dtype)", "a.copy()", "z.copy()", "z.real", "z.imag", "w.real.copy()", "a[::-1]",
+           "z[::-1]", "np.conj(z)", "1j * a", "a + 1", "z * w", "w.imag[::-1]", "a * 1.0", "z.astype(w.dtype)"]  # fmt: skip
+REAL = {"a", "b", "a.copy()", "z.real", "z.imag", "w.real.copy()", "a[::-1]", "a + 1", "w.imag[::-1]", "a * 1.0"}
+
+
+@st.composite
+def statements(draw: Any) -> list[str]:
+    """Reads that are kept, and writes, in any order."""
+    lines: list[str] = []
+    kept = 0
+    for _ in range(draw(st.integers(2, 6))):
+        source = draw(st.sampled_from(SOURCES))
+        if draw(st.booleans()):
+            lines.append(f"v{kept} = {source}.copy()" if draw(st.booleans()) else f"v{kept} = {source} * 1")
+            kept += 1
+            continue
+        if kept and draw(st.booleans()):
+            source = f"v{draw(st.integers(0, kept - 1))}"
+            target = draw(st.sampled_from(["z", "w"]))
+        else:
+            target = draw(st.sampled_from(["a", "b", "z", "w"] if source in REAL else ["z", "w"]))
+        index = draw(st.sampled_from(["[:]", "[:]", "[::-1]", "[1:]"]))
+        lines.append(f"{target}{index} = {'(' + source + ')[1:]' if index == '[1:]' else source}")
+    if kept and draw(st.booleans()):
+        lines.append("return " + ", ".join(f"v{k}" for k in range(kept)))
+    return lines
+
+
+@given(statements())
+@settings(max_examples=30, deadline=None, derandomize=True)
+def test_any_order_of_reads_and_writes(tmp_path_factory: Any, lines: list[str]) -> None:
+    text = "import numpy as np\ndef f(a, b, z, w):\n    " + "\n    ".join(lines) + "\n"
+    path = tmp_path_factory.mktemp("order") / "order.py"
+    path.write_text(text)
+    namespace: dict[str, Any] = {}
+    exec(compile(text, str(path), "exec"), namespace)  # noqa: S102
+    if not any(" = " in line and line[0] != "v" for line in lines) and not lines[-1].startswith("return"):
+        return
+    a = np.arange(37.0)
+    check(namespace["f"], a, a * 3 + 1, a + 1j * a[::-1], a - 2j * a)
