@@ -59,6 +59,8 @@ def c_binding(function: Callable[..., Any], traced: Any, program: Program) -> di
             return None
         kind, name = guard.path[0]
         place = _global_place(function, kind, name)
+        if guard.kind == "contiguous" and guard.value and kind == "parameter":
+            continue  # all versions ask for that layout
         if guard.kind == "equal" and not isinstance(guard.value, float) and _has_signed_zero(guard.value):
             return None
         is_fixed = isinstance(guard.value, _SIMPLE) or type(guard.value) in _EQUAL_TO_ITSELF_ALONE

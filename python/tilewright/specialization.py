@@ -259,7 +259,9 @@ class Specialization:
     def _version(
         self, label: str, made: plan.Build, layouts: dict[str, str], conditions: tuple[str, ...]
     ) -> plan.Version:
-        return plan.Version(label, f"v{_next_number()}", made, layouts, conditions, made.schedule)
+        # The program is that of arrays of such a layout.
+        asked = {name: "c" for name in self.traced.contiguous if name in layouts}
+        return plan.Version(label, f"v{_next_number()}", made, layouts | asked, conditions, made.schedule)
 
     def _label(self, kind: _Kind, what: str) -> str:
         layouts = "".join(layout[0] for _, layout in kind.layouts)

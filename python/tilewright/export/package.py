@@ -163,6 +163,16 @@ def check_exportable(function: JitFunction, specializations: list[Specialization
             if argument.path[-1][0] == "pcg64":
                 check_stream(name, argument)
         reads_of(name, specialization.traced, _arguments_of(specialization))
+        from ..trace.arguments import path_text
+
+        for guard in specialization.traced.guards:
+            if guard.kind in ("contiguous", "writeable") and not (guard.kind == "contiguous" and guard.value):
+                what = "that is not C-contiguous" if guard.kind == "contiguous" else "that may be written"
+                raise ExportError(
+                    f"{name}: {path_text(guard.path)} was an array {what} when it was compiled, on which what the function "
+                    "does depends; a module does not look at that.",
+                    "Call it with C-contiguous arrays, or take a copy() in the function.",
+                )
     if function._refused and options.allow_fallback:
         check_fallback(name, function.__wrapped__)  # type: ignore[arg-type]
     elif function._refused:

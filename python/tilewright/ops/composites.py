@@ -17,13 +17,15 @@ from .operands import (
     INT64,
     broadcast,
     broadcast_shapes,
-    cast,
     constant,
     dtype_of,
+    filling,
     fits_into,
+    is_symbolic,
     operand_of,
     shape_of,
     to_value,
+    weak_type,
 )
 from .registry import rule
 from .shapes import as_array, total_of
@@ -176,7 +178,7 @@ def isscalar(tracer: Tracer, element: Any) -> bool:
 
 @rule(np.iscomplexobj)
 def iscomplexobj(tracer: Tracer, x: Any) -> bool:
-    return not isinstance(x, (SymArray, SymInt, SymScalar)) and bool(np.iscomplexobj(x))
+    return dtype_of(operand_of(tracer, x)).kind == "c" if is_symbolic(x) else bool(np.iscomplexobj(x))
 
 
 @rule(np.isrealobj)
@@ -190,12 +192,13 @@ def copyto(tracer: Tracer, dst: Any, src: Any, casting: str = "same_kind", where
         raise tracer.error("np.copyto into an array made outside of the trace", "writes to it would be lost",
                            "Make the array inside of the function with np.empty.", "copyto")  # fmt: skip
     source = operand_of(tracer, src)
-    if not np.can_cast(dtype_of(source), dst.dtype, casting):  # type: ignore[arg-type]
+    adapts = weak_type(source) is int and dst.dtype.kind in "iu"
+    if not adapts and not np.can_cast(dtype_of(source), dst.dtype, casting):  # type: ignore[arg-type]
         raise TypeError(
             f"Cannot cast scalar from {dtype_of(source)!r} to {dst.dtype!r} according to the rule '{casting}'"
         )
     old = dst.read()
-    new = cast(tracer, to_value(tracer, source), dst.dtype)
+    new = filling(tracer, source, dst.dtype)
     operands = [shape_of(source)]
     if where is not True:
         operands.append(shape_of(operand_of(tracer, where)))

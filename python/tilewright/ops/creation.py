@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from ..trace.arrays import Storage, SymArray
 from ..trace.from_data import is_run_int
 from ..trace.graph import Slice, Value
-from ..trace.scalars import SymInt, SymScalar
+from ..trace.scalars import SymInt, SymScalar, described
 from ..trace.sizes import Size
 from ..trace.tracer import Tracer
 from .elementwise import apply_ufunc, common_dtype, copied
@@ -23,18 +24,19 @@ from .operands import (
     broadcast,
     cast,
     check_dtype,
+    check_python_float,
     constant,
     dtype_of,
+    filling,
     fits_into,
     full,
-    is_symbolic,
     operand_of,
     shape_of,
     to_value,
     weak_type,
 )
 from .registry import rule
-from .shapes import as_array, as_shape, refuse_order
+from .shapes import as_array, as_shape, in_c_order, refuse_order
 
 
 def sizes_of_shape(tracer: Tracer, shape: Any) -> tuple[Size, ...]:
@@ -73,7 +75,7 @@ def full_rule(tracer: Tracer, shape: Any, fill_value: Any, dtype: Any = None, or
     fill = operand_of(tracer, fill_value)
     kept = dtype_of(fill) if dtype is None else check_dtype(tracer, dtype)
     sizes = sizes_of_shape(tracer, shape)
-    value = cast(tracer, to_value(tracer, fill), kept) if is_symbolic(fill) else to_value(tracer, fill, kept)
+    value = filling(tracer, fill, kept)
     if not fits_into(tracer, shape_of(fill), sizes):
         raise ValueError("could not broadcast input array")
     return _made(tracer, broadcast(tracer, value, sizes))
@@ -94,9 +96,7 @@ def _like(fill: int | None) -> Any:
         kept = array.dtype if dtype is None else check_dtype(tracer, dtype)
         sizes = array.sizes if shape is None else sizes_of_shape(tracer, shape)
         operand = operand_of(tracer, fill_value)
-        value = (
-            cast(tracer, to_value(tracer, operand), kept) if is_symbolic(operand) else to_value(tracer, operand, kept)
-        )
+        value = filling(tracer, operand, kept)
         return SymArray(tracer, Storage(broadcast(tracer, value, tuple(tracer.resolve(s) for s in sizes))))
 
     return handler
@@ -112,27 +112,55 @@ def full_like(tracer: Tracer, a: Any, fill_value: Any, dtype: Any = None, *args:
     return _like(None)(tracer, a, fill_value, dtype=dtype, **others)
 
 
-@rule(np.asarray, np.asanyarray, np.ascontiguousarray)
-def asarray(tracer: Tracer, a: Any, dtype: Any = None, order: Any = None, **others: Any) -> Any:
+@rule(np.asarray, np.asanyarray)
+def asarray(
+    tracer: Tracer, a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
+) -> Any:  # fmt: skip
+    """The array itself where NumPy gives it: its dtype is the one asked for, and so is its layout."""
     if order not in (None, "K", "C", "A"):
         refuse_order(tracer, "asarray", order)
     array = as_array(tracer, a)
-    if dtype is None or np.dtype(dtype) == array.dtype:
-        if array.is_scalar:
-            return SymArray(tracer, Storage(array.read()))
+    target = array.dtype if dtype is None else check_dtype(tracer, dtype)
+    made_here = array is not a and array.storage.argument is None
+    if copy is False and (target != array.dtype or array.is_scalar or made_here):
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    if target != array.dtype:
+        return SymArray(tracer, Storage(cast(tracer, array.read(), target), c_order=order == "C"))
+    if array.is_scalar:
+        return SymArray(tracer, Storage(array.read()))
+    if copy and not made_here:
+        c_order = order == "C" or array.is_c_contiguous()
+        return SymArray(tracer, Storage(copied(tracer, array.read()), c_order=c_order))
+    if order != "C" or made_here:
         return array
-    return SymArray(tracer, Storage(cast(tracer, array.read(), check_dtype(tracer, dtype))))
+    if copy is False and not array.is_c_contiguous():
+        raise tracer.error('an array of order="C" with copy=False', "whether that needs a copy depends on the layout",
+                           "Leave copy=False out.", "order")  # fmt: skip
+    return in_c_order(tracer, array)
+
+
+@rule(np.ascontiguousarray)
+def ascontiguousarray(tracer: Tracer, a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    return array_rule(tracer, a, dtype, copy=None, order="C", ndmin=1)
+
+
+@rule(np.require)
+def require(tracer: Tracer, a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    wanted = {str(flag).upper() for flag in requirements or ()}
+    if not wanted <= {"C", "C_CONTIGUOUS", "CONTIGUOUS", "E", "ENSUREARRAY"}:
+        raise tracer.error(f"np.require(requirements={described(requirements)})", "only C-contiguous arrays have a rule",
+                           "Leave it out of the compiled function.", "require")  # fmt: skip
+    return asarray(tracer, a, dtype, "C" if wanted - {"E", "ENSUREARRAY"} else None)
 
 
 @rule(np.array)
-def array_rule(tracer: Tracer, a: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0, **others: Any) -> Any:
+def array_rule(
+    tracer: Tracer, a: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False,
+    ndmin: int = 0, like: Any = None,
+) -> Any:  # fmt: skip
     from .shapes import expand_dims
 
-    made = asarray(tracer, a, dtype)
-    if copy and not made.chain and made.storage.argument is None and made is not a:
-        result = made
-    else:
-        result = SymArray(tracer, Storage(copied(tracer, made.read()))) if copy else made
+    result = asarray(tracer, a, dtype, order, copy=copy)
     if result.ndim < ndmin:
         result = expand_dims(tracer, result, tuple(range(ndmin - result.ndim)))
     return result
@@ -318,7 +346,7 @@ def linspace(
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     count = num.size if isinstance(num, SymInt) else Size.constant(num.__index__())
     with tracer.composite("linspace"):
-        kept = np.result_type(dtype_of(first), dtype_of(last), np.float64)
+        kept = np.result_type(common_dtype(first, last), 0.0)
         a, b = to_value(tracer, first, kept), to_value(tracer, last, kept)
         # At least 1: a single element is `start + 0 * delta`, and is none that `stop` takes the place of.
         divisor = tracer.resolve(count - 1 if endpoint else count).maximum(1)
@@ -327,6 +355,11 @@ def linspace(
         delta = tracer.add("subtract", (b, a), {}, kept, ())
         step = tracer.add("divide", (delta, _size_value(tracer, divisor, kept)), {}, kept, ())
         scaled = tracer.add("multiply", (ramp, step), {}, kept, (count,))
+        # Where the step is too small for a number, NumPy divides before it multiplies.
+        vanishes = tracer.add("equal", (step, constant(tracer, 0.0, kept)), {}, BOOL, ())
+        parts = tracer.add("divide", (ramp, _size_value(tracer, divisor, kept)), {}, kept, (count,))
+        parts = tracer.add("multiply", (parts, delta), {}, kept, (count,))
+        scaled = tracer.add("where", (vanishes, parts, scaled), {}, kept, (count,))
         value = tracer.add("add", (scaled, a), {}, kept, (count,))
         if endpoint:
             is_last = tracer.add("equal", (steps, _size_value(tracer, divisor, INT64)), {}, BOOL, (count,))
@@ -341,6 +374,8 @@ def linspace(
 def eye(tracer: Tracer, N: Any, M: Any = None, k: Any = 0, dtype: Any = float, **others: Any) -> Any:
     if isinstance(M, type):  # np.identity(n, dtype)
         M, dtype = None, M
+    if not is_run_int(k) and not isinstance(k, SymInt):
+        k = operator.index(k)
     rows, columns = sizes_of_shape(tracer, (N, N if M is None else M))
     row = tracer.add("iota", (), {"axis": 0}, INT64, (rows, Size.constant(1)), "eye")
     column = tracer.add("iota", (), {"axis": 1}, INT64, (Size.constant(1), columns), "eye")
@@ -357,6 +392,7 @@ def scalar_constructor(tracer: Tracer, scalar_type: type[np.generic], *args: Any
     if not args:
         return scalar_type()
     operand = operand_of(tracer, args[0])
+    check_python_float(tracer, operand, dtype)
     value = to_value(tracer, operand, dtype) if weak_type(operand) else cast(tracer, to_value(tracer, operand), dtype)
     return SymArray.fresh(tracer, value)
 

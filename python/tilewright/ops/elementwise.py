@@ -270,6 +270,12 @@ def _operation(tracer: Tracer, name: str, values: list[Value], dtype: np.dtype[A
         return tracer.add("positive" if dtype != BOOL else "cast", values, {}, dtype, shape, name)
     if name == "conjugate" and dtype.kind != "c":
         return tracer.add("positive", values, {}, dtype, shape, name)
+    if name in ("fmax", "fmin") and not shape and dtype.kind == "f":
+        # Of zeros of both signs NumPy gives the first number. In arrays its vectors give now one, now the other.
+        a, b = values
+        first = tracer.add("greater_equal" if name == "fmax" else "less_equal", (a, b), {}, BOOL, ())
+        first = tracer.add("logical_or", (first, tracer.add("isnan", (b,), {}, BOOL, ())), {}, BOOL, ())
+        return tracer.add("where", (first, a, b), {}, dtype, (), name)
     if name in PROGRAM_UFUNCS:
         return tracer.add(name, values, {}, dtype, shape, name)
     if name == "clip":
@@ -509,15 +515,24 @@ def isclose(tracer: Tracer, a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, 
 
 
 @rule(np.real)
-def real(tracer: Tracer, x: Any) -> Any:
-    array = operand_of(tracer, x)
-    return array.real if isinstance(array, SymArray) else x
+def real(tracer: Tracer, val: Any) -> Any:
+    return _part(tracer, val, "real")
 
 
 @rule(np.imag)
-def imag(tracer: Tracer, x: Any) -> Any:
-    array = operand_of(tracer, x)
-    return array.imag if isinstance(array, SymArray) else x * 0
+def imag(tracer: Tracer, val: Any) -> Any:
+    return _part(tracer, val, "imag")
+
+
+def _part(tracer: Tracer, val: Any, name: str) -> Any:
+    """As NumPy has it: the attribute of what has one, else that of the array which it becomes."""
+    refuse_kinds(val, f".{name}")
+    if isinstance(val, (np.generic, bool, int, float, complex)):
+        return getattr(val, name)
+    if isinstance(val, np.ndarray) and not val.ndim:
+        number = operand_of(tracer, getattr(val, name))
+        return SymArray.fresh(tracer, to_value(tracer, number), is_scalar=False)
+    return getattr(operand_of(tracer, val), name)
 
 
 @rule(np.angle)
@@ -555,13 +570,13 @@ def _converts_one_element() -> bool:
 
 
 # NumPy before 2.4 takes an array of one element for a number.
-_ONE_ELEMENT_IS_A_NUMBER = _converts_one_element()
+ONE_ELEMENT_IS_A_NUMBER = _converts_one_element()
 
 
 def number_of_the_run(tracer: Tracer, target: type, operand: Any) -> Any:
     """One element of an array, or a number of the run, as a Python number."""
     value = to_value(tracer, operand)
-    if value.shape and not _ONE_ELEMENT_IS_A_NUMBER:
+    if value.shape and not ONE_ELEMENT_IS_A_NUMBER:
         raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
     for extent in value.shape:
         tracer.require("==", extent, 1, "only length-1 arrays can be converted to Python scalars", TypeError)

@@ -16,8 +16,18 @@ from ..trace.scalars import SymInt, SymScalar
 from ..trace.sizes import Size
 from ..trace.tracer import Tracer
 from . import selections
-from .elementwise import apply_ufunc
-from .operands import BOOL, broadcast, broadcast_shapes, check_stored, fits_into, operand_of, shape_of, to_value
+from .elementwise import ONE_ELEMENT_IS_A_NUMBER, apply_ufunc
+from .operands import (
+    BOOL,
+    broadcast,
+    broadcast_shapes,
+    check_python_float,
+    check_stored,
+    fits_into,
+    operand_of,
+    shape_of,
+    to_value,
+)
 
 
 def _is_mask(key: Any) -> bool:
@@ -296,7 +306,9 @@ def set_item(array: SymArray, key: Any, value: Any) -> None:
     if isinstance(value, Compressed):
         raise value.refused("storing the elements elsewhere")
     operand = operand_of(tracer, value, any_kind=True)
-    items, target_shape, _ = _parse(array, key)
+    items, target_shape, is_element = _parse(array, key)
+    if is_element and shape_of(operand) and not ONE_ELEMENT_IS_A_NUMBER:
+        raise ValueError("setting an array element with a sequence.")
     target = array.view(View("index", {"index": items}, tuple(target_shape)))
     check_stored(tracer, operand, array.dtype)
     new = to_value(tracer, operand, array.dtype)
@@ -347,6 +359,7 @@ def _set_masked(view: SymArray, mask: SymArray, at: int, value: Any) -> None:
                 "Use np.where(mask, values, x).",
                 "mask",
             )
+    check_python_float(tracer, operand, view.dtype)
     new = to_value(tracer, operand, view.dtype)
     if not fits_into(tracer, new.shape, view.sizes):
         raise ValueError("could not broadcast input array")

@@ -85,7 +85,8 @@ def vecdot(tracer: Tracer, x1: Any, x2: Any, /, **others: Any) -> Any:
 
 @rule(np.dot)
 def dot(tracer: Tracer, a: Any, b: Any, out: Any = None) -> Any:
-    x, y = operand_of(tracer, a), operand_of(tracer, b)
+    # Arrays first: a Python number is an int64 or a float64 beside a NumPy scalar too.
+    x, y = as_array(tracer, a), as_array(tracer, b)
     with tracer.composite("dot"):
         if not shape_of(x) or not shape_of(y):
             result = apply_ufunc(tracer, np.multiply, (x, y))

@@ -157,6 +157,16 @@ def to_value(tracer: Tracer, operand: Any, dtype: np.dtype[Any] | None = None) -
         return constant(tracer, dtype.type(operand), dtype)
 
 
+def filling(tracer: Tracer, fill: Any, dtype: np.dtype[Any]) -> Value:
+    """What np.full writes: a Python integer has to fit, everything else is cast."""
+    if weak_type(fill) is int:
+        return to_value(tracer, fill, dtype)
+    if is_symbolic(fill):
+        return cast(tracer, to_value(tracer, fill), dtype)
+    with np.errstate(all="ignore"):
+        return constant(tracer, np.asarray(fill).astype(dtype), dtype)
+
+
 def _check_run_int(tracer: Tracer, operand: RunScalar, dtype: np.dtype[Any]) -> None:
     """That a Python int of the run fits, as NumPy asks."""
     limits = np.iinfo(dtype)
@@ -170,24 +180,34 @@ def _check_run_int(tracer: Tracer, operand: RunScalar, dtype: np.dtype[Any]) -> 
             tracer.check(truth, f"a Python int out of bounds for {dtype}")
 
 
+def check_python_float(tracer: Tracer, operand: Any, dtype: np.dtype[Any]) -> None:
+    """A Python float that becomes an integer raises where it does not fit."""
+    if weak_type(operand) is float:
+        _check_integer(tracer, operand, np.dtype(np.float64), dtype)
+
+
 def check_stored(tracer: Tracer, operand: Any, dtype: np.dtype[Any]) -> None:
     """A number that is stored into elements of another type goes through Python's: it raises where it does not fit.
 
     Arrays, also those of no dimensions, are cast instead, and so are NumPy's numbers on their way to unsigned elements."""
-    if isinstance(operand, SymArray) and operand.is_scalar:
-        source, signed_only = operand.dtype, True
-    elif isinstance(operand, SymScalar) and isinstance(operand.hint, float):
-        source, signed_only = np.dtype(np.float64), False
+    check_python_float(tracer, operand, dtype)
+    if isinstance(operand, SymArray) and operand.is_scalar and dtype.kind == "i":
+        _check_integer(tracer, operand, operand.dtype, dtype)
     elif isinstance(operand, np.generic):
         np.zeros(1, dtype)[0] = operand
+
+
+def _check_integer(tracer: Tracer, operand: Any, source: np.dtype[Any], dtype: np.dtype[Any]) -> None:
+    if dtype.kind not in "iu" or source.kind not in "iufc" or np.can_cast(source, dtype, "safe"):
         return
-    else:
-        return
-    kinds = "i" if signed_only else "iu"
-    if dtype.kind not in kinds or source.kind not in "iuf" or np.can_cast(source, dtype, "safe"):
+    if not isinstance(operand, Symbolic):
+        dtype.type(operand)  # which raises
         return
     limits = np.iinfo(dtype)
     value = to_value(tracer, operand)
+    if source.kind == "c":
+        source = np.dtype(f"f{source.itemsize // 2}")
+        value = tracer.add("real", (value,), {}, source, value.shape)
     message = f"a number out of bounds for {dtype}"
     if source.kind == "f":
         # What lies between is cut off; the ends are exact as floats of 64 bits, and a NaN is in no range.

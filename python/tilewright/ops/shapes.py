@@ -31,6 +31,11 @@ def as_size(value: Any) -> Size:
 
 
 def as_shape(shape: Any) -> tuple[Size, ...]:
+    """A shape as NumPy takes it, in which True is no 1."""
+    parts = shape if isinstance(shape, (tuple, list)) else (shape,)
+    for part in parts:
+        if isinstance(getattr(part, "hint", part), (bool, np.bool_)):
+            raise TypeError("an integer is required")
     if isinstance(shape, (int, np.integer, SymInt)):
         return (as_size(shape),)
     return tuple(as_size(extent) for extent in shape)
@@ -105,18 +110,30 @@ def reshaped(tracer: Tracer, array: SymArray, shape: tuple[Size, ...]) -> SymArr
     old = _resolved(tracer, array.sizes)
     if array.is_scalar:
         return SymArray.fresh(tracer, reshape_value(tracer, array.read(), shape), is_scalar=False)
-    certain = _without_ones(old) == _without_ones(shape) or (array.storage.c_order and not array.chain)
+    certain = _without_ones(old) == _without_ones(shape) or array.is_c_contiguous()
     return array.view(View("reshape", {}, shape, uncertain=not certain))
+
+
+def in_c_order(tracer: Tracer, array: SymArray) -> SymArray:
+    """The array itself where it is C-contiguous, else a copy that is.
+
+    As long as nobody can tell them apart, one stands for both, and no guard is needed."""
+    if array.is_scalar:
+        return SymArray(tracer, Storage(array.read(), c_order=True))
+    if array.is_c_contiguous():
+        return array
+    owner = array.storage.argument
+    if owner is not None and owner.name in tracer.layouts and not array.chain:
+        return SymArray(tracer, Storage(copied(tracer, array.read()), c_order=True))
+    return array.view(View("reshape", {}, _resolved(tracer, array.sizes), uncertain=True))
 
 
 @rule(np.ravel)
 def ravel(tracer: Tracer, a: Any, order: str = "C") -> Any:
     refuse_order(tracer, "ravel", order)
-    array = as_array(tracer, a)
-    if array.ndim == 1:
-        # Always contiguous in NumPy: a strided view is copied. Reading is the same either way.
-        return array if not array.chain else array.view(View("reshape", {}, array.sizes, uncertain=True))
-    return reshaped(tracer, array, (total_of(tracer, array.sizes),))
+    array = in_c_order(tracer, as_array(tracer, a))
+    # Always a new array: a view of what is contiguous, of all else a copy.
+    return array.view(View("reshape", {}, (total_of(tracer, array.sizes),)))
 
 
 def flatten(tracer: Tracer, a: Any, order: str = "C") -> Any:
@@ -149,7 +166,7 @@ def transpose(tracer: Tracer, a: Any, axes: Any = None) -> Any:
         if len(set(order)) != rank:
             raise ValueError("repeated axis in transpose")
     if order == sorted(order):
-        return array.view(View("transpose", {"axes": order}, array.sizes)) if rank else array
+        return array.view(View("transpose", {"axes": order}, array.sizes))
     return array.view(View("transpose", {"axes": order}, tuple(array.sizes[k] for k in order)))
 
 
@@ -248,6 +265,8 @@ def broadcast_to(tracer: Tracer, array: Any, shape: Any, subok: bool = False) ->
 def broadcast_arrays(tracer: Tracer, *arrays: Any, subok: bool = False) -> Any:
     sources = [as_array(tracer, a) for a in arrays]
     shape = broadcast_shapes(tracer, [a.sizes for a in sources])
+    if all(len(a.sizes) == len(shape) and _resolved(tracer, a.sizes) == shape for a in sources):
+        return tuple(sources)
     return tuple(a.view(View("broadcast_to", {}, shape)) for a in sources)
 
 

@@ -200,7 +200,11 @@ class Inputs:
                 symbol = Size.constant(extent)
             shape.append(symbol)
         argument.program_value = _argument_value(tracer, "argument", argument.name, value.dtype, shape)
-        array = SymArray(tracer, Storage(argument.program_value, argument))
+        c_order = path[0][0] == "constant" and bool(value.flags.c_contiguous)
+        if argument.name in tracer.layouts and path[0][0] != "constant":
+            c_order = bool(value.flags.c_contiguous)
+            self._guard(path, "contiguous", c_order, "it decides between a view and a copy")
+        array = SymArray(tracer, Storage(argument.program_value, argument, c_order=c_order))
         self.arrays.append(array)
         if not is_parameter and path[0][0] != "constant" and path[-1][0] != "pcg64":
             self._guard(path, "type", of)

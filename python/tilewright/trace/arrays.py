@@ -33,6 +33,13 @@ class Storage:
     # What a loop or a branch on data chose among arrays that others see: those arrays, and their values then.
     chosen_from: tuple[tuple[Storage, Value], ...] | None = None
 
+    @property
+    def is_c_contiguous(self) -> bool:
+        if self.part_of or self.chosen_from:
+            return False
+        # Memory of its own has no gaps.
+        return self.c_order or (self.argument is None and len(self.value.shape) <= 1)
+
 
 @dataclass(frozen=True)
 class View:
@@ -82,12 +89,45 @@ class SymArray(Symbolic):
 
     def view(self, view: View, is_scalar: bool = False) -> SymArray:
         made = SymArray(self.tracer, self.storage, (*self.chain, view), is_scalar)
-        if self._may_be_a_copy():
+        if self.may_be_a_copy():
             made.seen = self.seen
         return made
 
-    def _may_be_a_copy(self) -> bool:
+    def may_be_a_copy(self) -> bool:
         return any(view.uncertain for view in self.chain)
+
+    def is_c_contiguous(self) -> bool:
+        """For certain, in each call that the guards admit."""
+        if not self.is_scalar and not self.storage.is_c_contiguous:
+            return False
+        shape: tuple[Size, ...] = self.storage.value.shape
+        for view in self.chain:
+            if view.operation == "broadcast_to" or (
+                view.operation == "transpose" and view.attributes["axes"] != sorted(view.attributes["axes"])
+            ):
+                return False
+            if view.operation == "index" and not self._is_one_block(view.attributes["index"], shape, view.shape):
+                return False
+            shape = view.shape
+        return True
+
+    def _is_one_block(self, items: list[Any], shape: tuple[Size, ...], seen: tuple[Size, ...]) -> bool:
+        """Whether it picks one piece of C-contiguous memory: positions, then one slice, then whole axes."""
+        axes = iter(shape)
+        extents = iter(seen)
+        part_taken = False
+        for item in items:
+            extent = None if isinstance(item, Size) else next(extents)
+            whole = None if isinstance(item, NewAxis) else self.tracer.resolve(next(axes))
+            if isinstance(item, NewAxis):
+                continue
+            if part_taken and (not isinstance(item, Slice) or self.tracer.resolve(extent) != whole or item.step != 1):  # type: ignore[arg-type]
+                return False
+            if isinstance(item, Slice):
+                if item.step != 1:
+                    return False
+                part_taken = True
+        return True
 
     # -- reading and writing -----------------------------------------------------------------------
 
@@ -100,7 +140,8 @@ class SymArray(Symbolic):
         if self.is_scalar and self._read is not None:
             return self._read[1]  # a NumPy scalar is a copy
         if self._read is None or self._read[0] != self.storage.version or not self.tracer.is_visible(self._read[1]):
-            if self._may_be_a_copy() and _root(self.tracer, self.storage.value) is not _root(self.tracer, self.seen):
+            if self.may_be_a_copy() and _root(self.tracer, self.storage.value) is not _root(self.tracer, self.seen):
+                self.tracer.need_layout(self.storage.argument)
                 raise self.tracer.error(
                     "reading a reshaped array after the array itself was written",
                     "whether NumPy's reshape is a view or a copy depends on the memory layout here",
@@ -150,6 +191,7 @@ class SymArray(Symbolic):
             if view.operation == "broadcast_to":
                 raise ValueError("assignment destination is read-only")
             if view.uncertain:
+                self.tracer.need_layout(self.storage.argument)
                 raise self.tracer.error(
                     "writing through a reshaped array",
                     "whether NumPy's reshape is a view or a copy depends on the memory layout here",
@@ -223,7 +265,12 @@ class SymArray(Symbolic):
 
     @property
     def imag(self) -> Any:
-        return self._part("imag") if self.dtype.kind == "c" else self._call(np.zeros_like)
+        if self.dtype.kind == "c":
+            return self._part("imag")
+        zero = self.tracer.add("const", (), {"value": self.dtype.type(0).item()}, self.dtype, ())
+        number = SymArray.fresh(self.tracer, zero, is_scalar=self.is_scalar)
+        # Zeros of their own, into which NumPy lets nobody write.
+        return number if self.is_scalar else number.view(View("broadcast_to", {}, self.sizes))
 
     def _part(self, name: str) -> SymArray:
         value = self.read()
@@ -380,6 +427,8 @@ class SymArray(Symbolic):
         return self._method("astype", *args, **kwargs)
 
     def fill(self, value: Any) -> None:
+        if getattr(value, "ndim", 0) and not isinstance(value, np.generic):
+            raise ValueError("setting an array element with a sequence.")
         self[...] = value
 
     def conj(self) -> SymArray:

@@ -408,7 +408,7 @@ class Branches:
             shape = tuple(tracer.resolve(size) for size in held.sizes)
             return value, Form("scalar" if held.is_scalar else "array", held.dtype, shape, held.kinds)
         if isinstance(held, SymInt):
-            return held.as_value(), Form("int", np.dtype(np.int64))
+            return held.of_the_run(), Form("int", np.dtype(np.int64))
         if isinstance(held, SymScalar):
             return held.value, Form(type(held.hint).__name__, held.value.dtype, (), held.kinds)
         if isinstance(held, (bool, np.bool_)) or (isinstance(held, int) and abs(held) <= LARGEST_INT):

@@ -363,9 +363,9 @@ class Emitter:
         guards: list[SizeGuard] = []
         for guard in tracer.guards:
             right = tracer.resolve(guard.right)
-            left = guard.left if guard.is_definition else tracer.resolve(guard.left)
+            left = tracer.defined(guard.left) if guard.is_definition else tracer.resolve(guard.left)
             rewritten = SizeGuard(left, guard.operator, right, guard.message, guard.line)
-            if not guard.is_definition and (left - right).is_constant:
+            if (left - right).is_constant:
                 continue
             if rewritten.condition not in seen:
                 seen.add(rewritten.condition)
@@ -482,7 +482,7 @@ def _at(value: Value) -> str:
 
 def _is_of_argument(value: Value) -> bool:
     """Whether it shows an argument's memory: a copy of that is a value of its own when it is returned."""
-    while value.operation in VIEW_OPERATIONS:
+    while value.operation in VIEW_OPERATIONS or value.operation in ("real", "imag"):
         value = value.operands[0]
     return value.is_argument
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .fitting import fitting
 from .graph import Value
 from .sizes import Size
 
@@ -104,6 +105,13 @@ def _is_int(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, np.generic)
 
 
+def _int_of_bool(value: Any) -> Any:
+    """Among Python's integers a bool is one."""
+    if isinstance(value, SymScalar) and type(value.hint) is bool:
+        value = value.concrete()
+    return int(value) if isinstance(value, bool) else value
+
+
 class _Number(Symbolic):  # noqa: PLW1641 - each kind hashes its own value
     """A Python number in the trace: its six comparisons come down to one."""
 
@@ -173,9 +181,14 @@ class SymInt(_Number):
             for argument in self.tracer.arguments:
                 if argument.kind == "scalar" and argument.name == monomial[0] and argument.program_value is not None:
                     return argument.program_value
-        if self.size.is_constant:
-            return self.tracer.add("const", (), {"value": self.size.constant_part}, np.dtype(np.int64), ())
-        return self.tracer.add("scalar_size", (), {"size": self.size}, np.dtype(np.int64), ())
+        size = fitting(self.tracer, self.size)  # Python's integers have no limit
+        if size.is_constant:
+            return self.tracer.add("const", (), {"value": size.constant_part}, np.dtype(np.int64), ())
+        return self.tracer.add("scalar_size", (), {"size": size}, np.dtype(np.int64), ())
+
+    def of_the_run(self) -> Value:
+        """The value, where an int of the run may be made of it."""
+        return SymInt(self.tracer, fitting(self.tracer, self.size, (-LARGEST_INT, LARGEST_INT))).as_value()
 
     def as_float(self) -> SymScalar:
         cast = self.tracer.add("cast", (self.as_value(),), {}, np.dtype(np.float64), ())
@@ -230,10 +243,9 @@ class SymInt(_Number):
     def _arithmetic(
         self, other: Any, sizes: Callable[[Size, Size], Size], name: str, ufunc: np.ufunc, swapped: bool
     ) -> Any:
-        if isinstance(other, bool):
-            other = int(other)
         if isinstance(other, RunScalar):
             return NotImplemented
+        other = _int_of_bool(other)
         if isinstance(other, SymInt) or _is_int(other):
             mine, theirs = self.size, other.size if isinstance(other, SymInt) else Size.constant(other)
             left, right = (theirs, mine) if swapped else (mine, theirs)
@@ -289,8 +301,11 @@ class SymInt(_Number):
             divisor = self if swapped else other
             if divisor == 0:
                 raise ZeroDivisionError("division by zero")
+            if not all(_is_exact_as_float(self.tracer, number) for number in (self, other)):
+                pair = (other, self.__index__()) if swapped else (self.__index__(), other)
+                return operator.truediv(*(operator.index(number) for number in pair))
             mine, theirs = self.as_float(), other.as_float() if isinstance(other, SymInt) else float(other)
-            # Both are below 2**53, where the quotient of the doubles is Python's quotient of the integers.
+            # The quotient of the doubles is Python's quotient of the integers.
             return mine.divide_unchecked(theirs, swapped)
         if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
             if not swapped:
@@ -309,6 +324,9 @@ class SymInt(_Number):
         return self._true_divide(other, True)
 
     def __pow__(self, other: Any) -> Any:
+        if isinstance(other, RunScalar):
+            return NotImplemented
+        other = _int_of_bool(other)
         if isinstance(other, SymInt):
             other = other.__index__()
         if _is_int(other):
@@ -383,6 +401,19 @@ class SymInt(_Number):
     @property
     def real(self) -> Any:
         return self
+
+    @property
+    def imag(self) -> int:
+        return 0
+
+
+def _is_exact_as_float(tracer: Tracer, number: Any) -> bool:
+    """Whether an integer is at most 2**53, as extents and positions are."""
+    if not isinstance(number, SymInt):
+        return abs(int(number)) <= 2**53
+    if number.size.symbols() <= tracer.extents | tracer.loops.keys():
+        return True
+    return bool(-(2**53) <= number <= 2**53)
 
 
 class SymScalar(_Number):
@@ -599,6 +630,11 @@ class SymScalar(_Number):
     def real(self) -> Any:
         return +self  # of a bool an int
 
+    @property
+    def imag(self) -> Any:
+        refuse_kinds(self, ".imag")
+        return type(self.hint)().imag
+
     def is_integer(self) -> bool:
         return float(self).is_integer()
 
@@ -680,10 +716,7 @@ class RunScalar(SymScalar):
                 return RunScalar(tracer, value, int, 0, 1)
             return other if other.is_int else None
         if isinstance(other, SymInt):
-            if not other.size.symbols() <= tracer.extents | tracer.loops.keys():
-                tracer.require(">=", other.size, -LARGEST_INT, "an integer beyond 61 bits", OverflowError)
-                tracer.require("<=", other.size, LARGEST_INT, "an integer beyond 61 bits", OverflowError)
-            return RunScalar(tracer, other.as_value(), int)
+            return RunScalar(tracer, other.of_the_run(), int)
         if _is_int(other):
             number = int(other)
             if abs(number) > LARGEST_INT:

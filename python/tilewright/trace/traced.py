@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,7 @@ from .interpreter import Interpreter, KeepInstead, UnrollInstead
 from .scalars import SymInt, SymScalar, refuse_kinds
 from .sizes import Size
 from .source import source_of
-from .tracer import MAX_RANK, Argument, PythonGuard, SizeGuard, Tracer
+from .tracer import MAX_RANK, Argument, LayoutNeeded, PythonGuard, SizeGuard, Tracer
 
 _CONTRACTS = ("numpy", "reproducible", "fast")
 
@@ -69,6 +69,12 @@ class Traced:
     generators: tuple[tuple[str, tuple[Any, ...], Size], ...]
     function: Any = field(repr=False)
     traced_by: str = "source"
+
+    @property
+    def contiguous(self) -> tuple[str, ...]:
+        """Arguments that are C-contiguous in each call that the program answers."""
+        paths = {guard.path for guard in self.guards if guard.kind == "contiguous" and guard.value}
+        return tuple(argument.name for argument in self.arguments if argument.path in paths)
 
     @property
     def has_program(self) -> bool:
@@ -178,6 +184,10 @@ def _holds(guard: PythonGuard, value: Any) -> bool:
     if guard.kind == "length":
         kind, length = guard.value
         return type(value) is kind and len(value) == length
+    if guard.kind == "contiguous":
+        return bool(stand_in(value).flags.c_contiguous) is guard.value
+    if guard.kind == "writeable":
+        return bool(value.flags.writeable)
     if guard.kind == "keys":
         return type(value) is dict and tuple(value) == guard.value
     if type(value) is not type(guard.value):
@@ -233,22 +243,42 @@ def trace(
         )
     unrolled: dict[tuple[str, int, int], TraceError] = {}
     kept: set[tuple[str, int, int]] = set()
+    layouts: set[str] = set()
     while True:
         try:
-            return _trace_once(function, root, args, kwargs or {}, contract, unrolled, kept)
+            return _trace_once(function, root, args, kwargs or {}, contract, unrolled, kept, layouts)
+        except LayoutNeeded as needed:
+            layouts |= needed.names  # more of them each time: need_layout() sees to it
         except KeepInstead as loop:
+            _refuse_again(root, loop.place, kept)
             kept.add(loop.place)
         except UnrollInstead as loop:
+            _refuse_again(root, loop.place, unrolled)
             unrolled[loop.place] = loop.why
+
+
+def _refuse_again(
+    root: types.FunctionType, place: tuple[str, int, int], decided: Container[tuple[str, int, int]]
+) -> None:
+    """Each loop is decided once, so that the traces of a function come to an end."""
+    if place in decided:
+        file, line, _ = place
+        raise TraceError(
+            f"{file}:{line}, in {root.__name__}: loops: whether this loop stays one; a second trace decides it otherwise.",
+            "Leave the loop out of the compiled function.",
+            file=file,
+            line=line,
+            construct="loop",
+        )
 
 
 def _trace_once(  # noqa: PLR0917
     function: Any, root: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any], contract: str,
-    unrolled: dict[tuple[str, int, int], TraceError], kept: set[tuple[str, int, int]],
+    unrolled: dict[tuple[str, int, int], TraceError], kept: set[tuple[str, int, int]], layouts: set[str],
 ) -> Traced:  # fmt: skip
     parameters = bind_call(function, args, kwargs)
     tracer = Tracer(root.__name__, root.__code__.co_filename)
-    tracer.unrolled, tracer.kept = unrolled, kept
+    tracer.unrolled, tracer.kept, tracer.layouts = unrolled, kept, layouts
     inputs = Inputs(tracer)
     tracer.cache.update(inputs=inputs, function=root)
     interpreter = Interpreter(tracer, inputs)
@@ -455,11 +485,8 @@ def _array_leaf(tracer: Tracer, item: SymArray) -> tuple[str, Value, str]:
     if owner is not None:
         if item.is_scalar:
             return "scalar", _copy(tracer, value), ""
-        root = value
-        while root.operation in VIEW_OPERATIONS and root.attributes.get("axes") == sorted(
-            root.attributes.get("axes", [0, -1])
-        ):
-            root = root.operands[0]
+        if item.may_be_a_copy():
+            tracer.need_layout(owner)
         return ("argument" if not item.chain else "view"), value, owner.name
     root = value
     while root.operation in VIEW_OPERATIONS or (root.operation == "cast" and root.dtype == root.operands[0].dtype):

@@ -26,6 +26,7 @@ MAX_VALUES = 2_000
 MAX_UNROLLED_REDUCTIONS = 48
 MAX_RANK = 8  # of plans, dsl/runtime/plan_text.md
 MAX_UNROLLED_TRIPS = 64
+MAX_ROUNDS = 64  # until sizes that guards have made equal are written the same way
 MAX_SHORT_TRIPS = 8  # of a range of numbers that is unrolled though it could stay a loop
 
 
@@ -91,6 +92,14 @@ class Undecided(BaseException):
     """A size would decide, where none may."""
 
 
+class LayoutNeeded(BaseException):
+    """Whether an argument is contiguous decides between a view and a copy: the trace begins again, with that guarded."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        super().__init__(names)
+        self.names = names
+
+
 class OperandError(TraceError, TypeError):
     """A TraceError for what Python itself refuses with a TypeError."""
 
@@ -127,6 +136,7 @@ class Tracer:
         self.checked: Any = None
         self.check_reasons: list[str] = []
         self.sizes_decide = True
+        self.layouts: set[str] = set()  # arguments of which it is guarded whether they are C-contiguous
         # Memory that a check before a loop takes for unchanged in it: parameters of loops, and storages that are changed.
         self.taken_for_unchanged: set[int] = set()
         self.known_to_change: set[int] = set()
@@ -147,7 +157,8 @@ class Tracer:
         self.frames: list[list[Any]] = []
         self._bounds: dict[Any, int] = {}
         self._bounds_guards = 0
-        self._bounds_substitutions = 0
+        self._bounds_replacements = 0
+        self._replacements = 0  # calls of _replace()
         self.last_frame: list[Any] = [file, function_name, 0]
         self.cache: dict[Any, Any] = {}
         self.generators: list[Any] = []  # SymGenerator
@@ -198,6 +209,13 @@ class Tracer:
             yield
         finally:
             self.composites.pop()
+
+    def need_layout(self, argument: Argument | None) -> None:
+        """Where a view and a copy differ: of an argument, or of what is computed from all of them (None)."""
+        arrays = [argument] if argument is not None else self.arguments
+        names = frozenset(a.name for a in arrays if a.kind in ("array", "hidden") and a.path[-1][0] != "pcg64")
+        if names - self.layouts:
+            raise LayoutNeeded(names)
 
     # -- values ---------------------------------------------------------------------------------
 
@@ -310,11 +328,51 @@ class Tracer:
         """With what guards have made equal written the same way."""
         if not self.substitutions or size.is_constant:
             return size
-        while True:
+        for _ in range(MAX_ROUNDS):
             replaced = size.substitute(self.substitutions)
             if replaced == size:
                 return size
             size = replaced
+        raise self._unsettled(size)
+
+    def _unsettled(self, size: Size) -> TraceError:
+        return self.error(
+            f"the size {size} in its normal form",
+            f"what is equal to it did not settle in {MAX_ROUNDS} rounds",
+            "Leave this statement out of the compiled function.",
+            "size",
+        )
+
+    def _replace(self, atom: Atom, replacement: Size, message: str = "") -> None:
+        """Write `atom` as `replacement`, which is in normal form, from here on.
+
+        What stands on either side of earlier substitutions is kept in normal form. Otherwise two of them could lead to
+        each other: `(a + 1) // 2 -> (b + 1) // 2` and then `b -> a`.
+        """
+        self.substitutions[atom] = replacement
+        self._replacements += 1
+        own = {atom: replacement}
+        equal: list[tuple[Size, Size]] = []
+        for other, its in list(self.substitutions.items()):
+            if other == atom:
+                continue
+            rewritten = its.substitute(own)
+            left = Size({(other,): 1})
+            if isinstance(other, str) or (now := left.substitute(own)) == left:
+                self.substitutions[other] = rewritten
+                continue
+            # What it stood for has another name now. The two are equal by the guards that there are.
+            del self.substitutions[other]
+            equal.append((now, rewritten))
+        for left, right in equal:
+            self.unify(left, right, message)
+
+    def defined(self, size: Size) -> Size:
+        """What a definition replaces: a symbol as it is, an operation on sizes in terms of symbols that are not replaced."""
+        (atom,) = next(iter(size.terms))
+        if isinstance(atom, str):
+            return size
+        return size.substitute({name: self.resolve(Size.symbol(name)) for name in size.symbols()})
 
     def value_of(self, size: Size) -> int:
         """In the recorded call."""
@@ -370,9 +428,9 @@ class Tracer:
 
     def _guarded_bounds(self) -> dict[Any, int]:
         """For each `terms + constant >= 0` of the guards: terms -> the least constant. Rebuilt where symbols changed."""
-        if self._bounds_substitutions != len(self.substitutions):
+        if self._bounds_replacements != self._replacements:
             self._bounds, self._bounds_guards = {}, 0
-            self._bounds_substitutions = len(self.substitutions)
+            self._bounds_replacements = self._replacements
         for guard in self.guards[self._bounds_guards :]:
             if guard.operator == ">=":
                 size = self.resolve(guard.left - guard.right)
@@ -602,7 +660,7 @@ class Tracer:
         if not (isinstance(atom, str) and atom in self.extents):
             own = Size({(atom,): 1})
             self.guards.append(SizeGuard(own, "==", replacement, message, self.root_line(), True))
-        self.substitutions[atom] = replacement
+        self._replace(atom, replacement, message)
 
     def _unify_slices(self, left: Size, right: Size, message: str) -> bool:
         """The lengths of two slices with the same limits of the run are one where the axes are."""
@@ -614,7 +672,7 @@ class Tracer:
         for one, other in zip(mine[2:], theirs[2:], strict=True):
             if one != other:
                 (atom,) = other.symbols()
-                self.substitutions[atom] = one
+                self._replace(atom, one)
         return True
 
     def fix_symbol(self, symbol: str, message: str = "") -> int:
@@ -640,7 +698,7 @@ class Tracer:
             if symbol not in self.extents:
                 own = Size.symbol(symbol)
                 self.guards.append(SizeGuard(own, "==", Size.constant(value), message, self.root_line(), True))
-            self.substitutions[symbol] = Size.constant(value)
+            self._replace(symbol, Size.constant(value), message)
         return value
 
     def fix(self, size: Size, message: str = "") -> int:

@@ -1,0 +1,115 @@
+"""np.ascontiguousarray and its kind: the argument itself or a new array, as its layout decides; writes and results tell."""
+
+from __future__ import annotations
+
+import linecache
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+pytestmark = pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
+
+BASE = np.arange(24_000.0).reshape(120, 200)
+LAYOUTS = {
+    "c": lambda: BASE.copy(),
+    "f": lambda: np.asfortranarray(BASE),
+    "reversed": lambda: BASE.copy()[::-1],
+    "strided": lambda: np.repeat(BASE, 2, axis=1)[:, ::2],
+    "row": lambda: BASE.copy()[:1],
+    "column": lambda: BASE.copy()[:, :1],
+    "line": lambda: BASE.copy().reshape(-1),
+    "strided line": lambda: np.repeat(BASE.reshape(-1), 2)[::2],
+    "read-only": lambda: read_only(BASE.copy()),
+    "read-only f": lambda: read_only(np.asfortranarray(BASE)),
+    "empty": lambda: np.zeros((0, 3)),
+}
+
+
+def read_only(a: Any) -> Any:
+    a.flags.writeable = False
+    return a
+
+
+MADE = ["np.ascontiguousarray(a)", "np.asarray(a, order='C')", "np.array(a, copy=None, order='C')", "np.asarray(a)",
+        "np.require(a, requirements='C')", "np.require(a, requirements=['C'])", "a.ravel()", "np.ravel(a)", "a.reshape(-1)",
+        "np.array(a)", "np.asarray(a, copy=True)", "np.ascontiguousarray(a * 2)", "np.ascontiguousarray(a[::-1])",
+        "np.ascontiguousarray(a[1:])", "np.ascontiguousarray(a[1:].T)", "np.ascontiguousarray(a, dtype=np.float32)",
+        "a.squeeze()", "np.atleast_1d(a)", "a.T", "a.conj()", "np.asanyarray(a)", "np.broadcast_arrays(a, a)[0]",
+        "a.astype(float, copy=False)", "np.asfortranarray(a)", "(a * 2).ravel()", "a.copy().ravel()", "a[...]"]  # fmt: skip
+THEN = ["return v * 2", "v[0] = 5\n    return v * 2", "v += 1\n    return a.sum()", "a[0] = 7\n    return v * 2", "return v",
+        "a += 1\n    return v", "a[0] = 7\n    v[-1] = 8\n    return a * 1, v", "w = v[1:]\n    w[...] = 3\n    return v + 0, w * 2",
+        "a[...] = 2\n    return v.copy()"]  # fmt: skip
+
+
+def made(text: str) -> Any:
+    file = f"<contiguous {hash(text)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    namespace: dict[str, Any] = {"np": np}
+    exec(compile(text, file, "exec"), namespace)  # noqa: S102
+    return namespace["f"]
+
+
+def outcome(run: Any, a: Any) -> Any:
+    try:
+        result = run(a)
+    except Exception as error:
+        return type(error), a.tolist()
+    parts = result if isinstance(result, tuple) else (result,)
+    return [
+        (type(p), p.dtype, np.asarray(p).tolist(), p is a, np.shares_memory(p, a), getattr(p.flags, "writeable", None))
+        for p in parts
+    ], a.tolist()
+
+
+@given(st.sampled_from(MADE), st.sampled_from(THEN), st.lists(st.sampled_from(sorted(LAYOUTS)), min_size=1, max_size=4))
+@example(MADE[0], THEN[1], ["reversed", "c", "f"])
+@example(MADE[0], THEN[1], ["c", "reversed", "read-only", "f", "read-only f"])
+@example(MADE[0], THEN[4], ["c", "f", "strided line", "line"])
+@example(MADE[6], THEN[3], ["f", "c", "line", "strided line"])
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_each_layout_gives_what_numpy_gives(how: str, then: str, layouts: list[str]) -> None:
+    function = made(f"def f(a):\n    v = {how}\n    {then}\n")
+    compiled = tilewright.jit(function)
+    for name in layouts:
+        assert outcome(compiled, LAYOUTS[name]()) == outcome(function, LAYOUTS[name]()), name
+
+
+def writes_into_the_copy(c):
+    v = np.ascontiguousarray(c)
+    v[0] = 5
+    return v * 2
+
+
+def test_both_layouts_are_compiled_each_as_a_program_of_its_own() -> None:
+    f = tilewright.jit(writes_into_the_copy, strict=True)
+    for name in ("c", "reversed", "c", "f"):
+        assert outcome(f, LAYOUTS[name]()) == outcome(writes_into_the_copy, LAYOUTS[name]())
+    assert len(f.specializations) == 2
+
+
+def reads_alone(c):
+    return np.ascontiguousarray(c) * 2 + c.ravel().sum() * 0
+
+
+def test_where_nobody_can_tell_one_program_serves_all_layouts() -> None:
+    f = tilewright.jit(reads_alone, strict=True)
+    for name in ("c", "reversed", "f", "strided"):
+        assert outcome(f, LAYOUTS[name]())[0][0][2] == outcome(reads_alone, LAYOUTS[name]())[0][0][2]
+    assert len(f.specializations) == 1
+
+
+def test_a_module_is_of_contiguous_arrays_or_is_refused(tmp_path: Any) -> None:
+    f = tilewright.jit(writes_into_the_copy)
+    f.for_args(LAYOUTS["c"]())
+    f.export(tmp_path / "ok_tuned")
+    f.for_args(LAYOUTS["f"]())
+    with pytest.raises(tilewright.ExportError) as error:
+        f.export(tmp_path / "no_tuned")
+    assert str(error.value) == (
+        "writes_into_the_copy: c was an array that is not C-contiguous when it was compiled, on which what the function "
+        "does depends; a module does not look at that. Call it with C-contiguous arrays, or take a copy() in the function."
+    )
