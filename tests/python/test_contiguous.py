@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
 
 BASE = np.arange(24_000.0).reshape(120, 200)
 LAYOUTS = {
-    "c": lambda: BASE.copy(),
+    "c": BASE.copy,
     "f": lambda: np.asfortranarray(BASE),
     "reversed": lambda: BASE.copy()[::-1],
     "strided": lambda: np.repeat(BASE, 2, axis=1)[:, ::2],
