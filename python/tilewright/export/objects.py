@@ -39,7 +39,12 @@ class Reads:
 def reads_of(function: str, traced: Any, arguments: list[Any]) -> Reads | None:
     """None where C does all of it. Raises ExportError for what no module can check."""
     generators = {a.path[:-1] for a in arguments if a.path[-1][0] in _INNER}
-    guards = [g for g in traced.guards if g.path[0][0] == "parameter" and not _is_of(g.path, generators)]
+    # Layouts are asked for by the plan.
+    guards = [
+        g
+        for g in traced.guards
+        if g.path[0][0] == "parameter" and g.kind != "contiguous" and not _is_of(g.path, generators)
+    ]
     given = [a for a in arguments if a.path[0][0] == "parameter"]
     of_code = inspect.signature(traced.function, follow_wrapped=False).parameters
     gathers = any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in of_code.values())

@@ -39,10 +39,13 @@ def call_numpy(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
     if isinstance(function, np.ufunc):
         return apply_ufunc(tracer, function, args, **kwargs)
     composite = getattr(function, "__wrapped__", None)
-    if not isinstance(composite, types.FunctionType):
+    following = tracer.cache.setdefault("following", set())
+    if not isinstance(composite, types.FunctionType) or composite in following:
+        # np.f that calls the method f of the array, which is np.f again.
         raise no_rule(tracer, function)  # C code would make an array of objects of what stands for numbers
     interpreter = tracer.cache.get("interpreter")
     if interpreter is not None:
+        following.add(composite)
         try:
             with tracer.composite(function.__name__):
                 return interpreter.call_function(composite, list(args), kwargs)
@@ -51,6 +54,8 @@ def call_numpy(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
             if tracer.composites:
                 raise
             raise no_rule(tracer, function) from error
+        finally:
+            following.discard(composite)
     raise no_rule(tracer, function)
 
 

@@ -191,6 +191,8 @@ def copyto(tracer: Tracer, dst: Any, src: Any, casting: str = "same_kind", where
     if not isinstance(dst, SymArray):
         raise tracer.error("np.copyto into an array made outside of the trace", "writes to it would be lost",
                            "Make the array inside of the function with np.empty.", "copyto")  # fmt: skip
+    if dst is src and where is True:
+        return  # before NumPy looks whether it may write
     source = operand_of(tracer, src)
     adapts = weak_type(source) is int and dst.dtype.kind in "iu"
     if not adapts and not np.can_cast(dtype_of(source), dst.dtype, casting):  # type: ignore[arg-type]
@@ -209,3 +211,9 @@ def copyto(tracer: Tracer, dst: Any, src: Any, casting: str = "same_kind", where
         return
     test = to_value(tracer, operand_of(tracer, where), BOOL)
     dst.write(tracer.add("where", (test, new, old), {}, dst.dtype, dst.sizes, "copyto"))
+
+
+@rule(np.lib.array_utils.normalize_axis_index)
+def normalize_axis_index(tracer: Tracer, axis: Any, ndim: Any, msg_prefix: Any = None) -> int:
+    """Which axis decides the program."""
+    return int(np.lib.array_utils.normalize_axis_index(axis.__index__(), ndim.__index__(), msg_prefix))

@@ -554,7 +554,7 @@ def python_scalar_cast(tracer: Tracer, target: type, operand: Any) -> Any:
         return operand.as_float() if target is float else bool(operand)
     if isinstance(operand, SymScalar):
         if target is float:
-            return operand if not isinstance(operand.hint, bool) else float(operand.concrete())
+            return operand if type(operand.hint) is float else float(operand.concrete())
         return target(operand.concrete())
     return target(operand)
 

@@ -204,7 +204,8 @@ class Inputs:
         if argument.name in tracer.layouts and path[0][0] != "constant":
             c_order = bool(value.flags.c_contiguous)
             self._guard(path, "contiguous", c_order, "it decides between a view and a copy")
-        array = SymArray(tracer, Storage(argument.program_value, argument, c_order=c_order))
+        read_only = not getattr(value.flags, "writeable", True)
+        array = SymArray(tracer, Storage(argument.program_value, argument, c_order=c_order, read_only=read_only))
         self.arrays.append(array)
         if not is_parameter and path[0][0] != "constant" and path[-1][0] != "pcg64":
             self._guard(path, "type", of)

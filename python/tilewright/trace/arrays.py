@@ -29,6 +29,7 @@ class Storage:
     # C-contiguous for certain: then a reshape of it is a view for certain.
     c_order: bool = False
     version: int = 0
+    read_only: bool = False  # in the recorded call
     part_of: str = ""  # real or imag: NumPy has a view there, and this is none
     # What a loop or a branch on data chose among arrays that others see: those arrays, and their values then.
     chosen_from: tuple[tuple[Storage, Value], ...] | None = None
@@ -173,6 +174,8 @@ class SymArray(Symbolic):
                 f"Pass it as an argument, or work on a copy ({argument.name}.copy()).",
                 "in-place write",
             )
+        if self.storage.read_only:
+            raise ValueError("assignment destination is read-only")
         if self.storage.chosen_from is not None:
             raise self.tracer.error(
                 "loops: writing into an array that a loop or a branch on data chose",
@@ -198,6 +201,8 @@ class SymArray(Symbolic):
                     "Write before the reshape, or take a .copy().",
                     "reshape",
                 )
+        if argument is not None:
+            self.tracer.written[argument.name] = argument.path
         self.storage.value = self._rebuilt(self.storage.value, self.chain, value)
         self.storage.version += 1
 

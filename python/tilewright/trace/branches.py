@@ -410,6 +410,8 @@ class Branches:
         if isinstance(held, SymInt):
             return held.of_the_run(), Form("int", np.dtype(np.int64))
         if isinstance(held, SymScalar):
+            if type(held.hint) is complex:
+                return None
             return held.value, Form(type(held.hint).__name__, held.value.dtype, (), held.kinds)
         if isinstance(held, (bool, np.bool_)) or (isinstance(held, int) and abs(held) <= LARGEST_INT):
             kind = "scalar" if isinstance(held, np.generic) else type(held).__name__

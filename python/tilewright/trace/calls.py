@@ -8,6 +8,7 @@ import inspect
 import operator
 import sys
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +93,7 @@ _PURE_MODULES = frozenset(
         "statistics",
     ]
 )
+_PURE_CLASSES = (dict, int, float, str, bytes, bytearray)  # of class methods: dict.fromkeys, float.fromhex
 _MUTATORS = frozenset(
     [
         "append",
@@ -222,6 +224,8 @@ class Calls:
             what = None
         if what is not None:
             raise self._refuse_effect(node, what)
+        if self._is_silent(function):
+            return None
         if isinstance(function, np.ufunc):
             if any(is_symbolic(a) for a in args) or any(is_symbolic(v) for v in kwargs.values()):
                 return apply_ufunc(self.tracer, function, args, **kwargs)
@@ -271,8 +275,12 @@ class Calls:
             # A jit function, or one behind lru_cache: what it computes is what it wraps.
             return self.call_function(wrapped, args, kwargs)
         if isinstance(function, (types.BuiltinFunctionType, types.BuiltinMethodType, types.MethodWrapperType)):
-            if module.split(".")[0] in _PURE_MODULES or isinstance(
-                bound_to, (str, bytes, int, float, complex, tuple, range, slice, frozenset, np.ndarray, np.generic)
+            if (
+                module.split(".")[0] in _PURE_MODULES
+                or bound_to in _PURE_CLASSES
+                or isinstance(
+                    bound_to, (str, bytes, int, float, complex, tuple, range, slice, frozenset, np.ndarray, np.generic)
+                )
             ):
                 return function(*args, **kwargs)
             raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")
@@ -286,6 +294,10 @@ class Calls:
         if not callable(function):
             raise TypeError(f"'{type(function).__name__}' object is not callable")
         raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")
+
+    def _is_silent(self, function: Any) -> bool:
+        """Whether it is a warning of NumPy's own source: compiled code gives none of those about numbers."""
+        return function is warnings.warn and self._inside_numpy()
 
     def _refuse_effect(self, node: ast.Call, what: str) -> TraceError:
         return self.error(
@@ -535,13 +547,29 @@ class Calls:
                 return default[0]
             raise
 
+    def _refuse_long(self, node: ast.Call, items: Any, name: str) -> None:
+        """Python's own functions look at an array's elements one by one."""
+        from .tracer import MAX_UNROLLED_TRIPS
+
+        if isinstance(items, SymArray) and items.sizes:
+            length = self.tracer.value_of(self.tracer.resolve(items.sizes[0]))
+            if length > MAX_UNROLLED_TRIPS:
+                raise self.error(
+                    node, f"loops: {ast.unparse(node)[:80]}, Python's {name}() of {length} rows of an array",
+                    f"it takes them one by one, of which at most {MAX_UNROLLED_TRIPS} are written out",
+                    f"Use np.{name}().",
+                )  # fmt: skip
+
     def _sum(self, node: ast.Call, items: Any, start: Any = 0) -> Any:
         # sum() adds from the left, an array's rows too.
+        self._refuse_long(node, items, "sum")
         for item in items:
             start = start + item
         return start
 
     def _extreme(self, node: ast.Call, compare: Callable[[Any, Any], Any], name: str, args: Any, key: Any) -> Any:
+        if len(args) == 1:
+            self._refuse_long(node, args[0], name)
         items = list(args[0]) if len(args) == 1 else list(args)
         if not items:
             raise ValueError(f"{name}() arg is an empty sequence")

@@ -35,6 +35,7 @@ from .source import FunctionNode
 from .tracer import Tracer, Undecided
 
 MAX_DEPTH = 32
+MAX_RECURSION = 2  # a helper that maps itself over a tuple; what data end would go on for ever
 MAX_STATEMENTS = 200_000
 
 
@@ -203,7 +204,7 @@ class Interpreter(Expressions, Calls, Regions):
     ) -> Any:
         """The body of a function whose parameters are bound."""
         identity = function.__code__ if function is not None else node
-        if self.active.count(identity) > 0:
+        if self.active.count(identity) > MAX_RECURSION:
             raise self.tracer.error(
                 f"calling {name}() from within itself",
                 "recursion is not compiled",

@@ -252,7 +252,7 @@ class SymInt(_Number):
             if name in ("floordiv", "mod") and self.tracer.decide("==", right, 0):
                 raise ZeroDivisionError("integer modulo by zero")
             return self._make(sizes(self.tracer.resolve(left), self.tracer.resolve(right)))
-        if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
+        if isinstance(other, (float, complex, SymScalar)) and not isinstance(other, np.generic):
             pair = (other, self.as_float()) if swapped else (self.as_float(), other)
             return getattr(operator, name)(*pair)
         if isinstance(other, (Symbolic, np.ndarray, np.generic)):
@@ -416,8 +416,15 @@ def _is_exact_as_float(tracer: Tracer, number: Any) -> bool:
     return bool(-(2**53) <= number <= 2**53)
 
 
+def _number_of_the_call(value: Any) -> Any:
+    """The Python number that it is in the recorded call, under a guard."""
+    return (
+        value.concrete() if isinstance(value, SymScalar) else value.__index__() if isinstance(value, SymInt) else value
+    )
+
+
 class SymScalar(_Number):
-    """A Python float or bool that is known at run time.
+    """A Python float, bool or complex number that is known at run time; of the last kind sums and products alone.
 
     Arithmetic on it that can raise in Python (a division, a power) uses the value of the recorded call instead,
     under a guard: a kernel could not raise.
@@ -425,7 +432,7 @@ class SymScalar(_Number):
 
     __slots__ = ("hint", "sources", "value")
 
-    def __init__(self, tracer: Tracer, value: Value, hint: float | bool, sources: frozenset[str]) -> None:
+    def __init__(self, tracer: Tracer, value: Value, hint: Any, sources: frozenset[str]) -> None:
         self.tracer = tracer
         self.value = value
         self.hint = hint
@@ -444,6 +451,9 @@ class SymScalar(_Number):
 
     def __float__(self) -> float:
         return float(self.concrete())
+
+    def __complex__(self) -> complex:
+        return complex(self.concrete())
 
     def __int__(self) -> int:
         return int(self.concrete())
@@ -471,8 +481,9 @@ class SymScalar(_Number):
             return NotImplemented
         if isinstance(other, (SymScalar, SymInt)):
             return _COMPARE[symbol](self.concrete(), type(other.hint)(other))
-        if isinstance(other, (int, float)) and not isinstance(other, np.generic):
-            return _COMPARE[symbol](self.concrete(), other)
+        if isinstance(other, (int, float, complex)) and not isinstance(other, np.generic):
+            held: Any = other
+            return _COMPARE[symbol](self.concrete(), held)
         if isinstance(other, (Symbolic, np.ndarray, np.generic)):
             return _ufunc(self.tracer, _COMPARE_UFUNC[symbol], self, other)
         return NotImplemented
@@ -496,6 +507,8 @@ class SymScalar(_Number):
             isinstance(other, Symbolic) and not isinstance(other, (SymScalar, SymInt))
         ):
             return _ufunc(self.tracer, ufunc, *((other, self) if swapped else (self, other)))
+        if complex in (type(self.hint), type(getattr(other, "hint", other))):
+            return self._of_complex(other, name, ufunc, swapped)
         if isinstance(other, RunScalar) and not isinstance(self, RunScalar):
             return NotImplemented
         mine, theirs = self._operand(self), self._operand(other)
@@ -524,9 +537,33 @@ class SymScalar(_Number):
             return getattr(operator, name)(*pair)
         return self._float(ufunc.__name__, left, right, getattr(operator, name)(left.hint, right.hint))
 
-    def _float(self, operation: str, left: SymScalar, right: SymScalar, hint: float) -> SymScalar:
+    def _float(self, operation: str, left: SymScalar, right: SymScalar, hint: Any) -> SymScalar:
         value = self.tracer.add(operation, (left.value, right.value), {}, np.dtype(np.float64), ())
         return SymScalar(self.tracer, value, hint, left.sources | right.sources)
+
+    def _of_complex(self, other: Any, name: str, ufunc: np.ufunc, swapped: bool) -> Any:
+        """A Python complex number beside another number: sums, differences and products of what the call has."""
+        operands = [other, self] if swapped else [self, other]
+        if name not in ("add", "sub", "mul"):
+            return getattr(operator, name)(*(_number_of_the_call(operand) for operand in operands))
+        dtype = np.dtype(np.complex128)
+        values = []
+        for operand in operands:
+            if isinstance(operand, RunScalar):
+                operand.concrete()  # which says why not
+            if isinstance(operand, SymScalar):
+                values.append(self.tracer.add("cast", (operand.value,), {}, dtype, ()))
+            elif isinstance(operand, SymInt):
+                values.append(self.tracer.add("cast", (operand.as_float().value,), {}, dtype, ()))
+            elif isinstance(operand, (int, float, complex)):
+                values.append(self.tracer.add("const", (), {"value": complex(operand)}, dtype, ()))
+            else:
+                return NotImplemented
+        sources = frozenset[str]().union(*(o.sources for o in operands if isinstance(o, SymScalar)),
+                                         *(o.size.symbols() for o in operands if isinstance(o, SymInt)))  # fmt: skip
+        hints = [getattr(operand, "hint", operand) for operand in operands]
+        made = self.tracer.add(ufunc.__name__, values, {}, dtype, ())
+        return SymScalar(self.tracer, made, getattr(operator, name)(*hints), sources)
 
     def divide_unchecked(self, other: Any, swapped: bool) -> SymScalar:
         """A quotient whose divisor is known not to be zero."""
@@ -554,6 +591,8 @@ class SymScalar(_Number):
         return self._arithmetic(other, "mul", np.multiply, True)
 
     def __truediv__(self, other: Any) -> Any:
+        if type(self.hint) is complex:
+            return self._arithmetic(other, "truediv", np.true_divide, False)
         if isinstance(other, (int, float)) and not isinstance(other, np.generic) and other:
             return self.divide_unchecked(other, False)
         if isinstance(other, SymInt) and other != 0:
@@ -584,14 +623,14 @@ class SymScalar(_Number):
     def __neg__(self) -> Any:
         if isinstance(self.hint, bool):
             return -self.concrete()
-        value = self.tracer.add("negative", (self.value,), {}, np.dtype(np.float64), ())
+        value = self.tracer.add("negative", (self.value,), {}, self.value.dtype, ())
         return SymScalar(self.tracer, value, -self.hint, self.sources)
 
     def __pos__(self) -> Any:
         return +self.concrete() if isinstance(self.hint, bool) else self
 
     def __abs__(self) -> Any:
-        if isinstance(self.hint, bool):
+        if isinstance(self.hint, (bool, complex)):
             return abs(self.concrete())
         value = self.tracer.add("absolute", (self.value,), {}, np.dtype(np.float64), ())
         return SymScalar(self.tracer, value, abs(self.hint), self.sources)
@@ -628,12 +667,16 @@ class SymScalar(_Number):
 
     @property
     def real(self) -> Any:
-        return +self  # of a bool an int
+        return self._half("real") if type(self.hint) is complex else +self  # of a bool an int
 
     @property
     def imag(self) -> Any:
         refuse_kinds(self, ".imag")
-        return type(self.hint)().imag
+        return self._half("imag") if type(self.hint) is complex else type(self.hint)().imag
+
+    def _half(self, name: str) -> SymScalar:
+        value = self.tracer.add(name, (self.value,), {}, np.dtype(np.float64), ())
+        return SymScalar(self.tracer, value, getattr(self.hint, name), self.sources)
 
     def is_integer(self) -> bool:
         return float(self).is_integer()
@@ -881,7 +924,7 @@ class RunScalar(SymScalar):
             return RunScalar(self.tracer, of_int.as_value(), int)
         return None
 
-    def _float(self, operation: str, left: SymScalar, right: SymScalar, hint: float) -> SymScalar:
+    def _float(self, operation: str, left: SymScalar, right: SymScalar, hint: Any) -> SymScalar:
         dtype = np.dtype(np.int64) if type(left.hint) is int else np.dtype(np.float64)
         value = self.tracer.add(operation, (left.value, right.value), {}, dtype, ())
         return RunScalar(self.tracer, value, type(left.hint))

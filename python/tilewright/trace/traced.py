@@ -187,7 +187,7 @@ def _holds(guard: PythonGuard, value: Any) -> bool:
     if guard.kind == "contiguous":
         return bool(stand_in(value).flags.c_contiguous) is guard.value
     if guard.kind == "writeable":
-        return bool(value.flags.writeable)
+        return bool(getattr(stand_in(value).flags, "writeable", True))
     if guard.kind == "keys":
         return type(value) is dict and tuple(value) == guard.value
     if type(value) is not type(guard.value):
@@ -387,6 +387,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             raise item.refused("returning the elements")
         if isinstance(item, SymInt):
             return add_leaf("int", item.as_value(), "")
+        if isinstance(item, SymScalar) and type(item.hint) is complex:
+            reasons.append("it returns a Python complex number")
+            return ("constant", None)
         if isinstance(item, SymScalar):
             return add_leaf(type(item.hint).__name__, item.value, "")
         if isinstance(item, (tuple, list)) and is_symbolic(item):
@@ -453,6 +456,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             return cls(made)
         return cls(*made) if hasattr(cls, "_fields") else tuple(made)
 
+    for name, path in tracer.written.items():
+        if name not in writes:  # it holds what it held, and NumPy refuses to write that too
+            tracer.python_guards[path, "writeable"] = PythonGuard(path, "writeable", True)
     size_guards = tuple(_all_size_guards(tracer))
     return Traced(
         program_text=text,

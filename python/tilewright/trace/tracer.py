@@ -136,6 +136,7 @@ class Tracer:
         self.checked: Any = None
         self.check_reasons: list[str] = []
         self.sizes_decide = True
+        self.written: dict[str, tuple[Any, ...]] = {}  # arguments, also where they are left as they were: their paths
         self.layouts: set[str] = set()  # arguments of which it is guarded whether they are C-contiguous
         # Memory that a check before a loop takes for unchanged in it: parameters of loops, and storages that are changed.
         self.taken_for_unchanged: set[int] = set()
