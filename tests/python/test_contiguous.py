@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 from typing import Any
 
 import numpy as np
@@ -113,3 +114,66 @@ def test_a_module_is_of_contiguous_arrays_or_is_refused(tmp_path: Any) -> None:
         "writes_into_the_copy: c was an array that is not C-contiguous when it was compiled, on which what the function "
         "does depends; a module does not look at that. Call it with C-contiguous arrays, or take a copy() in the function."
     )
+
+
+WRITES = ["a[...] = a", "np.copyto(a, a)", "a[0] = a[0]", "a += 0", "a[:] = a * 1", "np.copyto(a, a * 1)", "a.fill(1)", "a[a > 5] = 0",
+          "np.add(a, 1, out=a)", "a.T[...] = 0", "v = a[1:]\n    v[...] = v", "a.real[...] = 1", "a.imag[...] = 1",
+          "for k in range(len(a)):\n        a[k] = a[k] + 1", "if a.sum() > 0:\n        a[0] = 1"]  # fmt: skip
+
+
+@pytest.mark.parametrize("statement", WRITES)
+def test_read_only_arguments_are_not_written(statement: str) -> None:
+    function = made(f"def f(a):\n    {statement}\n    return a * 2\n")
+    compiled = tilewright.jit(function)
+    for name in ("read-only", "c", "read-only", "read-only f", "c"):
+        assert outcome(compiled, LAYOUTS[name]()) == outcome(function, LAYOUTS[name]()), name
+
+
+@pytest.mark.parametrize(
+    "view", ["a.imag", "np.imag(a)", "a.T.imag", "a[0, 0].imag", "a.sum(axis=0).imag", "(a * 1j).imag"]
+)
+def test_the_imaginary_part_of_real_numbers_is_read_only(view: str) -> None:
+    for then in ("return v", "v[0] = 1\n    return v * 1", "return v + 1", "v += 1\n    return v"):
+        function = made(f"def f(a):\n    v = {view}\n    {then}\n")
+        assert outcome(tilewright.jit(function), LAYOUTS["c"]()) == outcome(function, LAYOUTS["c"]()), then
+
+
+def test_views_of_no_dimensions_are_new_arrays() -> None:
+    for text in ("a.T", "a.squeeze()", "a.ravel()", "a.reshape(())", "a[...]", "a.transpose()", "a.real", "a.conj()"):
+        function = made(f"def f(a, x):\n    return {text}, x + 1\n")
+        a, x = np.array(2.5), np.arange(700.0)
+        got, expected = tilewright.jit(function)(a, x)[0], function(a, x)[0]
+        assert (got is a, got.shape, np.shares_memory(got, a)) == (
+            expected is a,
+            expected.shape,
+            np.shares_memory(expected, a),
+        ), text
+
+
+def doubled(a):
+    return a * 2
+
+
+def both(a):
+    return a * 2, a + 1
+
+
+def test_an_out_whose_elements_share_memory_is_refused() -> None:
+    a = np.arange(600.0).reshape(20, 30)
+    one_cell = np.lib.stride_tricks.as_strided(np.zeros(1), (20, 30), (0, 0))
+    rows = np.lib.stride_tricks.as_strided(np.zeros(60), (20, 30), (8, 8))
+    for out in (one_cell, rows):
+        for function, outs in ((doubled, out), (both, (np.empty((20, 30)), out))):
+            for f in (tilewright.jit(function), compiled_for(function, a)):
+                message = (
+                    f"{function.__name__}: out is float64[20, 30], whose elements share memory with each other. "
+                    "Pass numpy.empty of that."
+                )
+                with pytest.raises(ValueError, match=re.escape(message)):
+                    f(a, out=outs)
+
+
+def compiled_for(function: Any, *args: Any) -> Any:
+    f = tilewright.jit(function)
+    f.for_args(*args)
+    return f

@@ -267,3 +267,22 @@ def test_zeros_of_constants_keep_their_sign(name: str) -> None:
     for a, b in itertools.product([-0.0, 0.0, 0, np.float64(-0.0), math.nan], repeat=2):
         same_as_numpy(made(f"return x + 1, np.{name}(a, b), np.copysign(x, np.{name}(a, b))", a=a, b=b), X[:3])
         same_as_numpy(made(f"return x + 1, np.{name}(a, b), np.copysign(x, np.{name}(a, b))", "x, a, b"), X[:3], a, b)
+
+
+COMPLEX = ["x * np.exp(1j * g)", "x * (g + 1j)", "x * (2 * g - 1j).real", "x + (1j * g).imag", "(3 - 2j) * g * x", "x * -(1j * g)",
+           "x * (1j * len(x))", "x.astype(np.float32) * (1j * g)", "x / (1 + 1j * g)", "x * abs(1j * g)", "x, 1j * g",
+           "x + (1j * g).conjugate()", "x * (1j * g == 0.5j)", "x * ((1j * g) * (g - 1j))", "x * (1j * g) ** 2", "x * (g * 1j + 2)",
+           "x + float(1j * g)", "x + (1j * g > 0)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", COMPLEX)
+@pytest.mark.parametrize("g", [0.5, 3, True, -0.0])
+def test_complex_numbers_of_arguments(text: str, g: Any) -> None:
+    same_as_numpy(made(f"return {text}", "x, g"), X[:9], g)
+
+
+def test_a_complex_product_compiles_once_for_all_arguments() -> None:
+    f = tilewright.jit(made("return x * np.conj(1j * g + 2)", "x, g"), strict=True)
+    for g in (0.5, 1.5, -2.0):
+        assert np.array_equal(f(X, g), X * np.conj(1j * g + 2))
+    assert len(f.specializations) == 1

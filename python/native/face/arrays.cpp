@@ -249,6 +249,19 @@ bool overlap(PyArrayObject* a, PyArrayObject* b) {
     return memory_of(a).meets(memory_of(b));
 }
 
+bool refuse_overlapping_out(const std::string& function, PyObject* out) {
+    if (!PyArray_Check(out)) return false;
+    auto* array = reinterpret_cast<PyArrayObject*>(out);
+    if (PyArray_NDIM(array) > runtime::kMaxRank) return false; // of another rank than any result
+    runtime::ArrayView view;
+    view_of(array, view);
+    if (!runtime::overlaps_itself(view, PyArray_NDIM(array), PyArray_ITEMSIZE(array))) return false;
+    PyErr_Format(PyExc_ValueError,
+                 "%s: out is %s, whose elements share memory with each other. Pass numpy.empty of that.",
+                 function.c_str(), describe(out).c_str());
+    return true;
+}
+
 bool refuse_shared_out(const std::string& function, PyObject* out, PyObject* other) {
     if (!PyArray_Check(out) || !PyArray_Check(other)) return false;
     if (!overlap(reinterpret_cast<PyArrayObject*>(out), reinterpret_cast<PyArrayObject*>(other))) return false;

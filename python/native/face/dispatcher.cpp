@@ -132,12 +132,15 @@ PyObject* serve(PyObject* self, PyObject* args, PyObject* kwargs, bool& unchecke
     return nullptr;
 }
 
-/// Whether the results of a call would be written over each other, with a ValueError: whatever computes it instead of a
+/// Whether results of a call, or elements of one, would be written over each other, with a ValueError: whatever computes it instead of a
 /// plan copies them there one by one. A function's own parameter of that name is its own.
 bool has_shared_out(const Plans& plans, PyObject* kwargs) {
     static PyObject* const key = PyUnicode_InternFromString("out");
     PyObject* out = kwargs ? PyDict_GetItemWithError(kwargs, key) : nullptr;
-    if (!out || !PyTuple_Check(out) || plans.signature.find("out") >= 0) return PyErr_Occurred() != nullptr;
+    if (!out || plans.signature.find("out") >= 0) return PyErr_Occurred() != nullptr;
+    if (!PyTuple_Check(out)) return refuse_overlapping_out(plans.name, out);
+    for (Py_ssize_t i = 0; i < PyTuple_Size(out); ++i)
+        if (refuse_overlapping_out(plans.name, PyTuple_GetItem(out, i))) return true;
     for (Py_ssize_t i = 1, n = PyTuple_Size(out); i < n; ++i)
         for (Py_ssize_t k = 0; k < i; ++k)
             if (refuse_shared_out(plans.name, PyTuple_GetItem(out, i), PyTuple_GetItem(out, k))) return true;

@@ -456,7 +456,7 @@ bool LoadedPlan::take_out(const Executable::Frame& frame, PyObject* out, PyObjec
                          describe(item).c_str(), std::string(runtime::info(b.dtype).name).c_str(), shape.c_str());
             return false;
         }
-        if (PyArray_FailUnlessWriteable(array, "out") != 0) return false;
+        if (PyArray_FailUnlessWriteable(array, "out") != 0 || refuse_overlapping_out(function_, item)) return false;
         if (given[index]) continue;
         for (std::size_t other = 0; other < plan.results.size(); ++other)
             if (given[other] && refuse_shared_out(function_, item, given[other])) return false;
