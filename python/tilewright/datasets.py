@@ -158,7 +158,7 @@ class Reference:
         names, numbers = self.program.results, self.program.result_numbers
         if not names:  # it only writes
             return ()
-        results = result if isinstance(result, tuple) else (result,)
+        results = result if isinstance(result, (tuple, list)) else (result,)
         if len(results) != len(names):
             return tuple(np.asarray(r) for r in results)
         try:

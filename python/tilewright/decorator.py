@@ -372,7 +372,10 @@ class JitFunction(_face.Dispatcher):
     def _told(self, specialization: Specialization, bound: Bound, out: Any) -> Any:
         """The call through a function of the program's arguments, which says why it serves a call not."""
         runner = specialization.runner or program_function(
-            specialization.program, specialization.versions, specialization.partials
+            specialization.program,
+            specialization.versions,
+            specialization.partials,
+            returns_list=isinstance(specialization.traced.results, list),
         )
         with drawing(specialization.traced, bound) as values:
             return runner(values, out)
@@ -435,7 +438,7 @@ class JitFunction(_face.Dispatcher):
         """What a call returns that was given `out`."""
         if out is None:
             return result
-        values = result if isinstance(result, tuple) else (result,)
+        values = result if isinstance(result, (tuple, list)) else (result,)
         targets = out if isinstance(out, tuple) else (out,)
         if len(targets) != len(values):
             raise ValueError(f"{self.__name__}: out must have an array for each of the {len(values)} results, or None.")
@@ -443,7 +446,7 @@ class JitFunction(_face.Dispatcher):
             if target is not None:
                 _copy_out(self.__name__, target, value)
         made = tuple(v if target is None else target for target, v in zip(targets, values, strict=True))
-        return made if isinstance(result, tuple) else made[0]
+        return type(result)(made) if isinstance(result, (tuple, list)) else made[0]
 
     def _specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:
         specialization, bound = self._found_or_made(args, kwargs)
@@ -562,7 +565,10 @@ class JitFunction(_face.Dispatcher):
         binding = c_binding(self.__wrapped__, specialization.traced, specialization.program)
         if binding is None:
             specialization.runner = program_function(
-                specialization.program, specialization.versions, specialization.partials
+                specialization.program,
+                specialization.versions,
+                specialization.partials,
+                returns_list=isinstance(specialization.traced.results, list),
             )
             return
         text, objects = specialization.plan_text(), specialization.objects()
@@ -711,7 +717,7 @@ def _call_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
 
 def _value_key(name: str, value: Any) -> tuple[Any, ...]:
     if isinstance(value, np.ndarray):
-        return (name, value.dtype.str, value.ndim, type(value), value.size == 0)
+        return (name, value.dtype.str, value.ndim, type(value), value.size == 0, value.flags.c_contiguous)
     if value is None or isinstance(value, (str, bool, np.dtype)):
         return (name, value)
     placed = _face.placed(value)

@@ -30,6 +30,8 @@ def c_binding(function: Callable[..., Any], traced: Any, program: Program) -> di
     parameters = inspect.signature(function).parameters
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()):
         return None
+    if isinstance(traced.results, list):
+        return None  # plans return tuples
     constants: dict[str, Any] = {}
     hidden: dict[str, tuple[dict[str, Any], str]] = {}
     conditions: list[tuple[dict[str, Any], str, Any]] = []
@@ -106,7 +108,9 @@ def _exact_type(argument: Any, wanted: ScalarArgument) -> type | None:
     return type(argument.value) if argument.dtype == wanted.dtype else None
 
 
-def program_function(program: Program, versions: list[Version], partials: Partials | None) -> Callable[..., Any]:
+def program_function(
+    program: Program, versions: list[Version], partials: Partials | None, *, returns_list: bool = False
+) -> Callable[..., Any]:
     """The plan as a plain function of the program's arguments, in their order."""
     names = [argument.name for argument in program.arguments]
     entry = _face.load(
@@ -123,6 +127,7 @@ def program_function(program: Program, versions: list[Version], partials: Partia
 
     def run(values: Mapping[str, Any], out: Any) -> Any:
         arguments = [values[name] if carry is None else carry(values[name]) for name, carry in carried]
-        return entry(*arguments) if out is None else entry(*arguments, out=out)
+        made = entry(*arguments) if out is None else entry(*arguments, out=out)
+        return list(made) if returns_list else made
 
     return run

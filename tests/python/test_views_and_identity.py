@@ -111,3 +111,30 @@ def test_a_reshape_stays_readable_in_loops_that_do_not_write_the_array() -> None
             second(a.copy(), a > 3), counts_a_mask_that_it_reads_in_each_trip(a.copy(), a > 3), strict=True
         ):
             np.testing.assert_array_equal(one, other)
+
+
+def a_list(x):
+    return [x + 1, x.sum(), x]
+
+
+def a_list_of_one(x):
+    return [x + 1]
+
+
+@pytest.mark.parametrize("function", [a_list, a_list_of_one])
+def test_a_list_is_returned_as_a_list(function: Any, tmp_path: Any) -> None:
+    x = np.arange(60_000.0)
+    f = tilewright.jit(function, strict=True)
+    for _ in range(2):
+        got, expected = f(x), function(x)
+        assert type(got) is list
+        assert all(np.array_equal(one, other) for one, other in zip(got, expected, strict=True))
+        assert [one is x for one in got] == [other is x for other in expected]
+    out = tuple(np.empty_like(x) if np.ndim(one) and one is not x else None for one in expected)
+    assert f(x, out=out)[0] is out[0]
+    with pytest.raises(tilewright.ExportError) as error:
+        f.export(tmp_path / "list_tuned")
+    assert str(error.value) == (
+        f"{function.__name__}: it returns a list; functions of a module return arrays, numbers and tuples of them. "
+        "Return a tuple."
+    )

@@ -39,12 +39,7 @@ class Reads:
 def reads_of(function: str, traced: Any, arguments: list[Any]) -> Reads | None:
     """None where C does all of it. Raises ExportError for what no module can check."""
     generators = {a.path[:-1] for a in arguments if a.path[-1][0] in _INNER}
-    # Layouts are asked for by the plan.
-    guards = [
-        g
-        for g in traced.guards
-        if g.path[0][0] == "parameter" and g.kind != "contiguous" and not _is_of(g.path, generators)
-    ]
+    guards = [g for g in traced.guards if g.path[0][0] == "parameter" and not _is_of(g.path, generators)]
     given = [a for a in arguments if a.path[0][0] == "parameter"]
     of_code = inspect.signature(traced.function, follow_wrapped=False).parameters
     gathers = any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in of_code.values())
@@ -104,6 +99,8 @@ def _check(function: str, guard: Any, arguments: list[Any]) -> tuple[str, tuple[
     if kind == "type":
         # The entry says it of arrays itself, and takes lists too.
         return None if value is np.ndarray else ("type", path, repr(value.__qualname__))
+    if kind in ("contiguous", "writeable"):
+        return (kind, path, repr(value))
     if kind == "length":
         return ("length", path, repr((value[0].__qualname__, value[1])))
     if kind == "keys" and all(isinstance(key, _PLAIN) for key in value):

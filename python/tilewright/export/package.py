@@ -47,6 +47,7 @@ _DEVICE_NAMES = ("device", "to_device", "DeviceArray", "DeviceError")
 
 
 _PLAIN = (bool, int, float, str, type(None))
+_OF_ARRAYS = ("contiguous", "writeable")  # kinds of guards that say what an array is like
 
 
 @dataclass
@@ -163,16 +164,11 @@ def check_exportable(function: JitFunction, specializations: list[Specialization
             if argument.path[-1][0] == "pcg64":
                 check_stream(name, argument)
         reads_of(name, specialization.traced, _arguments_of(specialization))
-        from ..trace.arguments import path_text
-
-        for guard in specialization.traced.guards:
-            if guard.kind in ("contiguous", "writeable") and not (guard.kind == "contiguous" and guard.value):
-                what = "that is not C-contiguous" if guard.kind == "contiguous" else "that may be written"
-                raise ExportError(
-                    f"{name}: {path_text(guard.path)} was an array {what} when it was compiled, on which what the function "
-                    "does depends; a module does not look at that.",
-                    "Call it with C-contiguous arrays, or take a copy() in the function.",
-                )
+        if isinstance(specialization.traced.results, list):
+            raise ExportError(
+                f"{name}: it returns a list; functions of a module return arrays, numbers and tuples of them.",
+                "Return a tuple.",
+            )
     if function._refused and options.allow_fallback:
         check_fallback(name, function.__wrapped__)  # type: ignore[arg-type]
     elif function._refused:
@@ -343,7 +339,11 @@ def _groups(function: JitFunction, specializations: list[Specialization], folder
                 )
             saved[argument.name] = f"{argument.name}{number or ''}.npy"
             np.save(folder / saved[argument.name], np.ascontiguousarray(array), allow_pickle=False)
-        fixed = {g.path[0][1]: g.value for g in traced.guards if g.path[0][0] == "parameter" and len(g.path) == 1}
+        fixed = {
+            g.path[0][1]: g.value
+            for g in traced.guards
+            if g.path[0][0] == "parameter" and len(g.path) == 1 and g.kind not in _OF_ARRAYS
+        }
         fixed = {name: value for name, value in fixed.items() if isinstance(value, _PLAIN)}
         parameters = _parameters(function)
         reads, streams = reads_of(function.__name__, traced, _arguments_of(specialization)), streams_of(traced)

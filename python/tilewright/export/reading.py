@@ -164,6 +164,23 @@ def _check_source(name: str, path: Path, value: Any, wanted: tuple[str, str], fo
         )
 
 
+def _check_contiguous(name: str, path: Path, value: Any, wanted: bool, found: Mapping[str, Any]) -> None:
+    """Where it decides between a view and a copy. What is no array becomes a contiguous one."""
+    flags = getattr(value, "flags", None)
+    if (flags is None or flags.c_contiguous) is not wanted:
+        made = "C-contiguous arrays" if wanted else "arrays that are not C-contiguous"
+        raise ValueError(
+            f"{name}: {text(path)} is {'not ' if wanted else ''}C-contiguous, but this module was made for {made}, which the "
+            "function treats in another way. Tune the function with that one too."
+        )
+
+
+def _check_writeable(name: str, path: Path, value: Any, wanted: bool, found: Mapping[str, Any]) -> None:
+    flags = getattr(value, "flags", None)
+    if flags is not None and not flags.writeable:
+        raise ValueError("assignment destination is read-only")
+
+
 _CHECKS: dict[str, Callable[[str, Path, Any, Any, Mapping[str, Any]], None]] = {
     "type": _check_type,
     "length": _check_length,
@@ -172,6 +189,8 @@ _CHECKS: dict[str, Callable[[str, Path, Any, Any, Mapping[str, Any]], None]] = {
     "same": _check_same,
     "named": _check_named,
     "source": _check_source,
+    "contiguous": _check_contiguous,
+    "writeable": _check_writeable,
 }
 
 _digests: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()

@@ -393,7 +393,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if isinstance(item, SymScalar):
             return add_leaf(type(item.hint).__name__, item.value, "")
         if isinstance(item, (tuple, list)) and is_symbolic(item):
-            if type(item) is not tuple or item is not result:
+            if type(item) not in (tuple, list) or item is not result:
                 reasons.append(
                     f"it returns a {type(item).__name__}{' inside of another' if item is not result else ''}"
                 )
