@@ -122,7 +122,6 @@ def test_a_module_is_of_the_layout_that_it_was_made_for(tmp_path: Any) -> None:
         "treats in another way. Tune the function with that one too."
     )
     assert np.array_equal(d, LAYOUTS["reversed"]())
-    assert ()
 
 
 WRITES = ["a[...] = a", "np.copyto(a, a)", "a[0] = a[0]", "a += 0", "a[:] = a * 1", "np.copyto(a, a * 1)", "a.fill(1)", "a[a > 5] = 0",
