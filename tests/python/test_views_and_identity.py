@@ -138,3 +138,100 @@ def test_a_list_is_returned_as_a_list(function: Any, tmp_path: Any) -> None:
         f"{function.__name__}: it returns a list; functions of a module return arrays, numbers and tuples of them. "
         "Return a tuple."
     )
+
+
+def floored_or_itself(a):
+    if np.any(a > 2):  # noqa: SIM108
+        v = np.floor(a)
+    else:
+        v = a
+    return v, a * 2
+
+
+def one_view_or_another(a):
+    if np.any(a > 2):  # noqa: SIM108
+        v = a[1:]
+    else:
+        v = a[:-1]
+    return v, a * 2
+
+
+def halved_until_small(a):
+    while np.any(a > 2):
+        a = a / 2
+    return a
+
+
+def returned_early(a):
+    if a[0] > 0:
+        return a
+    return a * 2
+
+
+def part_of_what_was_chosen(a):
+    if np.any(a > 2):  # noqa: SIM108
+        v = np.floor(a)
+    else:
+        v = a
+    return v[1:]
+
+
+def one_array_twice(a):
+    y = a * 2
+    v = y if a[0] > 0 else a + 1
+    return v, y
+
+
+def two_of_one(a):
+    y = a * 2
+    v = y if a[0] > 0 else a + 1
+    w = y if a[0] > 0 else a + 2
+    return v, w
+
+
+def in_a_tuple(a):
+    t = (a, a + 1)
+    if a[0] > 0:
+        t = (a * 2, a)
+    return t[0] * 1, t[1]
+
+
+def through_two_branches(a):
+    v = a if a[0] > 0 else a * 2
+    if a[1] > 3:
+        v = v + 1
+    return v
+
+
+def in_short_loops(a):
+    v = a
+    for _ in range(3):
+        if v.sum() > 100:
+            v = v / 2
+    return v
+
+
+def identities(results: Any, a: Any) -> list[Any]:
+    parts = results if isinstance(results, tuple) else (results,)
+    return [
+        *((p is a, np.shares_memory(p, a), p.tolist()) for p in parts),
+        *(np.shares_memory(p, q) for p in parts for q in parts),
+    ]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [floored_or_itself, one_view_or_another, halved_until_small, returned_early, part_of_what_was_chosen, one_array_twice,
+     two_of_one, in_a_tuple, through_two_branches, in_short_loops],
+)  # fmt: skip
+def test_what_a_branch_chose_is_the_object_that_it_is(function: Any) -> None:
+    compiled = tilewright.jit(function, strict=True)
+    for a in (np.linspace(0.1, 1, 600), np.linspace(5, 9, 600), -np.linspace(1, 2, 600), np.linspace(0.1, 1, 600)):
+        assert identities(compiled(a), a) == identities(function(a), a)
+
+
+def test_a_way_that_makes_new_memory_stays_compiled() -> None:
+    compiled = tilewright.jit(floored_or_itself, strict=True)
+    compiled(np.linspace(5, 9, 600))
+    (found,) = compiled.specializations
+    assert "it returns the memory of a, which a branch on data chose" in found.program.text

@@ -33,6 +33,8 @@ class Storage:
     part_of: str = ""  # real or imag: NumPy has a view there, and this is none
     # What a loop or a branch on data chose among arrays that others see: those arrays, and their values then.
     chosen_from: tuple[tuple[Storage, Value], ...] | None = None
+    # Of what a branch chose: memory that it is where a truth of the run holds.
+    may_be: tuple[tuple[Storage, Value], ...] = ()
 
     @property
     def is_c_contiguous(self) -> bool:

@@ -163,6 +163,7 @@ class Branches:
         if any(one.frame or one.storage for one in merged.values()):
             branch = tracer.add("if", (truth,), {}, np.dtype(np.bool_), (), blocks=(sides[0].block, sides[1].block))
             self._hand_out(branch, [one for one in merged.values() if one.form is not None])
+            self._note_memory(truth, [one for one in merged.values() if one.form is not None and one.made is not None])
         for one in merged.values():
             if one.form is None:
                 frame.variables[one.name] = self._differs(node, one.name)
@@ -240,6 +241,7 @@ class Branches:
                     side.block.yields.append(self._cast(value, form.dtype))
             merged[name] = Carried(yes[0], form, self.frame, name)
             merged[name].sources = [storage for part in parts for storage in storages_of(part)]
+            merged[name].ways = tuple(parts)
         return merged
 
     def _merge_tuples(  # noqa: PLR0917
@@ -278,6 +280,7 @@ class Branches:
                     side.block.yields.append(self._cast(held[0], form.dtype))
             one = Carried(side.block.yields[-1], form, self.frame, name, path=inner)
             one.sources = [storage for part in pair for storage in storages_of(part)]
+            one.ways = tuple(pair)
             merged[one.text] = one
 
     def _differs(self, node: ast.AST, name: str) -> Pending:
@@ -344,8 +347,21 @@ class Branches:
                     held = held.read()
                 variables[one.name] = one.replaced(held, new)
                 if one.form.kind == "array":
+                    one.made = new
                     made.append((new, one.sources))
         self._mark_chosen(made)
+
+    def _note_memory(self, truth: Value, chosen: list[Carried]) -> None:
+        """Whose memory an array is behind a branch, by its condition."""
+        if not chosen:
+            return
+        otherwise = self.tracer.add("logical_not", (truth,), {}, np.dtype(np.bool_), ())
+        for one in chosen:
+            may_be = []
+            for held, holds in zip(one.ways, (truth, otherwise), strict=True):
+                if isinstance(held, SymArray):
+                    may_be += [(storage, holds) for storage in (held.storage, *(s for s, _ in held.storage.may_be))]
+            one.made.storage.may_be = tuple(may_be)
 
     def _mark_chosen(self, made: list[tuple[SymArray, list[Storage]]]) -> None:
         """Arrays that came out of a loop or a branch as values, and that others may see or write into."""

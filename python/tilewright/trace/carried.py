@@ -114,6 +114,9 @@ class Carried:
     path: tuple[int, ...] = ()  # where in the variable, which holds a tuple
     # Arrays that a variable may hold at the end, each under a name of its own: memory that others may see.
     sources: list[Storage] = field(default_factory=list, repr=False)
+    # Of a branch: what the variable holds at the end of each way, and behind both.
+    ways: tuple[Any, ...] = field(default=(), repr=False)
+    made: Any = field(default=None, repr=False)
 
     @property
     def called(self) -> str:

@@ -39,7 +39,7 @@ from .compressed import Compressed
 from .early_return import VALUE, has_break, test_as_break
 from .generators import Drawing
 from .graph import Block, Value, unchanged
-from .scalars import SymInt
+from .scalars import RunBool, SymInt
 from .sizes import Size
 from .tracer import Undecided
 
@@ -88,7 +88,7 @@ class Regions(Branches):
         tracer.open_loops.add(symbol)
         try:
             with self._breaking(node) as stopped:
-                carried, block, after = self._settled(node, stopped, trip)
+                carried, block, after = self._settled(node, [stopped], trip)
         finally:
             tracer.open_loops.discard(symbol)
         self.at(node)
@@ -110,6 +110,9 @@ class Regions(Branches):
         """A `while` on a value of the run."""
         tracer = self.tracer
         test = Block()
+        arrays = {name: held for name, held in self.frame.variables.items() if isinstance(held, SymArray)}
+        ran = f" ran of line {node.lineno}"
+        self.frame.variables[ran] = False
 
         def trip() -> bool:
             del test.values[:], test.yields[:]
@@ -128,12 +131,14 @@ class Regions(Branches):
             where = f"the while of line {node.lineno}"
             with tracer.where_data_decide(where), self._maybe_run(node, "a while that may have no trip"):
                 self._trip_of(node)
+            self.frame.variables[ran] = True
             return False
 
         try:
             with self._breaking(node) as stopped:
-                carried, block, after = self._settled(node, stopped, trip)
+                carried, block, after = self._settled(node, [stopped, ran], trip)
         except TestWrites:
+            del self.frame.variables[ran]
             self.while_region(test_as_break(node))
             return
         self.at(node)
@@ -150,7 +155,18 @@ class Regions(Branches):
         for variable, value in after.items():
             if not variable.startswith(VALUE):
                 self.frame.variables[variable] = self._once_run(node, variable, value, once)
+        self._note_unchanged(arrays, self.frame.variables.pop(ran, None))
         self._else_of(node, stopped)
+
+    def _note_unchanged(self, arrays: dict[str, SymArray], ran: Any) -> None:
+        """Where no trip ran, a variable still is the array that it was."""
+        if not isinstance(ran, RunBool):
+            return
+        before = self.tracer.add("logical_not", (ran.value,), {}, np.dtype(np.bool_), ())
+        for name, array in arrays.items():
+            now = self.frame.variables.get(name)
+            if isinstance(now, SymArray) and now.storage is not array.storage and now.storage.chosen_from:
+                now.storage.may_be += ((array.storage, before), *((s, before) for s, _ in array.storage.may_be))
 
     @contextmanager
     def _breaking(self, node: ast.For | ast.While) -> Iterator[str]:
@@ -185,11 +201,14 @@ class Regions(Branches):
             self.choose(node, self.negated(node, held), lambda: self.block(node.orelse), lambda: None)
 
     def _settled(
-        self, node: ast.For | ast.While, stopped: str, trip: Callable[[], bool]
+        self, node: ast.For | ast.While, own: list[str], trip: Callable[[], bool]
     ) -> tuple[list[Carried], Block, dict[str, Any]]:
-        """Runs a loop's body until it carries what it has to: (carried, its block, other variables after a trip)."""
+        """Runs a loop's body until it carries what it has to: (carried, its block, other variables after a trip).
+
+        `own`: variables of the loop itself, whether a break ended it first."""
         tracer, frame = self.tracer, self.frame
-        names = sorted(_assigned([node]) & frame.locals) + [stopped] * bool(stopped)
+        stopped = own[0]
+        names = sorted(_assigned([node]) & frame.locals) + [name for name in own if name]
         before = {name: frame.variables.get(name, MISSING) for name in names}
         memories = list(memory_of(frame, tracer.checked))
         self.containers.append(containers_of(frame))

@@ -349,6 +349,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if array.storage.argument is not None and array.storage.value is not array.storage.argument.program_value
     }
 
+    returned: list[SymArray] = []
+
     def add_leaf(kind: str, value: Value, argument: str, of: int | None = None) -> Any:
         leaves.append((kind, value, argument))
         memory.append(of)
@@ -369,6 +371,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
                 reasons.append(f"it returns a view of {argument}")
             if kind != "array":
                 return add_leaf(kind, value, argument)
+            returned.append(item)
             if not value.shape:
                 reasons.append("it returns an array of no dimensions")
             of = id(item.storage)
@@ -419,6 +422,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         return ("constant", item)
 
     shape = collect(result)
+    _refuse_shared(tracer, returned)
     values = [value for _, value, _ in leaves]
     if not values and not writes and result is None:
         reasons.append("it returns None")
@@ -483,6 +487,26 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         function=function,
         traced_by=traced_by,
     )
+
+
+def _refuse_shared(tracer: Tracer, returned: list[SymArray]) -> None:
+    """What a branch chose is new memory here. Where it is an argument in NumPy, or another result, NumPy runs the call."""
+
+    def refuse(holds: Value, what: str) -> None:
+        if holds.home is tracer.blocks[0]:
+            tracer.check(tracer.add("logical_not", (holds,), {}, np.dtype(np.bool_), ()), what)
+
+    storages = list({id(item.storage): item.storage for item in returned}.values())
+    for position, storage in enumerate(storages):
+        for source, holds in storage.may_be:
+            if source.argument is not None:
+                refuse(holds, f"it returns the memory of {source.argument.name}, which a branch on data chose")
+            elif any(source is other for other in storages):
+                refuse(holds, "it returns one array twice, which a branch on data chose")
+            for other in storages[position + 1 :]:
+                for both in (truth for one, truth in other.may_be if one is source):
+                    twice = tracer.add("logical_and", (holds, both), {}, np.dtype(np.bool_), ())
+                    refuse(twice, "it returns one array twice, which a branch on data chose")
 
 
 def _array_leaf(tracer: Tracer, item: SymArray) -> tuple[str, Value, str]:
