@@ -286,7 +286,8 @@ void Cutter::finish() {
         if (complex == nullptr) continue;
         // The half of a real array that became complex is that array itself.
         for (const std::string& half : complex->operands)
-            if (const auto place = place_.find(half); place != place_.end()) place->second = before_writes(place->second);
+            if (const auto place = place_.find(half); place != place_.end())
+                place->second = before_writes(place->second);
     }
     for (const auto& [from, to] : moves)
         out_.steps.push_back(exchange(Step::Kind::copy, from, to));

@@ -51,7 +51,8 @@ runtime::MemoryRange memory_of(PyArrayObject* array);
 /// Whether the byte ranges of two arrays meet.
 bool overlap(PyArrayObject* a, PyArrayObject* b);
 /// Whether elements of two out arrays do: columns of one array have ranges that meet, and no element in common. True
-/// Whether elements of `out` share memory with each other, with a ValueError: which one is left there is nobody's answer.
+/// Whether elements of `out` share memory with each other, with a ValueError: which one is left there is nobody's
+/// answer.
 bool refuse_overlapping_out(const std::string& function, PyObject* out);
 
 /// with a ValueError.

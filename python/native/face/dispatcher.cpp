@@ -132,8 +132,8 @@ PyObject* serve(PyObject* self, PyObject* args, PyObject* kwargs, bool& unchecke
     return nullptr;
 }
 
-/// Whether results of a call, or elements of one, would be written over each other, with a ValueError: whatever computes it instead of a
-/// plan copies them there one by one. A function's own parameter of that name is its own.
+/// Whether results of a call, or elements of one, would be written over each other, with a ValueError: whatever
+/// computes it instead of a plan copies them there one by one. A function's own parameter of that name is its own.
 bool has_shared_out(const Plans& plans, PyObject* kwargs) {
     static PyObject* const key = PyUnicode_InternFromString("out");
     PyObject* out = kwargs ? PyDict_GetItemWithError(kwargs, key) : nullptr;
