@@ -194,6 +194,7 @@ Job read_job(const std::string& text) {
     if (job.l2 != "warm" && job.l2 != "flushed") fail("l2", "neither warm nor flushed");
     job.devices = get_or(object, "devices", "job", job.devices);
     job.budget_s = get_or(object, "budget_s", "job", job.budget_s);
+    job.reserved_s = get_or(object, "reserved_s", "job", job.reserved_s);
     job.max_trials = get_or(object, "max_trials", "job", job.max_trials);
     job.seed = get_or(object, "seed", "job", job.seed);
     job.strategy = get_or(object, "strategy", "job", job.strategy);
@@ -209,6 +210,12 @@ Job read_job(const std::string& text) {
     if (const auto sets = object.find("datasets"); sets != object.end() && sets->is_array())
         for (const json& one : *sets)
             job.datasets.push_back(read_data_set(one, "datasets[" + std::to_string(job.datasets.size()) + "]"));
+    if (const auto found = object.find("flops"); found != object.end() && found->is_object()) {
+        job.flops.float32 = get_or(*found, "float32", "flops", 0.0);
+        job.flops.float64 = get_or(*found, "float64", "flops", 0.0);
+        job.flops.float32_products = get_or(*found, "float32_products", "flops", 0.0);
+        job.flops.float64_products = get_or(*found, "float64_products", "flops", 0.0);
+    }
     if (const auto found = object.find("tolerance"); found != object.end() && found->is_object()) {
         job.tolerance.rtol = get_or(*found, "rtol", "tolerance", 0.0);
         job.tolerance.atol = get_or(*found, "atol", "tolerance", 0.0);
@@ -232,6 +239,7 @@ std::string print_job(const Job& job) {
                    {"l2", job.l2},
                    {"devices", job.devices},
                    {"budget_s", job.budget_s},
+                   {"reserved_s", job.reserved_s},
                    {"max_trials", job.max_trials},
                    {"seed", job.seed},
                    {"strategy", job.strategy},
@@ -244,6 +252,11 @@ std::string print_job(const Job& job) {
                    {"fixed_schedule", job.fixed_schedule ? json(*job.fixed_schedule) : json()},
                    {"worker", job.worker},
                    {"blas", job.blas},
+                   {"flops",
+                    {{"float32", job.flops.float32},
+                     {"float64", job.flops.float64},
+                     {"float32_products", job.flops.float32_products},
+                     {"float64_products", job.flops.float64_products}}},
                    {"tolerance",
                     {{"rtol", job.tolerance.rtol},
                      {"atol", job.tolerance.atol},

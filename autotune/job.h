@@ -10,6 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "autotune/machine.h"
+
 namespace tilewright::autotune {
 
 /// An array argument in a raw file, or a scalar. The file is mapped read-only, also where the call writes into the
@@ -62,8 +64,9 @@ struct Job {
     int threads = 0;          ///< 0: all usable cores
     std::string l2 = "warm";  ///< on a device: "warm" as the call before left its second cache, or "flushed"
     std::vector<int> devices; ///< that measure; empty: the first one
-    double budget_s = 60;
-    int max_trials = 0; ///< 0: no limit
+    double budget_s = 60;     ///< from the search's start to the end of what the caller does with its result
+    double reserved_s = 0;    ///< of it, for the caller, who compiles the best schedule once more; 0: who does not
+    int max_trials = 0;       ///< 0: no limit
     std::uint64_t seed = 0;
     std::string strategy = "evolutionary";
     std::string db;           ///< empty: nothing is stored
@@ -76,6 +79,7 @@ struct Job {
     std::string worker; ///< path of tilewright-worker
     std::string blas;   ///< path of the BLAS that NumPy has loaded, for library stages in the worker; "" for none
     std::vector<JobDataSet> datasets;
+    Flops flops; ///< of the recorded call
     JobTolerance tolerance;
     double build_limit_s = 30;
     double run_limit_s = 0;              ///< 0: from the default schedule's time
@@ -84,6 +88,8 @@ struct Job {
     /// Bytes of the recorded call's arguments, and of its results; each counted once.
     double argument_bytes() const;
     double result_bytes() const;
+    /// For the limits that a candidate may reach.
+    CallWork work() const { return {argument_bytes(), result_bytes(), flops, contract}; }
 };
 
 std::int64_t item_bytes(const std::string& dtype);

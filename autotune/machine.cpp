@@ -155,18 +155,79 @@ std::string name_of(const dsl::Expression& operand) {
     return operand.name;
 }
 
+/// The largest that is not larger than the data; null where all are.
+template <class Levels> auto level_of(Levels& levels, double bytes) -> decltype(levels.data()) {
+    decltype(levels.data()) found = nullptr;
+    for (auto& level : levels)
+        if (static_cast<double>(level.bytes) <= bytes) found = &level;
+    return found;
+}
+
 } // namespace
 
 double Roofline::memory_bound_ns(double read_bytes, double written_bytes) const {
-    const BandwidthLevel* found = nullptr;
-    for (const BandwidthLevel& level : levels)
-        if (static_cast<double>(level.bytes) <= read_bytes + written_bytes) found = &level;
+    const BandwidthLevel* const found = level_of(levels, read_bytes + written_bytes);
     if (found == nullptr || found->read_gbps <= 0 || found->write_gbps <= 0 || found->copy_gbps <= 0) return 0;
     // Reads and writes may overlap on some machines and not on others: copying shows what a mix really gets, so the
     // part that reads as much as it writes goes at the copy's rate and only the rest at the pure rate.
     const double mixed = std::min(read_bytes, written_bytes);
     return 2 * mixed / found->copy_gbps + (read_bytes - mixed) / found->read_gbps +
            (written_bytes - mixed) / found->write_gbps;
+}
+
+Bound Roofline::bound(const CallWork& work) const {
+    Bound found;
+    const double memory_ns = memory_bound_ns(work.read_bytes, work.written_bytes);
+    if (memory_ns > 0) found = {Roof::memory, memory_ns};
+    const bool fuses = work.contract == "fast";
+    const bool fuses_products = work.contract != "reproducible";
+    const auto add = [](double& ns, double flops, double gflops) {
+        if (flops > 0 && gflops > 0) ns += flops / gflops;
+    };
+    double plain_ns = 0, fused_ns = 0;
+    add(fuses ? fused_ns : plain_ns, work.flops.float32, fuses ? float32_fma_gflops : float32_gflops);
+    add(fuses ? fused_ns : plain_ns, work.flops.float64, fuses ? float64_fma_gflops : float64_gflops);
+    add(fuses_products ? fused_ns : plain_ns, work.flops.float32_products,
+        fuses_products ? float32_fma_gflops : float32_gflops);
+    add(fuses_products ? fused_ns : plain_ns, work.flops.float64_products,
+        fuses_products ? float64_fma_gflops : float64_gflops);
+    if (plain_ns + fused_ns > found.ns)
+        found = {plain_ns > fused_ns ? Roof::compute : Roof::fused_compute, plain_ns + fused_ns};
+    return found;
+}
+
+void Roofline::raise_memory(double read_bytes, double written_bytes, double factor) {
+    BandwidthLevel* const level = level_of(levels, read_bytes + written_bytes);
+    if (level == nullptr) return;
+    level->read_gbps *= factor;
+    level->write_gbps *= factor;
+    level->copy_gbps *= factor;
+}
+
+void Roofline::raise_to(const Roofline& other) {
+    for (std::size_t i = 0; i < std::min(levels.size(), other.levels.size()); ++i) {
+        levels[i].read_gbps = std::max(levels[i].read_gbps, other.levels[i].read_gbps);
+        levels[i].write_gbps = std::max(levels[i].write_gbps, other.levels[i].write_gbps);
+        levels[i].copy_gbps = std::max(levels[i].copy_gbps, other.levels[i].copy_gbps);
+    }
+    float32_gflops = std::max(float32_gflops, other.float32_gflops);
+    float64_gflops = std::max(float64_gflops, other.float64_gflops);
+    float32_fma_gflops = std::max(float32_fma_gflops, other.float32_fma_gflops);
+    float64_fma_gflops = std::max(float64_fma_gflops, other.float64_fma_gflops);
+}
+
+const char* roof_name(Roof roof) {
+    switch (roof) {
+    case Roof::memory:
+        return "memory";
+    case Roof::compute:
+        return "compute without FMA";
+    case Roof::fused_compute:
+        return "compute with FMA";
+    case Roof::none:
+        break;
+    }
+    return "";
 }
 
 int Machine::vector_bytes() const {

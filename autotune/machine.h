@@ -19,15 +19,51 @@ struct BandwidthLevel {
     double copy_gbps = 0; ///< bytes read plus bytes written, a second
 };
 
+/// Operations on floating-point numbers that a call does at least; a multiply-add is two. Those of matrix products
+/// stand apart: what a library makes of them may be fused where the contract lets nothing else be.
+struct Flops {
+    double float32 = 0;
+    double float64 = 0;
+    double float32_products = 0;
+    double float64_products = 0;
+    double total() const { return float32 + float64 + float32_products + float64_products; }
+};
+
+/// What a call does at least, for its limits.
+struct CallWork {
+    double read_bytes = 0;
+    double written_bytes = 0;
+    Flops flops;
+    std::string contract = "numpy";
+};
+
+/// Which limit binds.
+enum class Roof { none, memory, compute, fused_compute };
+/// "memory", "compute without FMA", "compute with FMA".
+const char* roof_name(Roof roof);
+
+struct Bound {
+    Roof roof = Roof::none;
+    double ns = 0; ///< the least time of a call; 0: no claim
+};
+
 /// Measured limits of the machine. Empty levels: not measured.
 struct Roofline {
     std::vector<BandwidthLevel> levels; ///< by rising size
     double float32_gflops = 0;          ///< separate multiply and add, as contract "numpy" runs them
     double float64_gflops = 0;
+    double float32_fma_gflops = 0; ///< fused multiply-add, a pair counted as two
+    double float64_fma_gflops = 0;
 
     bool measured() const { return !levels.empty(); }
     /// The least time in which `read` and `written` bytes can pass; 0 where no level is that small.
     double memory_bound_ns(double read_bytes, double written_bytes) const;
+    /// The limit that leaves the most time: the one that a call is near to first.
+    Bound bound(const CallWork& work) const;
+    /// What bounds such a call is `factor` times as high.
+    void raise_memory(double read_bytes, double written_bytes, double factor);
+    /// Each limit is the higher of two measurements': a busy machine gives less than it could, never more.
+    void raise_to(const Roofline& other);
 };
 
 /// What schedules for a CUDA device depend on. The numbers here are an H100's: what a machine without a device builds

@@ -2,6 +2,7 @@
 // autotune.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <map>
@@ -18,7 +19,13 @@ namespace tilewright::autotune {
 inline constexpr double kStartsShare = 0.25; ///< of the budget, for starts
 inline constexpr double kFinalShare = 0.08;  ///< of the budget, kept for timing the finalists
 inline constexpr double kMostFinalS = 5;
+/// Runs of one candidate beyond the first few; what they cost where calls are long.
+inline constexpr double kMoreRunsS = 1, kMoreLongRunsS = 4;
 inline constexpr double kLimitShare = 0.95; ///< of the roofline: nothing is left to be found
+inline constexpr double kBeyondShare = 1.1; ///< more than that no measurement explains
+inline constexpr double kMostBeyondCopies =
+    1.7;                                ///< what kernels reach of a device's memory, beside its driver's copies
+inline constexpr int kMostRenewals = 3; ///< of the limits, which take a second each
 inline constexpr int kTrialsWithoutGain = 250;
 inline constexpr int kKnownInARow = 5000; ///< proposals that were all tried before: the space is used up
 inline constexpr std::size_t kFinalists = 4;
@@ -36,6 +43,7 @@ struct Trial {
     double median_ns = 0;
     double cost = 0; ///< ns in the session's frame: paired ratios chained down from the first incumbent
     int runs = 0;
+    double build_s = 0;
     double earlier_median_ns = 0; ///< of an earlier session, also where it was measured again
     bool earlier = false;         ///< of an earlier session: not built in this one
     bool measured() const { return outcome.kind == OutcomeKind::measured; }
@@ -51,7 +59,7 @@ class SearchSession {
                   emit({{"event", "warning"}, {"text", text}});
               },
               [this] { return now_s(); }) {
-        start_s_ = now_s();
+        start_s_ = environment.start_s.value_or(now_s());
     }
 
     TuneResult run();
@@ -67,6 +75,13 @@ class SearchSession {
     /// Of the budget. It is for searching: waiting for the store does not count.
     double spent_s() const { return elapsed_s() - log_.waited_s(); }
     double left_s() const { return job_.budget_s - spent_s(); }
+    /// For timing the finalists and the default.
+    double finals_s() const { return std::min(kMostFinalS, job_.budget_s * kFinalShare); }
+    /// Left for candidates: without the finals, and what the caller does then.
+    double left_for_search_s() const {
+        const double again_s = job_.reserved_s > 0 && incumbent_ != nullptr ? incumbent_->build_s : 0;
+        return left_s() - finals_s() - job_.reserved_s - again_s;
+    }
     bool cancelled() const { return env_.cancel != nullptr && env_.cancel->load(); }
     void emit(nlohmann::json event) const {
         if (!env_.observer) return;
@@ -86,6 +101,7 @@ class SearchSession {
     bool starts_over();
     MeasureRequest final_request(const Trial& trial, double budget_s) const;
     void measure_finalist(Trial& trial, double budget_s);
+    static bool wins(const PairedTimes& times, double confidence = 0.99);
     MeasureRequest default_request() const;
     Trial& taken_beside(const PairedTimes& times);
     OrOutcome<PairedTimes> measure(const MeasureRequest& request);
@@ -107,6 +123,10 @@ class SearchSession {
     void make_incumbent(Trial& trial);
     void drop_incumbent(const Outcome& outcome);
     bool near_limit();
+    LimitUse use_of_limit(double ns) const;
+    LimitUse limit_of_best() const;
+    bool measure_beside_limit();
+    void raise_limit_of_device();
     void observe_known(Strategy& strategy);
     Trial* try_known(const dsl::Schedule& schedule);
     std::string point_text(const Proposal& proposal) const;
@@ -138,7 +158,9 @@ class SearchSession {
     std::string default_digest_;
     double earlier_default_ns_ = 0;
     std::optional<PairedRatio> to_default_;
-    bool roofline_renewed_ = false;
+    int roofline_renewals_ = 0;
+    const Trial* measured_beside_limit_ = nullptr; ///< the best one whose share is no guess
+    bool beyond_limits_ = false; ///< the call moves or computes less than is known of it, so no share is claimed
     int new_trials_ = 0;
     int last_gain_ = 0;
     std::map<std::string, int> outcomes_;

@@ -34,27 +34,51 @@ void SearchSession::drop_incumbent(const Outcome& outcome) {
         log_.add(stored(failed, ""));
 }
 
+LimitUse SearchSession::use_of_limit(double ns) const {
+    const Bound bound = machine_.roofline.bound(job_.work());
+    if (bound.roof == Roof::none || ns <= 0 || beyond_limits_) return {};
+    const double amount = bound.roof == Roof::memory ? data_bytes() : job_.flops.total();
+    return {bound.roof, bound.ns / ns, amount / ns};
+}
+
+/// The limits and then the best candidate once more, one after the other: what was measured at another time was
+/// another machine, busier or less so. Limits are only ever raised.
+bool SearchSession::measure_beside_limit() {
+    if (roofline_renewals_ >= kMostRenewals || !env_.rules.measure_roofline) return false;
+    ++roofline_renewals_;
+    phase("the machine's limits");
+    machine_.roofline.raise_to(env_.rules.measure_roofline(machine_));
+    log_.put_machine(machine_);
+    const OrOutcome<PairedTimes> times = bench_.measure(first_request(incumbent_->digest, ""));
+    if (!times.value) {
+        if (!cancelled()) drop_incumbent(times.outcome);
+        return false;
+    }
+    incumbent_->median_ns = median(times.value->candidate_ns);
+    measured_beside_limit_ = incumbent_;
+    return true;
+}
+
+/// The driver's copies read and write at once and are all that is measured beforehand; kernels that mostly read get
+/// more. What one has reached is the limit from then on.
+void SearchSession::raise_limit_of_device() {
+    if (!machine_.is_device() || incumbent_ == nullptr) return;
+    const LimitUse use = use_of_limit(incumbent_->median_ns);
+    if (use.roof != Roof::memory || use.share <= 1 || use.share > kMostBeyondCopies) return;
+    machine_.roofline.raise_memory(job_.argument_bytes(), job_.result_bytes(), use.share);
+    log_.put_machine(machine_);
+}
+
 bool SearchSession::near_limit() {
     // A device's limit is what the driver's copies reach, which good kernels exceed by a quarter on some machines; what
     // its clock and width would give is not said truly by every driver.
-    if (machine_.is_device() || incumbent_ == nullptr || incumbent_->median_ns <= 0) return false;
-    auto share = [&] {
-        return machine_.roofline.memory_bound_ns(job_.argument_bytes(), job_.result_bytes()) / incumbent_->median_ns;
-    };
-    if (share() < kLimitShare) return false;
-    if (!roofline_renewed_ && env_.rules.measure_roofline) {
-        // The stored limit may have been taken on a busy machine. It is only ever raised.
-        roofline_renewed_ = true;
-        const Roofline fresh = env_.rules.measure_roofline(machine_);
-        for (std::size_t i = 0; i < std::min(fresh.levels.size(), machine_.roofline.levels.size()); ++i) {
-            BandwidthLevel& level = machine_.roofline.levels[i];
-            level.read_gbps = std::max(level.read_gbps, fresh.levels[i].read_gbps);
-            level.write_gbps = std::max(level.write_gbps, fresh.levels[i].write_gbps);
-            level.copy_gbps = std::max(level.copy_gbps, fresh.levels[i].copy_gbps);
-        }
-        log_.put_machine(machine_);
-    }
-    return share() >= kLimitShare;
+    if (machine_.is_device() || incumbent_ == nullptr) return false;
+    if (use_of_limit(incumbent_->median_ns).share < kLimitShare) return false;
+    if (measured_beside_limit_ != incumbent_ && !measure_beside_limit()) return false;
+    const double share = use_of_limit(incumbent_->median_ns).share;
+    // It reads less than all of its arguments, or computes less than the program says.
+    if (share > kBeyondShare) beyond_limits_ = true;
+    return share >= kLimitShare && share <= kBeyondShare;
 }
 
 /// The schedule beside which times were taken.
@@ -75,6 +99,7 @@ MeasureRequest SearchSession::final_request(const Trial& trial, double budget_s)
     request.candidate = trial.digest;
     request.incumbent = incumbent_->digest;
     request.budget_s = budget_s;
+    request.limit_s = std::max(budget_s, finals_s() / (kFinalists + 1));
     request.min_runs = 8;
     request.max_runs = 100;
     request.give_up_ratio = 1.05;
@@ -95,7 +120,7 @@ void SearchSession::measure_finalist(Trial& trial, double budget_s) {
     trial.cost = beside.cost * ratio.ratio;
     trial.median_ns = median(times.value->candidate_ns);
     beside.median_ns = median(times.value->incumbent_ns);
-    if (&beside == incumbent_ && is_faster(ratio)) make_incumbent(trial);
+    if (&beside == incumbent_ && wins(*times.value)) make_incumbent(trial);
 }
 
 /// Among hundreds of candidates the luckiest looks best: the top few are timed again in pairs.
@@ -109,8 +134,9 @@ void SearchSession::run_finals() {
             finalists.push_back(&trial);
     std::sort(finalists.begin(), finalists.end(), [](const Trial* a, const Trial* b) { return a->cost < b->cost; });
     if (finalists.size() > kFinalists) finalists.resize(kFinalists);
-    const double each_s = std::clamp(
-        std::min(kMostFinalS, job_.budget_s * kFinalShare) / static_cast<double>(finalists.size() + 1), 0.1, 1.5);
+    const double each_s = std::clamp(finals_s() / static_cast<double>(finalists.size() + 1), 0.1, 1.5);
+    // One pair says nothing: calls so long that there is no time for two keep the order that the search found.
+    if (4e-9 * incumbent_->median_ns > std::max(each_s, finals_s() / (kFinalists + 1))) finalists.clear();
     // Where there are several devices they are timed at once, and the best beside the default.
     for (const Trial* trial : finalists)
         bench_.expect(final_request(*trial, each_s));
@@ -128,6 +154,7 @@ MeasureRequest SearchSession::default_request() const {
     request.candidate = incumbent_->digest;
     request.incumbent = default_->digest;
     request.budget_s = std::clamp(job_.budget_s * kFinalShare / 2, 0.3, 2.0);
+    request.limit_s = 2 * request.budget_s;
     request.min_runs = 8;
     request.max_runs = 60;
     request.give_up_ratio = 1e9;
@@ -158,6 +185,15 @@ void SearchSession::compare_with_default() {
     }
 }
 
+/// For people: at most all of it. Times differ by some percent from one moment to the next, and a limit that was
+/// exceeded by more is none.
+LimitUse SearchSession::limit_of_best() const {
+    LimitUse use = use_of_limit(incumbent_->median_ns);
+    if (use.share > (machine_.is_device() ? kMostBeyondCopies : kBeyondShare)) return {};
+    use.share = std::min(use.share, 1.0);
+    return use;
+}
+
 StoredRecord SearchSession::record(const std::string& reason) const {
     StoredRecord record;
     record.workload = job_.workload_key;
@@ -176,8 +212,7 @@ StoredRecord SearchSession::record(const std::string& reason) const {
     }
     if (incumbent_->median_ns > 0) {
         record.gbps = data_bytes() / incumbent_->median_ns;
-        record.limit_share =
-            machine_.roofline.memory_bound_ns(job_.argument_bytes(), job_.result_bytes()) / incumbent_->median_ns;
+        record.limit_share = limit_of_best().share;
     }
     return record;
 }
@@ -212,7 +247,7 @@ TuneResult SearchSession::result() {
         result.median_ns = best.median_ns;
         result.default_ns = best.default_ns;
         result.gbps = best.gbps;
-        result.limit_share = best.limit_share;
+        result.limit = limit_of_best();
         result.to_default = to_default_.value_or(PairedRatio{});
         if (!to_default_ && best.ratio > 0) result.to_default.ratio = best.ratio;
     }
@@ -240,7 +275,7 @@ json to_json(const TuneResult& result) {
                    {"default_ns", result.default_ns},
                    {"to_default", to_json(result.to_default)},
                    {"gbps", result.gbps},
-                   {"limit_share", result.limit_share > 0 ? json(result.limit_share) : json()},
+                   {"limit", nullptr},
                    {"reason", result.reason},
                    {"cancelled", result.cancelled},
                    {"trials", result.trials},
@@ -249,6 +284,11 @@ json to_json(const TuneResult& result) {
                    {"elapsed_s", result.elapsed_s},
                    {"notes", result.notes},
                    {"fixed", nullptr}};
+    if (result.limit.roof != Roof::none)
+        object["limit"] = {{"roof", roof_name(result.limit.roof)},
+                           {"share", result.limit.share},
+                           {"reached", result.limit.reached},
+                           {"unit", result.limit.roof == Roof::memory ? "GB/s" : "GFLOP/s"}};
     if (result.fixed)
         object["fixed"] = {{"outcome", outcome_name(result.fixed->outcome.kind)},
                            {"text", result.fixed->outcome.text},

@@ -108,20 +108,22 @@ void SearchSession::run_fixed() {
     if (!trial->measured()) return;
     fixed_->median_ns = trial->median_ns;
     fixed_->best_ns = beside != nullptr ? beside->median_ns : trial->median_ns;
-    fixed_->to_best.interval = Interval{1, 1};
+    if (beside == nullptr || beside == trial) fixed_->to_best = {1, Interval{1, 1}, trial->runs};
     if (beside != nullptr && beside != trial && !cancelled()) {
         MeasureRequest request;
         request.candidate = trial->digest;
         request.incumbent = beside->digest;
-        request.budget_s = std::clamp(left_s(), 0.5, 3.0);
+        request.budget_s = std::clamp(left_s() - job_.reserved_s, 0.5, 3.0);
+        request.limit_s = 2 * request.budget_s;
         request.min_runs = 8;
         request.max_runs = 60;
         request.give_up_ratio = 1e9;
         const OrOutcome<PairedTimes> times = bench_.measure(request);
         if (times.value) {
-            fixed_->median_ns = median(times.value->candidate_ns);
-            fixed_->best_ns = median(times.value->incumbent_ns);
             fixed_->to_best = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
+            fixed_->best_ns = median(times.value->incumbent_ns);
+            // The pairs' ratio is not that of the medians; what is said of the two has to agree with itself.
+            fixed_->median_ns = fixed_->best_ns * fixed_->to_best.ratio;
         }
     }
     compare_with_default();

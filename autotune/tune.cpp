@@ -27,6 +27,7 @@ TuneResult SearchSession::run() {
     run_strategy();
     run_finals();
     compare_with_default();
+    raise_limit_of_device();
     if (incumbent_ != nullptr) log_.put(record(reason_));
     return result();
 }
@@ -90,6 +91,12 @@ Trial* SearchSession::attempt(const dsl::Schedule& given, const std::string& ori
     return &trial;
 }
 
+/// Beyond noise; of calls of which there is time for a few pairs alone, clearly in each.
+bool SearchSession::wins(const PairedTimes& times, double confidence) {
+    const PairedRatio ratio = paired_ratio(times.candidate_ns, times.incumbent_ns, confidence);
+    return ratio.interval ? is_faster(ratio) : is_faster_in_each(times.candidate_ns, times.incumbent_ns);
+}
+
 /// Sets times and cost of `trial` on success; may make it the incumbent.
 Outcome SearchSession::build_verify_measure(Trial& trial) {
     const Variant variant = variant_of(trial.schedule, variants_.front());
@@ -101,6 +108,7 @@ Outcome SearchSession::build_verify_measure(Trial& trial) {
     if (!violations.empty()) return {OutcomeKind::illegal, violations.front().text()};
     const OrOutcome<Built> built = bench_.build(trial.schedule);
     if (!built.value) return built.outcome;
+    trial.build_s = built.value->build_s;
     shortest_build_s_ = std::min(shortest_build_s_, built.value->build_s);
     if (cancelled()) return {OutcomeKind::build_failed, "cancelled"};
     if (const std::optional<Outcome> wrong = bench_.verify(*built.value)) return *wrong;
@@ -113,7 +121,8 @@ Outcome SearchSession::build_verify_measure(Trial& trial) {
             // What may be a gain is worth more runs; ties are not: they cannot win.
             const PairedRatio first = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
             if (first.ratio < 1 - 2 * kLeastGain && !is_faster(first) && !cancelled()) {
-                request.budget_s = 1.0;
+                request.budget_s = kMoreRunsS;
+                request.limit_s = kMoreLongRunsS;
                 request.min_runs = 8;
                 request.max_runs = 48;
                 const OrOutcome<PairedTimes> more = bench_.measure(request);
@@ -144,10 +153,11 @@ Outcome SearchSession::build_verify_measure(Trial& trial) {
         } else {
             PairedRatio ratio = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
             bool confirmed = false;
-            if (times.value->beside.empty() && is_faster(ratio) && !cancelled()) {
+            if (times.value->beside.empty() && wins(*times.value) && !cancelled()) {
                 // Of a hundred equal candidates one looks better by luck: a new best has to win a second time, on fresh
                 // times.
-                request.budget_s = 1.0;
+                request.budget_s = kMoreRunsS;
+                request.limit_s = kMoreLongRunsS;
                 request.min_runs = 8;
                 request.max_runs = 24;
                 const OrOutcome<PairedTimes> again = bench_.measure(request);
@@ -158,7 +168,7 @@ Outcome SearchSession::build_verify_measure(Trial& trial) {
                     continue;
                 }
                 ratio = paired_ratio(again.value->candidate_ns, again.value->incumbent_ns, 0.95);
-                confirmed = is_faster(ratio);
+                confirmed = wins(*again.value, 0.95);
             }
             trial.cost = taken_beside(*times.value).cost * ratio.ratio;
             trial.outcome = {};
@@ -219,11 +229,14 @@ void SearchSession::run_strategy() {
 std::string SearchSession::stop_reason() {
     if (cancelled()) return "interrupted";
     if (job_.max_trials > 0 && new_trials_ >= job_.max_trials) return "the number of trials was used up";
-    if (left_s() <= std::min(kMostFinalS, job_.budget_s * kFinalShare)) return "the time budget was used up";
-    // Not even the fastest build so far would end in time.
-    if (incumbent_ != nullptr && shortest_build_s_ < kNoBuild && left_s() <= shortest_build_s_)
+    if (left_for_search_s() <= 0) return "the time budget was used up";
+    // Not even the fastest build so far would end in time, with a check and two runs of what it gives.
+    if (incumbent_ != nullptr && shortest_build_s_ < kNoBuild &&
+        left_for_search_s() <= shortest_build_s_ + 3e-9 * incumbent_->median_ns)
         return "the time budget was used up";
-    if (near_limit()) return "95 % of this machine's measured memory bandwidth was reached";
+    if (near_limit())
+        return "95 % of this machine's measured limit was reached (" +
+               std::string(roof_name(use_of_limit(incumbent_->median_ns).roof)) + "), measured beside it";
     if (new_trials_ - last_gain_ >= kTrialsWithoutGain)
         return "nothing better was found in " + std::to_string(kTrialsWithoutGain) + " trials";
     return "";

@@ -25,7 +25,7 @@ struct SchedulingRules {
     std::function<dsl::Schedule(const dsl::AlgorithmInfo&, const Machine&)> default_schedule;
     std::function<dsl::Schedule(const dsl::AlgorithmInfo&, const Machine&)> default_space;
     std::function<std::vector<dsl::Violation>(const dsl::AlgorithmInfo&, const dsl::Schedule&)> check;
-    /// Measured anew when a candidate comes near to or beyond the stored limit.
+    /// Measured anew, beside the candidate, when one comes near to or beyond the limit that is known.
     std::function<Roofline(const Machine&)> measure_roofline;
 };
 
@@ -41,6 +41,7 @@ struct TuneEnvironment {
     Observer observer;                         ///< may be empty
     const std::atomic<bool>* cancel = nullptr; ///< looked at between any two steps
     std::function<double()> clock_s;           ///< empty: the steady clock
+    std::optional<double> start_s;             ///< of the budget, by that clock; empty: when tune() is called
 };
 
 /// A schedule that was measured beside the best one on request (job.fixed_schedule).
@@ -51,6 +52,13 @@ struct FixedResult {
     PairedRatio to_best; ///< fixed / best
 };
 
+/// How near a candidate is to the limit that binds it.
+struct LimitUse {
+    Roof roof = Roof::none;
+    double share = 0;   ///< at most 1
+    double reached = 0; ///< GB/s, or GFLOP/s
+};
+
 struct TuneResult {
     bool found = false; ///< at least one schedule was measured and right
     std::string schedule;
@@ -59,7 +67,7 @@ struct TuneResult {
     double default_ns = 0;  ///< of the default schedule, 0 where it failed
     PairedRatio to_default; ///< best / default
     double gbps = 0;        ///< arguments and results once
-    double limit_share = 0; ///< of the measured limit; 0 where there is none for data so small
+    LimitUse limit;         ///< none where nothing was measured for a call so small
     std::string reason;     ///< why it stopped
     bool cancelled = false;
     int trials = 0;                      ///< of this session

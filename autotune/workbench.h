@@ -41,6 +41,8 @@ struct MeasureRequest {
     double budget_s = 1.0; ///< stop early when it is used up
     int min_runs = 5;
     int max_runs = 100;
+    /// Of calls so long that min_runs would take more than this there are fewer, one at least. 0: no limit.
+    double limit_s = 0;
     /// Stop as soon as the candidate is this much slower than the incumbent on each of min_runs runs; a first run that
     /// is three times slower is enough.
     double give_up_ratio = 1.5;
@@ -54,6 +56,7 @@ inline MeasureRequest first_request(const std::string& candidate, const std::str
     request.candidate = candidate;
     request.incumbent = incumbent;
     request.budget_s = 0.25;
+    request.limit_s = 1;
     request.min_runs = incumbent.empty() ? 8 : 3;
     request.max_runs = 20;
     request.give_up_ratio = 1.15;

@@ -117,9 +117,9 @@ dsl::AlgorithmInfo algorithm_info_from_json(const json& object) {
 }
 
 json measure_request_to_json(const MeasureRequest& request) {
-    return {{"candidate", request.candidate}, {"incumbent", request.incumbent},
-            {"budget_s", request.budget_s},   {"min_runs", request.min_runs},
-            {"max_runs", request.max_runs},   {"give_up_ratio", request.give_up_ratio}};
+    return {{"candidate", request.candidate},        {"incumbent", request.incumbent}, {"budget_s", request.budget_s},
+            {"min_runs", request.min_runs},          {"max_runs", request.max_runs},   {"limit_s", request.limit_s},
+            {"give_up_ratio", request.give_up_ratio}};
 }
 
 MeasureRequest measure_request_from_json(const json& object) {
@@ -129,6 +129,7 @@ MeasureRequest measure_request_from_json(const json& object) {
     request.budget_s = object.at("budget_s");
     request.min_runs = object.at("min_runs");
     request.max_runs = object.at("max_runs");
+    request.limit_s = object.at("limit_s");
     request.give_up_ratio = object.at("give_up_ratio");
     return request;
 }

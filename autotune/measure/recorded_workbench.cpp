@@ -83,6 +83,7 @@ OrOutcome<PairedTimes> RecordedWorkbench::measure(const MeasureRequest& request)
     PairedTimes times;
     double used_s = 0;
     for (int run = 0; run < request.max_runs && (run < request.min_runs || used_s < request.budget_s); ++run) {
+        if (run > 0 && request.limit_s > 0 && used_s + used_s / run > request.limit_s) break;
         times.candidate_ns.push_back(sample_ns(get(request.candidate).median_ns));
         used_s += times.candidate_ns.back() * 1e-9;
         if (!request.incumbent.empty()) {

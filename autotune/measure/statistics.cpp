@@ -113,6 +113,12 @@ bool is_faster(const PairedRatio& ratio) {
     return ratio.interval && ratio.interval->high < 1 && ratio.ratio <= 1 - kLeastGain;
 }
 
+bool is_faster_in_each(const std::vector<double>& candidate_ns, const std::vector<double>& incumbent_ns) {
+    for (std::size_t i = 0; i < candidate_ns.size(); ++i)
+        if (!(candidate_ns[i] < incumbent_ns[i] * (1 - kClearGain))) return false;
+    return !candidate_ns.empty();
+}
+
 bool is_slower(const PairedRatio& ratio) {
     return ratio.interval && ratio.interval->low > 1;
 }

@@ -37,6 +37,11 @@ inline constexpr double kLeastGain = 0.005;
 
 /// Is the candidate faster, beyond noise and beyond kLeastGain?
 bool is_faster(const PairedRatio& ratio);
+/// Whether each of a few pairs says that the candidate is faster, by kClearGain at least: what is asked of calls so
+/// long that there is no time for as many as is_faster() needs.
+bool is_faster_in_each(const std::vector<double>& candidate_ns, const std::vector<double>& incumbent_ns);
+inline constexpr double kClearGain = 0.03;
+
 /// Is it slower beyond noise?
 bool is_slower(const PairedRatio& ratio);
 

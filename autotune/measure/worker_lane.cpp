@@ -17,7 +17,8 @@ namespace {
 
 constexpr double kFirstVerifyLimitS = 120; ///< nothing is known yet of how long the function takes
 constexpr double kLeastRunLimitS = 3;
-constexpr double kVerifyLimitRatio = 10;
+constexpr double kVerifyLimitRatio = 10; ///< of calls that are soon checked
+constexpr double kLongVerifyLimitRatio = 3, kLongVerifyS = 0.5;
 
 } // namespace
 
@@ -129,7 +130,9 @@ std::optional<Outcome> WorkerLane::prepare(const std::string& id) {
 double WorkerLane::run_limit_s() const {
     if (job_.run_limit_s > 0) return job_.run_limit_s;
     if (verified_ == 0) return kFirstVerifyLimitS;
-    return std::max(kLeastRunLimitS, slowest_verify_s_ * kVerifyLimitRatio);
+    // Ten times some seconds, spent on one candidate that is hopeless, would be the whole search.
+    const double long_s = std::max(0.0, slowest_verify_s_ - kLongVerifyS);
+    return std::max(kLeastRunLimitS, (slowest_verify_s_ - long_s) * kVerifyLimitRatio + long_s * kLongVerifyLimitRatio);
 }
 
 std::optional<Outcome> WorkerLane::verify(const std::string& id) {

@@ -1,6 +1,7 @@
 // python/native/tune_job.cpp: puts the parts of a search together.
 #include "python/native/tune_job.h"
 
+#include <chrono>
 #include <memory>
 
 #include "autotune/measure/process_workbench.h"
@@ -49,8 +50,10 @@ void take_limits(autotune::Machine& machine, autotune::Store* store) {
 } // namespace
 
 json tune_job(const std::string& job_text, const autotune::Observer& observer, const std::atomic<bool>* cancel) {
+    const double start_s = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
     const autotune::Job job = autotune::read_job(job_text);
     autotune::TuneEnvironment environment;
+    environment.start_s = start_s; // measuring the machine's limits is a part of the search
     environment.observer = observer;
     environment.cancel = cancel;
     environment.machine = autotune::this_machine(job.isa);
@@ -117,7 +120,9 @@ json machine_to_json(const autotune::Machine& machine) {
                               {"copy_gbps", level.copy_gbps}});
         object["roofline"] = {{"levels", levels},
                               {"float32_gflops", machine.roofline.float32_gflops},
-                              {"float64_gflops", machine.roofline.float64_gflops}};
+                              {"float64_gflops", machine.roofline.float64_gflops},
+                              {"float32_fma_gflops", machine.roofline.float32_fma_gflops},
+                              {"float64_fma_gflops", machine.roofline.float64_fma_gflops}};
     }
     return object;
 }

@@ -16,6 +16,8 @@ Job example() {
     job.sizes = {{"X.0", 7}, {"X.1", 3}};
     job.seed = 0xffffffffffffffffULL;
     job.starts = {"a", "b"};
+    job.reserved_s = 2.5;
+    job.flops = {1, 2, 3, 4};
     job.tolerance = {1e-6, 0, 1e-4, 0.02};
     JobDataSet set;
     set.kind = "recorded";
@@ -50,6 +52,9 @@ TEST(Job, SurvivesItsText) {
     const Job again = read_job(text);
     EXPECT_EQ(print_job(again), text);
     EXPECT_EQ(again.seed, job.seed);
+    EXPECT_EQ(again.reserved_s, 2.5);
+    EXPECT_EQ(again.flops.total(), 10);
+    EXPECT_EQ(again.flops.float64_products, 4);
     EXPECT_EQ(again.datasets[0].arguments[0].strides_bytes, (std::vector<std::int64_t>{-24, 0}));
     EXPECT_TRUE(again.datasets[0].arguments[0].is_written);
     EXPECT_EQ(again.datasets[0].arguments[0].after, "/dev/zero");

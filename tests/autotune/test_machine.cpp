@@ -99,6 +99,47 @@ TEST(Roofline, BoundsReadsWritesAndMixtures) {
     EXPECT_DOUBLE_EQ(roofline.memory_bound_ns(3e8, 1e8), 2e8 / 16 + 2e8 / 20);
 }
 
+TEST(Roofline, TheLimitThatLeavesTheMostTimeBinds) {
+    Roofline roofline;
+    roofline.levels = {{1 << 20, 10, 10, 10}};
+    roofline.float32_gflops = 100;
+    roofline.float64_gflops = 50;
+    roofline.float32_fma_gflops = 200;
+    roofline.float64_fma_gflops = 100;
+    CallWork work{1e7, 0, {}, "numpy"};
+    EXPECT_EQ(roofline.bound(work).roof, Roof::memory);
+    EXPECT_DOUBLE_EQ(roofline.bound(work).ns, 1e6);
+    work.flops.float64 = 1e8;
+    EXPECT_EQ(roofline.bound(work).roof, Roof::compute);
+    EXPECT_DOUBLE_EQ(roofline.bound(work).ns, 2e6);
+    work.contract = "fast"; // may fuse what NumPy does not
+    EXPECT_EQ(roofline.bound(work).ns, 1e6);
+    work.contract = "numpy";
+    work.flops.float32_products = 1e9; // by a library or not
+    EXPECT_EQ(roofline.bound(work).roof, Roof::fused_compute);
+    EXPECT_DOUBLE_EQ(roofline.bound(work).ns, 7e6);
+    work.contract = "reproducible"; // no library, no fusion
+    EXPECT_EQ(roofline.bound(work).roof, Roof::compute);
+    EXPECT_DOUBLE_EQ(roofline.bound(work).ns, 12e6);
+    EXPECT_EQ(Roofline().bound(work).roof, Roof::none);
+}
+
+TEST(Roofline, IsOnlyEverRaised) {
+    Roofline roofline;
+    roofline.levels = {{1 << 20, 10, 30, 10}};
+    roofline.float32_gflops = 100;
+    Roofline other;
+    other.levels = {{1 << 20, 20, 20, 5}};
+    other.float32_gflops = 50;
+    other.float64_fma_gflops = 7;
+    roofline.raise_to(other);
+    EXPECT_EQ(roofline.levels[0].read_gbps, 20);
+    EXPECT_EQ(roofline.levels[0].write_gbps, 30);
+    EXPECT_EQ(roofline.levels[0].copy_gbps, 10);
+    EXPECT_EQ(roofline.float32_gflops, 100);
+    EXPECT_EQ(roofline.float64_fma_gflops, 7);
+}
+
 TEST(Roofline, IsMeasuredAsPlausibleNumbers) {
     const Roofline roofline = measure_roofline(this_machine(), 1 << 23);
     ASSERT_TRUE(roofline.measured());
@@ -110,6 +151,8 @@ TEST(Roofline, IsMeasuredAsPlausibleNumbers) {
     }
     EXPECT_GT(roofline.float32_gflops, 0.5);
     EXPECT_GT(roofline.float64_gflops, 0.5);
+    EXPECT_GE(roofline.float32_fma_gflops, roofline.float32_gflops);
+    EXPECT_GE(roofline.float64_fma_gflops, roofline.float64_gflops);
 }
 
 } // namespace

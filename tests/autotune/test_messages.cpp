@@ -59,5 +59,10 @@ TEST(Messages, EveryFieldOfAStageArrives) {
     EXPECT_EQ(back.sizes[0].here, 7);
 }
 
+TEST(Messages, EveryFieldOfARequestArrives) {
+    MeasureRequest request{"a", "b", 0.5, 4, 70, 3.5, 1.25};
+    EXPECT_EQ(measure_request_from_json(measure_request_to_json(request)), request);
+}
+
 } // namespace
 } // namespace tilewright::autotune

@@ -38,6 +38,13 @@ TEST(PairedRatio, GivesNoIntervalForTooFewPairs) {
     EXPECT_FALSE(is_slower(eight));
 }
 
+TEST(FewPairs, ProveAGainThatIsClearInEach) {
+    EXPECT_TRUE(is_faster_in_each({0.9, 0.95}, {1, 1}));
+    EXPECT_FALSE(is_faster_in_each({0.9, 0.98}, {1, 1})) << "that may be luck";
+    EXPECT_FALSE(is_faster_in_each({0.5, 1.2, 0.5}, {1, 1, 1}));
+    EXPECT_FALSE(is_faster_in_each({}, {}));
+}
+
 TEST(PairedRatio, IsNotMovedByOneOutlier) {
     std::vector<double> candidate(20, 90), incumbent(20, 100);
     candidate[3] = 9000;

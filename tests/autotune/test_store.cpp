@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "autotune/store/roofline_json.h"
 #include "autotune/store/store.h"
 #include "dsl/base/error.h"
 
@@ -96,6 +97,8 @@ TEST_F(StoreTest, KeepsWorkloadsTrialsRecordsAndMachines) {
     EXPECT_FALSE(store.best("w2"));
     EXPECT_EQ(store.roofline("machine1")->levels[0].copy_gbps, 3);
     EXPECT_FALSE(store.roofline("machine2"));
+    EXPECT_FALSE(try_read_roofline(R"({"float32_gflops": 69, "float64_gflops": 35, "levels": [[4194304, 9, 9, 9]]})"))
+        << "limits without fused multiply-add are measured again";
     EXPECT_TRUE(store.check().empty());
     EXPECT_EQ(store.list().at(0).trials, 3);
 }

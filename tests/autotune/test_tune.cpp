@@ -286,8 +286,10 @@ TEST_F(TuneTest, StopsAtTheLimitOfTheMachine) {
         return machine.roofline;
     };
     const TuneResult result = run();
-    EXPECT_EQ(result.reason, "95 % of this machine's measured memory bandwidth was reached");
-    EXPECT_GE(result.limit_share, 0.93);
+    EXPECT_EQ(result.reason, "95 % of this machine's measured limit was reached (memory), measured beside it");
+    EXPECT_EQ(result.limit.roof, Roof::memory);
+    EXPECT_GE(result.limit.share, 0.93);
+    EXPECT_LE(result.limit.share, 1.0);
     EXPECT_EQ(measured, 1) << "a limit that a candidate seems to beat is measured again, once";
     EXPECT_NEAR(result.gbps, 80e6 / result.median_ns, 1e-6);
 }
@@ -303,7 +305,88 @@ TEST_F(TuneTest, ALimitTakenOnABusyMachineIsRaisedAndTheSearchGoesOn) {
     job.max_trials = 30;
     const TuneResult result = run();
     EXPECT_EQ(result.reason, "the number of trials was used up");
-    EXPECT_LT(result.limit_share, 0.5);
+    EXPECT_EQ(result.limit.roof, Roof::memory);
+    EXPECT_LT(result.limit.share, 0.5);
+}
+
+TEST_F(TuneTest, ACallThatMovesLessThanItsArgumentsClaimsNoShare) {
+    take_80_megabytes();
+    // However often it is measured: what is counted as moved is not moved.
+    environment.machine.roofline.levels = {{1 << 22, 2, 2, 2}};
+    environment.rules.measure_roofline = [](const Machine& machine) { return machine.roofline; };
+    job.max_trials = 30;
+    const TuneResult result = run();
+    EXPECT_EQ(result.reason, "the number of trials was used up");
+    EXPECT_EQ(result.limit.roof, Roof::none);
+    EXPECT_EQ(to_json(result)["limit"], nlohmann::json());
+}
+
+TEST_F(TuneTest, WhatAKernelReachesBeyondADriversCopiesIsTheDevicesLimit) {
+    take_80_megabytes();
+    Store store(folder + "/store.db");
+    environment.store = &store;
+    environment.machine.device = DeviceFacts();
+    environment.machine.roofline.levels = {{1 << 22, 9, 9, 9}};
+    const TuneResult result = run();
+    ASSERT_EQ(result.limit.roof, Roof::memory);
+    EXPECT_DOUBLE_EQ(result.limit.share, 1.0);
+    EXPECT_NEAR(store.roofline(environment.machine.fingerprint)->levels[0].read_gbps, result.gbps, 0.1);
+    // So much more is no limit but a call that moves less than its arguments.
+    environment.machine.roofline.levels = {{1 << 22, 2, 2, 2}};
+    EXPECT_EQ(run().limit.roof, Roof::none);
+}
+
+TEST_F(TuneTest, StopsAtTheLimitOfArithmeticAndNamesIt) {
+    // 320 million operations at 36 GFLOP/s take 8.9 ms.
+    job.flops.float64_products = 320e6;
+    environment.machine.roofline.levels = {{1 << 22, 50, 50, 50}};
+    environment.machine.roofline.float64_gflops = 18;
+    environment.machine.roofline.float64_fma_gflops = 36;
+    environment.rules.measure_roofline = [](const Machine& machine) { return machine.roofline; };
+    const TuneResult result = run();
+    EXPECT_EQ(result.reason,
+              "95 % of this machine's measured limit was reached (compute with FMA), measured beside it");
+    const nlohmann::json limit = to_json(result)["limit"];
+    EXPECT_EQ(limit["roof"], "compute with FMA");
+    EXPECT_EQ(limit["unit"], "GFLOP/s");
+    EXPECT_NEAR(limit["reached"].get<double>(), 36, 4);
+    EXPECT_LE(limit["share"].get<double>(), 1);
+}
+
+TEST_F(TuneTest, ABudgetIsKeptWhateverACallTakes) {
+    for (const double factor : {1.0, 30.0, 300.0}) {
+        landscape = [factor](const std::string& text) { return RecordedCandidate{{}, factor * time_of(text), 0.1, 0}; };
+        for (const double budget_s : {5.0, 20.0, 60.0}) {
+            job.budget_s = budget_s;
+            const TuneResult result = run();
+            ASSERT_TRUE(result.found);
+            // A build, a check and a pair of the slowest candidates that one still looks at, with finals behind.
+            const double one_s = 0.1 + 4 * 2.5e-3 * factor * 10;
+            EXPECT_LE(result.elapsed_s, std::max(1.1 * budget_s, budget_s + one_s)) << factor << " " << budget_s;
+        }
+    }
+}
+
+TEST_F(TuneTest, CallsOfSecondsAreSearchedToo) {
+    // The default takes a second a call: a candidate that wins used to take twenty pairs.
+    landscape = [](const std::string& text) { return RecordedCandidate{{}, 60 * time_of(text), 0.1, 0}; };
+    job.budget_s = 120;
+    const TuneResult result = run();
+    EXPECT_GE(result.trials, 12);
+    EXPECT_LT(time_of(result.schedule), 0.8 * time_of(kDefaultText)) << "few pairs that are clear are enough";
+}
+
+TEST_F(TuneTest, WhatTheCallerDoesBehindTheSearchIsInItsBudget) {
+    job.reserved_s = 12;
+    landscape = [](const std::string& text) { return RecordedCandidate{{}, time_of(text), 1.5, 0}; };
+    EXPECT_LE(run().elapsed_s, job.budget_s - job.reserved_s - 1.5 + 0.5) << "the best is compiled once more";
+    RecordedWorkbench bench = make_bench();
+    environment.workbench = &bench;
+    environment.clock_s = [&bench] { return bench.now_s(); };
+    environment.start_s = bench.now_s() - 20; // measuring the machine's limits, say
+    const TuneResult late = tune(job, environment);
+    EXPECT_GE(late.elapsed_s, 20);
+    EXPECT_LE(late.elapsed_s, job.budget_s - job.reserved_s);
 }
 
 TEST_F(TuneTest, StopsWhenTheSpaceIsUsedUp) {
@@ -407,6 +490,7 @@ TEST_F(TuneTest, AGivenScheduleIsMeasuredBesideTheStoredBest) {
     ASSERT_TRUE(result.fixed);
     EXPECT_EQ(result.fixed->outcome.kind, OutcomeKind::measured);
     EXPECT_GT(result.fixed->to_best.ratio, 1.2);
+    EXPECT_DOUBLE_EQ(result.fixed->median_ns, result.fixed->best_ns * result.fixed->to_best.ratio);
     EXPECT_EQ(store.best("w1")->schedule, tuned.schedule) << "a slower one changes nothing";
     // A faster one becomes the record.
     landscape = [](const std::string& text) {
