@@ -94,7 +94,7 @@ def test_from_the_script_to_a_module_in_a_fresh_process(name: str, tmp_path: Pat
     assert "loops of the program:" in done.stdout and "why this schedule: the fastest" in done.stdout
     done = run(tmp_path, "-m", "tilewright", "run", "script.py")
     assert done.returncode == 0, done.stderr
-    assert "patched in: " in done.stderr
+    assert f"  {name}: 1 call, " in done.stderr and "script.py: " in done.stderr
 
 
 def relax(trips: int, a: Any, b: Any) -> None:
