@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,12 +11,12 @@ import numpy as np
 from . import _face
 from .device_code import arch_of, functions_of, sass_of
 from .errors import TranslateError
+from .figures import Figures
 from .machine import is_cuda_isa
 from .native import compiler
 from .program import Program, evaluate
 from .quantities import format_ns
 from .specialization import version_fits
-from .tuning import COLD
 
 if TYPE_CHECKING:
     from .binding import Bound
@@ -233,28 +234,18 @@ def _evidence(evidence: dict[str, Any] | None) -> list[str]:
     if evidence is None:
         return ["why this schedule: the default; f.tune(…) or `autotune` searches for a better one"]
     lines = ["why this schedule: the fastest of those measured"]
-    numpy_ns, tuned_ns, default_ns = (evidence.get(k) or 0 for k in ("numpy_ns", "tuned_ns", "default_ns"))
-    if tuned_ns and numpy_ns:
-        cold = COLD if evidence.get("numpy_is_cold") else ""
-        lines.append(f"  NumPy {format_ns(numpy_ns)}{cold}, tuned {format_ns(tuned_ns)}, {numpy_ns / tuned_ns:.1f}x")
-    kernel_ns = evidence.get("kernel_ns") or tuned_ns
+    figures = Figures.of_evidence(evidence)
+    if figures is not None:
+        lines.append(f"  {figures.text()}")
+    kernel_ns, default_ns = evidence.get("kernel_ns"), evidence.get("default_ns")
     if kernel_ns and default_ns:
         lines.append(f"  its kernel takes {format_ns(kernel_ns)}, that of the default schedule {format_ns(default_ns)}")
     if evidence.get("gbps"):
-        share = evidence.get("share_of_limit")
-        of_limit = f", {share:.0%} of this machine's measured limit" if share else ""
-        lines.append(f"  it moves {evidence['gbps']:.1f} GB/s{of_limit}")
-    skip = {
-        "numpy_ns",
-        "numpy_is_cold",
-        "tuned_ns",
-        "kernel_ns",
-        "default_ns",
-        "schedule",
-        "ratio",
-        "gbps",
-        "share_of_limit",
-    }
+        lines.append(f"  it moves {evidence['gbps']:.1f} GB/s")
+    if evidence.get("share_of_limit"):
+        roof = f" ({evidence['limit']})" if evidence.get("limit") else ""
+        lines.append(f"  it reaches {100 * evidence['share_of_limit']:.0f} % of this machine's measured limit{roof}")
+    skip = {*(field.name for field in fields(Figures)), "default_ns", "schedule", "gbps", "share_of_limit", "limit"}
     for key, value in evidence.items():
         if key not in skip and isinstance(value, (str, int, float)) and value != "":
             lines.append(f"  {key.replace('_', ' ')}: {value}")

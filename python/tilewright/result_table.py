@@ -17,9 +17,9 @@ def rows(result: TuneResult) -> list[tuple[str, str]]:
     if not result.complete:
         return [*found, ("result", result.closing_line().removeprefix(f"{result.function}: "))]
     found += [
-        ("NumPy", format_ns(result.numpy_ns)),
+        ("NumPy", result.figures.numpy_text),
         ("tuned", format_ns(result.tuned_ns)),
-        ("gain", f"{result.ratio:.1f}x"),
+        ("gain", result.figures.ratio_text),
     ]
     if result.default_ns:
         found.append(
@@ -30,6 +30,7 @@ def rows(result: TuneResult) -> list[tuple[str, str]]:
     found += [
         ("contract", result.contract),
         ("search", f"{result.elapsed_s:.0f} s, {result.trials} candidates, stopped: {result.reason}"),
+        *([("not quiet", result.figures.busy)] if result.figures.busy else []),
         ("schedule", result.schedule.strip()),
     ]
     return found

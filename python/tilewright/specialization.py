@@ -404,7 +404,7 @@ class Specialization:
         bound = bind(self.traced, self.program, values, named)
         evidence = self.evidence_on_device or self.evidence or {}
         gbps, share = evidence.get("gbps"), evidence.get("share_of_limit")
-        limit = gbps / share if gbps and share else None
+        limit = gbps / share if gbps and share and evidence.get("limit", "memory") == "memory" else None
         return profile_call(lambda: function(*values, **named), runs, moved_bytes(self.program, bound), limit)
 
 

@@ -7,7 +7,7 @@ import statistics
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from . import datasets, logs
 from .binding import Bound, bind
 from .devices import check_device, device, device_name, host_copies
 from .errors import Error
+from .figures import Figures, reserved_s, take_turns
+from .flops import flops_of
 from .machine import cpu_model
 from .native import compiler, worker_path
 from .partials import is_beyond_limit
@@ -28,12 +30,13 @@ from .specialization import Specialization
 from .workload import Workload, describe_call
 
 _BASELINE_RUNS = 3
-_BASELINE_S = 2.5
+_BASELINE_S = 1.0
+_LEAST_RESERVED_S = 0.05  # for a few calls of the best schedule, where NumPy is too slow to take turns
+_BUDGET_OVER = "the time budget was used up"  # as the search says it
+_FEW_TRIALS = 10  # fewer are starts and their neighbours
 _SHORT_NS = 50_000  # up to here the way from Python into a kernel counts beside the kernel
 _LEAST_SAMPLE_NS = 20_000  # shorter calls are timed several at once: the clock takes 50 ns itself
 _WIDEN_NS = 1e9  # calls of NumPy longer than this are not repeated to learn their conditioning
-
-COLD = " (its first call)"  # after NumPy's time, where no warm call of it was affordable
 
 # Operations after which NumPy's own result is one of several good ones (contract.md, Numbers).
 _ROUNDED = {
@@ -61,37 +64,44 @@ class TuneOptions:
 
 @dataclass(repr=False)
 class TuneResult:
-    """What a search found. Times are medians of one call; those of the search are of the kernels alone."""
+    """What a search found. `figures` are of calls in turns with NumPy; the search's own times are of the kernels alone."""
 
     function: str
     summary: str
     contract: str
     schedule: str
-    numpy_ns: float
-    numpy_is_cold: bool  # NumPy is too slow to be run again: its time is that of its first call
-    kernel_ns: float  # of the best schedule, without the way from Python to it
-    default_ns: float  # of the default schedule, likewise
+    figures: Figures
+    default_ns: float  # of the default schedule, in the search as `kernel_ns`
     trials: int
     known: int  # candidates of earlier runs, which were not built again
     elapsed_s: float
     reason: str
     bytes_moved: float
-    limit_share: float | None  # of this machine's measured limit
+    limit: dict[str, Any] | None  # how near the kernels are to which limit of the machine: roof, share, reached, unit
     workload: Workload
-    call_ns: float | None = None  # of a call from Python, where that is so short that the way counts
     device: str = ""  # the name of the CUDA device whose kernels were timed, with the data there
     copied_ns: float | None = None  # of a call of NumPy arrays that runs there
     raw: dict[str, Any] = field(repr=False, default_factory=dict)
 
     @property
+    def numpy_ns(self) -> float:
+        """Of a call in NumPy."""
+        return self.figures.numpy_ns
+
+    @property
     def tuned_ns(self) -> float:
-        """What a user's call takes, as NumPy's time is: with the way from Python to the kernels where that counts."""
-        return self.kernel_ns if self.call_ns is None else self.call_ns
+        """Of a call as users make it; on a device of its kernels, with the data there."""
+        return self.figures.tuned_ns
+
+    @property
+    def kernel_ns(self) -> float:
+        """Of the best schedule in the search, without the way from Python to it."""
+        return self.figures.kernel_ns
 
     @property
     def ratio(self) -> float:
         """How many times faster than NumPy."""
-        return self.numpy_ns / self.tuned_ns if self.tuned_ns else 0.0
+        return self.figures.ratio
 
     @property
     def complete(self) -> bool:
@@ -110,20 +120,30 @@ class TuneResult:
             if notes:
                 return f"{self.function}: nothing measured: {'; '.join(notes)}"
             return f"{self.function}: nothing measured within the budget ({self.reason}). Give a larger --budget."
-        share = (
-            ""
-            if self.limit_share is None
-            else f", {100 * self.limit_share:.0f} % of this {'device' if self.device else 'machine'}'s measured limit"
-        )
         known = f" and {self.known} known from before" if self.known else ""
-        kernel = "" if self.call_ns is None else f", {format_ns(self.kernel_ns)} of it in the kernel"
         placed = f" on {self.device} with data on the device" if self.device else ""
         copied = "" if self.copied_ns is None else f"; with copies from and to NumPy arrays {format_ns(self.copied_ns)}"
         return (
-            f"{self.function}: NumPy {format_ns(self.numpy_ns)}{COLD if self.numpy_is_cold else ''} -> "
-            f"tuned {format_ns(self.tuned_ns)}{placed} ({self.ratio:.1f}x{kernel}){copied}; result equal under contract {self.contract}; "
-            f"{self.gbps:.1f} GB/s{share}; "
-            f"searched {self.elapsed_s:.0f} s, {self.trials} candidates{known}, stopped: {self.reason}"
+            f"{self.function}: {self.figures.text(placed)}{copied}; result equal under contract {self.contract}; "
+            f"{self._speed()}; "
+            f"searched {self.elapsed_s:.0f} s, {self.trials} candidates{known}, stopped: {self._ending(known)}"
+        )
+
+    def _ending(self, known: str) -> str:
+        """Why the search stopped; where so few were tried that it was none, that."""
+        if self.reason != _BUDGET_OVER or known or not 0 < self.trials < _FEW_TRIALS:
+            return self.reason
+        each = format_ns(1e9 * self.elapsed_s / self.trials)
+        return f"{self.reason}, and at some {each} a candidate this was hardly a search: give it a larger budget"
+
+    def _speed(self) -> str:
+        """By the limit that binds: 5.9 GB/s, 43 % of this machine's measured limit (memory)"""
+        if self.limit is None:
+            return f"{self.gbps:.1f} GB/s"
+        place = "device" if self.device else "machine"
+        return (
+            f"{self.limit['reached']:.1f} {self.limit['unit']}, "
+            f"{100 * self.limit['share']:.0f} % of this {place}'s measured limit ({self.limit['roof']})"
         )
 
     def __repr__(self) -> str:
@@ -139,14 +159,12 @@ class TuneResult:
             "workload": self.summary,
             "workload_key": self.workload.key,
             "contract": self.contract,
-            "numpy_ns": self.numpy_ns,
-            "numpy_is_cold": self.numpy_is_cold,
-            "tuned_ns": self.tuned_ns,
-            "kernel_ns": self.kernel_ns,
+            **self.figures.as_evidence(),
             "default_ns": self.default_ns,
-            "ratio": round(self.ratio, 3),
             "gbps": round(self.gbps, 3),
-            "share_of_limit": self.limit_share,
+            "share_of_limit": self.limit and self.limit["share"],
+            "limit": "" if self.limit is None else self.limit["roof"],
+            "gflops": None if self.limit is None or self.limit["unit"] == "GB/s" else round(self.limit["reached"], 3),
             "candidates": self.trials,
             "searched_s": round(self.elapsed_s, 2),
             "stopped": self.reason,
@@ -174,6 +192,7 @@ def tune_call(
     KeyboardInterrupt ends the search and keeps the best so far.
     is_warm: NumPy has run this call in this process before.
     """
+    started = time.perf_counter()
     traced, program = specialization.traced, specialization.program
     if any(argument.path[0] == ("default_rng", None) for argument in traced.arguments):
         raise Error(
@@ -225,6 +244,7 @@ def tune_call(
                 datasets.write_data_set(folder, len(sets), program, call=derived, bound=derived_bound, expected=answer)
             )
             tolerance.widen(reference, derived, answer)
+        kept_s = reserved_s(options.budget_s, measured.ns)
         job = {
             "program": program.text,
             "function": program.function,
@@ -234,7 +254,9 @@ def tune_call(
             "sizes": dict(bound.sizes),
             "contract": options.contract,
             "threads": options.threads,
-            "budget_s": options.budget_s,
+            # What came before counts, so that the budget is the time one waits; a slow NumPy leaves half of it all the same.
+            "budget_s": max(options.budget_s - (time.perf_counter() - started), options.budget_s / 2),
+            "reserved_s": max(kept_s, _LEAST_RESERVED_S),
             "max_trials": options.max_trials,
             "seed": options.seed,
             "db": "" if options.db is None else str(options.db),
@@ -246,6 +268,7 @@ def tune_call(
             "fixed_schedule": options.schedule,
             "worker": str(worker_path()),
             "blas": _loaded_blas(),
+            "flops": flops_of(program, bound.sizes),
             "datasets": sets,
             "tolerance": tolerance.as_job(),
         }
@@ -256,23 +279,28 @@ def tune_call(
         found = run_search(json.dumps(job), notify if on_device else way)
     result = _result(found, job, workload, measured, float(needed))
     if result.complete:
+        notify({"event": "phase", "phase": "compiling the best schedule for this process"})
         way.use(result.schedule)
+        notify({"event": "phase", "phase": "NumPy and the best schedule take turns"})
+        left_s = started + options.budget_s - time.perf_counter()
+        limit_s = min(kept_s, 0.2 if "interrupted" in found else max(left_s, 0.25 * kept_s))
+        in_turns = datasets.Reference(compiled, traced, program)
+        try:
+            with suppress(Error), device() if on_device else nullcontext():
+                result.figures, call_ns = take_turns(
+                    reference, in_turns, recorded, limit_s=limit_s, known=result.figures, on_device=on_device
+                )
+                result.copied_ns = call_ns if on_device else None
+        except KeyboardInterrupt:
+            found["interrupted"] = True  # what was found stays found, with an estimate of what it gives
         if on_device:
             result.device = device_name(options.devices)
-            result.copied_ns = _time_with_copies(way)
+        result.elapsed_s = time.perf_counter() - started
+        if on_device:
             specialization.evidence_on_device = result.evidence()
         else:
-            result.call_ns = way.call_ns(result.kernel_ns)
             specialization.evidence = result.evidence()
     return result
-
-
-def _time_with_copies(way: _WayToKernel) -> float | None:
-    """Of a call of the recorded NumPy arrays that runs on the device, copies there and back included."""
-    with suppress(Error), device(), np.errstate(all="ignore"):
-        way.compiled_once()  # the driver loads the code, the pools get their blocks
-        return statistics.median(way.times())
-    return None
 
 
 class _WayToKernel:
@@ -311,14 +339,6 @@ class _WayToKernel:
         """Make it the one that calls of the function run."""
         self._specialization.set_schedule(schedule, self._bound, file="the best schedule", label="tuned")
         self._specialization.changed()
-
-    def compiled_once(self) -> None:
-        """One call, untimed."""
-        self._compiled.answer(self._call)
-
-    def times(self) -> list[float]:
-        """Calls from Python, in nanoseconds."""
-        return _many_times(self._compiled, self._call)
 
     def call_ns(self, kernel_ns: float) -> float | None:
         """What a call from Python takes with the schedule in use; None where the kernel is all of it."""
@@ -553,21 +573,27 @@ def _nudge(value: Any, scalar_eps: float = 0.0) -> Any:
 def _result(
     found: dict[str, Any], job: dict[str, Any], workload: Workload, numpy: _NumpyTime, moved: float
 ) -> TuneResult:
+    kernel_ns = float(found["median_ns"])
+    figures = Figures(
+        numpy_ns=numpy.ns,
+        tuned_ns=kernel_ns,
+        ratio=numpy.ns / kernel_ns if kernel_ns else 0.0,
+        numpy_is_cold=numpy.is_cold,
+        kernel_ns=kernel_ns,
+    )
     return TuneResult(
         function=job["function"],
         summary=job["summary"],
         contract=job["contract"],
         schedule=found["schedule"],
-        numpy_ns=numpy.ns,
-        numpy_is_cold=numpy.is_cold,
-        kernel_ns=float(found["median_ns"]),
+        figures=figures,
         default_ns=float(found["default_ns"]),
         trials=int(found["trials"]),
         known=int(found["known"]),
         elapsed_s=float(found["elapsed_s"]),
         reason=found["reason"],
         bytes_moved=moved,
-        limit_share=float(found["limit_share"] or 0) or None,
+        limit=found["limit"],
         workload=workload,
         raw=found,
     )

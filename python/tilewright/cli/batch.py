@@ -14,9 +14,9 @@ from typing import Any
 
 import typer
 
+from ..figures import Figures, format_ratio
 from ..quantities import format_ns
 from ..record import Script
-from ..tuning import COLD
 from .app import INTERRUPTED, OK, PARTIAL
 
 _NOT_PASSED_ON = ("as_json", "module", "jobs", "version")
@@ -101,7 +101,7 @@ def summary(rows: list[Ended]) -> list[str]:
     """A line for each script, and one for all of them."""
     cells = [("script", "exit", "time", "gain", "")]
     for row in rows:
-        gain = "" if row.gain is None else f"{row.gain:.1f}x"
+        gain = "" if row.gain is None else format_ratio(row.gain)
         cells.append((row.name, str(row.code), format_ns(1e9 * row.wall_s), gain, row.line))
     widths = [max(len(line[k]) for line in cells) for k in range(4)]
     lines = [
@@ -124,10 +124,9 @@ def _document(out: str) -> dict[str, Any]:
 
 def _result_line(code: int, document: dict[str, Any]) -> str:
     lines = [
-        f"{result['function']}: NumPy {format_ns(result['numpy_ns'])}{COLD if result['numpy_is_cold'] else ''} -> "
-        f"tuned {format_ns(result['tuned_ns'])} ({result['ratio']:.1f}x)"
+        f"{result['function']}: {figures.text()}"
         for result in document.get("results", [])
-        if result.get("complete")
+        if result.get("complete") and (figures := Figures.of_evidence(result)) is not None
     ]
     lines += [str(document["error"])] if "error" in document else []
     return "; ".join(lines) or f"not tuned (exit code {code})"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
+from ..figures import estimate
 from ..quantities import format_ns
-from ..tuning import COLD
 
 _PLAIN_EVERY_S = 5.0
 
@@ -90,6 +91,19 @@ class Progress:
         if kind in ("trial", "tick"):
             self._summary()
 
+    def steps(self, total: int) -> Callable[[str], None]:
+        """tell() for work in `total` steps of about one length, with how far it is and how long the rest takes."""
+        started, done = time.monotonic(), 0
+
+        def tell(text: str) -> None:
+            nonlocal done
+            each_s = (time.monotonic() - started) / done if done else 0.0
+            left = f", about {each_s * max(1, total - done):.0f} s left" if done else ""
+            done += 1
+            self.tell(f"{text} ({done} of {max(done, total)}{left})")
+
+        return tell
+
     def _best_line(self) -> None:
         self._last_line = time.monotonic()
         self.say(f"{self._elapsed():6.1f} s  {self._state()}")
@@ -109,7 +123,7 @@ class Progress:
         if self._best_ns:
             best = f"best {format_ns(self._best_ns)}"
             if self._numpy_ns:
-                best += f", {self._numpy_ns / self._best_ns:.1f}x NumPy{COLD if self._numpy_is_cold else ''}"
+                best += f", {estimate(self._numpy_ns, self._best_ns, self._numpy_is_cold)}"
         return f"{self._tried} candidates, {best}, {self._left():.0f} s left"
 
     def _elapsed(self) -> float:

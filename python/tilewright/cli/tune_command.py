@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from ..errors import Error, ExportError, ScheduleError
 from ..export import ExportOptions, export_module
 from ..export.cubins import check_cubins
 from ..export.package import check_exportable, check_place
-from ..export.versions import isa_levels
+from ..export.versions import count_of_versions, isa_levels
 from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, targets_of
 from ..quantities import format_ns
 from ..record import Script, ScriptRaised, ScriptStopped
@@ -214,7 +215,6 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
     check_cubins(options.export.cubins, isa_levels(options.export.targets))
     results: list[tuple[Prepared, TuneResult]] = []
     with Progress(quiet, options.tune.budget_s) as progress:
-        options.export = replace(options.export, say=progress.tell)
         progress.say(f"running {script.name}")
         recorded = prepare(script, options.request, lambda f, s: _why_no_module(f, s, options.export))
         prepared = recorded.prepared
@@ -230,7 +230,7 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
         also_specialize(prepared[0], options.also)
         if options.build_only:
             progress.say(f"writing {options.out}")
-            _report_built(_built(scheduled or prepared, options), options, as_json)
+            _report_built(_built(scheduled or prepared, options, progress), options, as_json)
             return OK
         targeted = targets_of(options.request.target)
         places = [on_device for on_device, isa in ((False, targeted.host), (True, targeted.device)) if isa is not None]
@@ -264,7 +264,7 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
                 options.export = replace(options.export, targets=tuple(left))
             progress.say(f"writing {options.out}")
             try:
-                written = _export(measured, options)
+                written = _export(measured, options, progress)
             except ExportError as error:  # what was learnt is stored, and is said all the same
                 not_written = error
     _report(results, written, as_json, not_written)
@@ -283,7 +283,7 @@ def _why_no_module(function: JitFunction, specialization: Specialization, option
     return ""
 
 
-def _built(prepared: list[Prepared], options: _Options) -> _Written:
+def _built(prepared: list[Prepared], options: _Options, progress: Progress) -> _Written:
     """The module of `--build-only`. Raises ExportError, ScheduleError."""
     function = prepared[0].function
     text = options.tune.schedule
@@ -296,7 +296,7 @@ def _built(prepared: list[Prepared], options: _Options) -> _Written:
                 # The levels below may lack what it names; this one has to have it.
                 build(with_schedule(replace(one.specialization.request(bound), isa=highest), text))
                 one.specialization.set_schedule(text, bound, file=str(options.schedule_file))
-    return _Written(export_module(options.out, function, function.specializations, options.export), function)
+    return _write(function, function.specializations, options, progress)
 
 
 def _report_built(written: _Written, options: _Options, as_json: bool) -> None:
@@ -392,7 +392,7 @@ class _Written:
     function: JitFunction
 
 
-def _export(measured: list[tuple[Prepared, TuneResult]], options: _Options) -> _Written:
+def _export(measured: list[tuple[Prepared, TuneResult]], options: _Options, progress: Progress) -> _Written:
     """The first function that a module can have. Raises ExportError."""
     functions = list(dict.fromkeys(one.function for one, _ in measured))
     function = functions[0]
@@ -402,7 +402,19 @@ def _export(measured: list[tuple[Prepared, TuneResult]], options: _Options) -> _
             function = other
     specializations = list(dict.fromkeys([one.specialization for one, _ in measured if one.function is function]))
     specializations += [s for s in function.specializations if s not in specializations]
-    return _Written(export_module(options.out, function, specializations, options.export), function)
+    return _write(function, specializations, options, progress)
+
+
+def _write(
+    function: JitFunction, specializations: list[Specialization], options: _Options, progress: Progress
+) -> _Written:
+    """The module, which no budget is for: how far it is and how long it took is told apart."""
+    started = time.monotonic()
+    export = options.export
+    total = sum(count_of_versions(s, export.targets, libraries=export.libraries) for s in specializations)
+    folder = export_module(options.out, function, specializations, replace(export, say=progress.steps(total)))
+    progress.say(f"wrote the module in {time.monotonic() - started:.1f} s: {total} versions of the code")
+    return _Written(folder, function)
 
 
 def _report(
@@ -436,9 +448,14 @@ def _fixed_line(one: Prepared, fixed: dict[str, Any]) -> str:
     name = one.function.__name__
     if fixed["outcome"] != "measured":
         return f"{name}: your schedule: {fixed['outcome'].replace('_', ' ')}: {fixed['text']}"
-    line = f"{name}: your schedule {format_ns(fixed['median_ns'])}, the best known {format_ns(fixed['best_ns'])}"
-    ratio = (fixed.get("to_best") or {}).get("ratio")
-    return f"{line}: {ratio:.3f} times its time" if ratio else line
+    yours, best = format_ns(fixed["median_ns"]), format_ns(fixed["best_ns"])
+    to_best = fixed["to_best"]
+    if not to_best["pairs"]:
+        return (
+            f"{name}: your schedule {yours}; the best known took {best}, and they could not be timed beside each other"
+        )
+    between = f" ({to_best['low']:.3f} to {to_best['high']:.3f})" if to_best["low"] else ""
+    return f"{name}: your schedule {yours}, {to_best['ratio']:.3f} times{between} the {best} of the best known"
 
 
 def _checked(option: str, path: Path | None) -> str | None:

@@ -66,6 +66,14 @@ def versions_of(
     return found
 
 
+def count_of_versions(specialization: Specialization, targets: tuple[str, ...], *, libraries: bool = True) -> int:
+    """How many versions_of() compiles."""
+    bound = specialization.example
+    assert bound is not None
+    placed = [replace(bound, on_device=is_cuda_isa(isa)) for isa in isa_levels(targets)]
+    return sum(1 for each in placed for _ in _requests(specialization, each, libraries))
+
+
 def partials_of(
     specialization: Specialization,
     targets: tuple[str, ...],
