@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from . import logs, plan
+from . import forks, logs, plan
 from .cache import object_cache
 from .errors import InternalError, ScheduleError
 from .machine import host_isa, is_cuda_isa
@@ -75,7 +75,8 @@ def build(request: BuildRequest) -> Build:
         with cache.building(key):
             found = cache.load(key)  # another process may have built it while we waited
             if found is None:
-                found = compile_now(request)
+                with forks.compiling():
+                    found = compile_now(request)
                 cache.store(key, found)
     logs.schedule.debug("%s", found.schedule)
     return found

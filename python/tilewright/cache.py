@@ -13,16 +13,21 @@ import hashlib
 import json
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import ClassVar
 
 from . import settings
 from .logs import logger
 from .plan import Build, Kernel
 
 _MAGIC = b"tilewright-objects 1\n"
-_OPEN = os.O_CLOEXEC | os.O_NOFOLLOW
+# Without waiting for a writer where a pipe lies in the place of a file.
+_OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_MAX_FILE_BYTES = 1 << 30
+LOCK_WAIT_S = 30.0  # for another process that builds the same; it may be stopped, or hang
 
 
 class ObjectCache:
@@ -75,22 +80,29 @@ class ObjectCache:
 
     @contextmanager
     def building(self, key: str) -> Iterator[None]:
-        """One build at a time per key, among all processes of this user."""
+        """One build at a time per key, among all processes of this user, as long as they get on with theirs."""
         with self._open_folder() as folder:
-            lock = -1
+            lock = None
             if folder is not None:
+                # 256 locks for all keys: a file per key would never go away. Two keys that share
+                # one build one after the other, which is harmless.
+                name = f"{key[:2]}.lock"
                 try:
-                    lock = os.open(f"{key[:2]}.lock", os.O_RDWR | os.O_CREAT | _OPEN, 0o600, dir_fd=folder)
-                    # 256 locks for all keys: a file per key would never go away. Two keys that share
-                    # one build one after the other, which is harmless.
-                    fcntl.flock(lock, fcntl.LOCK_EX)
+                    lock = _Lock(folder, name)
+                    if not lock.take(LOCK_WAIT_S):
+                        logger.warning(
+                            "object cache %s: another process has held %s for %.0f s. This one compiles beside it.",
+                            self._folder,
+                            name,
+                            LOCK_WAIT_S,
+                        )
                 except OSError as error:
                     self._warn(f"cannot be locked ({error.strerror or error})")
             try:
                 yield
             finally:
-                if lock >= 0:
-                    os.close(lock)
+                if lock is not None:
+                    lock.give_back()
 
     def size_bytes(self) -> int:
         """What the builds take on disk."""
@@ -192,11 +204,65 @@ def _own_folder(path: Path) -> int:
 
 def _read_own_file(folder: int, name: str) -> bytes:
     descriptor = os.open(name, os.O_RDONLY | _OPEN, dir_fd=folder)
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         state = os.fstat(descriptor)
-        if state.st_uid != os.geteuid() or not stat.S_ISREG(state.st_mode) or state.st_mode & 0o022:
+        if not stat.S_ISREG(state.st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        if state.st_uid != os.geteuid() or state.st_mode & 0o022:
             raise OSError(errno.EPERM, "the file is not ours alone")
-        return file.read()
+        if state.st_size > _MAX_FILE_BYTES:
+            raise OSError(errno.EFBIG, f"it has {state.st_size} bytes, and no build has more than {_MAX_FILE_BYTES}")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(descriptor)
+
+
+class _Lock:
+    """A lock file that is open. A child that is forked meanwhile has the descriptor too, and must not keep the lock."""
+
+    _open: ClassVar[set[int]] = set()
+
+    def __init__(self, folder: int, name: str) -> None:
+        self._owner = os.getpid()
+        self._descriptor = os.open(name, os.O_RDWR | os.O_CREAT | _OPEN, 0o600, dir_fd=folder)
+        self._open.add(self._descriptor)
+        if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+            self.give_back()
+            raise OSError(errno.EINVAL, f"{name} is no regular file")
+
+    def take(self, seconds: float) -> bool:
+        """False where another process has it all that time."""
+        until = time.monotonic() + seconds
+        pause = 0.001
+        while True:
+            with suppress(BlockingIOError):
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            if time.monotonic() >= until:
+                return False
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+
+    def give_back(self) -> None:
+        """In the process that took it, whoever else has the descriptor."""
+        if self._owner != os.getpid() or self._descriptor not in self._open:
+            return
+        self._open.remove(self._descriptor)
+        with suppress(OSError):
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+        os.close(self._descriptor)
+
+    @classmethod
+    def forget(cls) -> None:
+        """In a forked child."""
+        for descriptor in cls._open:
+            with suppress(OSError):
+                os.close(descriptor)
+        cls._open.clear()
+
+
+os.register_at_fork(after_in_child=_Lock.forget)
 
 
 def _entries(folder: int) -> list[tuple[float, int, str]]:

@@ -19,7 +19,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from . import _face, checks, logs, recording, settings
+from . import _face, checks, forks, logs, recording, settings
 from .binding import Bound, bind
 from .bound_method import BoundMethod
 from .devices import on_host, places_among
@@ -73,7 +73,7 @@ class JitFunction(_face.Dispatcher):
         self._specializations: list[Specialization] = []
         self._refused: dict[tuple[Any, ...], Error] = {}
         self._stays: set[tuple[Any, ...]] = set()  # calls that NumPy is known to serve best, or alone
-        self._lock = threading.RLock()
+        self._lock = forks.Lock()
         self._has_own_out = "out" in inspect.signature(function).parameters
 
     # ---- behaving as the function ---------------------------------------------------------------------------------
@@ -487,6 +487,7 @@ class JitFunction(_face.Dispatcher):
         return replace(bound, on_device=True) if self._moves_to_device() else bound
 
     def _new_specialization(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:
+        forks.check_compiler()  # before anything is imported: a lock of that may be lost too
         from .trace import trace
 
         start = time.perf_counter()

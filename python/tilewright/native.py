@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from . import forks
 from .errors import InternalError
 
 _BUILD_ID = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0"  # the head of an ELF note; 20 bytes follow
@@ -18,15 +19,18 @@ _SQLITE = "libsqlite3.so.0"
 _CARRIED_SQLITE = Path(__file__).resolve().parent / "lib" / "sqlite" / _SQLITE  # in wheels (.ci/wheel)
 
 _module: Any = None
+_loading = forks.Lock()
 
 
 def compiler() -> Any:
     """The bindings of translator, dsl and autotune. Loads libHalide the first time (some 100 ms)."""
     global _module
+    forks.check_compiler()
     if _module is None:
-        _load_sqlite()
         try:
-            _module = importlib.import_module("tilewright._native")
+            with _loading:
+                _load_sqlite()
+                _module = importlib.import_module("tilewright._native")
         except ImportError as error:
             raise InternalError(
                 f"tilewright: the compiler does not load ({error}). Reinstall tilewright; `autotune doctor` says what is missing."

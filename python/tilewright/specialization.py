@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import inspect
 import re
-import threading
 import warnings
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from . import checks, logs, plan
+from . import checks, forks, logs, plan
 from ._face import current_device
 from .binding import Bound, bind
 from .builder import BuildRequest, build, with_schedule
@@ -77,7 +76,7 @@ class Specialization:
         self.variant: dict[str, str] = {}  # choices of a person's, for looking at; schedules name their own
         self.partials: Partials | None = None  # of calls beyond what kernels can index, once there was one
         self._leads: dict[bool, plan.Version] = {}  # the tuned or hand-written ones: of the host, of a device
-        self._lock = threading.RLock()
+        self._lock = forks.Lock()
 
     def __repr__(self) -> str:
         return f"<tilewright.Specialization {self.signature}>"

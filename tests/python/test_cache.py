@@ -1,7 +1,11 @@
 """The object cache: what it keeps, whom it trusts, and that it never costs a result."""
 
+import contextlib
+import fcntl
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -13,6 +17,12 @@ from tilewright import builder, native
 from tilewright.builder import BuildRequest
 from tilewright.cache import ObjectCache, decode, encode
 from tilewright.plan import Build, Kernel
+
+
+def bound_socket(path) -> None:
+    with socket.socket(socket.AF_UNIX) as made, contextlib.chdir(path.parent):
+        made.bind(path.name)
+
 
 KEY = "ab" + "0" * 62
 
@@ -167,6 +177,63 @@ def test_another_process_waits_for_the_build(tmp_path):
     )
     processes = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert [p.communicate()[0] for p in processes] == ["in\nout\n"] * 2
+
+
+def test_a_stopped_process_is_not_waited_for_without_end(tmp_path, monkeypatch, caplog):
+    code = (
+        "import os, signal\nfrom pathlib import Path\nfrom tilewright.cache import ObjectCache\n"
+        f"cache = ObjectCache(Path({str(tmp_path)!r}) / 'tilewright' / 'objects', 1 << 20)\n"
+        f"with cache.building({KEY!r}):\n    print('in', flush=True)\n    os.kill(os.getpid(), signal.SIGSTOP)\n"
+    )
+    monkeypatch.setattr("tilewright.cache.LOCK_WAIT_S", 0.2)
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as stopped:
+        try:
+            assert stopped.stdout.readline() == "in\n"
+            cache = cache_at(tmp_path)
+            with cache.building(KEY):
+                cache.store(KEY, build_of())
+        finally:
+            stopped.kill()
+    assert cache.load(KEY) == build_of()
+    assert caplog.messages == [
+        f"object cache {tmp_path}/tilewright/objects: another process has held ab.lock for 0 s. This one compiles beside it."
+    ]
+
+
+def test_a_forked_child_does_not_keep_the_lock(tmp_path, monkeypatch):
+    cache = cache_at(tmp_path)
+    monkeypatch.setattr("tilewright.cache.LOCK_WAIT_S", 0.0)
+    ready, says = os.pipe()
+    with cache.building(KEY):
+        child = os.fork()
+        if child == 0:
+            os.write(says, b"x")
+            signal.pause()
+    try:
+        os.read(ready, 1)
+        lock = os.open(tmp_path / "tilewright" / "objects" / "ab.lock", os.O_RDWR)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(lock)
+        held = os.listdir(f"/proc/{child}/fd")
+        assert not [fd for fd in held if os.readlink(f"/proc/{child}/fd/{fd}").endswith("ab.lock")]
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path), bound_socket])
+def test_what_is_no_file_is_not_waited_for(tmp_path, caplog, make):
+    cache = cache_at(tmp_path)
+    cache.store(KEY, build_of())
+    for name in (KEY, "ab.lock"):
+        path = tmp_path / "tilewright" / "objects" / name
+        path.unlink(missing_ok=True)
+        make(path)
+    assert cache.load(KEY) is None
+    with cache.building(KEY):
+        pass
+    assert len(caplog.messages) == 1
+    assert caplog.messages[0].startswith(f"object cache {tmp_path}/tilewright/objects: {KEY} cannot be read (")
 
 
 def test_the_identity_is_the_linkers_digest_of_the_compiler(tmp_path, monkeypatch):

@@ -101,17 +101,8 @@ def test_it_answers_with_numpy_alone(module):
 
 
 @pytest.mark.parametrize("level", ["x86-64", "x86-64-v3"])
-def test_lower_levels_answer_too(module, tmp_path, level):
-    """The plan without the versions above a level."""
-    import shutil
-
-    folder = tmp_path / "labels_tuned"
-    shutil.copytree(module / "labels_tuned", folder)
-    for file in folder.glob("plan*.txt"):
-        header, *versions = file.read_text().split("version ")
-        kept = [v for v in versions if f"require isa {level}\n" in v]
-        assert kept
-        file.write_text(header + "".join(f"version {v}" for v in kept))
+def test_lower_levels_answer_too(module, level):
+    """A machine of that level, which takes the first version that it can run."""
     code = """
         import numpy as np
         from labels_tuned import labels
@@ -121,7 +112,7 @@ def test_lower_levels_answer_too(module, tmp_path, level):
             assert np.array_equal(labels(X, means), np.argmin(np.linalg.norm(X - means[:, None], axis=2), axis=0))
         print("right")
     """
-    assert run_python(code, tmp_path) == "right\n"
+    assert run_python(code, module, TILEWRIGHT_ISA=level) == "right\n"
 
 
 def test_what_it_refuses(module):
@@ -166,7 +157,8 @@ def test_it_looks_like_the_function(module):
 
 
 def test_import_is_cheap_and_runs_nothing(module):
-    """It loads nothing but itself (NumPy is there), and enters few functions of its own: no clock is needed to see it."""
+    """It loads itself and what its files are checked with (NumPy is there), and enters few functions of its own: no clock
+    is needed to see it."""
     code = """
         import numpy, sys
         before = set(sys.modules)
@@ -178,8 +170,8 @@ def test_import_is_cheap_and_runs_nothing(module):
         print(sum("labels_tuned" in code.co_filename for code in entered))
     """
     others, own = run_python(code, module).split("\n")[:2]
-    assert others == ""
-    assert int(own) < 100
+    assert others in ("binascii", "")
+    assert int(own) < 250  # two for each file, one for each 64 KiB
 
 
 def test_arrays_from_outside_travel_with_the_module(tmp_path):

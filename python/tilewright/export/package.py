@@ -28,6 +28,7 @@ from ..specialization import Specialization
 from .cubins import FOLDER, check_cubins, write_cubins
 from .fallback import check_fallback, fallback_lines, write_fallback
 from .handed import check_lines, handed_functions, made_for
+from .intact import EVIDENCE_LINES, checking_lines, evidence_text, with_own_digest
 from .objects import FILE as READING
 from .objects import Reads, reads_lines, reads_of
 from .sources import sources_of
@@ -247,11 +248,11 @@ def _write(
     for key, data in (objects | of_parts).items():
         (folder / "objects" / f"{key}.o").write_bytes(data)
     for number, text in enumerate(plans):
-        (folder / f"plan{number}.txt").write_text(text)
+        (folder / f"plan{number}.txt").write_text(text, encoding="utf-8")
     for number, partials in in_parts.items():
 
         def write(what: str, text: str, number: int = number) -> int:
-            return (folder / _file_of_parts(number, what)).write_text(text)
+            return (folder / _file_of_parts(number, what)).write_text(text, encoding="utf-8")
 
         partials.loaded(write)
     for file, text in schedules.items():
@@ -263,16 +264,23 @@ def _write(
         group.unseen.update(unseen.intersection(group.numbers))
     if any(group.reads is not None for group in groups):
         shutil.copyfile(Path(__file__).with_name("reading.py"), folder / READING)
+    files = [
+        *sorted(f"objects/{key}.o" for key in objects | of_parts),
+        *sorted(f.name for f in folder.glob("plan*.txt")),
+        *(file for group in groups for file in group.saved.values()),
+    ]
     (folder / "__init__.py").write_text(
         _init_text(
+            folder,
             function,
             groups,
-            sorted(objects | of_parts),
+            files,
             notes,
             on_device=on_device,
             has_cubins=bool(assembled),
             has_fallback=has_fallback,
-        )
+        ),
+        encoding="utf-8",
     )
     parameters = [_parameters(function) for _ in programs]
     (folder / "__init__.pyi").write_text(
@@ -379,9 +387,10 @@ def _outside_value(specialization: Specialization, argument: Any) -> Any:
 
 
 def _init_text(
+    folder: Path,
     function: JitFunction,
     groups: list[_Group],
-    objects: list[str],
+    files: list[str],
     notes: list[str],
     *,
     on_device: bool,
@@ -393,31 +402,8 @@ def _init_text(
     programs = [program for group in groups for program in group.programs]
     listed = "\n".join(shapes(program) for program in programs)
     heading = f"{name}, compiled by tilewright {__version__}.\n\n{listed}\n\n{' '.join(notes)}\n"
-    lines = [
-        repr(heading),
-        "",
-        "import os as _os",
-        "",
-        "from . import _face",
-        "",
-        "_HERE = _os.path.dirname(_os.path.abspath(__file__))",
-        "",
-        "",
-        "def _read(name, mode='rb'):",
-        "    with open(_os.path.join(_HERE, name), mode) as file:",
-        "        return file.read()",
-        "",
-        "",
-        "def _saved(name):",
-        "    import numpy",
-        "",
-        "    array = numpy.load(_os.path.join(_HERE, name), allow_pickle=False)",
-        "    array.flags.writeable = False",
-        "    return array",
-        "",
-        "",
-        f"_objects = {{name: _read(f'objects/{{name}}.o') for name in {objects!r}}}",
-    ]
+    # Formatters leave the text as it is: it knows its own bytes.
+    lines = ["# fmt: off", "# ruff: noqa", repr(heading), *checking_lines(folder, files), "_objects = _Objects()"]
     if has_cubins:
         lines.append(f"_face.cubins_in(_os.path.join(_HERE, {FOLDER!r}))")
     if any(group.handed for group in groups):
@@ -436,13 +422,7 @@ def _init_text(
         lines += fallback_lines(name, writes=writes)
     shared = [n for n in (*_THREAD_NAMES, *(_DEVICE_NAMES if on_device else ())) if n != name]
     lines += [
-        "",
-        "",
-        "def evidence():",
-        '    """How fast it is, where that was measured, and which schedule runs."""',
-        "    import json",
-        "",
-        "    return json.loads(_read('evidence.json', 'r'))",
+        *EVIDENCE_LINES.splitlines(),
         "",
         "",
         "del _objects",
@@ -450,7 +430,7 @@ def _init_text(
         f"__all__ = {[name, 'evidence', *shared]!r}",
         "",
     ]
-    return "\n".join(lines)
+    return with_own_digest("\n".join(lines))
 
 
 def _load_lines(entry: str, group: _Group, function: JitFunction) -> list[str]:
@@ -470,7 +450,7 @@ def _load_lines(entry: str, group: _Group, function: JitFunction) -> list[str]:
     )
     constants = [f"{n!r}: _saved({file!r})" for n, file in group.saved.items()]
     constants += [f"{n!r}: {value!r}" for n, value in group.fixed.items()]
-    plans = ", ".join(f"_read('plan{number}.txt', 'r')" for number in group.numbers)
+    plans = ", ".join(f"_text('plan{number}.txt')" for number in group.numbers)
     return [
         "",
         f"{entry} = _face.load(",
@@ -509,7 +489,7 @@ class _Code(str):
 def _partials_text(group: _Group, number: int) -> str:
     if number not in group.in_parts:
         return repr(_EXPORT_AFTER) if number in group.unseen else "None"
-    return repr(group.in_parts[number].loaded(lambda what, _: _Code(f"_read({_file_of_parts(number, what)!r}, 'r')")))
+    return repr(group.in_parts[number].loaded(lambda what, _: _Code(f"_text({_file_of_parts(number, what)!r})")))
 
 
 def _default_text(value: Any) -> str:
@@ -597,7 +577,7 @@ def _write_evidence(
         },
         indent=2,
     )
-    (folder / MANIFEST).write_text(text + "\n")
+    (folder / MANIFEST).write_text(evidence_text(text), encoding="utf-8")
 
 
 def _swap_in(staging: Path, folder: Path) -> None:
