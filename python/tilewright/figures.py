@@ -34,7 +34,7 @@ _LEAST_TURNS = 3
 _CHEAP_TURNS = (
     9  # are made at least where they take no longer than this, however short the time: another process may have had it
 )
-_CHEAP_S = 0.3
+_CHEAP_S = 0.5
 _RESERVED_SHARE = 0.1  # of the budget, for the turns
 _MOST_RESERVED_S = 4.0
 _CONFIDENCE = 0.95

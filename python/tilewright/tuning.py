@@ -283,7 +283,7 @@ def tune_call(
         way.use(result.schedule)
         notify({"event": "phase", "phase": "NumPy and the best schedule take turns"})
         left_s = started + options.budget_s - time.perf_counter()
-        limit_s = min(kept_s, 0.2 if "interrupted" in found else max(left_s, 0.25 * kept_s))
+        limit_s = min(kept_s, 0.2 if "interrupted" in found else max(left_s, 0.5 * kept_s))
         in_turns = datasets.Reference(compiled, traced, program)
         try:
             with suppress(Error), device() if on_device else nullcontext():
