@@ -11,6 +11,7 @@ import atexit
 import functools
 import json
 import os
+import re
 import sys
 import threading
 import time
@@ -96,7 +97,8 @@ class _Run(Observer):
         return super().observed(name, value, into)
 
     def _in_place_of(self, function: types.FunctionType, name: str) -> Any:
-        if function.__name__ not in self._names:
+        # As a program spells it, which is how the store knows it.
+        if re.sub(r"\W", "_", function.__name__, flags=re.ASCII) not in self._names:
             return function
         return self._jitted_of(function) if self._patches else self._timed(function)
 

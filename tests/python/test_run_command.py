@@ -74,6 +74,12 @@ def test_a_script_is_run_as_python_does_and_nothing_is_imported_for_it(tmp_path,
     assert calls == ({"outer": 1} if mode == "plain" else {}), "what a function calls is a part of it"
 
 
+def test_functions_are_known_by_the_names_of_their_programs(tmp_path):
+    script = "class Model:\n  def größe(self): return 1\nprint(Model().größe(), (lambda: 2)())\n"
+    done, report = seen(tmp_path, script, "plain", "gr__e")
+    assert done.stdout == "1 2\n" and list(report["functions"]) == ["Model.größe"], done.stderr
+
+
 def test_an_exit_code_and_an_error_are_the_scripts(tmp_path):
     done, report = seen(tmp_path, "import sys\ndef f(): sys.exit(7)\nf()\n", "plain", "f")
     assert done.returncode == 7 and report["functions"]["f"]["calls"] == 1
