@@ -181,7 +181,7 @@ def test_run_patches_the_tuned_function_in(tuned):
 
 
 def test_show(tuned):
-    out, _ = tuned.run("show", "kmeans.py")
+    out, _ = tuned.run("show", "kmeans.py", "--part", "all")
     for part in ("stages:", "argmin", "line 5", "variants", "schedule:", "why this schedule: the fastest of those measured",
                  "space:", "lowered code of", "assembly of"):  # fmt: skip
         assert part in out, part
@@ -317,9 +317,11 @@ def test_several_scripts_end_in_a_summary(place):
     (place.folder / "more" / "c.py").write_text("raise ValueError('broken')\n")
     out, err = place.run("kmeans.py", "more", "--budget", "2s", code=3)
     lines = out.splitlines()
-    assert lines[0].startswith("kmeans.py: get_labels: NumPy ")
-    assert lines[1].startswith("more/b.py: scaled: NumPy ")
-    assert lines[2] == "more/c.py: raised ValueError."
+    assert lines[0].split() == ["script", "exit", "time", "gain"]
+    assert re.fullmatch(r"kmeans\.py +0 +[\d.]+ m?s +[\d.]+x  get_labels: NumPy .*", lines[1]), lines[1]
+    assert re.fullmatch(r"more/b\.py +0 +[\d.]+ m?s +[\d.]+x  scaled: NumPy .*", lines[2]), lines[2]
+    assert re.fullmatch(r"more/c\.py +1 +[\d.]+ m?s +raised ValueError\.", lines[3]), lines[3]
+    assert lines[4] == "3 scripts: 2 tuned, 1 failed"
 
 
 def work(x):

@@ -30,6 +30,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 _PARTS = ("page", "all", "stages", "space", "schedule", "program", "code", "profile")
 _PAGE_LINES = 40
 _PAGE_WIDTH = 160
+_WHY = "\nwhy this schedule"
 
 
 @app.command()
@@ -192,7 +193,12 @@ def _page(one: Prepared) -> list[str]:
     """What fits on a page, and where the rest is."""
     specialization = one.specialization
     described, _, schedule = specialization.explain().partition("\nschedule:\n")
-    parts = [("stages", described.splitlines()), ("schedule", ["schedule:", *schedule.splitlines()])]
+    described, starts, why = described.partition(_WHY)
+    parts = [
+        ("stages", described.splitlines()),
+        ("", f"{starts}{why}".strip().splitlines()),
+        ("schedule", ["schedule:", *schedule.splitlines()]),
+    ]
     lines = [one.choice.sentence]
     for part, text in parts:
         # Each gets what it needs of its half, and of the other's what that leaves.
@@ -201,6 +207,8 @@ def _page(one: Prepared) -> list[str]:
         lines += [line if len(line) <= _PAGE_WIDTH else f"{line[: _PAGE_WIDTH - 1]}…" for line in text[:room]]
         if len(text) > room:
             lines.append(f"  … {len(text) - room} more lines: --part {part}")
+    if _runs_on_device(one):
+        lines += _profile_text(one).splitlines()[: _PAGE_LINES // 2]
     space = len(specialization.space.strip().splitlines())
     lines.append(
         f"more: --part space ({space} lines), program, code (lowered, assembly), all; --schedule FILE; --variant NAME=VALUE"
