@@ -265,7 +265,8 @@ Expr Evaluator::apply(const Operation& operation, const Exprs& operands) {
                                                              : Contraction::none;
     context.row_constant = repeats_along_rows(operation);
     const Rule* rule = find_rule(operation.op);
-    operations_ += rule != nullptr ? rule->operations : 20;
+    const bool is_cheap = operation.op == "power" && ops::is_cheap_power(operands, context);
+    operations_ += is_cheap ? 4 : rule != nullptr ? rule->operations : 20;
     try {
         return rule != nullptr ? rule->build(operands, context)
                                : elementary(operation.op, operands, context.contraction);

@@ -3,6 +3,7 @@ again on new data. Where a call decides by data it has to be refused, and the ca
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,18 @@ from device_cases import Case
 
 Array = np.ndarray[Any, Any]
 REFUSED = "the stream is being captured into a graph, and this is no work that a graph can do"
+
+
+@contextmanager
+def no_garbage() -> Any:
+    """A graph that Python finds to be garbage during a capture is destroyed by its library there and then, which breaks the
+    capture: the driver forbids it."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 class Torch:
@@ -47,7 +60,7 @@ class Torch:
     @contextmanager
     def captured(self) -> Any:
         self._graph = self._torch.cuda.CUDAGraph()
-        with self._torch.cuda.graph(self._graph):
+        with no_garbage(), self._torch.cuda.graph(self._graph):
             yield
 
     def launch(self) -> None:
@@ -89,7 +102,7 @@ class CuPy:
 
     @contextmanager
     def captured(self) -> Any:
-        with self._stream:
+        with self._stream, no_garbage():
             self._stream.synchronize()
             self._stream.begin_capture(self._cupy.cuda.runtime.streamCaptureModeGlobal)
             try:

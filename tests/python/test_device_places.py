@@ -71,6 +71,7 @@ def test_numbers_of_the_host_stand_beside_arrays_on_a_device():
             s[...] = 3.0
             return x + s
         d = tilewright.to_device(x)
+        scaled(d, d)  # a number is not for this plan, and no error
         for number in (np.array(2.0), Tensor(np.array(2.0))):
             assert type(scaled(d, number)) is tilewright.DeviceArray
             changed = calls_of(lambda: scaled(d, number))

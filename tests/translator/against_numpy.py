@@ -211,6 +211,41 @@ def test_integer_powers_wrap(evaluator: Evaluator, dtype: str) -> None:
             evaluator.run(variable, {"x": pairs[:, 0].copy(), "y": pairs[:, 1].copy()})
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_small_whole_powers_are_products_within_two_ulp(evaluator: Evaluator, dtype: str) -> None:
+    """Cubes and fourth powers; of float32 higher ones too, by float64."""
+    exponents = [3, 4, *([5, 6, 7, 8, 12, 15, 16] if dtype == "float32" else [])]
+    rng = np.random.default_rng(7)
+    bits = {"float32": np.uint32, "float64": np.uint64}[dtype]
+    anything = rng.integers(0, np.iinfo(bits).max, 60_000, bits, endpoint=True).view(dtype)
+    # Every mantissa's end of [1, 2), where a unit is largest, and what comes near the largest and the smallest numbers.
+    near = (1 + rng.random(200_000)).astype(dtype) * rng.choice([1, -1], 200_000).astype(dtype)
+    top = float(np.finfo(dtype).max)
+    edges = [sign * bound ** (1 / n) * (1 + k * 1e-7) for n in exponents for sign in (1, -1) for k in range(-3, 4)
+             for bound in (top, float(np.finfo(dtype).smallest_subnormal), float(np.finfo(dtype).tiny))]  # fmt: skip
+    x = np.concatenate([specials(dtype), np.array(edges, dtype), anything, near])
+    body = "".join(
+        f"%{n}: {dtype}[] = const() {{value={n}.0}}\nv{n}: {dtype}[x.0] = power(x, %{n})\n" for n in exponents
+    )
+    returned = ", ".join(f"v{n}" for n in exponents)
+    text = f"tilewright-program 1\nfunction f\narg x: {dtype}[x.0]\n{body}return ({returned})\n"
+    with np.errstate(all="ignore"):
+        for n, ours in zip(exponents, run_both(evaluator, text, {"x": x}), strict=True):
+            if n == 3:
+                same(ours, x * x * x, "cubes")
+            if n == 4:
+                same(ours, (x * x) * (x * x), "fourth powers")
+            true = x.astype(np.longdouble) ** n
+            rounded = true.astype(dtype)
+            exact = ~np.isfinite(rounded) | ~np.isfinite(ours) | (rounded == 0)
+            off = np.abs(ours.astype(np.longdouble) - true) / np.spacing(np.abs(rounded))
+            assert np.max(off[~exact]) <= (1.93 if n <= 4 else 0.501), n
+            # An infinity one unit above the largest number is within two; signs hold everywhere.
+            near_top = np.abs(true) >= np.longdouble(top) * (1 - 4 * float(np.finfo(dtype).eps))
+            same(np.where(near_top, rounded, ours)[exact], rounded[exact], f"what overflows or vanishes, to the {n}")
+            same(np.sign(ours), np.sign(rounded), f"signs, to the {n}")
+
+
 def test_states_and_words_of_pcg64(evaluator: Evaluator) -> None:
     """From any state and increment, for small and large numbers of steps."""
     rng = np.random.default_rng(3)

@@ -43,6 +43,41 @@ Expr integer_power(const Expr& base, const Expr& exponent) {
     return out;
 }
 
+/// Up to here float32 is multiplied in float64, where a dozen roundings are nothing.
+constexpr int kMostWideExponent = 16;
+
+/// b ** n by squaring; n > 0.
+Expr product_of(const Expr& base, int n) {
+    Expr out, factor = base;
+    for (int rest = n; rest != 0; rest >>= 1) {
+        if ((rest & 1) != 0) out = out.defined() ? out * factor : factor;
+        if (rest > 1) factor = factor * factor;
+    }
+    return out;
+}
+
+/// The n of b ** n that is computed as products: those that stay within 2 ULP; 0 for others. The cube has two
+/// roundings: 0.5 + 1 ULP at most. The fourth power is the square of a square s whose mantissa is m: the error of s
+/// counts twice, m ULP of a result below 2 (then m < 1.42), m/2 of one above; with its own rounding, 1.92. The fifth
+/// would be 2.6. What overflows or vanishes on the way does so in the end, and signs, infinities and NaN are those of
+/// the product.
+int factors_of(const Exprs& x, Contraction contraction) {
+    const auto* exponent = x[1].as<Halide::Internal::FloatImm>();
+    if (exponent == nullptr || exponent->value != std::floor(exponent->value) || exponent->value < 2) return 0;
+    // A device may have hardly any units for float64.
+    const bool widens = x[0].type() == Halide::Float(32) && contraction != Contraction::device;
+    return exponent->value <= (widens ? kMostWideExponent : 4) ? static_cast<int>(exponent->value) : 0;
+}
+
+Expr power_by_products(const Expr& base, int n) {
+    if (n == 2) return base * base; // NumPy takes the exact square too
+    // Once, however often it is read.
+    const std::string name = Halide::Internal::unique_name("power_base");
+    Expr x = Halide::Internal::Variable::make(base.type(), name);
+    Expr out = n <= 4 ? product_of(x, n) : Halide::cast(base.type(), product_of(Halide::cast<double>(x), n));
+    return Halide::Internal::Let::make(name, base, Halide::Internal::common_subexpression_elimination(out));
+}
+
 std::optional<std::uint64_t> constant_bits(const Expr& x) {
     if (std::optional<std::int64_t> value = Halide::Internal::as_const_int(x))
         return static_cast<std::uint64_t>(*value);
@@ -182,12 +217,15 @@ Expr square_root(const Exprs& x, const RuleContext&) {
     return Halide::sqrt(x[0]);
 }
 
+bool is_cheap_power(const Exprs& x, const RuleContext& context) {
+    return x[0].type().is_float() && factors_of(x, context.contraction) > 0;
+}
+
 Expr power(const Exprs& x, const RuleContext& context) {
     Type type = x[0].type();
     if (type.is_float()) {
-        // NumPy takes the exact square here too.
-        if (const auto* imm = x[1].as<Halide::Internal::FloatImm>(); imm != nullptr && imm->value == 2)
-            return x[0] * x[0];
+        const int factors = factors_of(x, context.contraction);
+        if (factors > 0) return power_by_products(x[0], factors);
         return elementary("power", x, context.contraction);
     }
     if (std::optional<std::uint64_t> exponent = constant_bits(x[1])) {

@@ -68,6 +68,8 @@ Halide::Expr square(const Exprs&, const RuleContext&);
 Halide::Expr reciprocal(const Exprs&, const RuleContext&);
 Halide::Expr square_root(const Exprs&, const RuleContext&);
 Halide::Expr power(const Exprs&, const RuleContext&);
+/// Whether it is a few products.
+bool is_cheap_power(const Exprs&, const RuleContext&);
 /// a / b of floats, for a constant zero too.
 Halide::Expr quotient(const Halide::Expr& a, const Halide::Expr& b);
 /// a + b and a * b modulo 2^bits: signed overflow is undefined in Halide, unsigned is not.

@@ -300,11 +300,13 @@ void Call::launch_recorded(GraphExecutable recorded, std::uint64_t kernels) {
     count(g_calls.graph_launches);
     g_calls.graph_kernels.fetch_add(kernels, std::memory_order_relaxed);
     g_calls.threads.fetch_add(recorded_threads_, std::memory_order_relaxed);
+    const OutsideOfCaptures outside; // the first launch may take memory
     require(ready_driver().graph_launch(recorded, stream_), "launching the trips of a loop");
 }
 
 void Call::forget_recorded(GraphExecutable recorded) {
     // What was launched ends all the same.
+    const OutsideOfCaptures outside;
     ready_driver().graph_executable_destroy(recorded);
 }
 

@@ -131,7 +131,11 @@ bool LoadedPlan::DeviceArguments::read() {
 
 bool LoadedPlan::DeviceArguments::is_host_number(std::size_t i) const {
     const runtime::PlanArgument& a = plan_.executable_->plan().arguments[i];
-    if (!a.is_array || a.rank != 0 || a.written || !is_passed(i) || views_[i].device != DeviceView::kHost) return false;
+    return a.is_array && a.rank == 0 && !a.written && has_no_dimensions(i);
+}
+
+bool LoadedPlan::DeviceArguments::has_no_dimensions(std::size_t i) const {
+    if (!is_passed(i) || views_[i].device != DeviceView::kHost) return false;
     if (PyArray_CheckExact(objects_[i])) return PyArray_NDIM(reinterpret_cast<PyArrayObject*>(objects_[i])) == 0;
     return views_[i].of && views_[i].rank == 0 && views_[i].array.data && views_[i].has_dtype;
 }
@@ -139,7 +143,9 @@ bool LoadedPlan::DeviceArguments::is_host_number(std::size_t i) const {
 bool LoadedPlan::DeviceArguments::is_misplaced(std::size_t i, bool strict) const {
     if (!is_array(i) || views_[i].device == place_.device) return false;
     if (views_[i].device != DeviceView::kHost) return true;
-    if (!is_passed(i) || is_host_number(i)) return false;
+    if (!is_passed(i)) return false;
+    // A number on the host is none that this plan takes, or one that it cannot write into.
+    if (has_no_dimensions(i)) return plan_.executable_->plan().arguments[i].written;
     PyObject* object = objects_[i];
     // Of what says no more than that it is on the host, the function that is wrapped makes a NumPy array first.
     return PyArray_Check(object) || (views_[i].of && !(strict && !views_[i].array.data)) ||

@@ -48,6 +48,8 @@ class LoadedPlan::DeviceArguments {
     void raise_without_device_code() const;
 
   private:
+    /// An array on the host that the caller passes, without dimensions.
+    bool has_no_dimensions(std::size_t i) const;
     bool is_array(std::size_t i) const { return plan_.executable_->plan().arguments[i].is_array; }
     const std::string& name(std::size_t i) const { return plan_.executable_->plan().arguments[i].name; }
     /// An array that the caller passes; others come from outside of the call and are copied to the device.

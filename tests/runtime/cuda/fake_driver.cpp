@@ -605,7 +605,7 @@ int cuGraphLaunch(GraphObject* executable, void* stream) {
     return 0;
 }
 int cuGraphExecDestroy(GraphObject* executable) {
-    ENTER("cuGraphExecDestroy");
+    ENTER_OUTSIDE_OF_CAPTURES("cuGraphExecDestroy");
     executable->release();
     return 0;
 }
