@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tilewright.native import worker_path
 
 # The process says which libsqlite3 it has, or why the compiler does not load. What it carries is its argument.
 CODE = """
@@ -63,6 +64,15 @@ def test_the_systems_sqlite_comes_first(carried):
 
 def test_a_carried_sqlite_serves_where_there_is_none(carried, unloadable):
     assert said(carried, LD_LIBRARY_PATH=str(unloadable)) == str(carried.parent)
+
+
+def test_a_worker_needs_none(unloadable):
+    done = subprocess.run(
+        [worker_path()],
+        env={**os.environ, "LD_LIBRARY_PATH": str(unloadable)}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert "libsqlite3" not in done.stderr
+    assert done.returncode != 127
 
 
 def test_without_any_the_compiler_says_what_is_missing(tmp_path, unloadable):
