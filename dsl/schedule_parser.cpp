@@ -385,9 +385,10 @@ class Parser {
             layout.close();
         }
         const Token& close = tokens_.next();
-        const DirectiveSignature& signature = match_arguments(result, std::move(arguments), close.at);
-        if (tokens_.is_mark("{")) directive_block(result, signature, statement, depth);
-        made_stage(statement, result, signature, depth);
+        // A pointer: g++ 13 takes a reference for one into the arguments.
+        const DirectiveSignature* const signature = &match_arguments(result, std::move(arguments), close.at);
+        if (tokens_.is_mark("{")) directive_block(result, *signature, statement, depth);
+        made_stage(statement, result, *signature, depth);
         return result;
     }
 

@@ -48,9 +48,16 @@ def _dispatch(arguments: list[str]) -> int:
         else:
             from .doctor_command import app
         return invoke(app, rest, f"autotune {name}")
+    from .signals import ending_as_ctrl_c
     from .tune_command import app
 
-    return invoke(app, arguments or ["--help"], "autotune")
+    with ending_as_ctrl_c() as code_of_signal:
+        try:
+            code = invoke(app, arguments or ["--help"], "autotune")
+        except KeyboardInterrupt:
+            print("autotune: interrupted", file=sys.stderr)
+            code = INTERRUPTED
+        return code_of_signal(code) if code == INTERRUPTED else code
 
 
 def invoke(app: object, arguments: list[str], name: str) -> int:

@@ -265,8 +265,8 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
             progress.say(f"writing {options.out}")
             try:
                 written = _export(measured, options, progress)
-            except ExportError as error:  # what was learnt is stored, and is said all the same
-                not_written = error
+            except (Error, MemoryError) as error:  # what was learnt is stored, and is said all the same
+                not_written = str(error) or "there is not enough memory for it. Free some, or raise `ulimit -v`."
     _report(results, written, as_json, not_written)
     if interrupted:
         return INTERRUPTED
@@ -418,7 +418,7 @@ def _write(
 
 
 def _report(
-    results: list[tuple[Prepared, TuneResult]], written: _Written | None, as_json: bool, refusal: ExportError | None
+    results: list[tuple[Prepared, TuneResult]], written: _Written | None, as_json: bool, refusal: str | None
 ) -> None:
     if as_json:
         document = {
@@ -426,7 +426,7 @@ def _report(
             "module": None if written is None else str(written.folder),
         }
         if refusal is not None:
-            document["error"] = str(refusal)
+            document["error"] = refusal
         print(json.dumps(document, default=str))
         return
     if refusal is not None:
