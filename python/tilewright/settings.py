@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 DEFAULT_CACHE_LIMIT_BYTES = 512 << 20
@@ -20,7 +21,7 @@ VARIABLES = {
     "TILEWRIGHT_POOL_MB": "memory that is kept for later results, 64 beyond the largest result by default; `0` keeps none",
     "TILEWRIGHT_ISA": "`x86-64`, `x86-64-v3`: run code for no more than this level",
     "TILEWRIGHT_TRACEBACK": "`1`: a defect of `autotune` shows its traceback",
-    "TILEWRIGHT_DEVICE_POOL_MB": "the same as `TILEWRIGHT_POOL_MB`, of a CUDA device's memory",
+    "TILEWRIGHT_DEVICE_POOL_MB": "the same of a CUDA device's memory, in megabytes or as a share (`10%`); a quarter by default",
     "TILEWRIGHT_CUDA_GRAPHS": "`0`: loops that launch often are no CUDA graphs",
     "TILEWRIGHT_CUDA_L2_WINDOW": "`0`: no part of an array is held in a device's L2 cache",
     "TILEWRIGHT_LIBCUDA": "the CUDA driver's library, where it has another name",
@@ -31,6 +32,7 @@ VARIABLES = {
 # For tests of ours, and without a promise.
 TESTING_VARIABLES = ("TILEWRIGHT_ELEMENT_LIMIT", "TILEWRIGHT_WORKER_FAULTS")
 
+_SHARE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?%")
 _NUMBERS = ("TILEWRIGHT_CACHE_MB", "TILEWRIGHT_NUM_THREADS", "TILEWRIGHT_POOL_MB", "TILEWRIGHT_DEVICE_POOL_MB")
 
 
@@ -42,6 +44,8 @@ def problems() -> list[str]:
     for name in _NUMBERS:
         given = os.environ.get(name, "")
         least = 1 if name == "TILEWRIGHT_NUM_THREADS" else 0
+        if name == "TILEWRIGHT_DEVICE_POOL_MB" and _SHARE.fullmatch(given):
+            continue
         if given and not (given.isascii() and given.isdigit() and int(given[:9]) >= least):
             found.append(f"{name} is {given!r}, which is no whole number of at least {least}: it counts as not set")
     for name in sorted(os.environ):

@@ -140,6 +140,22 @@ def test_the_limit_of_what_is_kept_is_megabytes_or_a_share():
     assert with_fake(limit, FAKE_CUDA_MEMORY=memory, TILEWRIGHT_DEVICE_POOL_MB="0") == "0\n"
 
 
+def test_a_share_is_no_problem_of_the_environment(monkeypatch):
+    from tilewright import settings
+
+    for text, is_fine in (
+        ("10%", True),
+        ("12.5%", True),
+        ("500", True),
+        ("10 %", False),
+        ("%", False),
+        ("a lot", False),
+    ):
+        monkeypatch.setenv("TILEWRIGHT_DEVICE_POOL_MB", text)
+        said = [problem for problem in settings.problems() if "DEVICE_POOL" in problem]
+        assert bool(said) != is_fine, (text, said)
+
+
 def test_memory_that_is_missing_names_what_other_libraries_keep():
     script = """
         import sys, types

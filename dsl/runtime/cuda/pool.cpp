@@ -55,11 +55,11 @@ std::size_t DevicePool::limit() const {
         char* end = nullptr;
         const double number = text ? std::max(0.0, std::strtod(text, &end)) : 0;
         if (!text || end == text) return w;
-        if (*end == '%')
+        if (*end == '%' && end[1] == '\0')
             w.share = std::min(number, 100.0) / 100;
-        else
+        else if (*end == '\0')
             w.megabytes = number;
-        return w;
+        return w; // what means nothing counts as not set
     }();
     return static_cast<std::size_t>(wanted.megabytes >= 0 ? wanted.megabytes * (1 << 20)
                                                           : wanted.share * static_cast<double>(memory_bytes_));
