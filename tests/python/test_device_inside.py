@@ -84,7 +84,7 @@ def test_a_profile_tells_each_kernel():
         in out
     )
     assert "together 500 us; arguments and results, each once: 288 bytes" in out
-    assert "runs is 0" in out and "such a call runs on the host" in out
+    assert "runs: 0 is out of range. Give an int from 1 to " in out and "such a call runs on the host" in out
 
 
 def test_loops_launch_kernel_by_kernel_while_they_are_profiled():
