@@ -6,10 +6,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "autotune/outcome.h"
 #include "dsl/algorithm.h"
+#include "dsl/base/fields.h"
 #include "dsl/schedule.h"
 
 namespace tilewright::autotune {
@@ -49,6 +52,14 @@ struct MeasureRequest {
 
     bool operator==(const MeasureRequest&) const = default;
 };
+constexpr auto fields_of(std::type_identity<MeasureRequest>) {
+    return std::tuple(
+        dsl::Field("candidate", &MeasureRequest::candidate), dsl::Field("incumbent", &MeasureRequest::incumbent),
+        dsl::Field("budget_s", &MeasureRequest::budget_s), dsl::Field("min_runs", &MeasureRequest::min_runs),
+        dsl::Field("max_runs", &MeasureRequest::max_runs), dsl::Field("limit_s", &MeasureRequest::limit_s),
+        dsl::Field("give_up_ratio", &MeasureRequest::give_up_ratio));
+}
+static_assert(dsl::lists_every_field<MeasureRequest>);
 
 /// The measurement that every candidate begins with.
 inline MeasureRequest first_request(const std::string& candidate, const std::string& incumbent) {

@@ -1,62 +1,120 @@
 // tests/autotune/test_messages.cpp: what a worker says of an algorithm reaches the search whole.
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <set>
+#include <string>
+
 #include "autotune/measure/messages.h"
+#include "dsl/algorithm_fields.h"
 
 namespace tilewright::autotune {
 namespace {
 
-TEST(Messages, EveryFieldOfAStageArrives) {
-    dsl::AlgorithmInfo info;
-    info.function = "f";
-    info.variant = {{"sums", "lanes2"}};
-    info.sizes = {{"X.0", 7}};
-    dsl::StageInfo stage;
-    stage.name = "s";
-    stage.dtypes = {"float64", "int32"};
-    stage.pure.loops = {{"i", true, true, "X.0", 7, true}};
-    stage.updates = {stage.pure};
-    stage.reads = {{"X", "i", true, 1, {"i", ""}}};
-    stage.output = true;
-    stage.inlinable = false;
-    stage.guarded = true;
-    stage.repeats = 12.5;
-    stage.scans = true;
-    stage.in_parallel = true;
-    stage.rows_together = 8;
-    stage.reads_neighbours = true;
-    stage.operations = 3;
-    stage.line = 9;
-    stage.source = "np.sum";
-    stage.kernel = 2;
-    stage.part = "lanes";
-    info.stages = {stage};
-    const dsl::AlgorithmInfo back = algorithm_info_from_json(algorithm_info_to_json(info));
-    ASSERT_EQ(back.stages.size(), 1u);
-    // One name a field: a new one does not compile here until it is sent too.
-    const auto& [name, dtypes, pure, updates, reads, output, inlinable, guarded, repeats, scans, in_parallel,
-                 rows_together, reads_neighbours, operations, line, source, kernel, part] = back.stages[0];
-    EXPECT_EQ(name, stage.name);
-    EXPECT_EQ(dtypes, stage.dtypes);
-    ASSERT_EQ(pure.loops.size(), 1u);
-    EXPECT_EQ(pure.loops[0].extent, "X.0");
-    EXPECT_EQ(pure.loops[0].extent_here, 7);
-    EXPECT_TRUE(pure.loops[0].reduced && pure.loops[0].ordered && pure.loops[0].racing);
-    EXPECT_EQ(updates.size(), 1u);
-    ASSERT_EQ(reads.size(), 1u);
-    EXPECT_EQ(reads[0].axes, stage.reads[0].axes);
-    EXPECT_TRUE(output && guarded && scans && in_parallel && reads_neighbours && !inlinable);
-    EXPECT_EQ(repeats, stage.repeats);
-    EXPECT_EQ(rows_together, stage.rows_together);
-    EXPECT_EQ(operations, stage.operations);
-    EXPECT_EQ(line, stage.line);
-    EXPECT_EQ(source, stage.source);
-    EXPECT_EQ(kernel, stage.kernel);
-    EXPECT_EQ(part, stage.part);
-    EXPECT_EQ(back.function, info.function);
-    EXPECT_EQ(back.variant, info.variant);
-    ASSERT_EQ(back.sizes.size(), 1u);
-    EXPECT_EQ(back.sizes[0].here, 7);
+/// Gives every field, however deep, a value that no other field and no default has.
+class Filler {
+  public:
+    template <class Value> void fill(Value& value) {
+        if constexpr (dsl::HasFields<Value>)
+            dsl::visit_fields(value, [&](const char*, auto& field) { fill(field); });
+        else
+            fill_one(value);
+    }
+
+  private:
+    template <class Value> void fill(std::vector<Value>& values) {
+        values.resize(2);
+        for (Value& value : values)
+            fill(value);
+    }
+    void fill_one(std::string& value) { value = "text " + std::to_string(++count_); }
+    void fill_one(bool& value) { value = !value; }
+    void fill_one(int& value) { value = 100 + ++count_; }
+    void fill_one(std::int64_t& value) { value = (std::int64_t{1} << 40) + ++count_; }
+    void fill_one(double& value) { value = 0.1 + ++count_; }
+    void fill_one(std::map<std::string, std::string>& value) { value = {{"name " + std::to_string(++count_), "x"}}; }
+
+    int count_ = 0;
+};
+
+template <class Struct> Struct filled() {
+    Struct object;
+    Filler().fill(object);
+    return object;
+}
+
+dsl::AlgorithmInfo sent(const dsl::AlgorithmInfo& info) {
+    return algorithm_info_from_json(nlohmann::json::parse(algorithm_info_to_json(info).dump()));
+}
+
+/// Calls `change` for each single field in `object`, which then differs from what it was in that field alone.
+template <class Value> void for_each_leaf(Value& value, const std::string& path, const auto& seen) {
+    if constexpr (dsl::HasFields<Value>) {
+        dsl::visit_fields(value, [&](const char* name, auto& field) { for_each_leaf(field, path + "." + name, seen); });
+    } else {
+        const Value before = value;
+        value = Value{};
+        if (value == before) Filler().fill(value);
+        seen(path);
+        value = before;
+    }
+}
+
+template <class Value> void for_each_leaf(std::vector<Value>& values, const std::string& path, const auto& seen) {
+    const std::vector<Value> before = values;
+    values.clear();
+    seen(path);
+    values = before;
+    if constexpr (dsl::HasFields<Value>) for_each_leaf(values.front(), path + "[]", seen);
+}
+
+template <class Struct> void expect_each_field_once() {
+    Struct object;
+    std::set<const void*> places;
+    std::set<std::string> names;
+    dsl::visit_fields(object, [&](const char* name, auto& field) {
+        EXPECT_TRUE(places.insert(&field).second) << name << " is listed twice";
+        EXPECT_TRUE(names.insert(name).second) << "two fields have the name " << name;
+    });
+    EXPECT_EQ(places.size(), dsl::count_fields<Struct>());
+}
+
+TEST(Messages, EachFieldIsListedOnce) {
+    expect_each_field_once<dsl::LoopInfo>();
+    expect_each_field_once<dsl::CallInfo>();
+    expect_each_field_once<dsl::DefinitionInfo>();
+    expect_each_field_once<dsl::ReadInfo>();
+    expect_each_field_once<dsl::StageInfo>();
+    expect_each_field_once<dsl::SizeInfo>();
+    expect_each_field_once<dsl::AlgorithmInfo>();
+    expect_each_field_once<MeasureRequest>();
+}
+
+TEST(Messages, ADescriptionArrivesAsItWasSent) {
+    const auto info = filled<dsl::AlgorithmInfo>();
+    EXPECT_FALSE(dsl::equal_fields(info, dsl::AlgorithmInfo{}));
+    EXPECT_TRUE(dsl::equal_fields(sent(info), info));
+    EXPECT_TRUE(dsl::equal_fields(sent(dsl::AlgorithmInfo{}), dsl::AlgorithmInfo{}));
+}
+
+TEST(Messages, EveryFieldOfADescriptionArrives) {
+    auto info = filled<dsl::AlgorithmInfo>();
+    const dsl::AlgorithmInfo whole = info;
+    std::set<std::string> paths;
+    for_each_leaf(info, "", [&](const std::string& path) {
+        EXPECT_FALSE(dsl::equal_fields(info, whole)) << path << " is not compared";
+        EXPECT_TRUE(dsl::equal_fields(sent(info), info)) << path << " does not arrive";
+        EXPECT_TRUE(paths.insert(path).second) << path;
+    });
+    EXPECT_TRUE(dsl::equal_fields(info, whole));
+    EXPECT_EQ(paths.count(".stages[].updates[].associative"), 1u);
+    EXPECT_EQ(paths.count(".stages[].pure.calls[].axes"), 1u);
+    EXPECT_EQ(paths.count(".stages[].pure.loops[].longest_here"), 1u);
+}
+
+TEST(Messages, AMeasurementRequestArrivesAsItWasSent) {
+    const auto request = filled<MeasureRequest>();
+    EXPECT_EQ(measure_request_from_json(measure_request_to_json(request)), request);
 }
 
 TEST(Messages, EveryFieldOfARequestArrives) {
