@@ -1,4 +1,4 @@
-// autotune/machine.cpp: reads the machine from /proc, /sys and cpuid.
+// autotune/machine.cpp: reads the machine from /proc and /sys.
 #include "autotune/machine.h"
 
 #include <algorithm>
@@ -6,13 +6,13 @@
 #include <fstream>
 #include <map>
 #include <sched.h>
-#include <set>
 #include <sstream>
 #include <string_view>
 #include <unistd.h>
 
 #include "dsl/base/digest.h"
 #include "dsl/base/error.h"
+#include "dsl/base/targets.h"
 #include "dsl/runtime/cuda/device.h"
 
 namespace tilewright::autotune {
@@ -23,17 +23,6 @@ std::string read_line(const std::string& path) {
     std::string line;
     std::getline(file, line);
     return line;
-}
-
-const char* isa_of_this_cpu() {
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("x86-64-v4")) return "x86-64-v4";
-    if (__builtin_cpu_supports("x86-64-v3")) return "x86-64-v3";
-    return "x86-64";
-}
-
-int isa_rank(std::string_view isa) {
-    return isa == "x86-64-v4" ? 4 : isa == "x86-64-v3" ? 3 : isa == "x86-64" ? 1 : 0;
 }
 
 /// Cores that `quota` microseconds in each `period` amount to, rounded up; no quota is a large number.
@@ -231,7 +220,7 @@ const char* roof_name(Roof roof) {
 }
 
 int Machine::vector_bytes() const {
-    return isa == "x86-64-v4" ? 64 : isa == "x86-64-v3" ? 32 : 16;
+    return target_of_rank(isa_rank(isa)).vector_bytes;
 }
 
 int Machine::lanes(const std::string& dtype) const {
@@ -244,24 +233,29 @@ int Machine::lanes(const std::string& dtype) const {
 }
 
 bool is_device_isa(const std::string& isa) {
-    static const std::set<std::string> known = {"cuda", "cuda-sm_70", "cuda-sm_75", "cuda-sm_80", "cuda-sm_86"};
-    return known.count(isa) != 0;
+    constexpr std::string_view kPrefix = "cuda-sm_";
+    if (isa == "cuda") return true;
+    return isa.starts_with(kPrefix) && std::any_of(kCudaCapabilities.begin(), kCudaCapabilities.end(), [&](int each) {
+               return isa.substr(kPrefix.size()) == std::to_string(each);
+           });
 }
 
 Machine this_machine(const std::string& isa, bool look) {
     Machine machine;
-    const std::string host = isa_of_this_cpu();
-    machine.isa = isa == "host" || isa.empty() ? host : isa == "cuda" ? "cuda-sm_80" : isa;
+    if (isa == "host" || isa.empty())
+        machine.isa = target_of_rank(machine_isa_rank()).name;
+    else
+        machine.isa = isa == "cuda" ? "cuda-sm_" + std::to_string(kUsualCudaCapability) : isa;
     if (isa_rank(machine.isa) == 0 && !is_device_isa(machine.isa))
         throw DeviceError("target " + isa + ": not a known instruction set.",
                           "Use host, x86-64, x86-64-v3, x86-64-v4 or cuda.");
     machine.cpu_model = cpu_model();
     machine.cores = usable_cores();
     read_caches(machine);
-    // The fingerprint is the host's: records of a lower ISA on this machine differ by their workload key, not by this.
+    // The fingerprint is the CPU's: records of a lower level on this machine differ by their workload key, not by this.
     std::ostringstream facts;
     facts << machine.cpu_model << '\n'
-          << host << '\n'
+          << target_of_rank(cpu_isa_rank()).name << '\n'
           << machine.cores << '\n'
           << machine.l1_bytes << '\n'
           << machine.l2_bytes << '\n'

@@ -98,9 +98,9 @@ struct Machine {
     int vector_bytes() const;
 };
 
-/// Reads the machine; measures nothing. `isa` "host" is what the CPU has; a lower one is taken as asked. For a CUDA
-/// target the first device is asked, and an H100 is assumed where there is none, or where `look` is false: a process
-/// that only builds need not wake the driver.
+/// Reads the machine; measures nothing. `isa` "host" is what the CPU has (or TILEWRIGHT_ISA says); a lower one is taken
+/// as asked. For a CUDA target the first device is asked, and an H100 is assumed where there is none, or where `look`
+/// is false: a process that only builds need not wake the driver.
 Machine this_machine(const std::string& isa = "host", bool look = true);
 /// Whether `isa` is a CUDA target: cuda, cuda-sm_70, cuda-sm_75, cuda-sm_80, cuda-sm_86.
 bool is_device_isa(const std::string& isa);

@@ -1,32 +1,36 @@
-// dsl/isa.cpp: the names of targets, and what this CPU can run: asked of the CPU and of the system (which must save the
-// wide registers).
+// dsl/isa.cpp: names of targets as schedules and options give them.
 #include "dsl/isa.h"
 
 #include <algorithm>
 
 #include "dsl/base/error.h"
 #include "dsl/base/spelling.h"
+#include "dsl/base/targets.h"
 #include "dsl/emit.h"
 
 namespace tilewright::dsl {
 
 const std::vector<std::string>& isa_levels() {
-    static const std::vector<std::string> levels = {"x86-64", "x86-64-v3", "x86-64-v4"};
+    static const std::vector<std::string> levels = [] {
+        std::vector<std::string> names;
+        for (const IsaLevel& level : kIsaLevels)
+            if (level.is_target) names.emplace_back(level.name);
+        return names;
+    }();
     return levels;
 }
 
 std::string host_isa() {
-    __builtin_cpu_init();
-    const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
-                    __builtin_cpu_supports("f16c");
-    const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                    __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-                    __builtin_cpu_supports("avx512vl");
-    return v4 ? "x86-64-v4" : v3 ? "x86-64-v3" : "x86-64";
+    return std::string(target_of_rank(machine_isa_rank()).name);
 }
 
 const std::vector<std::string>& cuda_isas() {
-    static const std::vector<std::string> isas = {"cuda-sm_70", "cuda-sm_75", "cuda-sm_80", "cuda-sm_86"};
+    static const std::vector<std::string> isas = [] {
+        std::vector<std::string> names;
+        for (const int capability : kCudaCapabilities)
+            names.push_back("cuda-sm_" + std::to_string(capability));
+        return names;
+    }();
     return isas;
 }
 
@@ -40,7 +44,7 @@ int cuda_capability(const std::string& isa) {
 
 std::string resolve_isa(const std::string& isa) {
     if (isa.empty() || isa == "host") return host_isa();
-    if (isa == "cuda") return "cuda-sm_80";
+    if (isa == "cuda") return "cuda-sm_" + std::to_string(kUsualCudaCapability);
     std::vector<std::string> known = isa_levels();
     known.insert(known.end(), cuda_isas().begin(), cuda_isas().end());
     if (std::find(known.begin(), known.end(), isa) != known.end()) return isa;
@@ -55,7 +59,7 @@ std::string resolve_isa(const std::string& isa) {
 int vector_bytes(const std::string& isa) {
     const std::string level = resolve_isa(isa);
     if (is_cuda_isa(level)) return 16;
-    return level == "x86-64-v4" ? 64 : level == "x86-64-v3" ? 32 : 16;
+    return target_of_rank(isa_rank(level)).vector_bytes;
 }
 
 int vector_lanes(const std::string& isa, const std::string& dtype) {

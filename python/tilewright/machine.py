@@ -3,37 +3,39 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 
+from . import _face
+
+_NAMES = _face.target_names()
+
 # Highest first: the order in which a plan tries its versions.
-ISA_LEVELS = ("x86-64-v4", "x86-64-v3", "x86-64")
+ISA_LEVELS = _NAMES["host"]
 
 # Compute capabilities that PTX is written for; it runs on later ones too.
-CUDA_TARGETS = ("cuda-sm_86", "cuda-sm_80", "cuda-sm_75", "cuda-sm_70")
-CUDA_DEFAULT = "cuda-sm_80"
+CUDA_TARGETS = _NAMES["cuda"]
+CUDA_DEFAULT = _NAMES["usual_cuda"]
 
-_FLAGS = {
-    "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
-    "x86-64-v3": {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"},
-}
+_KNOWN_LEVELS = (*ISA_LEVELS, "x86-64-v2")  # the last is a limit that no code is made for
 
 
-@lru_cache(maxsize=1)
 def host_isa() -> str:
-    """The highest level that this machine has."""
-    flags: set[str] = set()
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            for line in file:
-                if line.startswith("flags"):
-                    flags = set(line.partition(":")[2].split())
-                    break
-    except OSError:
-        return "x86-64"
-    if _FLAGS["x86-64-v3"] <= flags:
-        return "x86-64-v4" if _FLAGS["x86-64-v4"] <= flags else "x86-64-v3"
-    return "x86-64"
+    """The highest level that this machine has, or up to that which TILEWRIGHT_ISA names."""
+    _check_wish(os.environ.get("TILEWRIGHT_ISA", ""))
+    return _face.machine_isa()
+
+
+@lru_cache(maxsize=8)
+def _check_wish(wish: str) -> None:
+    if wish and wish not in _KNOWN_LEVELS:
+        known = ", ".join(reversed(ISA_LEVELS))
+        warnings.warn(
+            f"TILEWRIGHT_ISA={wish}: there is no such level, so code is made for {_face.machine_isa()}. "
+            f"The levels are: {known}.",
+            stacklevel=2,
+        )
 
 
 def resolve_isa(target: str | None) -> str:

@@ -1,9 +1,11 @@
 // python/native/face/module.cpp: the extension module _face: NumPy's C API, our types, threads and memory.
 #define TW_FACE_IMPORTS_ARRAY
+#include <string_view>
+
+#include "dsl/base/targets.h"
 #include "dsl/runtime/cuda/device.h"
 #include "dsl/runtime/element_count.h"
 #include "dsl/runtime/executor.h"
-#include "dsl/runtime/isa.h"
 #include "dsl/runtime/matmul.h"
 #include "dsl/runtime/memory.h"
 #include "dsl/runtime/parallel.h"
@@ -61,8 +63,24 @@ PyObject* parallel_backend(PyObject*, PyObject*) {
 }
 
 PyObject* machine_isa(PyObject*, PyObject*) {
-    static constexpr const char* kNames[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
-    return PyUnicode_FromString(kNames[runtime::machine_isa_level() - 1]);
+    const std::string_view name = target_of_rank(machine_isa_rank()).name;
+    return PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
+}
+
+/// The names of targets, the most demanding first.
+PyObject* target_names(PyObject*, PyObject*) {
+    const Ref levels(PyList_New(0)), devices(PyList_New(0));
+    if (!levels || !devices) return nullptr;
+    for (auto level = kIsaLevels.rbegin(); level != kIsaLevels.rend(); ++level) {
+        const Ref name(PyUnicode_FromStringAndSize(level->name.data(), static_cast<Py_ssize_t>(level->name.size())));
+        if (!name || (level->is_target && PyList_Append(levels.get(), name.get()) != 0)) return nullptr;
+    }
+    for (auto capability = kCudaCapabilities.rbegin(); capability != kCudaCapabilities.rend(); ++capability) {
+        const Ref name(PyUnicode_FromFormat("cuda-sm_%d", *capability));
+        if (!name || PyList_Append(devices.get(), name.get()) != 0) return nullptr;
+    }
+    return Py_BuildValue("{sNsNsN}", "host", PyList_AsTuple(levels.get()), "cuda", PyList_AsTuple(devices.get()),
+                         "usual_cuda", PyUnicode_FromFormat("cuda-sm_%d", kUsualCudaCapability));
 }
 
 PyObject* matmul_library(PyObject*, PyObject*) {
@@ -218,6 +236,8 @@ PyMethodDef kMethods[] = {
     {"parallel_backend", parallel_backend, METH_NOARGS,
      "parallel_backend($module)\n--\n\n'own', 'openmp', or 'none yet'."},
     {"machine_isa", machine_isa, METH_NOARGS, "machine_isa($module)\n--\n\nThe x86-64 level whose code runs here."},
+    {"target_names", target_names, METH_NOARGS,
+     "target_names($module)\n--\n\nThe targets that code is made for, the most demanding first."},
     {"to_device", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(to_device)), METH_VARARGS | METH_KEYWORDS,
      kToDeviceDoc},
     {"devices", devices, METH_NOARGS, "devices($module)\n--\n\nThe CUDA devices of this machine, a dict each."},
