@@ -44,6 +44,7 @@ _UFUNCS = frozenset(
         "arctan",
         "arctan2",
         "hypot",
+        "cbrt",
         "floor",
         "ceil",
         "trunc",

@@ -209,7 +209,7 @@ for _d in FLOATS:
     )  # fmt: skip
 
 
-ELEMENTARY = ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan",
+ELEMENTARY = ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "cbrt",
               "sin", "cos", "tan"]  # fmt: skip
 
 

@@ -83,7 +83,7 @@ class RandomFunction:
 UNARY = [
     "negative", "absolute", "sqrt", "square", "sign", "floor", "ceil", "trunc", "rint", "reciprocal", "isnan", "isfinite", "isinf",
     "signbit", "logical_not", "invert", "positive", "exp", "log", "sin", "cos", "tanh", "exp2", "expm1", "log1p", "log2", "log10",
-    "arctan", "arcsin", "arccos", "tan", "sinh", "cosh",
+    "arctan", "arcsin", "arccos", "tan", "sinh", "cosh", "cbrt",
 ]  # fmt: skip
 BINARY = [
     "add", "subtract", "multiply", "divide", "add", "subtract", "multiply", "floor_divide", "remainder", "maximum", "minimum",
@@ -392,7 +392,7 @@ def _filled(dtype: str, shape: tuple[int, ...], rng: np.random.Generator, nasty:
 # ---- how far a right answer may be ------------------------------------------------------------------------------------
 
 _FREE_UFUNCS = {
-    "exp", "log", "sin", "cos", "tan", "tanh", "exp2", "expm1", "log1p", "log2", "log10", "arctan", "arcsin", "arccos", "sinh", "cosh",
+    "exp", "log", "sin", "cos", "tan", "tanh", "exp2", "expm1", "log1p", "log2", "log10", "arctan", "arcsin", "arccos", "sinh", "cosh", "cbrt",
     "arctan2", "hypot", "power",
 }  # fmt: skip
 _FREE_SUMS = {"sum", "mean", "prod", "var", "std", "dot", "matmul", "inner"}

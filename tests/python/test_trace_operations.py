@@ -76,6 +76,7 @@ UNARY = [
     "arcsin",
     "arccos",
     "arctan",
+    "cbrt",
     "floor",
     "ceil",
     "trunc",

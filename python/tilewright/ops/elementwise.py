@@ -73,6 +73,7 @@ PROGRAM_UFUNCS = frozenset(
         "arctan",
         "arctan2",
         "hypot",
+        "cbrt",
         "floor",
         "ceil",
         "trunc",
