@@ -4,16 +4,10 @@
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
 #include "translator/analysis.h"
-#include "translator/complex.h"
 #include "translator/evaluator.h"
 #include "translator/kernels.h"
-#include "translator/loops/branches.h"
 #include "translator/loops/build_stepped.h"
-#include "translator/loops/linear_bits.h"
-#include "translator/loops/sums_of_trips.h"
-#include "translator/loops/trips_as_axes.h"
-#include "translator/loops/turned.h"
-#include "translator/loops/uniform_axes.h"
+#include "translator/pipeline.h"
 #include "translator/plan_writer.h"
 #include "translator/stage_table.h"
 
@@ -55,10 +49,8 @@ Layout layout_of(const std::string& name) {
 dsl::Algorithm translate(const Program& program, const TranslateOptions& options) {
     verify_program(program);
     return guarded<TranslateError>(program.function, [&] {
-        const Program split = trips_as_axes(
-            turned(without_uniform_axes(linear_bits(branches_as_values(trips_as_sums(split_complex(program)))))),
-            options);
-        return needs_steps(split) ? build_stepped(split, options) : build(split, options);
+        const Program prepared = rewritten(program, options);
+        return needs_steps(prepared) ? build_stepped(prepared, options) : build(prepared, options);
     });
 }
 

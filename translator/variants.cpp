@@ -3,15 +3,9 @@
 
 #include "dsl/base/error.h"
 #include "translator/analysis.h"
-#include "translator/complex.h"
 #include "translator/dtypes.h"
-#include "translator/loops/branches.h"
 #include "translator/loops/build_stepped.h"
-#include "translator/loops/linear_bits.h"
-#include "translator/loops/sums_of_trips.h"
-#include "translator/loops/trips_as_axes.h"
-#include "translator/loops/turned.h"
-#include "translator/loops/uniform_axes.h"
+#include "translator/pipeline.h"
 #include "translator/sum_order.h"
 
 namespace tilewright::translator {
@@ -238,8 +232,7 @@ void Analysis::refuse_unknown_variants() const {
 
 std::vector<VariantInfo> variants(const Program& program, const TranslateOptions& options) {
     verify_program(program);
-    const Program prepared = trips_as_axes(
-        turned(without_uniform_axes(linear_bits(branches_as_values(trips_as_sums(split_complex(program)))))), options);
+    const Program prepared = rewritten(program, options);
     return needs_steps(prepared) ? stepped_variants(prepared, options) : Analysis(prepared, options).variants();
 }
 

@@ -82,9 +82,9 @@ py::dict describe(const std::string& program_text, const py::dict& given) {
     return py::dict("function"_a = info.function, "variant"_a = info.variant, "stages"_a = stages, "sizes"_a = sizes);
 }
 
-py::list list_loops(const std::string& program_text) {
+py::list list_loops(const std::string& program_text, const py::dict& given) {
     py::list loops;
-    for (const auto& loop : translator::loop_reports(translator::read_program(program_text)))
+    for (const auto& loop : translator::loop_reports(translator::read_program(program_text), options_of(given)))
         loops.append(py::dict("line"_a = loop.line, "depth"_a = loop.depth, "source"_a = loop.source,
                               "kind"_a = loop.kind, "exit"_a = loop.exit));
     return loops;
@@ -189,7 +189,8 @@ py::list partials(const std::string& program_text, const std::set<std::string>& 
 void bind_compile(py::module_& module) {
     module.def("variants", &list_variants, "program"_a, "options"_a,
                "The open structural choices of a program, defaults first.");
-    module.def("loops", &list_loops, "program"_a, "The loops of a program: which kind each is, or what forbids it.");
+    module.def("loops", &list_loops, "program"_a, "options"_a,
+               "The loops of a program as the translation leaves them: which kind each is, or what forbids it.");
     module.def("describe", &describe, "program"_a, "options"_a,
                "The stages of one translation, their loops and reads.");
     module.def("default_schedule", &default_schedule, "program"_a, "options"_a, "isa"_a, "cores"_a,

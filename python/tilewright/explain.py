@@ -115,7 +115,7 @@ def guard_text(guard: PythonGuard) -> str:
 
 def _program_loops(specialization: Specialization) -> list[str]:
     lines = []
-    for loop in compiler().loops(specialization.program.text):
+    for loop in specialization.loops:
         done = f"; {loop['exit']}" if loop["exit"] else ""
         lines.append(f"  {'  ' * loop['depth']}line {loop['line']}: {loop['source']}: {loop['kind']}{done}")
     return ["loops of the program:", *lines] if lines else []

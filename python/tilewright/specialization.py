@@ -334,10 +334,21 @@ class Specialization:
         """The named steps of the algorithm under the present schedule's variant, with their loops and source lines."""
         assert self.example is not None
         request = self.request(self.example)
+        found: list[dict[str, Any]] = compiler().describe(request.program, self._options_in_use(request))["stages"]
+        return found
+
+    def _options_in_use(self, request: BuildRequest) -> dict[str, Any]:
+        """Of the translation that the present schedule is for."""
         lead = self.lead
         chosen = request.variant if lead is None else dict(_VARIANT.findall(lead.schedule))
-        options = {**request.options(), "variant": chosen}
-        found: list[dict[str, Any]] = compiler().describe(request.program, options)["stages"]
+        return {**request.options(), "variant": chosen}
+
+    @property
+    def loops(self) -> list[dict[str, Any]]:
+        """The loops of the program, and what the translation for the present target and variant makes of them."""
+        assert self.example is not None
+        request = self.request(self.example)
+        found: list[dict[str, Any]] = compiler().loops(request.program, self._options_in_use(request))
         return found
 
     def choose_variants(self, chosen: Mapping[str, str]) -> None:
@@ -432,7 +443,7 @@ def work_of(program: Program) -> str:
     if found is None:
         found = program.work
         if program.has_loops:
-            trips = [t for loop in compiler().loops(program.text) if (t := _trips_of(loop))]
+            trips = [t for loop in compiler().loops(program.text, {}) if (t := _trips_of(loop))]
             found = " * ".join([f"({found})" if trips else found, *trips[:1]])
         _works[program] = found
     return found

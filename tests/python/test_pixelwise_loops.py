@@ -244,7 +244,7 @@ def test_a_loop_over_neighbours_is_not_pixelwise() -> None:
 
     from tilewright.trace import trace
 
-    reports = native.compiler().loops(trace(smooth, (np.arange(5.0), 3), {}).program_text)
+    reports = native.compiler().loops(trace(smooth, (np.arange(5.0), 3), {}).program_text, {})
     assert reports[0]["kind"].startswith("serial: ")
     assert "(not pixelwise: line " in reports[0]["kind"]
     assert "at another element" in reports[0]["kind"]

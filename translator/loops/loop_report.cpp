@@ -1,18 +1,20 @@
 // translator/loops/loop_report.cpp: kinds of loops as text.
 #include "translator/loops/loop_report.h"
 
+#include <functional>
 #include <map>
 #include <numeric>
 
+#include "dsl/base/error.h"
+#include "dsl/base/halide_guard.h"
 #include "translator/attributes.h"
-#include "translator/complex.h"
-#include "translator/loops/branches.h"
-#include "translator/loops/choices.h"
+#include "translator/loops/build_stepped.h"
 #include "translator/loops/forward.h"
 #include "translator/loops/independence.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/loops/steps.h"
-#include "translator/loops/sums_of_trips.h"
+#include "translator/loops/trips_as_axes.h"
+#include "translator/pipeline.h"
 
 namespace tilewright::translator {
 namespace {
@@ -54,54 +56,113 @@ void collect_kinds(const Stepped& stepped, const std::vector<Step>& steps, Kinds
     }
 }
 
-void collect(const Program& program, const Block& block, int depth, const Kinds& kinds, std::vector<LoopReport>* out) {
+/// Calls `seen(loop, depth)` for each `for` and `while`, outer ones first.
+void for_each_loop(const Block& block, int depth, const std::function<void(const Operation&, int)>& seen) {
     for (const Operation& operation : block.operations) {
         const bool loop = operation.op == "for" || operation.op == "while";
-        if (loop) {
-            LoopReport report;
-            report.line = operation.line;
-            report.depth = depth;
-            report.source = call_text(operation);
-            const std::string why = why_not_pixelwise(operation);
-            const bool sum = operation.op == "for" && why_no_sum(program, operation, depth > 0).empty();
-            if (sum) {
-                report.kind = "reduction: sums of integers over the trips, in any order";
-                out->push_back(std::move(report));
+        if (loop) seen(operation, depth);
+        for (const Block& region : operation.regions)
+            for_each_loop(region, depth + (loop ? 1 : 0), seen);
+    }
+}
+
+using Loops = std::map<std::string, const Operation*>; ///< by the first result
+
+Loops loops_of(const Program& program) {
+    Loops loops;
+    for_each_loop(program.body, 0, [&](const Operation& loop, int) { loops.emplace(loop.result, &loop); });
+    return loops;
+}
+
+std::string exit_text(const Operation& loop) {
+    std::vector<std::size_t> all(loop.regions[0].parameters.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    const auto exit = exit_condition(loop, all);
+    if (!exit) return "";
+    const bool unnamed = exit->value[0] == '%';
+    return "an element is done once " + (unnamed ? "the condition" : exit->value) + " is " +
+           (exit->alive_if ? "false" : "true");
+}
+
+/// A loop of the program and what becomes of it.
+struct Followed {
+    LoopReport report;
+    std::string result;      ///< its name now
+    bool is_gone = false;    ///< then report.kind says how
+    std::string why_no_axis; ///< on a device
+};
+
+/// The same loop where a rewrite has given its result another name.
+const Operation* try_renamed(const Loops& before, const Loops& after, const Operation& loop) {
+    for (const auto& [result, candidate] : after)
+        if (before.count(result) == 0 && candidate->line == loop.line && call_text(*candidate) == call_text(loop))
+            return candidate;
+    return nullptr;
+}
+
+void follow(std::vector<Followed>& all, const Program& from, const Program& to, const Rewrite& rewrite,
+            const TranslateOptions& options) {
+    const Loops before = loops_of(from), after = loops_of(to);
+    for (Followed& one : all) {
+        const auto loop = before.find(one.result);
+        if (one.is_gone || loop == before.end()) continue;
+        if (after.count(one.result) == 0) {
+            if (const Operation* const renamed = try_renamed(before, after, *loop->second)) {
+                one.result = renamed->result;
                 continue;
             }
-            report.kind = why.empty() ? "pixelwise" : "not pixelwise: " + why;
-            const auto kind = kinds.find(operation.result);
-            if (!why.empty() && kind != kinds.end()) report.kind = kind->second + " (" + report.kind + ")";
-            if (why.empty()) {
-                std::vector<std::size_t> all(operation.regions[0].parameters.size());
-                std::iota(all.begin(), all.end(), std::size_t{0});
-                if (const auto exit = exit_condition(operation, all)) {
-                    const bool unnamed = exit->value[0] == '%';
-                    report.exit = "an element is done once " + (unnamed ? "the condition" : exit->value) + " is " +
-                                  (exit->alive_if ? "false" : "true");
-                }
-            }
-            out->push_back(std::move(report));
+            one.is_gone = true;
+            one.report.kind = *rewrite.fate != 0 ? rewrite.fate : std::string("gone by the rewrite ") + rewrite.name;
+        } else if (options.device && rewrite.run == trips_as_axes && loop->second->op == "for") {
+            one.why_no_axis = why_no_axis(from, *loop->second);
         }
-        for (const Block& region : operation.regions)
-            collect(program, region, depth + (loop ? 1 : 0), kinds, out);
     }
+}
+
+void describe(Followed& one, const Operation& loop, const Kinds& kinds) {
+    const std::string why = why_not_pixelwise(loop);
+    one.report.kind = why.empty() ? "pixelwise" : "not pixelwise: " + why;
+    if (why.empty()) {
+        one.report.exit = exit_text(loop);
+        return;
+    }
+    if (const auto kind = kinds.find(one.result); kind != kinds.end())
+        one.report.kind = kind->second + " (" + one.report.kind + ")";
+    if (!one.why_no_axis.empty()) one.report.kind += "; no axis of the kernels: " + one.why_no_axis;
 }
 
 } // namespace
 
-std::vector<LoopReport> loop_reports(const Program& program) {
-    std::vector<LoopReport> out;
-    Kinds kinds;
-    Program prepared = branches_as_values(split_complex(program));
-    if (needs_steps(prepared)) {
-        const Program chosen = forward_stores(choices_as_values(prepared));
-        const Stepped stepped = cut_into_steps(chosen);
-        collect_kinds(stepped, stepped.steps, kinds);
-        prepared = forward_stores(prepared);
-    }
-    collect(prepared, prepared.body, 0, kinds, &out);
-    return out;
+std::vector<LoopReport> loop_reports(const Program& program, const TranslateOptions& options) {
+    return guarded<TranslateError>(program.function, [&] {
+        Program current = rewrites().front().run(program, options); // complex numbers as pairs: loops stay
+        std::vector<Followed> all;
+        for_each_loop(current.body, 0, [&](const Operation& loop, int depth) {
+            all.push_back({{loop.line, depth, call_text(loop), "", ""}, loop.result, false, ""});
+        });
+        for (std::size_t k = 1; k < rewrites().size(); ++k) {
+            Program next = rewrites()[k].run(current, options);
+            follow(all, current, next, rewrites()[k], options);
+            current = std::move(next);
+        }
+        Kinds kinds;
+        if (needs_steps(current)) {
+            const PreparedSteps steps(current, options);
+            collect_kinds(steps.stepped, steps.stepped.steps, kinds);
+            current = forward_stores(current);
+        }
+        const Loops left = loops_of(current);
+        std::vector<LoopReport> reports;
+        for (Followed& one : all) {
+            const auto loop = left.find(one.result);
+            if (!one.is_gone && loop != left.end())
+                describe(one, *loop->second, kinds);
+            else if (!one.is_gone)
+                one.report.kind = "gone: nothing of it is needed";
+            reports.push_back(std::move(one.report));
+        }
+        return reports;
+    });
 }
 
 } // namespace tilewright::translator

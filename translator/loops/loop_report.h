@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "translator/program.h"
+#include "translator/translate.h"
 
 namespace tilewright::translator {
 
@@ -16,7 +17,8 @@ struct LoopReport {
     std::string exit;   ///< "an element is done once I is false"; "" where all trips run
 };
 
-/// All `for` and `while` of a program, outer ones before inner ones.
-std::vector<LoopReport> loop_reports(const Program& program);
+/// All `for` and `while` of a program, outer ones before inner ones, as the translation with these options (the target
+/// and its variants) leaves them. Requires a verified program.
+std::vector<LoopReport> loop_reports(const Program& program, const TranslateOptions& options = {});
 
 } // namespace tilewright::translator

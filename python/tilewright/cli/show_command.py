@@ -14,7 +14,6 @@ from .. import settings
 from ..binding import bind
 from ..errors import Error
 from ..machine import is_cuda_isa, targets_of
-from ..native import compiler
 from ..record import ScriptRaised, ScriptStopped
 from ..record.choose import NothingToTune
 from .app import OK, SCRIPT_RAISED, USAGE
@@ -155,7 +154,7 @@ def _print(one: Prepared, isa: str, part: str, as_json: bool) -> None:
             "signature": specialization.signature,
             "target": isa,
             "program": specialization.program.text,
-            "loops": compiler().loops(specialization.program.text),
+            "loops": specialization.loops,
             "stages": specialization.stages,
             "space": specialization.space,
             "schedule": specialization.schedule,
