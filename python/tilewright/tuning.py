@@ -41,7 +41,7 @@ _WIDEN_NS = 1e9  # calls of NumPy longer than this are not repeated to learn the
 # Operations after which NumPy's own result is one of several good ones (contract.md, Numbers).
 _ROUNDED = {
     "sum", "prod", "matmul", "power", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
-    "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "arctan2", "hypot",
+    "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "arctan2", "hypot", "cbrt",
 }  # fmt: skip
 
 
