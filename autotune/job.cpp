@@ -205,7 +205,9 @@ Job read_job(const std::string& text) {
     job.space = optional_text(object, "space");
     job.starts = get_or(object, "starts", "job", job.starts);
     job.fixed_schedule = optional_text(object, "fixed_schedule");
+    job.present_schedule = optional_text(object, "present_schedule");
     job.worker = get_or(object, "worker", "job", job.worker);
+    job.folder = get_or(object, "folder", "job", job.folder);
     job.blas = get_or(object, "blas", "job", job.blas);
     if (const auto sets = object.find("datasets"); sets != object.end() && sets->is_array())
         for (const json& one : *sets)
@@ -250,7 +252,9 @@ std::string print_job(const Job& job) {
                    {"space", job.space ? json(*job.space) : json()},
                    {"starts", job.starts},
                    {"fixed_schedule", job.fixed_schedule ? json(*job.fixed_schedule) : json()},
+                   {"present_schedule", job.present_schedule ? json(*job.present_schedule) : json()},
                    {"worker", job.worker},
+                   {"folder", job.folder},
                    {"blas", job.blas},
                    {"flops",
                     {{"float32", job.flops.float32},

@@ -76,8 +76,10 @@ struct Job {
     std::optional<std::string> space;
     std::vector<std::string> starts;
     std::optional<std::string> fixed_schedule;
-    std::string worker; ///< path of tilewright-worker
-    std::string blas;   ///< path of the BLAS that NumPy has loaded, for library stages in the worker; "" for none
+    std::optional<std::string> present_schedule; ///< what calls run now: nothing slower may take its place
+    std::string worker;                          ///< path of tilewright-worker
+    std::string folder;                          ///< for the job's file and what builders build; empty: a temporary one
+    std::string blas; ///< path of the BLAS that NumPy has loaded, for library stages in the worker; "" for none
     std::vector<JobDataSet> datasets;
     Flops flops; ///< of the recorded call
     JobTolerance tolerance;

@@ -22,6 +22,8 @@ struct Outcome {
     std::string text; ///< for people: what happened, with the first wrong element or the signal
     /// Of a paired measurement: it was the incumbent that failed, the candidate is not to blame.
     bool of_incumbent = false;
+    /// Its process was killed from outside, each time it was tried: that says nothing lasting of the candidate.
+    bool killed = false;
 };
 
 /// "measured", "build_failed", ...: the word in the store and in messages.

@@ -102,7 +102,7 @@ class SearchSession {
     MeasureRequest final_request(const Trial& trial, double budget_s) const;
     void measure_finalist(Trial& trial, double budget_s);
     static bool wins(const PairedTimes& times, double confidence = 0.99);
-    MeasureRequest default_request() const;
+    MeasureRequest request_beside(const Trial& other) const;
     Trial& taken_beside(const PairedTimes& times);
     OrOutcome<PairedTimes> measure(const MeasureRequest& request);
     void read_known();
@@ -113,6 +113,13 @@ class SearchSession {
     void run_finals();
     void run_fixed();
     void compare_with_default();
+    void compare_with_present();
+    void try_stored_best();
+    void try_present();
+    void say_default_failed(const Trial* trial);
+    void keep(const Trial& trial, const std::string& point, bool is_best);
+    /// What is stored stays until its schedule has had its turn: until then a slower one must not take its place.
+    bool may_record() const { return !stored_best_ || stored_best_judged_; }
     TuneResult result();
 
     const dsl::AlgorithmInfo* try_describe(const Variant& variant);
@@ -151,10 +158,15 @@ class SearchSession {
     std::map<std::string, Trial> trials_;           ///< by digest; a map keeps its elements in place
     std::vector<StoredTrial> earlier_;
     std::optional<StoredRecord> stored_best_;
+    bool stored_best_judged_ = false; ///< measured again, or it failed, in this session
+    const Trial* stored_best_trial_ = nullptr;
     Trial* incumbent_ = nullptr;
     static constexpr double kNoBuild = 1e30;
     double shortest_build_s_ = kNoBuild; ///< of this session
     Trial* default_ = nullptr;
+    Trial* present_ = nullptr; ///< of job.present_schedule
+    std::string present_fate_;
+    std::string default_failure_;
     std::string default_digest_;
     double earlier_default_ns_ = 0;
     std::optional<PairedRatio> to_default_;

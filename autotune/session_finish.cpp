@@ -18,7 +18,7 @@ void SearchSession::make_incumbent(Trial& trial) {
 void SearchSession::drop_incumbent(const Outcome& outcome) {
     if (incumbent_ == nullptr) return;
     Trial& failed = *incumbent_;
-    failed.outcome = {outcome.kind, outcome.text, false};
+    failed.outcome = {outcome.kind, outcome.text, false, outcome.killed};
     emit({{"event", "warning"},
           {"text", "the best schedule so far (" + failed.digest.substr(0, 8) +
                        ") failed when it was run again: " + outcome.text + " The next best one takes its place."}});
@@ -28,10 +28,17 @@ void SearchSession::drop_incumbent(const Outcome& outcome) {
         if (trial.measured() && !trial.earlier && trial.cost > 0 &&
             (incumbent_ == nullptr || trial.cost < incumbent_->cost))
             incumbent_ = &trial;
-    if (incumbent_ != nullptr)
-        log_.add(stored(failed, ""), record("running"));
+    keep(failed, "", false);
+    if (incumbent_ != nullptr && may_record()) log_.put(record("running"));
+}
+
+void SearchSession::keep(const Trial& trial, const std::string& point, bool is_best) {
+    // Killed from outside: what was measured before still holds.
+    if (trial.outcome.killed && (trial.earlier_median_ns > 0 || trial.median_ns > 0)) return;
+    if (is_best && may_record())
+        log_.add(stored(trial, point), record("running"));
     else
-        log_.add(stored(failed, ""));
+        log_.add(stored(trial, point));
 }
 
 LimitUse SearchSession::use_of_limit(double ns) const {
@@ -141,18 +148,18 @@ void SearchSession::run_finals() {
     for (const Trial* trial : finalists)
         bench_.expect(final_request(*trial, each_s));
     if (default_ != nullptr && default_ != incumbent_ && default_->measured() && !default_->earlier)
-        bench_.expect(default_request());
+        bench_.expect(request_beside(*default_));
     for (Trial* trial : finalists) {
         if (cancelled() || incumbent_ == nullptr) return;
         if (trial != incumbent_ && trial->measured()) measure_finalist(*trial, each_s);
     }
 }
 
-/// The best one and the default, in pairs.
-MeasureRequest SearchSession::default_request() const {
+/// The best one and another that ran before it, in pairs.
+MeasureRequest SearchSession::request_beside(const Trial& other) const {
     MeasureRequest request;
     request.candidate = incumbent_->digest;
-    request.incumbent = default_->digest;
+    request.incumbent = other.digest;
     request.budget_s = std::clamp(job_.budget_s * kFinalShare / 2, 0.3, 2.0);
     request.limit_s = 2 * request.budget_s;
     request.min_runs = 8;
@@ -168,11 +175,15 @@ void SearchSession::compare_with_default() {
             return;
         }
         if (cancelled()) return;
-        const OrOutcome<PairedTimes> times = bench_.measure(default_request());
+        const OrOutcome<PairedTimes> times = bench_.measure(request_beside(*default_));
         if (times.value) {
             to_default_ = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
             incumbent_->median_ns = median(times.value->candidate_ns);
             default_->median_ns = median(times.value->incumbent_ns);
+            if (to_default_->ratio >= 1) { // what looked faster was lucky
+                make_incumbent(*default_);
+                to_default_ = PairedRatio{1, Interval{1, 1}, default_->runs};
+            }
             return;
         }
         if (cancelled()) return;
@@ -192,6 +203,29 @@ LimitUse SearchSession::limit_of_best() const {
     if (use.share > (machine_.is_device() ? kMostBeyondCopies : kBeyondShare)) return {};
     use.share = std::min(use.share, 1.0);
     return use;
+}
+
+/// What calls run now stays where nothing is faster, timed in turns.
+void SearchSession::compare_with_present() {
+    if (present_ == nullptr || incumbent_ == nullptr || !present_->measured() || present_->earlier) return;
+    if (incumbent_ == present_) {
+        present_fate_ = "kept";
+        return;
+    }
+    if (cancelled()) return;
+    const OrOutcome<PairedTimes> times = bench_.measure(request_beside(*present_));
+    if (!times.value) {
+        // The best one was right until now, and what runs stays: it did not lose.
+        if (times.outcome.of_incumbent && !times.outcome.killed) present_fate_ = "failed";
+        return;
+    }
+    const PairedRatio ratio = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
+    present_fate_ = ratio.ratio < 1 ? "beaten" : "kept";
+    if (ratio.ratio < 1) return;
+    const std::optional<PairedRatio> to_default = to_default_;
+    present_->median_ns = median(times.value->incumbent_ns);
+    make_incumbent(*present_);
+    if (to_default) to_default_ = PairedRatio{to_default->ratio / ratio.ratio, std::nullopt, ratio.pairs};
 }
 
 StoredRecord SearchSession::record(const std::string& reason) const {
@@ -239,6 +273,8 @@ TuneResult SearchSession::result() {
     result.outcomes = outcomes_;
     result.notes = notes_;
     result.fixed = fixed_;
+    result.default_failure = default_failure_;
+    result.present = present_fate_;
     if (incumbent_ != nullptr) {
         const StoredRecord best = record(reason_);
         result.found = true;
@@ -283,6 +319,8 @@ json to_json(const TuneResult& result) {
                    {"outcomes", result.outcomes},
                    {"elapsed_s", result.elapsed_s},
                    {"notes", result.notes},
+                   {"default_failure", result.default_failure},
+                   {"present", result.present},
                    {"fixed", nullptr}};
     if (result.limit.roof != Roof::none)
         object["limit"] = {{"roof", roof_name(result.limit.roof)},

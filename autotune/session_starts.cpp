@@ -24,6 +24,45 @@ void SearchSession::try_start(const dsl::Schedule& schedule, const std::string& 
     attempt(schedule, origin, "");
 }
 
+/// What ran before this search, and nobody asked for: that it fails is no detail of a search.
+void SearchSession::say_default_failed(const Trial* trial) {
+    if (trial == nullptr || trial->measured()) return;
+    std::string kind = outcome_name(trial->outcome.kind);
+    std::replace(kind.begin(), kind.end(), '_', ' ');
+    default_failure_ = kind + ": " + trial->outcome.text;
+    emit({{"event", "warning"},
+          {"text", job_.function + ": the default schedule failed (" + default_failure_ +
+                       "). It is what calls run without a tuned schedule. Please report it."}});
+}
+
+void SearchSession::try_stored_best() {
+    if (!stored_best_ || cancelled()) return;
+    try {
+        const dsl::Schedule schedule = dsl::parse_schedule(stored_best_->schedule, "<store>");
+        const Trial* trial = attempt(schedule, "stored best", "", true);
+        if (trial == nullptr) trial = try_known(schedule);
+        stored_best_trial_ = trial;
+        stored_best_judged_ = trial != nullptr && !trial->earlier && !trial->outcome.killed;
+    } catch (const ScheduleError& error) {
+        notes_.push_back(std::string("the stored best schedule could not be read: ") + error.what());
+        stored_best_judged_ = true;
+    }
+}
+
+void SearchSession::try_present() {
+    if (!job_.present_schedule) return;
+    present_fate_ = "not measured";
+    if (cancelled()) return;
+    try {
+        const dsl::Schedule schedule = for_this_target(dsl::parse_schedule(*job_.present_schedule, "<present>"));
+        present_ = attempt(schedule, "present", "", true);
+        if (present_ == nullptr) present_ = try_known(schedule);
+        if (present_ != nullptr && !present_->measured() && !present_->outcome.killed) present_fate_ = "failed";
+    } catch (const ScheduleError& error) {
+        notes_.push_back(std::string("the schedule in use could not be read: ") + error.what());
+    }
+}
+
 void SearchSession::run_starts() {
     phase("starts");
     // Starts of a person are read first: a mistake in them should be said at once, not after seconds of search.
@@ -38,14 +77,9 @@ void SearchSession::run_starts() {
     const Trial* first_trial = attempt(first, "default", "", true);
     if (first_trial != nullptr && first_trial->outcome.kind == OutcomeKind::wrong_answer)
         wrong_variants_[variants_.front()] = first_trial->outcome.text;
-
-    if (stored_best_ && !cancelled()) {
-        try {
-            attempt(dsl::parse_schedule(stored_best_->schedule, "<store>"), "stored best", "", true);
-        } catch (const ScheduleError& error) {
-            notes_.push_back(std::string("the stored best schedule could not be read: ") + error.what());
-        }
-    }
+    say_default_failed(first_trial);
+    try_stored_best();
+    try_present();
     for (std::size_t i = 0; i < given.size() && !cancelled(); ++i)
         try_start(given[i], "file");
     for (const StoredRecord& record : log_.family(job_.family_key, machine_.fingerprint, job_.workload_key)) {
@@ -93,8 +127,9 @@ void SearchSession::run_fixed() {
                             "Give it as --space.");
     const dsl::Schedule first = for_this_target(default_of(variants_.front()));
     default_digest_ = dsl::schedule_digest(first);
-    attempt(first, "default", "", true);
-    if (stored_best_) attempt(dsl::parse_schedule(stored_best_->schedule, "<store>"), "stored best", "", true);
+    say_default_failed(attempt(first, "default", "", true));
+    try_stored_best();
+    try_present();
     Trial* const beside = incumbent_;
     Trial* trial = attempt(fixed, "file", "", true);
     if (trial == nullptr) trial = try_known(fixed);
@@ -127,8 +162,10 @@ void SearchSession::run_fixed() {
         }
     }
     compare_with_default();
+    compare_with_present();
     // The record changes only where the given schedule beat what was stored, or nothing was.
-    if (incumbent_ != nullptr && (incumbent_ == trial || !stored_best_)) log_.put(record(reason_));
+    const bool has_record = stored_best_ && (stored_best_trial_ == nullptr || stored_best_trial_->measured());
+    if (incumbent_ != nullptr && may_record() && (incumbent_ == trial || !has_record)) log_.put(record(reason_));
 }
 
 } // namespace tilewright::autotune

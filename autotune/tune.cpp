@@ -27,8 +27,9 @@ TuneResult SearchSession::run() {
     run_strategy();
     run_finals();
     compare_with_default();
+    compare_with_present();
     raise_limit_of_device();
-    if (incumbent_ != nullptr) log_.put(record(reason_));
+    if (incumbent_ != nullptr && may_record()) log_.put(record(reason_));
     return result();
 }
 
@@ -66,10 +67,7 @@ Trial* SearchSession::attempt(const dsl::Schedule& given, const std::string& ori
     }
     ++new_trials_;
     ++outcomes_[outcome_name(trial.outcome.kind)];
-    if (incumbent_ == &trial && before != &trial)
-        log_.add(stored(trial, point), record("running"));
-    else
-        log_.add(stored(trial, point));
+    keep(trial, point, incumbent_ == &trial && before != &trial);
     emit({{"event", "trial"},
           {"trial", new_trials_},
           {"digest", digest},

@@ -76,6 +76,10 @@ struct TuneResult {
     double elapsed_s = 0;
     std::vector<std::string> notes; ///< for people: variants that had to be left out, and why
     std::optional<FixedResult> fixed;
+    std::string default_failure; ///< what became of the default schedule, where that failed; else empty
+    /// What became of job.present_schedule: "kept" (it is the result), "beaten", "failed", "not measured", or "" where
+    /// there was none.
+    std::string present = {};
 };
 
 /// Throws ScheduleError for a space or a start that does not parse, DeviceError when no candidate can be run at all. A

@@ -3,10 +3,11 @@
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -18,11 +19,10 @@ namespace tilewright::autotune {
 using nlohmann::json;
 
 Builders::Builders(int count, std::string worker, std::string job_file, double limit_s, const std::atomic<bool>* cancel)
-    : count_(count), worker_(std::move(worker)), job_file_(std::move(job_file)), limit_s_(limit_s), cancel_(cancel) {
-    const char* temporary = std::getenv("TMPDIR");
-    folder_ = std::string(temporary != nullptr && *temporary != 0 ? temporary : "/tmp") + "/tilewright-build-XXXXXX";
-    if (::mkdtemp(folder_.data()) == nullptr)
-        throw DeviceError("tuning: no temporary folder " + folder_ + ": " + std::strerror(errno) + ".",
+    : count_(count), worker_(std::move(worker)), job_file_(std::move(job_file)), limit_s_(limit_s), cancel_(cancel),
+      folder_(job_file_ + "-built") {
+    if (::mkdir(folder_.c_str(), S_IRWXU) != 0)
+        throw DeviceError("tuning: no folder " + folder_ + ": " + std::strerror(errno) + ".",
                           "Set TMPDIR to a folder that may be written.");
 }
 
@@ -87,8 +87,12 @@ void Builders::work() {
         try {
             if (!worker.running()) worker.start();
             const json request = {{"verb", "compile"}, {"id", task.first}, {"schedule", task.second}, {"file", path}};
-            const WorkerAnswer answer =
-                worker.ask(request.dump(-1, ' ', false, json::error_handler_t::replace), limit_s_, &stop_);
+            const std::string line = request.dump(-1, ' ', false, json::error_handler_t::replace);
+            WorkerAnswer answer = worker.ask(line, limit_s_, &stop_);
+            if (answer.kind == WorkerAnswer::Kind::died && answer.signal == SIGKILL) { // by somebody else
+                worker.start();
+                answer = worker.ask(line, limit_s_, &stop_);
+            }
             if (answer.kind == WorkerAnswer::Kind::line) {
                 const json object = json::parse(answer.text, nullptr, false);
                 if (object.is_discarded() || !object.is_object()) {
@@ -111,7 +115,8 @@ void Builders::work() {
                 built.outcome = {OutcomeKind::build_timed_out, words};
             } else {
                 built.outcome = {OutcomeKind::build_failed,
-                                 answer.kind == WorkerAnswer::Kind::cancelled ? "cancelled" : answer.text};
+                                 answer.kind == WorkerAnswer::Kind::cancelled ? "cancelled" : answer.text, false,
+                                 answer.signal == SIGKILL};
             }
         } catch (const Error& error) {
             built.error_class = "DeviceError";

@@ -25,8 +25,8 @@ struct BuiltFile {
 
 class Builders {
   public:
-    /// Files lie in a folder of its own, which only this user can read, and go with it. Workers start with the first
-    /// schedules. `cancel` may be null.
+    /// Files lie in a folder beside the job's file, which only this user can read, and go with it. Workers start with
+    /// the first schedules. `cancel` may be null.
     Builders(int count, std::string worker, std::string job_file, double limit_s, const std::atomic<bool>* cancel);
     ~Builders();
     Builders(const Builders&) = delete;

@@ -28,28 +28,49 @@ int first_device(const Job& job) {
     return !is_device_isa(job.isa) ? -1 : job.devices.empty() ? 0 : job.devices.front();
 }
 
-std::string write_job_file(const Job& job) {
-    const char* folder = std::getenv("TMPDIR");
-    std::string path = std::string(folder != nullptr && *folder != 0 ? folder : "/tmp") + "/tilewright-job-XXXXXX";
-    const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
-    if (descriptor < 0)
-        throw DeviceError("tuning job: no temporary file " + path + ": " + std::strerror(errno) + ".",
-                          "Set TMPDIR to a folder that may be written.");
-    const std::string text = print_job(job);
+/// Where the job's file may lie, the best place first: the folder of its data, then what is there for such files.
+std::vector<std::string> places_for_files(const Job& job) {
+    std::vector<std::string> places;
+    const char* const named = std::getenv("TMPDIR");
+    for (const std::string& place : {job.folder, std::string(named != nullptr ? named : ""), std::string("/tmp"),
+                                     std::string("/var/tmp"), std::string("/dev/shm")})
+        if (!place.empty() && std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
+    return places;
+}
+
+/// Why it could not be written; empty when it was.
+std::string write_whole(int descriptor, const std::string& text) {
     std::size_t done = 0;
     while (done < text.size()) {
         const ssize_t count = ::write(descriptor, text.data() + done, text.size() - done);
         if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) break;
+        if (count <= 0) return count < 0 ? std::strerror(errno) : "no space left";
         done += static_cast<std::size_t>(count);
     }
-    ::close(descriptor);
-    if (done != text.size()) {
-        ::unlink(path.c_str());
-        throw DeviceError("tuning job: " + path + " could not be written: no space left.",
-                          "Set TMPDIR to another folder.");
+    return "";
+}
+
+/// A worker without memory has no translation either.
+void refuse_outcome(const WorkerReply& reply) {
+    if (const auto outcome = reply.outcome())
+        throw DeviceError("tilewright-worker: " + outcome->text + ".",
+                          "Free some memory, or tune the function with smaller arrays.");
+}
+
+std::string write_job_file(const Job& job) {
+    const std::string text = print_job(job);
+    std::string tried;
+    for (const std::string& place : places_for_files(job)) {
+        std::string path = place + "/tilewright-job-XXXXXX";
+        const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
+        std::string why = descriptor < 0 ? std::strerror(errno) : write_whole(descriptor, text);
+        if (descriptor >= 0) ::close(descriptor);
+        if (why.empty()) return path;
+        if (descriptor >= 0) ::unlink(path.c_str());
+        tried += (tried.empty() ? "" : "; ") + place + ": " + why;
     }
-    return path;
+    throw DeviceError("tuning job: there is no place for its file (" + tried + ").",
+                      "Set TMPDIR to a folder that may be written and has space.");
 }
 
 } // namespace
@@ -76,8 +97,9 @@ ProcessWorkbench::~ProcessWorkbench() {
 }
 
 std::vector<VariantOptions> ProcessWorkbench::variants() {
-    const WorkerReply reply = lane_.ask({{"verb", "variants"}}, kDescribeLimitS);
+    const WorkerReply reply = lane_.ask_twice({{"verb", "variants"}}, kDescribeLimitS);
     if (!reply.answered()) throw DeviceError("tilewright-worker: " + reply.failure({}, {}, kDescribeLimitS).text + ".");
+    refuse_outcome(reply);
     std::vector<VariantOptions> variants;
     for (const json& one : reply.object.at("variants"))
         variants.push_back({one.at("name"), one.at("options").get<std::vector<std::string>>()});
@@ -87,13 +109,14 @@ std::vector<VariantOptions> ProcessWorkbench::variants() {
 dsl::AlgorithmInfo ProcessWorkbench::describe(const std::map<std::string, std::string>& variant) {
     const std::string key = json(variant).dump();
     if (const auto found = described_.find(key); found != described_.end()) return found->second;
-    const WorkerReply reply = lane_.ask({{"verb", "describe"}, {"variant", variant}}, kDescribeLimitS);
+    const WorkerReply reply = lane_.ask_twice({{"verb", "describe"}, {"variant", variant}}, kDescribeLimitS);
     if (!reply.answered()) {
         const std::string text = "tilewright-worker: translation of " + job_.function + ": " +
                                  reply.failure({}, {}, kDescribeLimitS).text + ".";
         if (reply.answer.kind == WorkerAnswer::Kind::died) throw TranslateError(text);
         throw DeviceError(text);
     }
+    refuse_outcome(reply);
     return described_[key] = algorithm_info_from_json(reply.object.at("info"));
 }
 
@@ -101,7 +124,8 @@ OrOutcome<dsl::Schedule> ProcessWorkbench::autoschedule(const std::string& name,
                                                         const std::map<std::string, std::string>& variant) {
     OrOutcome<dsl::Schedule> result;
     const double limit_s = std::min(job_.build_limit_s, std::max(2.0, job_.budget_s * 0.15));
-    const WorkerReply reply = lane_.ask({{"verb", "autoschedule"}, {"name", name}, {"variant", variant}}, limit_s);
+    const WorkerReply reply =
+        lane_.ask_twice({{"verb", "autoschedule"}, {"name", name}, {"variant", variant}}, limit_s);
     if (!reply.answered()) {
         result.outcome = reply.failure(OutcomeKind::build_failed, OutcomeKind::build_timed_out, limit_s);
         return result;

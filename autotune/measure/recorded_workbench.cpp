@@ -54,13 +54,13 @@ std::optional<Outcome> RecordedWorkbench::verify(const Built& built) {
     return std::nullopt;
 }
 
-double RecordedWorkbench::sample_ns(double median_ns) {
+double RecordedWorkbench::sample_ns(const std::string& id, double median_ns) {
     // Times are never much shorter than the true one and sometimes far longer.
     std::normal_distribution<double> normal(0, noise_);
     std::uniform_real_distribution<double> unit(0, 1);
     double factor = std::exp(normal(rng_));
     if (unit(rng_) < 0.03) factor *= 1 + 20 * noise_;
-    return median_ns * factor;
+    return median_ns * factor * (slowdown_ ? slowdown_(id) : 1);
 }
 
 OrOutcome<PairedTimes> RecordedWorkbench::measure(const MeasureRequest& request) {
@@ -84,10 +84,10 @@ OrOutcome<PairedTimes> RecordedWorkbench::measure(const MeasureRequest& request)
     double used_s = 0;
     for (int run = 0; run < request.max_runs && (run < request.min_runs || used_s < request.budget_s); ++run) {
         if (run > 0 && request.limit_s > 0 && used_s + used_s / run > request.limit_s) break;
-        times.candidate_ns.push_back(sample_ns(get(request.candidate).median_ns));
+        times.candidate_ns.push_back(sample_ns(request.candidate, get(request.candidate).median_ns));
         used_s += times.candidate_ns.back() * 1e-9;
         if (!request.incumbent.empty()) {
-            times.incumbent_ns.push_back(sample_ns(get(request.incumbent).median_ns));
+            times.incumbent_ns.push_back(sample_ns(request.incumbent, get(request.incumbent).median_ns));
             used_s += times.incumbent_ns.back() * 1e-9;
             bool hopeless = run + 1 >= request.min_runs || times.candidate_ns.front() > 3 * times.incumbent_ns.front();
             for (std::size_t i = 0; i < times.candidate_ns.size(); ++i)

@@ -42,13 +42,16 @@ class RecordedWorkbench : public Workbench {
     /// Called in each step; may set a cancel flag or damage the store.
     void set_hook(std::function<void()> hook) { hook_ = std::move(hook); }
 
+    /// From now on a schedule takes so many times its recorded time.
+    void set_slowdown(std::function<double(const std::string& id)> slowdown) { slowdown_ = std::move(slowdown); }
+
     /// The simulated clock: seconds that builds and runs have taken.
     double now_s() const { return now_s_; }
     int builds() const { return builds_; }
     const std::set<std::string>& built_ids() const { return built_ids_; }
 
   private:
-    double sample_ns(double median_ns);
+    double sample_ns(const std::string& id, double median_ns);
 
     dsl::AlgorithmInfo info_;
     Landscape landscape_;
@@ -60,6 +63,7 @@ class RecordedWorkbench : public Workbench {
     std::map<std::string, int> timings_;
     std::set<std::string> built_ids_;
     std::function<void()> hook_;
+    std::function<double(const std::string&)> slowdown_;
     double now_s_ = 0;
     int builds_ = 0;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 
 #include "autotune/measure/messages.h"
@@ -48,8 +49,12 @@ Outcome WorkerReply::failure(OutcomeKind crashed, OutcomeKind timed_out, double 
     case WorkerAnswer::Kind::cancelled:
         return {timed_out, "cancelled"};
     default:
-        return {crashed, answer.text};
+        return {crashed, answer.text, false, is_killed()};
     }
+}
+
+bool WorkerReply::is_killed() const {
+    return answer.kind == WorkerAnswer::Kind::died && answer.signal == SIGKILL;
 }
 
 WorkerLane::WorkerLane(const Job& job, const std::string& job_file, const std::atomic<bool>* cancel, int device)
@@ -60,7 +65,19 @@ void WorkerLane::know(const std::string& id, const std::string& text, const std:
     if (!file.empty()) files_[id] = file;
 }
 
+WorkerReply WorkerLane::ask_twice(const json& request, double limit_s) {
+    WorkerReply reply = ask(request, limit_s);
+    if (reply.is_killed()) reply = ask(request, limit_s);
+    return reply;
+}
+
 OrOutcome<Built> WorkerLane::build(const std::string& id, const std::string& text) {
+    OrOutcome<Built> result = build_once(id, text);
+    if (!result.value && result.outcome.killed) result = build_once(id, text);
+    return result;
+}
+
+OrOutcome<Built> WorkerLane::build_once(const std::string& id, const std::string& text) {
     OrOutcome<Built> result;
     const WorkerReply reply = ask({{"verb", "build"}, {"id", id}, {"schedule", text}}, job_.build_limit_s);
     if (!reply.answered()) {
@@ -120,7 +137,7 @@ std::optional<Outcome> WorkerLane::prepare(const std::string& id) {
         const bool bare = bare_references_.count(variant) > 0;
         const WorkerReply reply = ask({{"verb", "prepare"}, {"id", id}, {"bare", bare}}, limit_s);
         if (reply.answered()) return reply.outcome();
-        if (bare || reply.answer.kind == WorkerAnswer::Kind::cancelled)
+        if (bare || reply.is_killed() || reply.answer.kind == WorkerAnswer::Kind::cancelled)
             return reply.failure(OutcomeKind::run_crashed, OutcomeKind::run_timed_out, limit_s);
         bare_references_.insert(variant);
         if (const auto failed = restore(id)) return failed;
@@ -136,6 +153,12 @@ double WorkerLane::run_limit_s() const {
 }
 
 std::optional<Outcome> WorkerLane::verify(const std::string& id) {
+    std::optional<Outcome> failed = verify_once(id);
+    if (failed && failed->killed) failed = verify_once(id);
+    return failed;
+}
+
+std::optional<Outcome> WorkerLane::verify_once(const std::string& id) {
     if (const auto failed = restore(id)) return failed;
     if (const auto failed = prepare(id)) return failed;
     const double limit_s = run_limit_s();
@@ -151,6 +174,12 @@ std::optional<Outcome> WorkerLane::verify(const std::string& id) {
 }
 
 OrOutcome<PairedTimes> WorkerLane::measure(const MeasureRequest& request) {
+    OrOutcome<PairedTimes> result = measure_once(request);
+    if (!result.value && result.outcome.killed) result = measure_once(request);
+    return result;
+}
+
+OrOutcome<PairedTimes> WorkerLane::measure_once(const MeasureRequest& request) {
     OrOutcome<PairedTimes> result;
     if (auto failed = restore(request.candidate)) {
         result.outcome = *failed;

@@ -24,6 +24,8 @@ struct WorkerReply {
     std::optional<Outcome> outcome() const;
     /// What a worker that did not answer means for a candidate.
     Outcome failure(OutcomeKind crashed, OutcomeKind timed_out, double limit_s) const;
+    /// By SIGKILL that is not ours: a person, or a system without memory.
+    bool is_killed() const;
 };
 
 /// Throws an error of a worker as the class that it had there.
@@ -37,6 +39,9 @@ class WorkerLane {
 
     /// Starts a worker where none runs, asks, and turns errors of the worker into ours.
     WorkerReply ask(const nlohmann::json& request, double limit_s);
+    /// The same, and once more of a new worker where somebody killed the first one.
+    WorkerReply ask_twice(const nlohmann::json& request, double limit_s);
+    /// Of these three as well.
     OrOutcome<Built> build(const std::string& id, const std::string& text);
     /// A schedule that was built elsewhere, into a file.
     void know(const std::string& id, const std::string& text, const std::string& file);
@@ -47,6 +52,9 @@ class WorkerLane {
     pid_t pid() const { return worker_.running() ? worker_.pid() : 0; }
 
   private:
+    OrOutcome<Built> build_once(const std::string& id, const std::string& text);
+    std::optional<Outcome> verify_once(const std::string& id);
+    OrOutcome<PairedTimes> measure_once(const MeasureRequest& request);
     /// Has the worker build a schedule, or load what was built of it.
     WorkerReply ask_for(const std::string& id, const std::string& text);
     /// Builds schedules again that a worker which has died had built.

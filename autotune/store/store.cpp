@@ -11,6 +11,7 @@
 #include <mutex>
 #include <sqlite3.h>
 #include <sstream>
+#include <string_view>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -52,8 +53,37 @@ const char* advice(int code) {
     }
 }
 
+/// Bytes from `at` on that are one character of UTF-8; 0 where there is none.
+std::size_t character_bytes(std::string_view text, std::size_t at) {
+    const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[at + k]); };
+    const std::size_t bytes = byte(0) < 0x80 ? 1 : byte(0) < 0xc2 ? 0 : byte(0) < 0xe0 ? 2 : byte(0) < 0xf0 ? 3 : 4;
+    if (bytes == 0 || byte(0) > 0xf4 || at + bytes > text.size()) return 0;
+    for (std::size_t k = 1; k < bytes; ++k)
+        if ((byte(k) & 0xc0) != 0x80) return 0;
+    if (bytes == 3 && ((byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xed && byte(1) > 0x9f))) return 0;
+    if (bytes == 4 && ((byte(0) == 0xf0 && byte(1) < 0x90) || (byte(0) == 0xf4 && byte(1) > 0x8f))) return 0;
+    return bytes;
+}
+
+/// A damaged file may have any bytes in its texts: what is no UTF-8 becomes \xNN, so that it can be told.
+std::string readable(std::string_view text) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+        if (const std::size_t bytes = character_bytes(text, at)) {
+            out += text.substr(at, bytes);
+            at += bytes;
+        } else {
+            constexpr char kDigits[] = "0123456789abcdef";
+            const auto byte = static_cast<unsigned char>(text[at++]);
+            out += {'\\', 'x', kDigits[byte / 16], kDigits[byte % 16]};
+        }
+    }
+    return out;
+}
+
 [[noreturn]] void fail(const std::string& path, int code, const std::string& what, const char* detail) {
-    throw StoreError("store " + path + ": " + what + ": " + (detail != nullptr ? detail : sqlite3_errstr(code)) + ".",
+    throw StoreError("store " + path + ": " + what + ": " +
+                         readable(detail != nullptr ? detail : sqlite3_errstr(code)) + ".",
                      advice(code));
 }
 
@@ -90,9 +120,8 @@ class Statement {
     }
     std::string text(int column) const {
         const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-        return bytes == nullptr
-                   ? std::string()
-                   : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+        return bytes == nullptr ? std::string()
+                                : readable({bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))});
     }
     std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
     double real(int column) const { return sqlite3_column_double(statement_, column); }
@@ -243,6 +272,7 @@ struct Store::Impl {
     void insert_workload(const StoredWorkload& workload);
     void insert_trial(const StoredTrial& trial, bool keep_old);
     void insert_record(const StoredRecord& record);
+    bool is_measured(const std::string& workload, const std::string& digest) const;
 };
 
 void Store::Impl::open() {
@@ -404,6 +434,15 @@ void Store::Impl::insert_trial(const StoredTrial& trial, bool keep_old) {
         .bind(std::string(outcome_name(trial.outcome.kind)));
     insert.bind(trial.outcome.text).bind(trial.median_ns).bind(trial.runs).bind(trial.origin).bind(trial.point);
     insert.bind(trial.created_s != 0 ? trial.created_s : now_s()).step();
+    if (keep_old || trial.outcome.kind == OutcomeKind::measured) return;
+    // What failed is nobody's best: a record always has its measured trial.
+    Statement drop(db, path, "DELETE FROM records WHERE workload = ? AND digest = ?");
+    drop.bind(trial.workload).bind(trial.digest).step();
+}
+
+bool Store::Impl::is_measured(const std::string& workload, const std::string& digest) const {
+    Statement query(db, path, "SELECT 1 FROM trials WHERE workload = ? AND digest = ? AND outcome = 'measured'");
+    return query.bind(workload).bind(digest).step();
 }
 
 void Store::Impl::insert_record(const StoredRecord& record) {
@@ -691,6 +730,8 @@ int Store::merge(const std::string& path) {
                 const auto mine = best(workload.key);
                 const double median_ns = r.at("median_ns");
                 if (mine && mine->median_ns <= median_ns) continue;
+                // It failed here, or the file lacks its trial.
+                if (!impl_->is_measured(workload.key, r.at("digest").get<std::string>())) continue;
                 impl_->insert_record({workload.key, r.at("digest"), r.at("schedule"), median_ns, r.at("default_ns"),
                                       r.at("ratio"), r.at("ratio_low"), r.at("ratio_high"), r.at("gbps"),
                                       r.at("limit_share"), r.at("reason"), r.at("trials"), r.at("created_s")});

@@ -7,10 +7,16 @@ namespace py = pybind11;
 namespace tilewright::native {
 namespace {
 
+/// A message may quote bytes of a damaged file that are no UTF-8: they are shown as \xNN.
+py::object text_of(const std::string& text) {
+    return py::reinterpret_steal<py::object>(
+        PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "backslashreplace"));
+}
+
 void raise(const char* name, const Error& error) {
     py::object type = py::module_::import("tilewright.errors").attr(name);
-    py::object value = type(error.what());
-    value.attr("hint") = error.hint();
+    py::object value = type(text_of(error.what()));
+    value.attr("hint") = text_of(error.hint());
     PyErr_SetObject(type.ptr(), value.ptr());
 }
 

@@ -1,6 +1,7 @@
 // python/native/bind_tune.cpp: tune(), cancel() and machine() for Python.
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <set>
 #include <string>
@@ -8,6 +9,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "dsl/base/error.h"
 #include "python/native/bindings.h"
 #include "python/native/json_objects.h"
 #include "python/native/tune_job.h"
@@ -59,7 +61,12 @@ py::object tune(const std::string& job, const py::object& on_event) {
     nlohmann::json result;
     {
         const py::gil_scoped_release release;
-        result = tune_job(job, observer, &cancelled);
+        try {
+            result = tune_job(job, observer, &cancelled);
+        } catch (const std::bad_alloc&) {
+            throw DeviceError("the search: there is no memory left in this process.",
+                              "Free some, or tune the function with smaller arrays.");
+        }
     }
     if (raised) {
         raised->restore();

@@ -22,7 +22,7 @@ inline pybind11::object to_python(const nlohmann::json& value) {
         // A message may quote bytes that are no UTF-8: they must not turn a result into an exception.
         const std::string& text = value.get_ref<const std::string&>();
         return py::reinterpret_steal<py::object>(
-            PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "replace"));
+            PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "backslashreplace"));
     }
     case Type::array: {
         py::list list;

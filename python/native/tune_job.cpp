@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <new>
 
 #include "autotune/measure/process_workbench.h"
 #include "autotune/measure/roofline.h"
@@ -70,7 +71,15 @@ json tune_job(const std::string& job_text, const autotune::Observer& observer, c
         }
     }
     environment.store = store.get();
-    take_limits(environment.machine, store.get());
+    try {
+        take_limits(environment.machine, store.get());
+    } catch (const std::bad_alloc&) {
+        if (observer)
+            observer({{"event", "warning"},
+                      {"text", std::string("there is no memory to measure the limits of this ") +
+                                   (environment.machine.device ? "device" : "machine") +
+                                   ": the search does not stop at them."}});
+    }
 
     environment.rules.default_schedule = [](const dsl::AlgorithmInfo& info, const autotune::Machine& machine) {
         return autotune::default_schedule(info, machine);
@@ -80,7 +89,11 @@ json tune_job(const std::string& job_text, const autotune::Observer& observer, c
     };
     environment.rules.check = dsl::check;
     environment.rules.measure_roofline = [](const autotune::Machine& machine) {
-        return limits_of(machine.device ? machine : autotune::this_machine());
+        try {
+            return limits_of(machine.device ? machine : autotune::this_machine());
+        } catch (const std::bad_alloc&) {
+            return autotune::Roofline(); // what is known stays
+        }
     };
 
     autotune::ProcessWorkbench workbench(job, cancel);

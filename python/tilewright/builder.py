@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +19,8 @@ from .machine import host_isa, is_cuda_isa
 from .native import compiler, compiler_identity
 from .plan import Build, Kernel, with_type_guards
 from .program import Program
+
+_LONG_BUILD_S = 15.0  # a program of hundreds of reductions takes some seconds
 
 
 @dataclass(frozen=True)
@@ -90,14 +93,15 @@ def compile_now(request: BuildRequest) -> Build:
         schedule = native.default_schedule(request.program, request.options(), request.isa, request.cores)
     wants_text = logs.wanted(logs.asm) or logs.wanted(logs.loops)
     try:
-        made = native.build(
-            request.program,
-            request.options(),
-            schedule,
-            request.isa,
-            guard_tails=request.guard_tails,
-            assembly=wants_text,
-        )
+        with _said_when_long(request):
+            made = native.build(
+                request.program,
+                request.options(),
+                schedule,
+                request.isa,
+                guard_tails=request.guard_tails,
+                assembly=wants_text,
+            )
     except ScheduleError as error:
         if request.schedule is not None:
             raise
@@ -112,6 +116,28 @@ def compile_now(request: BuildRequest) -> Build:
     kernels = tuple(Kernel(k["name"], bytes(k["object"]), tuple(k["requires"])) for k in made["kernels"])
     header = with_type_guards(made["plan_header"], Program(request.program))
     return Build(kernels, header, made["plan_body"], schedule, request.isa)
+
+
+@contextmanager
+def _said_when_long(request: BuildRequest) -> Iterator[None]:
+    """LLVM cannot be stopped from within the process: whoever waits for it is told why, and how to end it."""
+    function = Program(request.program).function
+    what = "the default schedule" if request.schedule is None else "its schedule"
+
+    def say() -> None:
+        logs.logger.warning(
+            "%s: compiling %s takes longer than %g s. The factors of unroll and vectorize multiply the code: smaller ones "
+            "compile faster. Ctrl-C counts when the compiler is done; Ctrl-\\ ends the process at once.",
+            function, what, _LONG_BUILD_S,
+        )  # fmt: skip
+
+    timer = threading.Timer(_LONG_BUILD_S, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def default_schedule(request: BuildRequest) -> str:

@@ -17,7 +17,7 @@ import threading
 import time
 import types
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,9 @@ import numpy as np
 from .binding import Bound, bind, layout_of
 from .errors import Error
 from .program import Program, evaluate
+from .quantities import format_bytes
 from .record.capture import copy_arguments
+from .work_folders import work_folder
 
 _PREFIX = "tilewright-data"
 _ORDERED = frozenset({"sum", "prod", "matmul"})
@@ -46,20 +48,59 @@ class Call:
     kwargs: dict[str, Any]
 
 
+class DataFolder:
+    """Raw files of a tuning job, each in the first of some places that has room for it."""
+
+    def __init__(self, function: str, folders: list[Path]) -> None:
+        self._function = function
+        self._folders = folders
+
+    @property
+    def first(self) -> Path:
+        """The best place, which may be full."""
+        return self._folders[0]
+
+    def write(self, name: str, array: np.ndarray[Any, Any]) -> Path:
+        """The array's elements in C order in a file. Raises Error where no place has room."""
+        tried = []
+        for folder in self._folders:
+            path = folder / name
+            try:
+                array.tofile(path)
+                return path
+            except OSError:  # NumPy says how many elements it wrote, and not why no more
+                path.unlink(missing_ok=True)
+                tried.append(f"{folder.parent} has {format_bytes(shutil.disk_usage(folder.parent).free)} left")
+        raise Error(
+            f"{self._function}: there is no room for {format_bytes(array.nbytes)} of the search's data: {'; '.join(tried)}.",
+            "Free some space there, or set TMPDIR to a folder that has more.",
+        )
+
+
 @contextmanager
-def data_folder(needed_bytes: int) -> Iterator[Path]:
-    """A folder for raw files that is gone afterwards; in memory where there is room."""
-    base = Path(tempfile.gettempdir())
-    shared = Path("/dev/shm")
+def data_folder(function: str, needed_bytes: int) -> Iterator[DataFolder]:
+    """A place for raw files that are gone afterwards; in memory where there is room."""
+    shared, temporary = Path("/dev/shm"), Path("/tmp")
     with suppress(OSError):
-        if os.access(shared, os.W_OK) and shutil.disk_usage(shared).free > 2 * needed_bytes + (64 << 20):
-            base = shared
-    _remove_stale(base)
-    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}-{os.getuid()}-{os.getpid()}-", dir=base))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        temporary = Path(tempfile.gettempdir())  # TMPDIR, where it is there
+    in_memory = False
+    with suppress(OSError):
+        in_memory = shutil.disk_usage(shared).free > 2 * needed_bytes + (64 << 20)
+    places = [shared, temporary] if in_memory else [temporary, shared]
+    prefix = f"{_PREFIX}-{os.getuid()}-"
+    with ExitStack() as stack:
+        folders, refusals = [], []
+        for place in dict.fromkeys([*places, Path("/var/tmp")]):
+            try:
+                folders.append(stack.enter_context(work_folder(prefix, place)))
+            except OSError as error:
+                refusals.append(f"{place}: {(error.strerror or str(error)).lower()}")
+        if not folders:
+            raise Error(
+                f"{function}: there is no place for the search's data: {'; '.join(refusals)}.",
+                "Set TMPDIR to a folder that may be written.",
+            )
+        yield DataFolder(function, folders)
 
 
 def derived_calls(traced: Any, program: Program, call: Call, seed: int = 0) -> Iterator[tuple[Call, ...]]:
@@ -220,17 +261,16 @@ def call_within(limit_s: float, function: Callable[[], Any]) -> Any:
 
 
 def write_data_set(
-    folder: Path, index: int, program: Program, *, call: Call, bound: Bound, expected: Answer
+    folder: DataFolder, index: int, program: Program, *, call: Call, bound: Bound, expected: Answer
 ) -> dict[str, Any]:
     """The entry of the job's `datasets`; arrays keep their strides."""
     arguments: list[dict[str, Any]] = []
     for argument in program.arguments:
         if argument.name in bound.arrays:
-            path = folder / f"{index}-{argument.name}"
-            entry = _write_array(path, argument.name, bound.arrays[argument.name])
+            file = f"{index}-{argument.name}"
+            entry = _write_array(folder, file, argument.name, bound.arrays[argument.name])
             if argument.name in expected.written:
-                after = path.with_name(f"{path.name}-after")
-                np.ascontiguousarray(expected.written[argument.name]).tofile(after)
+                after = folder.write(f"{file}-after", np.ascontiguousarray(expected.written[argument.name]))
                 entry |= {"written": True, "after": str(after)}
             arguments.append(entry)
         else:
@@ -238,21 +278,20 @@ def write_data_set(
             arguments.append({"name": argument.name, "dtype": argument.dtype, "scalar": scalar})
     answers = []
     for position, result in enumerate(expected.results):
-        path = folder / f"{index}-result{position}"
-        np.ascontiguousarray(result).tofile(path)
+        path = folder.write(f"{index}-result{position}", np.ascontiguousarray(result))
         answers.append({"dtype": result.dtype.name, "shape": list(result.shape), "file": str(path)})
     return {"kind": call.kind, "arguments": arguments, "expected": answers}
 
 
-def _write_array(path: Path, name: str, array: np.ndarray[Any, Any]) -> dict[str, Any]:
+def _write_array(folder: DataFolder, file: str, name: str, array: np.ndarray[Any, Any]) -> dict[str, Any]:
     offset = 0
     strides = array.strides
     layout = layout_of(array)
     if layout == "c":
-        array.tofile(path)
+        path = folder.write(file, array)
         strides = _contiguous_strides(array.shape, array.itemsize)
     elif layout == "f":
-        array.T.tofile(path)
+        path = folder.write(file, array.T)
         strides = _contiguous_strides(array.shape[::-1], array.itemsize)[::-1]
     else:
         # The same strides over memory of our own, gaps included.
@@ -262,7 +301,7 @@ def _write_array(path: Path, name: str, array: np.ndarray[Any, Any]) -> dict[str
         memory = np.zeros(total, np.uint8)
         view: np.ndarray[Any, Any] = np.ndarray(array.shape, array.dtype, memory.data, offset, array.strides)
         view[...] = array
-        memory.tofile(path)
+        path = folder.write(file, memory)
     return {
         "name": name,
         "dtype": array.dtype.name,
@@ -423,12 +462,3 @@ def _sprinkle_specials(
     out = array.copy()
     out.reshape(-1)[places] = rng.choice(specials, places.size)
     return out
-
-
-def _remove_stale(base: Path) -> None:
-    """Folders of processes of ours that were killed."""
-    for folder in base.glob(f"{_PREFIX}-{os.getuid()}-*"):
-        with suppress(OSError, ValueError, IndexError):
-            pid = int(folder.name.split("-")[3])
-            if not Path(f"/proc/{pid}").exists() and folder.stat().st_uid == os.getuid():
-                shutil.rmtree(folder, ignore_errors=True)

@@ -92,3 +92,12 @@ def format_ns(ns: float) -> str:
             value = ns / scale
             return f"{value:.0f} {unit}" if value >= 100 or unit == "ns" else f"{value:.3g} {unit}"
     return f"{ns} ns"
+
+
+def format_bytes(size: float) -> str:
+    """Three digits and a unit: 1.5 GB."""
+    for limit, unit, scale in ((1e3, "bytes", 1.0), (1e6, "kB", 1e3), (1e9, "MB", 1e6), (float("inf"), "GB", 1e9)):
+        if size < limit:
+            value = size / scale
+            return f"{value:.0f} {unit}" if value >= 100 or unit == "bytes" else f"{value:.3g} {unit}"
+    return f"{size} bytes"

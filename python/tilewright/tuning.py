@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import statistics
 import threading
 import time
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import datasets, logs
+from . import datasets, logs, rounding
 from .binding import Bound, bind
 from .devices import check_device, device, device_name, host_copies
 from .errors import Error
@@ -115,7 +116,10 @@ class TuneResult:
 
     def closing_line(self) -> str:
         """NumPy time -> tuned time, equality, throughput, cost of the search: in one line."""
+        failed = str(self.raw.get("default_failure") or "")
         if not self.complete:
+            if failed:
+                return f"{self.function}: nothing measured: the default schedule failed ({failed})"
             notes = [str(note) for note in self.raw.get("notes", [])]
             if notes:
                 return f"{self.function}: nothing measured: {'; '.join(notes)}"
@@ -127,6 +131,7 @@ class TuneResult:
             f"{self.function}: {self.figures.text(placed)}{copied}; result equal under contract {self.contract}; "
             f"{self._speed()}; "
             f"searched {self.elapsed_s:.0f} s, {self.trials} candidates{known}, stopped: {self._ending(known)}"
+            + (f"; the default schedule failed ({failed})" if failed else "")
         )
 
     def _ending(self, known: str) -> str:
@@ -225,7 +230,7 @@ def tune_call(
     # What all speed-ups are relative to, those on the way as the one at the end.
     notify({"event": "numpy", "median_ns": measured.ns, "is_cold": measured.is_cold})
     needed = sum(a.nbytes for a in bound.arrays.values()) + sum(e.nbytes for e in expected.results)
-    with datasets.data_folder(needed + sum(e.nbytes for e in expected.written.values())) as folder:
+    with datasets.data_folder(program.function, needed + sum(e.nbytes for e in expected.written.values())) as folder:
         notify({"event": "phase", "phase": "writing the data for the search"})
         sets = [datasets.write_data_set(folder, 0, program, call=recorded, bound=bound, expected=expected)]
         tolerance = _Tolerance(program, expected)
@@ -266,6 +271,8 @@ def tune_call(
             "space": options.space,
             "starts": options.starts,
             "fixed_schedule": options.schedule,
+            "present_schedule": None if (lead := specialization.lead_for(on_device)) is None else lead.schedule,
+            "folder": str(folder.first),
             "worker": str(worker_path()),
             "blas": _loaded_blas(),
             "flops": flops_of(program, bound.sizes),
@@ -280,7 +287,8 @@ def tune_call(
     result = _result(found, job, workload, measured, float(needed))
     if result.complete:
         notify({"event": "phase", "phase": "compiling the best schedule for this process"})
-        way.use(result.schedule)
+        if found["present"] != "not measured":  # interrupted before what runs now had its turn: it stays
+            way.use(result.schedule)
         notify({"event": "phase", "phase": "NumPy and the best schedule take turns"})
         left_s = started + options.budget_s - time.perf_counter()
         limit_s = min(kept_s, 0.2 if "interrupted" in found else max(left_s, 0.5 * kept_s))
@@ -362,7 +370,10 @@ def workload_of(specialization: Specialization, bound: Bound, db: Path | None) -
 
 
 def run_search(job: str, notify: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """The search in a thread of its own, so that Ctrl-C and the clock are served while it is in C++."""
+    """The search in a thread of its own, so that Ctrl-C and the clock are served while it is in C++.
+
+    Ctrl-C, however often it comes, and exceptions of `notify` end the search; nothing leaves before its thread has.
+    """
     native = compiler()
     box: dict[str, Any] = {}
     # Not Thread.join(): in Python 3.11 a KeyboardInterrupt inside of it marks a running thread as ended.
@@ -377,31 +388,59 @@ def run_search(job: str, notify: Callable[[dict[str, Any]], None]) -> dict[str, 
             ended.set()
 
     thread = threading.Thread(target=work, name="tilewright-search", daemon=True)
-    thread.start()
-    interrupted = False
-    while not ended.is_set():
-        try:
-            ended.wait(0.2)
-            notify({"event": "tick"})
-        except KeyboardInterrupt:
-            if interrupted:
-                raise
-            interrupted = True
-            native.cancel()
+    failure: BaseException | None = None
+    with _CtrlC() as ctrl_c:
+        thread.start()
+        while not ended.is_set():
+            try:
+                ended.wait(0.2)
+                if ctrl_c.came or failure is not None:
+                    native.cancel()  # again and again: at first there may be no search yet
+                else:
+                    notify({"event": "tick"})
+            except KeyboardInterrupt:
+                ctrl_c.came = True
+            except BaseException as error:  # noqa: BLE001  (raised below, when the thread has ended)
+                failure = error
+    if failure is not None:
+        raise failure
     if "error" in box:
-        if interrupted:  # before there was anything to keep
+        if ctrl_c.came:  # before there was anything to keep
             raise KeyboardInterrupt from None
         raise box["error"]
     result: dict[str, Any] = box["result"]
-    if interrupted:
+    if ctrl_c.came:
         result["interrupted"] = True
     return result
+
+
+class _CtrlC:
+    """Notes Ctrl-C instead of raising KeyboardInterrupt between any two lines. Where another thread than the main one
+    searches, or somebody else handles the signal, KeyboardInterrupt may come all the same."""
+
+    def __init__(self) -> None:
+        self.came = False
+        self._takes_it = False
+
+    def __enter__(self) -> _CtrlC:
+        is_main = threading.current_thread() is threading.main_thread()
+        self._takes_it = is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if self._takes_it:
+            signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._takes_it:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def _note(self, *_: object) -> None:
+        self.came = True
 
 
 def _loaded_blas() -> str:
     """The path of the BLAS that NumPy has loaded in this process; empty where it has none of its own."""
     with suppress(OSError):
-        for line in Path("/proc/self/maps").read_text().splitlines():
+        for line in Path("/proc/self/maps").read_text(errors="replace").splitlines():
             path = line.split(maxsplit=5)[-1]
             if "blas" in Path(path).name and ".so" in path:
                 return path
@@ -466,9 +505,10 @@ _ITERATED_INDEX_FRACTION = 1e-3  # of integers and bools that loops over rounded
 class _Tolerance:
     """How far a right result may be from NumPy's. Zero where the contract promises NumPy's bits.
 
-    For sums and elementary functions: what a change of the inputs in their last place does to NumPy's own answer,
-    times a margin, and how far NumPy's float32 answer is from its float64 one (BLAS adds long float32 vectors in few
-    accumulators: 5e-5 off at 20 million). That follows the user's function, where a fixed number would not.
+    For sums and elementary functions: what a change of the inputs in their last place does to NumPy's own answer, what
+    another order of its sums and another rounding of its functions does (rounding.py), each times a margin, and how far
+    NumPy's float32 answer is from its float64 one (BLAS adds long float32 vectors in few accumulators: 5e-5 off at 20
+    million). That follows the user's function, where a fixed number would not.
 
     Loops may carry a difference in the last place to any size (orbits at the edge of the Mandelbrot set). Where NumPy's
     own answer does so, elements may differ relative to their size as nine of ten of NumPy's own do, and as many more may
@@ -500,6 +540,7 @@ class _Tolerance:
             return
         eps = self._scalar_eps
         self._compare(reference.nudged(eps), call, answer, lambda value: _nudge(value, eps), 16)
+        self._compare(reference, call, answer, rounding.wrapped, 4)
         if any(a.dtype == np.float32 for a in answer.arrays):
             self._compare(reference, call, answer, _widened, 2)
 

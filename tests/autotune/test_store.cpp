@@ -118,6 +118,60 @@ TEST_F(StoreTest, ATrialMeasuredAgainReplacesItsTimeOnly) {
     EXPECT_EQ(trials[0].point, "{}");
 }
 
+TEST_F(StoreTest, ARecordWhoseScheduleFailsLaterIsNone) {
+    Store store(path);
+    store.put_workload(workload());
+    store.put_trial(trial("d1", 70));
+    store.put_trial_and_record(trial("d2", 50), record("d2", 50));
+    StoredTrial other = trial("d1", 0);
+    other.outcome = {OutcomeKind::run_crashed, "SIGSEGV"};
+    store.put_trial(other);
+    ASSERT_TRUE(store.best("w1")) << "another one's failure";
+    StoredTrial failed = trial("d2", 0);
+    failed.outcome = {OutcomeKind::run_crashed, "SIGSEGV"};
+    store.put_trial(failed);
+    EXPECT_FALSE(store.best("w1"));
+    EXPECT_TRUE(store.check().empty());
+    store.put_trial_and_record(trial("d3", 60), record("d3", 60));
+    EXPECT_EQ(store.best("w1")->digest, "d3");
+    EXPECT_TRUE(store.check().empty());
+}
+
+TEST_F(StoreTest, AMergedRecordWhoseScheduleFailedHereIsLeftOut) {
+    Store store(path);
+    store.put_workload(workload());
+    StoredTrial failed = trial("d2", 0);
+    failed.outcome = {OutcomeKind::wrong_answer, "labels[0] is 1, NumPy gives 0"};
+    store.put_trial(failed);
+    const std::string other_path = folder + "/other.db";
+    {
+        Store other(other_path);
+        other.put_workload(workload());
+        other.put_trial_and_record(trial("d2", 50), record("d2", 50));
+    }
+    store.merge(other_path);
+    EXPECT_FALSE(store.best("w1"));
+    EXPECT_TRUE(store.check().empty());
+}
+
+TEST_F(StoreTest, BytesThatAreNoTextAreShownAsNumbers) {
+    {
+        Store store(path);
+        store.put_workload(workload());
+        store.put_trial(trial("d1"));
+        store.put_trial(trial("d2"));
+    }
+    execute(path, "UPDATE trials SET outcome_text = CAST(x'61ff62c0ed9f80eda080f4908080f09f9880c3' AS TEXT) WHERE "
+                  "digest = 'd1'");
+    execute(path, "UPDATE trials SET outcome = CAST(x'6dff' AS TEXT) WHERE digest = 'd2'");
+    Store store(path);
+    EXPECT_EQ(error_of([&] { store.trials("w1"); }),
+              "store " + path + ": a trial has the outcome \"m\\xff\", which is none. Run `autotune db check`.");
+    execute(path, "UPDATE trials SET outcome = 'measured' WHERE digest = 'd2'");
+    EXPECT_EQ(store.trials("w1").at(0).outcome.text,
+              "a\\xffb\\xc0\xed\x9f\x80\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80\xf0\x9f\x98\x80\\xc3");
+}
+
 TEST_F(StoreTest, FamilyGivesOtherSizesOnThisMachineOnly) {
     Store store(path);
     StoredWorkload other = workload("w2"), foreign = workload("w3"), stranger = workload("w4");

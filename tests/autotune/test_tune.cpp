@@ -469,6 +469,128 @@ TEST_F(TuneTest, ADefaultThatFailsDoesNotEndTheSearch) {
     EXPECT_EQ(result.default_ns, 0);
 }
 
+TEST_F(TuneTest, ADefaultThatFailsIsSaidAloud) {
+    landscape = [](const std::string& text) {
+        RecordedCandidate candidate{{}, time_of(text), 0.05, 0};
+        if (text == dsl::print_schedule(dsl::parse_schedule(kDefaultText, "")))
+            candidate.outcome = {OutcomeKind::wrong_answer, "labels[3] is 1, NumPy gives 0"};
+        return candidate;
+    };
+    // Its variant is wrong with it: nothing of this space can be right.
+    job.max_trials = 20;
+    const TuneResult result = run();
+    EXPECT_FALSE(result.found);
+    EXPECT_EQ(result.default_failure, "wrong answer: labels[3] is 1, NumPy gives 0");
+    ASSERT_EQ(count("warning"), 1);
+    for (const auto& event : events)
+        if (event["event"] == "warning") {
+            EXPECT_EQ(event["text"],
+                      "get_labels: the default schedule failed (wrong answer: labels[3] is 1, NumPy gives "
+                      "0). It is what calls run without a tuned schedule. Please report it.");
+        }
+    EXPECT_EQ(to_json(result)["default_failure"], result.default_failure);
+}
+
+TEST_F(TuneTest, WhatCallsRunNowStaysWhereNothingIsFaster) {
+    landscape = [](const std::string& text) {
+        return RecordedCandidate{{}, text.find("30000") != std::string::npos ? 1e6 : time_of(text), 0.1, 0};
+    };
+    job.present_schedule = "tilewright-schedule 1\nschedule get_labels for host\nlabels.split(i, io, ii, 30000)\n";
+    job.max_trials = 40;
+    TuneResult result = run();
+    EXPECT_EQ(result.present, "kept");
+    EXPECT_NE(result.schedule.find("30000"), std::string::npos);
+    EXPECT_EQ(to_json(result)["present"], "kept");
+    // A slow one loses.
+    landscape = [](const std::string& text) {
+        return RecordedCandidate{{}, text.find("30000") != std::string::npos ? 1e9 : time_of(text), 0.1, 0};
+    };
+    result = run();
+    EXPECT_EQ(result.present, "beaten");
+    EXPECT_EQ(result.schedule.find("30000"), std::string::npos);
+    // A wrong one has failed.
+    landscape = [](const std::string& text) {
+        RecordedCandidate candidate{{}, time_of(text), 0.1, 0};
+        if (text.find("30000") != std::string::npos) candidate.outcome = {OutcomeKind::wrong_answer, "injected"};
+        return candidate;
+    };
+    EXPECT_EQ(run().present, "failed");
+    // One that had no turn is said to have had none.
+    std::atomic<bool> cancel{true};
+    environment.cancel = &cancel;
+    EXPECT_EQ(run().present, "not measured");
+    job.present_schedule.reset();
+    EXPECT_EQ(run().present, "");
+}
+
+TEST_F(TuneTest, AnInterruptedSearchLeavesTheStoredBestAlone) {
+    Store store(folder + "/store.db");
+    environment.store = &store;
+    job.max_trials = 60;
+    const TuneResult tuned = run();
+    ASSERT_LT(tuned.median_ns, time_of(kDefaultText) * 0.8);
+    // Interrupted, or killed, right after the default was measured.
+    std::atomic<bool> cancel{false};
+    environment.cancel = &cancel;
+    environment.observer = [&](const nlohmann::json& event) {
+        if (event["event"] == "trial") {
+            EXPECT_EQ(store.best("w1")->schedule, tuned.schedule);
+            cancel = true;
+        }
+    };
+    const TuneResult interrupted = run();
+    EXPECT_TRUE(interrupted.cancelled);
+    EXPECT_NE(interrupted.schedule, tuned.schedule);
+    EXPECT_EQ(store.best("w1")->schedule, tuned.schedule);
+    EXPECT_TRUE(store.check().empty());
+}
+
+TEST_F(TuneTest, AStoredBestThatIsKilledFromOutsideKeepsItsMeasurement) {
+    Store store(folder + "/store.db");
+    environment.store = &store;
+    job.max_trials = 60;
+    const TuneResult tuned = run();
+    landscape = [&](const std::string& text) {
+        RecordedCandidate candidate{{}, time_of(text), 0.05, 0};
+        if (text == tuned.schedule) candidate.outcome = {OutcomeKind::run_crashed, "ended by SIGKILL", false, true};
+        return candidate;
+    };
+    job.max_trials = 5;
+    run();
+    EXPECT_EQ(store.best("w1")->schedule, tuned.schedule);
+    EXPECT_TRUE(store.check().empty());
+    // What crashes by itself is no record any more.
+    landscape = [&](const std::string& text) {
+        RecordedCandidate candidate{{}, time_of(text), 0.05, 0};
+        if (text == tuned.schedule) candidate.outcome = {OutcomeKind::run_crashed, "ended by SIGSEGV"};
+        return candidate;
+    };
+    run();
+    EXPECT_NE(store.best("w1")->schedule, tuned.schedule);
+    EXPECT_TRUE(store.check().empty());
+}
+
+TEST_F(TuneTest, NothingSlowerThanTheDefaultIsTheResult) {
+    // Everything else is fast in the first timings and slow in the end, as where a machine changes its clock.
+    int timings = 0;
+    landscape = [](const std::string& text) { return RecordedCandidate{{}, time_of(text), 0.05, 0}; };
+    job.max_trials = 40;
+    RecordedWorkbench bench = make_bench();
+    const std::string default_text = dsl::print_schedule(dsl::parse_schedule(kDefaultText, ""));
+    const std::string default_digest = dsl::schedule_digest(dsl::parse_schedule(kDefaultText, ""));
+    environment.workbench = &bench;
+    environment.clock_s = [&bench] { return bench.now_s(); };
+    environment.observer = [&](const nlohmann::json& event) {
+        if (event["event"] == "phase" && event["phase"] == "finals")
+            bench.set_slowdown([&](const std::string& id) { return id == default_digest ? 1.0 : 20.0; });
+        timings += event["event"] == "trial";
+    };
+    const TuneResult result = tune(job, environment);
+    EXPECT_EQ(timings, 40);
+    EXPECT_EQ(result.schedule, default_text);
+    EXPECT_EQ(result.to_default.ratio, 1);
+}
+
 TEST_F(TuneTest, NothingThatRunsIsAResultAndNotACrash) {
     landscape = [](const std::string&) {
         return RecordedCandidate{{OutcomeKind::build_failed, "injected"}, 1, 0.05, 0};

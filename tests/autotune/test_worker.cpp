@@ -1,9 +1,12 @@
 // tests/autotune/test_worker.cpp: real candidates in real workers, and every way in which one can go wrong.
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #include "autotune/measure/process_workbench.h"
@@ -95,6 +98,81 @@ TEST_F(WorkerTest, AWorkerKilledBetweenRequestsIsReplaced) {
     bench.verify(*built.value);
     const auto wrong = bench.verify(*built.value);
     EXPECT_FALSE(wrong) << wrong->text;
+}
+
+/// A worker that kills itself the first `times` times it is started, then is the real one.
+std::string mortal_worker(const std::string& folder, int times) {
+    const std::string path = folder + "/mortal-worker";
+    std::ofstream file(path);
+    file << "#!/bin/sh\n"
+         << "echo >> " << folder << "/starts\n"
+         << "[ $(wc -l < " << folder << "/starts) -le " << times << " ] && read -r line && kill -9 $$\n"
+         << "exec " << TW_WORKER << " \"$@\"\n";
+    file.close();
+    fs::permissions(path, fs::perms::owner_all);
+    return path;
+}
+
+TEST_F(WorkerTest, AWorkerThatIsKilledWhileItTranslatesIsReplacedOnce) {
+    job.worker = mortal_worker(folder, 1);
+    ProcessWorkbench bench(job);
+    EXPECT_EQ(bench.describe({}).function, "get_labels");
+    fs::remove(folder + "/starts");
+    job.worker = mortal_worker(folder, 2);
+    ProcessWorkbench other(job);
+    try {
+        other.describe({});
+        FAIL();
+    } catch (const TranslateError& error) {
+        EXPECT_STREQ(error.what(),
+                     "tilewright-worker: translation of get_labels: ended by SIGKILL (killed, perhaps out of "
+                     "memory).");
+    }
+}
+
+TEST_F(WorkerTest, AKilledWorkerIsNoVerdictOnItsCandidate) {
+    ProcessWorkbench bench(job);
+    const dsl::Schedule schedule = default_of(bench);
+    const auto built = bench.build(schedule);
+    ASSERT_TRUE(built.value);
+    // At any moment of checking and timing: once is as if nothing had been.
+    for (int delay_ms = 5; delay_ms < 400; delay_ms += 37) {
+        std::thread killer([pid = bench.worker_pid(), delay_ms] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
+            if (pid > 0) kill(pid, SIGKILL);
+        });
+        const auto wrong = bench.verify(*built.value);
+        EXPECT_FALSE(wrong) << wrong->text;
+        MeasureRequest request;
+        request.candidate = built.value->id;
+        const auto times = bench.measure(request);
+        EXPECT_TRUE(times.value) << times.outcome.text;
+        killer.join();
+    }
+}
+
+TEST_F(WorkerTest, TheJobsFileFindsAPlace) {
+    const char* const before = getenv("TMPDIR");
+    const std::string kept = before != nullptr ? before : "";
+    setenv("TMPDIR", (folder + "/none").c_str(), 1);
+    {
+        ProcessWorkbench bench(job);
+        EXPECT_EQ(bench.describe({}).function, "get_labels");
+    }
+    job.folder = folder;
+    {
+        ProcessWorkbench bench(job);
+        int files = 0;
+        for (const auto& entry : fs::directory_iterator(folder))
+            files += entry.path().filename().string().rfind("tilewright-job-", 0) == 0;
+        EXPECT_EQ(files, 1);
+    }
+    for (const auto& entry : fs::directory_iterator(folder))
+        EXPECT_NE(entry.path().filename().string().rfind("tilewright-job-", 0), 0u) << entry.path();
+    if (before != nullptr)
+        setenv("TMPDIR", kept.c_str(), 1);
+    else
+        unsetenv("TMPDIR");
 }
 
 TEST_F(WorkerTest, DiesWithItsParent) {

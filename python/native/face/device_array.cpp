@@ -702,8 +702,13 @@ bool is_out_of_device_memory(const std::string& text) {
     return text.find("CUDA_ERROR_OUT_OF_MEMORY") != std::string::npos;
 }
 
+void set_error(PyObject* type, std::string_view text) {
+    const Ref words(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+    if (words) PyErr_SetObject(type, words.get());
+}
+
 void set_device_error(const std::string& text) {
-    PyErr_SetString(is_out_of_device_memory(text) ? PyExc_MemoryError : device_error(), text.c_str());
+    set_error(is_out_of_device_memory(text) ? PyExc_MemoryError : device_error(), text);
 }
 
 void name_memory_error(const std::string& function) {
@@ -727,7 +732,7 @@ void raise_current_exception() {
     } catch (const DeviceError& e) {
         set_device_error(e.what());
     } catch (const std::exception& e) {
-        PyErr_SetString(PyExc_RuntimeError, e.what());
+        set_error(PyExc_RuntimeError, e.what());
     }
 }
 

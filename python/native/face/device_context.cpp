@@ -131,7 +131,7 @@ PyObject* synchronize(PyObject* self, PyObject*) {
     }
     PyEval_RestoreThread(state);
     if (!failed.empty()) {
-        PyErr_SetString(device_error(), failed.c_str());
+        set_error(device_error(), failed);
         return nullptr;
     }
     Py_RETURN_NONE;

@@ -95,7 +95,7 @@ bool from_cupy(const cuda::Place& place, DType dtype, int rank, const std::int64
 void set_allocation_error(const char* kind, const char* message) {
     const bool is_memory = std::strcmp(kind, "MemoryError") == 0 || std::strstr(message, "out of memory") != nullptr;
     const bool is_device = std::strcmp(kind, "DeviceError") == 0; // our own table's
-    PyErr_SetString(is_memory ? PyExc_MemoryError : is_device ? device_error() : PyExc_RuntimeError, message);
+    set_error(is_memory ? PyExc_MemoryError : is_device ? device_error() : PyExc_RuntimeError, message);
 }
 
 namespace {

@@ -115,7 +115,7 @@ ArrayClass look_at(PyTypeObject* type) {
 }
 
 bool fail(PyObject* type, const std::string& text) {
-    PyErr_SetString(type, text.c_str());
+    set_error(type, text);
     return false;
 }
 

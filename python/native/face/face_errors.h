@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "python/native/face/numpy_api.h"
 
@@ -20,6 +21,8 @@ PyObject* too_large_error();
 PyObject* device_error();
 /// Whether the driver's words are of a device that is out of memory: that is a MemoryError, whoever asked for it.
 bool is_out_of_device_memory(const std::string& text);
+/// Sets an exception whose text may quote bytes of a damaged file: what is no UTF-8 is shown as \xNN.
+void set_error(PyObject* type, std::string_view text);
 /// Sets DeviceError, or MemoryError.
 void set_device_error(const std::string& text);
 /// Puts the function before the text of a MemoryError that is set; other errors stay.

@@ -107,7 +107,7 @@ std::shared_ptr<const LoadedPlan> LoadedPlan::make(PyObject* plan_text, PyObject
             if (!buffers.add(name, objects)) return nullptr;
         result->executable_ = Executable::load(view, buffers.views());
     } catch (const std::exception& e) {
-        PyErr_SetString(plan_error(), e.what());
+        set_error(plan_error(), e.what());
         return nullptr;
     }
     if (!result->bind_arguments(signature, binding)) return nullptr;

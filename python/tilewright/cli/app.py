@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 from ..errors import Error, InternalError
@@ -17,6 +18,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         code = _dispatch(arguments)
     except KeyboardInterrupt:
+        _ignore_ctrl_c(argv)
         print("autotune: interrupted", file=sys.stderr)
         code = INTERRUPTED
     except InternalError as error:
@@ -31,7 +33,15 @@ def main(argv: list[str] | None = None) -> int:
         # The reader of our output is gone; what the interpreter flushes at exit must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         code = USAGE
+    if code == INTERRUPTED:
+        _ignore_ctrl_c(argv)
     return code
+
+
+def _ignore_ctrl_c(argv: list[str] | None) -> None:
+    """Who presses it twice gets the exit code of an interruption too: the interpreter's end would die by the signal."""
+    if argv is None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 from ..machine import is_cuda_isa, resolve_isa
@@ -73,11 +75,15 @@ def text_file(option: str, path: Path | None) -> str | None:
     if path is None:
         return None
     try:
-        if path.stat().st_size > _MAX_TEXT_BYTES:
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:  # a pipe must not wait
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise UsageError(f"{option}: {path}: is no regular file.")
+            data = file.read(_MAX_TEXT_BYTES + 1)
+        if len(data) > _MAX_TEXT_BYTES:
             raise UsageError(
-                f"{option}: {path} has {path.stat().st_size} bytes; such files have at most {_MAX_TEXT_BYTES}."
+                f"{option}: {path} has more than {_MAX_TEXT_BYTES} bytes; such files have at most that many."
             )
-        return path.read_text(encoding="utf-8")
+        return data.decode("utf-8")
     except OSError as error:
         raise UsageError(f"{option}: {path}: {(error.strerror or str(error)).lower()}.") from None
     except UnicodeDecodeError:

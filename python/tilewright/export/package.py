@@ -25,6 +25,7 @@ from ..partials import Partials
 from ..plan import Version, all_objects, compose
 from ..program import Program
 from ..specialization import Specialization
+from ..work_folders import OWNER_FILE, work_folder
 from .cubins import FOLDER, check_cubins, write_cubins
 from .fallback import check_fallback, fallback_lines, write_fallback
 from .handed import check_lines, handed_functions, made_for
@@ -101,10 +102,10 @@ def export_module(
     check_cubins(options.cubins, levels)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-        try:
+        with work_folder(f".{folder.name}-", folder.parent, keep=True) as staging:
             _write(staging, function, specializations, options, levels=levels, place=folder)
             staging.chmod(0o755)
+        try:
             _swap_in(staging, folder)
         except BaseException:
             shutil.rmtree(staging, ignore_errors=True)
@@ -558,7 +559,7 @@ def _write_evidence(
     files = {
         str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
         for file in sorted(folder.rglob("*"))
-        if file.is_file()
+        if file.is_file() and file.name != OWNER_FILE
     }
     text = json.dumps(
         {
