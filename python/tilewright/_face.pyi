@@ -74,8 +74,9 @@ class Dispatcher:
         objects: Mapping[str, bytes],
         *,
         constants: Mapping[str, Any] | None = ...,
-        hidden: Mapping[str, tuple[dict[str, Any], str]] | None = ...,
-        conditions: Sequence[tuple[dict[str, Any], str, Any]] | None = ...,
+        hidden: Mapping[str, int] | None = ...,
+        places: Sequence[tuple[int, str, Any]] | None = ...,
+        checks: Sequence[tuple[int, str, Any]] | None = ...,
         scalar_types: Mapping[str, type] | None = ...,
         partials: Partials | None = ...,
     ) -> int: ...
@@ -86,8 +87,9 @@ class Dispatcher:
         objects: Mapping[str, bytes],
         *,
         constants: Mapping[str, Any] | None = ...,
-        hidden: Mapping[str, tuple[dict[str, Any], str]] | None = ...,
-        conditions: Sequence[tuple[dict[str, Any], str, Any]] | None = ...,
+        hidden: Mapping[str, int] | None = ...,
+        places: Sequence[tuple[int, str, Any]] | None = ...,
+        checks: Sequence[tuple[int, str, Any]] | None = ...,
         scalar_types: Mapping[str, type] | None = ...,
         partials: Partials | None = ...,
     ) -> None: ...

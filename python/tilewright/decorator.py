@@ -12,6 +12,7 @@ import threading
 import time
 import types
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from .devices import on_host, places_among
 from .dispatch import c_binding, program_function
 from .draws import SharedGenerator, drawing
 from .errors import DeviceError, Error, FallbackWarning, InternalError, TraceError, TranslateError
+from .failed_traces import is_of_the_trace, raised_while_tracing
 from .machine import CUDA_DEFAULT, host_isa, targets_of
 from .partials import is_beyond_limit
 from .program import Program
@@ -34,6 +36,8 @@ from .specialization import Specialization, is_one_library_call, is_small
 CONTRACTS = ("numpy", "reproducible", "fast")
 
 _MAX_STAYS = 1024
+# Programs that differ in one value alone: a value that goes on changing is none to compile for.
+_MAX_OF_ONE_VALUE = 8
 
 _active = threading.local()
 
@@ -74,7 +78,11 @@ class JitFunction(_face.Dispatcher):
         self._refused: dict[tuple[Any, ...], Error] = {}
         self._stays: set[tuple[Any, ...]] = set()  # calls that NumPy is known to serve best, or alone
         self._lock = forks.Lock()
-        self._has_own_out = "out" in inspect.signature(function).parameters
+        self._parts = _parts_of(function)
+
+    @property
+    def _has_own_out(self) -> bool:
+        return "out" in inspect.signature(self.__wrapped__).parameters
 
     # ---- behaving as the function ---------------------------------------------------------------------------------
 
@@ -96,8 +104,16 @@ class JitFunction(_face.Dispatcher):
         return list(self._specializations)
 
     def for_args(self, *args: Any, **kwargs: Any) -> Specialization:
-        """The specialization that serves such a call; traced now if need be. Raises TraceError, TranslateError."""
-        specialization, bound = self._specialize(args, kwargs)
+        """The specialization that serves such a call; traced now if need be. Raises TraceError, TranslateError, and what
+        the function itself raises for these arguments."""
+        try:
+            specialization, bound = self._specialize(args, kwargs)
+        except Error:
+            raise
+        except Exception as error:
+            if is_of_the_trace(error):
+                raise raised_while_tracing(error, self.__wrapped__) from error
+            raise
         if specialization.numpy_reason(bound) is None:
             if not specialization.fits(bound):
                 self._add_version(specialization, bound)
@@ -228,6 +244,8 @@ class JitFunction(_face.Dispatcher):
             return recording.recorder.call(self.__wrapped__, self.__name__, args, kwargs, jitted=self)
         if self._stays and not kwargs and _shape_key(args) in self._stays and _face.current_device() is None:
             return self.__wrapped__(*args)
+        if _parts_of(self.__wrapped__) != self._parts:
+            self._take_new_parts()
         try:
             placed = places_among((*args, *kwargs.values()))
         except (TypeError, DeviceError) as error:  # an array that says of itself what cannot be
@@ -277,12 +295,28 @@ class JitFunction(_face.Dispatcher):
             return self._in_numpy(args, kwargs, out)
         except Error:
             raise
-        except Exception:
+        except Exception as error:
+            # The function's own error, as its trace has it: NumPy raises the one that these data lead to first. Where it
+            # raises none, the error is one of the trace alone.
+            ours = raised_while_tracing(error, self.__wrapped__)
             if self._strict:
+                if is_of_the_trace(error):
+                    raise ours from error
                 raise
-            # The function's own error, as its trace has it. NumPy raises the one that these data lead to first.
-            return self._in_numpy(args, kwargs, out)
+            result = self._in_numpy(args, kwargs, out)
+            self._refused[_call_key(args, kwargs)] = ours
+            self._fall_back(ours)
+            return result
         return self._in_plan(specialization, bound, args, kwargs, out)
+
+    def _take_new_parts(self) -> None:
+        """The function has other code or other defaults: nothing that is known of its calls is true any more."""
+        with self._lock:
+            self._parts = _parts_of(self.__wrapped__)
+            super().__init__(self.__wrapped__.__name__, _face_parameters(self.__wrapped__))
+            self._stays.clear()
+            self._refused.clear()
+            self._specializations.clear()
 
     def _moves_to_device(self) -> bool:
         """Whether a call of NumPy arrays from here and now runs on a device."""
@@ -476,22 +510,42 @@ class JitFunction(_face.Dispatcher):
                 if specialization.traced.matches(args, kwargs):
                     return specialization, self._bind(specialization.traced, specialization.program, args, kwargs)
             try:
-                return self._new_specialization(args, kwargs)
+                return self._new_specialization(args, kwargs, self._changing_values(args, kwargs))
             except Error as error:
                 if not _is_idle_here(error) and not (isinstance(error, TraceError) and error.depends_on_values):
                     self._refused[key] = error
                 raise
 
+    def _changing_values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[str]:
+        """Values from outside of the call, in words, each of which alone keeps some program from it. TraceError where
+        one of them does so for many programs: the next call has another one again."""
+        changed = Counter(s.traced.changed_value(args, kwargs) for s in self._specializations)
+        del changed[None]
+        for what, count in changed.most_common(1):
+            if count >= _MAX_OF_ONE_VALUE:
+                code = self.__wrapped__.__code__
+                raise TraceError(
+                    f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}: {what} decides what is compiled, and "
+                    f"has had {count} values; calls with others run in NumPy.",
+                    "Where it is a number, use it in array arithmetic alone; else make a function of each.",
+                    file=code.co_filename,
+                    line=code.co_firstlineno,
+                    construct="changing value",
+                )
+        return frozenset(what for what in changed if what is not None)
+
     def _bind(self, traced: Any, program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
         bound = bind(traced, program, args, kwargs)
         return replace(bound, on_device=True) if self._moves_to_device() else bound
 
-    def _new_specialization(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:
+    def _new_specialization(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], changing: frozenset[str]
+    ) -> tuple[Specialization, Bound]:
         forks.check_compiler()  # before anything is imported: a lock of that may be lost too
         from .trace import trace
 
         start = time.perf_counter()
-        traced = trace(self.__wrapped__, args, kwargs, contract=self._contract)
+        traced = trace(self.__wrapped__, args, kwargs, contract=self._contract, changing=changing)
         if traced.fallback_reason is not None:
             code = self.__wrapped__.__code__
             placed = places_among((*args, *kwargs.values()))
@@ -698,6 +752,13 @@ def _face_parameters(function: Callable[..., Any]) -> list[tuple[str, str, Any]]
     ]
 
 
+def _parts_of(function: Callable[..., Any]) -> tuple[Any, ...]:
+    """What a function is made of, by identity: each may be replaced in it."""
+    keywords = function.__kwdefaults__  # type: ignore[attr-defined]
+    parts = (function.__code__, function.__defaults__, keywords, *(keywords or {}).values())  # type: ignore[attr-defined]
+    return tuple(map(id, parts))
+
+
 def _is_idle_here(error: Error) -> bool:
     """Whether the call computes nothing at its sizes: NumPy answers it, and other sizes are looked at anew."""
     return isinstance(error, TraceError) and error.idle == "here"
@@ -708,7 +769,15 @@ def _numpy_raises() -> bool:
 
 
 def _shape_key(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple((a.shape, a.dtype) if type(a) is np.ndarray else type(a) for a in args)
+    return tuple((a.shape, a.dtype) if type(a) is np.ndarray else _identity_key(a) for a in args)
+
+
+def _identity_key(value: Any) -> Any:
+    """Of a function itself, since each is another program; else the class."""
+    if isinstance(value, types.FunctionType):
+        return value.__code__
+    single = (np.ufunc, types.BuiltinFunctionType, JitFunction, type(np.sum), type)
+    return value if isinstance(value, single) else type(value)
 
 
 def _call_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -724,7 +793,7 @@ def _value_key(name: str, value: Any) -> tuple[Any, ...]:
     placed = _face.placed(value)
     if placed is not None:
         return (name, placed[1], len(placed[2]), type(value), 0 in placed[2])
-    return (name, type(value))
+    return (name, _identity_key(value))
 
 
 def _copy_out(name: str, target: Any, value: Any) -> None:

@@ -1,19 +1,18 @@
-"""Which of a trace's guards the runtime can check by itself, so that a call need not pass through Python.
+"""How the runtime checks a trace's guards and finds its inputs by itself, so that a call need not pass through Python.
 
-The C dispatcher knows dtypes, ranks, layouts and sizes; it can compare parameters with fixed values and functions, look
-up globals, also those of functions that are called, and insist on the exact type of a scalar (a Python float is weak
-under NEP 50, a NumPy scalar is not). Guards beyond that (attributes, closures, items of containers) are checked in
-Python, before a plain function of the program is called.
+The C dispatcher knows dtypes, ranks, layouts and sizes; it compares parameters with fixed values, goes along paths
+(globals, attributes, items, variables of closures) and insists on the exact type of a scalar (a Python float is weak
+under NEP 50, a NumPy scalar is not). What it cannot find (the state of a generator, *args) is found in Python, before a plain
+function of the program is called.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
-
-import numpy as np
 
 from . import _face
 from .partials import Partials
@@ -22,7 +21,11 @@ from .program import Program, ScalarArgument
 
 _CARRIED: dict[str, Callable[[Any], Any]] = {"float64": float, "int64": int, "bool": bool, "complex128": complex}
 _SIMPLE = (bool, int, float, str, type(None))
-_EQUAL_TO_ITSELF_ALONE = (types.FunctionType, type)
+_SAME_KINDS = ("is", "type", "length", "code")  # of guards that the runtime has under their own name
+
+
+class _NotInC(Exception):
+    """A guard or an input that Python has to look at."""
 
 
 def c_binding(function: Callable[..., Any], traced: Any, program: Program) -> dict[str, Any] | None:
@@ -32,80 +35,129 @@ def c_binding(function: Callable[..., Any], traced: Any, program: Program) -> di
         return None
     if isinstance(traced.results, list):
         return None  # plans return tuples
+    try:
+        return _binding(function, traced, program)
+    except _NotInC:
+        return None
+
+
+def _binding(function: Any, traced: Any, program: Program) -> dict[str, Any]:
     constants: dict[str, Any] = {}
-    hidden: dict[str, tuple[dict[str, Any], str]] = {}
-    conditions: list[tuple[dict[str, Any], str, Any]] = []
+    hidden: dict[str, int] = {}
     scalar_types: dict[str, type] = {}
+    places = _Places(function, traced)
+    checks: list[tuple[int, str, Any]] = []
     by_name = {argument.name: argument for argument in traced.arguments}
+    read = set()  # paths of arrays, which are checked as every array is
+    itself = places.of((("function", ""),))
+    checks += [(itself, "defaults", function.__defaults__), (itself, "keywords", function.__kwdefaults__)]
+    for name, value in (function.__kwdefaults__ or {}).items():
+        checks.append((places.of((("function", ""), ("attribute", "__kwdefaults__"), ("item", name))), "is", value))
     for wanted in program.arguments:
         argument = by_name[wanted.name]
         kind, name = argument.path[0]
-        if len(argument.path) > 1:
-            return None
-        if kind == "parameter":
-            if name != wanted.name:
-                return None
-        elif kind == "constant":
+        if kind == "constant":
             constants[wanted.name] = argument.value
-        elif (place := _global_place(function, kind, name)) is not None:
-            hidden[wanted.name] = place
-        else:
-            return None
+        elif argument.path != (("parameter", wanted.name),):
+            hidden[wanted.name] = places.of(argument.path)
+            if argument.kind == "hidden":
+                read.add(argument.path)
         if isinstance(wanted, ScalarArgument):
-            exact = _exact_type(argument, wanted)
-            if exact is None:
-                return None
-            scalar_types[wanted.name] = exact
+            scalar_types[wanted.name] = _exact_type(argument, wanted)
     for guard in traced.guards:
-        if len(guard.path) > 1:
-            return None
         kind, name = guard.path[0]
-        place = _global_place(function, kind, name)
         if guard.kind == "contiguous" and guard.value and kind == "parameter":
             continue  # all versions ask for that layout
-        if guard.kind == "equal" and not isinstance(guard.value, float) and _has_signed_zero(guard.value):
-            return None
-        is_fixed = isinstance(guard.value, _SIMPLE) or type(guard.value) in _EQUAL_TO_ITSELF_ALONE
-        if guard.kind in ("equal", "is") and kind == "parameter" and is_fixed:
+        is_fixed = isinstance(guard.value, (*_SIMPLE, type))
+        if guard.kind in ("equal", "is") and kind == "parameter" and len(guard.path) == 1 and is_fixed:
             constants[name] = guard.value
-        elif guard.kind in ("equal", "is") and place is not None:
-            conditions.append((*place, guard.value))
-        elif guard.kind == "type" and _is_one_of(place, hidden):
-            continue  # a hidden array is checked as every array is
-        else:
-            return None
+        elif guard.kind != "type" or guard.path not in read:
+            checks.append((places.of(guard.path), *_check(guard, places)))
     return {
         "constants": constants or None,
         "hidden": hidden or None,
-        "conditions": conditions or None,
+        "places": places.list,
+        "checks": checks,
         "scalar_types": scalar_types or None,
     }
 
 
-def _global_place(function: Callable[..., Any], kind: str, name: Any) -> tuple[dict[str, Any], str] | None:
-    """The dictionary and the key of a global of the function, or of one that it calls."""
-    if kind == "global_of":
-        function, name = name
-    elif kind != "global":
-        return None
-    return (function.__globals__, name) if isinstance(name, str) else None
+def _check(guard: Any, places: _Places) -> tuple[str, Any]:
+    """The runtime's kind of a guard, and what it compares with."""
+    from .trace.guards import value_holds
+
+    if guard.kind in _SAME_KINDS or guard.kind == "absent":
+        return guard.kind, guard.value
+    if guard.kind == "same":
+        return "same", places.of(guard.value)
+    if guard.kind == "equal" and type(guard.value) in _SIMPLE:
+        return "equal", guard.value
+    return "call", functools.partial(value_holds, guard.kind, guard.value)
 
 
-def _has_signed_zero(value: Any) -> bool:
-    """Whether it is equal to a value with another sign of zero. Of floats the runtime compares the bits."""
-    return isinstance(value, (complex, np.inexact)) and (value.real == 0 or value.imag == 0)
+class _Places:
+    """Paths as the runtime goes along them: each place begins at one before it."""
+
+    def __init__(self, function: types.FunctionType, traced: Any) -> None:
+        self.function = function
+        self.codes = {guard.path: guard.value for guard in traced.guards if guard.kind == "code"}
+        self.list: list[tuple[int, str, Any]] = []
+        self._known: dict[Any, int] = {}
+
+    def of(self, path: tuple[Any, ...]) -> int:
+        """The number of the place of a path. Raises _NotInC."""
+        if path in self._known:
+            return self._known[path]
+        if len(path) == 1:
+            found = self._begin(*path[0])
+        else:
+            step, key = path[-1]
+            if step == "cell":
+                step, key = "closure", self.codes[path[:-1]].co_freevars.index(key)
+            elif step not in ("attribute", "item"):
+                raise _NotInC
+            found = self._add(self.of(path[:-1]), step, key)
+        self._known[path] = found
+        return found
+
+    def _begin(self, kind: str, key: Any) -> int:
+        if kind == "parameter":
+            return self._add(-1, "parameter", key)
+        if kind in ("global", "global_of"):
+            function, name = (self.function, key) if kind == "global" else key
+            return self._add(self._object(function.__globals__), "entry", name)
+        if kind == "closure":
+            index = self.function.__code__.co_freevars.index(key)
+            return self._add(self._object((self.function.__closure__ or ())[index]), "contents", None)
+        if kind == "function":
+            return self._object(self.function)
+        if kind == "object":
+            return self._object(key.value)
+        if kind == "module":
+            module, name = key
+            if name in vars(module):
+                return self._add(self._object(vars(module)), "entry", name)
+            return self._add(self._object(module), "attribute", name)
+        raise _NotInC
+
+    def _object(self, value: Any) -> int:
+        if id(value) not in self._known:
+            self._known[id(value)] = self._add(-1, "object", value)
+        return self._known[id(value)]
+
+    def _add(self, base: int, step: str, key: Any) -> int:
+        self.list.append((base, step, key))
+        return len(self.list) - 1
 
 
-def _is_one_of(place: tuple[dict[str, Any], str] | None, hidden: Mapping[str, tuple[dict[str, Any], str]]) -> bool:
-    return place is not None and any(held is place[0] and key == place[1] for held, key in hidden.values())
-
-
-def _exact_type(argument: Any, wanted: ScalarArgument) -> type | None:
+def _exact_type(argument: Any, wanted: ScalarArgument) -> type:
     if argument.weak:
         carried = _CARRIED[wanted.dtype]
-        return carried if isinstance(carried, type) else None
-    # A NumPy scalar that travels in a wider type has to be converted first.
-    return type(argument.value) if argument.dtype == wanted.dtype else None
+        if isinstance(carried, type):
+            return carried
+    elif argument.dtype == wanted.dtype:
+        return type(argument.value)
+    raise _NotInC  # a NumPy scalar that travels in a wider type has to be converted first
 
 
 def program_function(

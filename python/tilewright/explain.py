@@ -71,7 +71,7 @@ def _unless_it_runs(specialization: Specialization) -> str:
 
 
 def _guards(specialization: Specialization) -> list[str]:
-    from .trace.arguments import path_text
+    from .trace.guards import path_text
 
     lines = []
     for argument in getattr(specialization.traced, "arguments", ()):
@@ -82,12 +82,39 @@ def _guards(specialization: Specialization) -> list[str]:
             lines.append(f"  {argument.name}: the state of {path_text(argument.path)}, read at each call")
         elif argument.kind == "hidden":
             lines.append(f"  {argument.name}: an array from outside the call, read at each call")
+        elif argument.kind == "scalar" and (argument.path[0][0] != "parameter" or len(argument.path) > 1):
+            lines.append(
+                f"  {argument.name}: {path_text(argument.path)}, a number from outside the call, read at each call"
+            )
+    shown = {argument.path for argument in specialization.traced.arguments if argument.kind == "constant"}
+    names = 0
     for guard in specialization.traced.guards:
-        if guard.kind != "equal":  # those are the constants above
+        if guard.path in shown and guard.kind == "equal":
+            continue  # a constant above
+        if _is_a_name(guard):
+            names += guard.kind != "absent"
+        else:
             lines.append(f"  {guard_text(guard)}")
+    if names:
+        what = (
+            "names of modules, builtins and functions mean"
+            if names > 1
+            else "name of modules, builtins and functions means"
+        )
+        lines.append(f"  {names} {what} what {'they' if names > 1 else 'it'} did")
     lines += [f"  {guard.condition}    else: {guard.message}" for guard in specialization.program.guards]
     lines = list(dict.fromkeys(lines))
     return ["guards (another value compiles anew):", *lines] if lines else []
+
+
+def _is_a_name(guard: PythonGuard) -> bool:
+    """Whether it says of a name in the source that it was not given to something else: nearly always so, and true."""
+    kind, key = guard.path[0]
+    if guard.kind in ("code", "absent"):
+        return kind != "parameter"
+    if len(guard.path) > 1:
+        return kind in ("module", "object")
+    return kind == "module" or (guard.kind == "is" and kind != "parameter")
 
 
 def _checks(specialization: Specialization) -> list[str]:
@@ -97,7 +124,7 @@ def _checks(specialization: Specialization) -> list[str]:
 
 def guard_text(guard: PythonGuard) -> str:
     """What must hold of a Python value, in words."""
-    from .trace.arguments import path_text
+    from .trace.guards import path_text
 
     where, value = path_text(guard.path), guard.value
     if guard.kind == "type":
@@ -105,7 +132,7 @@ def guard_text(guard: PythonGuard) -> str:
     elif guard.kind == "length":
         text = f"{where} is a {value[0].__name__} of {value[1]}"
     elif guard.kind == "keys":
-        text = f"{where} has the keys {', '.join(map(repr, value))}"
+        text = f"{where} has the keys {', '.join(map(repr, value[1]))}"
     elif guard.kind == "same":
         text = f"{where} is {path_text(value)}"
     else:

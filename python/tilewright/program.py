@@ -226,10 +226,12 @@ def holds(condition: str, sizes: Mapping[str, int]) -> bool:
 
 @lru_cache(maxsize=4096)
 def _compiled(expression: str) -> CodeType:
-    # Only names, integers and operators pass, so that eval() can do arithmetic and nothing else.
+    # Only names, integers and operators pass, and each name is looked up in the sizes, whatever it is called: eval() can do
+    # arithmetic and nothing else.
     text = expression.strip()
     allowed = re.fullmatch(r"[\w\s.+\-*/%()<>=!,]*", text) is not None
-    if not allowed or "**" in text or "__" in text or "." in _SYMBOL.sub("", text):
+    rest = _SYMBOL.sub("", text)
+    if not allowed or "**" in text or "." in rest or "_" in rest:
         raise ValueError(f"size expression: {expression!r} is not arithmetic on sizes.")
 
     def symbol(match: re.Match[str]) -> str:

@@ -342,13 +342,77 @@ def test_a_module_takes_the_functions_that_it_was_made_for_and_no_others(tmp_pat
         assert np.array_equal(applied_once.applied(x, n=7, step=once), applied(x, once, 7))
         for function in (once, twice):
             assert np.array_equal(applied_both.applied(x, function), applied(x, function))
-        for module, function in ((applied_once, twice), (applied_both, np.sqrt), (applied_both, lambda x: x), (applied_once, 3)):
+        for module, function in ((applied_once, twice), (applied_both, np.sqrt), (applied_both, lambda x: x), (applied_once, 3), (applied_once, None)):
             try:
                 module.applied(x, function)
-            except ValueError as error:
-                assert "but this module was made for the function once" in str(error), error
+            except TypeError as error:
+                assert "but this module was made for the function once as it was then" in str(error), error
             else:
                 raise AssertionError(function)
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, env=environment, cwd=tmp_path)
+
+
+def with_function(x, op):
+    return op(x) * 1.5 + SHIFT + COUNT
+
+
+SHIFT, COUNT = 2.5, 3
+
+
+def test_a_module_says_which_function_it_was_made_for(tmp_path, monkeypatch):
+    x = np.linspace(0.1, 0.9, 3000)
+    f = tilewright.jit(with_function, strict=True)
+    f(x, np.sqrt)
+    f.export(tmp_path / "rooted")
+    monkeypatch.setitem(globals(), "SHIFT", 7.0)  # a module has the numbers of its export
+    code = """
+        import numpy as np
+        from rooted import with_function
+        x = np.linspace(0.1, 0.9, 500)
+        assert np.array_equal(with_function(x, np.sqrt), np.sqrt(x) * 1.5 + 2.5 + 3)
+        for other in (np.square, np.sum, 5, None):
+            try:
+                with_function(x, other)
+            except TypeError as error:
+                print(str(error).replace(repr(other), "OTHER"))
+    """
+    said = "with_function: op is OTHER, but this module was made for numpy.sqrt. Tune the function with that one too.\n"
+    assert run_python(code, tmp_path) == 4 * said
+
+
+def test_a_module_takes_partial_functions_and_closures_as_they_are_made(tmp_path, monkeypatch):
+    import functools
+    import importlib
+
+    (tmp_path / "closures.py").write_text(
+        "def scaled(k):\n    return lambda v: v * k\n\ndef shifted(k):\n    return lambda v: v + k\n\ndef f(x, op):\n"
+        "    return op(x) * 1.5\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    closures = importlib.import_module("closures")
+    x = np.linspace(0.1, 0.9, 3000)
+    for name, op in (("of_partial", functools.partial(np.sum, axis=0)), ("of_closure", closures.scaled(2.0))):
+        f = tilewright.jit(closures.f, strict=True)
+        f(x, op)
+        f.export(tmp_path / name)
+    code = """
+        import functools
+        import numpy as np
+        import closures, of_closure, of_partial
+        x = np.linspace(0.1, 0.9, 500)
+        assert np.allclose(of_partial.f(x, functools.partial(np.sum, axis=0)), np.sum(x) * 1.5)
+        assert np.allclose(of_closure.f(x, closures.scaled(7.0)), x * 7 * 1.5)
+        calls = (of_partial, functools.partial(np.max, axis=0)), (of_partial, np.sum), (of_closure, closures.shifted(2.0))
+        for module, op in calls:
+            try:
+                module.f(x, op)
+            except TypeError as error:
+                print(str(error).replace(repr(op), "OTHER").replace(repr(getattr(op, "func", "")), "OTHER"))
+    """
+    assert run_python(code, tmp_path) == (
+        "f: op.func is OTHER, but this module was made for numpy.sum. Tune the function with that one too.\n"
+        "f: op is a _ArrayFunctionDispatcher, but this module was made for a partial.\n"
+        "f: op is OTHER, but this module was made for the function <lambda> as it was then. Tune the function with that one too.\n"
+    )

@@ -802,7 +802,9 @@ def test_plans_are_tried_in_order_and_the_rest_misses(objects, jit):
 def test_hidden_arguments_conditions_and_exact_types(objects):
     space = {"Y": X, "mode": 1}
     jit = Jit("axpy", parameters("X", "a"))
-    jit.add(AXPY, objects, hidden={"Y": (space, "Y")}, conditions=[(space, "mode", 1)], scalar_types={"a": np.float64})
+    places = [(-1, "object", space), (0, "entry", "Y"), (0, "entry", "mode")]
+    checks = [(2, "equal", 1)]
+    jit.add(AXPY, objects, hidden={"Y": 1}, places=places, checks=checks, scalar_types={"a": np.float64})
     np.testing.assert_array_equal(jit(X, np.float64(2)), 3 * X)
     assert jit(X, 2.0)[0] == "miss"
     space["Y"] = X * 2
@@ -870,7 +872,7 @@ def test_replacing_plans_while_others_run(objects):
 def test_cycles_through_a_dispatcher_are_collected(objects):
     jit = Jit("axpy", parameters("X", "Y", a=2.0))
     space = {"self": jit, "Y": X}
-    jit.add(AXPY, objects, hidden={"Y": (space, "Y")})
+    jit.add(AXPY, objects, hidden={"Y": 1}, places=[(-1, "object", space), (0, "entry", "Y")])
     weak = weakref.ref(jit)
     del jit, space
     gc.collect()

@@ -218,7 +218,7 @@ def test_an_argument_that_is_only_read_is_converted_as_ever(steps):
 def test_hidden_arrays_count_as_arguments(objects):
     space = {"X": X}
     jit = Jit("steps", parameters("A", "n"))
-    jit.add(STEPS, objects, hidden={"X": (space, "X")})
+    jit.add(STEPS, objects, hidden={"X": 1}, places=[(-1, "object", space), (0, "entry", "X")])
     a = np.ones(6)
     assert jit(a, 1)[0] is a
     space["X"] = a

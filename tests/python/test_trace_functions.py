@@ -102,12 +102,13 @@ def test_helpers_are_followed_and_their_globals_guarded(monkeypatch: pytest.Monk
     hidden = [a for a in traced.arguments if a.kind == "hidden"]
     assert [a.name for a in hidden] == ["WEIGHTS"] and "arg WEIGHTS: float64[" in traced.program_text
     assert "result" in traced.program_text
+    # A number is read at each call, as an array is.
     monkeypatch.setattr(trace_helpers, "SCALE", 4.0)
-    assert not traced.matches((X,))
-    check(f, X)
-    monkeypatch.setattr(trace_helpers, "SCALE", 2.5)
     assert traced.matches((X,))
-    # An array is read at each call.
+    np.testing.assert_array_equal(run_program(traced, (X,)), f(X))
+    monkeypatch.setattr(trace_helpers, "SCALE", 4)
+    assert not traced.matches((X,))
+    monkeypatch.setattr(trace_helpers, "SCALE", 2.5)
     monkeypatch.setattr(trace_helpers, "WEIGHTS", np.array([5.0, 6, 7]))
     assert traced.matches((X,))
     np.testing.assert_array_equal(run_program(traced, (X,)), f(X))
@@ -126,26 +127,29 @@ def test_own_globals_and_closures() -> None:
 
     traced = check(f, X)
     assert {a.name: a.kind for a in traced.arguments} == {
-        "x": "array", "factor": "constant", "offsets": "hidden", "GLOBAL_SCALE": "constant", "GLOBAL_ARRAY": "hidden",
+        "x": "array", "factor": "scalar", "offsets": "hidden", "GLOBAL_SCALE": "scalar", "GLOBAL_ARRAY": "hidden",
     }  # fmt: skip
-    assert [a.value for a in traced.arguments if a.name == "factor"] == [2.0]
     factor = 5.0
+    assert traced.matches((X,))
+    np.testing.assert_array_equal(run_program(traced, (X,)), f(X))
+    factor = 5
     assert not traced.matches((X,))
 
 
-def test_methods_read_attributes_as_guarded_constants_and_hidden_arrays() -> None:
+def test_methods_read_attributes_as_scalars_and_hidden_arrays() -> None:
     model = trace_helpers.Model(np.array([1.0, 2.0]), 0.5)
     traced = check(model.predict, Y)
     kinds = {a.name: a.kind for a in traced.arguments if a.kind != "object"}
     assert kinds == {
-        "x": "array", "self_weights": "hidden", "self_size": "constant", "self_bias": "constant",
-        "self_names_first": "constant",
+        "x": "array", "self_weights": "hidden", "self_size": "scalar", "self_bias": "scalar",
+        "self_names_first": "scalar",
     }  # fmt: skip
     model.weights = np.array([3.0, 4.0, 5.0])
     assert traced.matches((Y,))
     np.testing.assert_array_equal(run_program(traced, (Y,)), model.predict(Y))
     model.bias = 0.75
-    assert not traced.matches((Y,))
+    assert traced.matches((Y,))
+    np.testing.assert_array_equal(run_program(traced, (Y,)), model.predict(Y))
 
 
 class Mode(enum.Enum):
@@ -193,6 +197,8 @@ def test_attributes_of_classes_and_named_tuples(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Config, "offsets", np.zeros(3))
     np.testing.assert_array_equal(run_program(traced, (X, Point(2.0, X))), f(X, Point(2.0, X)))
     monkeypatch.setattr(Config, "scale", 3.0)
+    np.testing.assert_array_equal(run_program(traced, (X, Point(2.0, X))), f(X, Point(2.0, X)))
+    monkeypatch.setattr(Config, "scale", "3")
     assert not traced.matches((X, Point(2.0, X)))
 
 

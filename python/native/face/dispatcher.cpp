@@ -181,12 +181,12 @@ std::shared_ptr<const LoadedPlan> make_plan(PyObject* self, PyObject* plan_text,
 }
 
 PyObject* add(PyObject* self, PyObject* args, PyObject* kwargs) {
-    static const char* kNames[] = {"plan_text",  "objects",      "constants", "hidden",
-                                   "conditions", "scalar_types", "partials",  nullptr};
+    static const char* kNames[] = {"plan_text", "objects",      "constants", "hidden", "places",
+                                   "checks",    "scalar_types", "partials",  nullptr};
     PyObject *plan_text, *objects;
     Binding b;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOOO:add", const_cast<char**>(kNames), &plan_text, &objects,
-                                     &b.constants, &b.hidden, &b.conditions, &b.scalar_types, &b.partials))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOOOO:add", const_cast<char**>(kNames), &plan_text, &objects,
+                                     &b.constants, &b.hidden, &b.places, &b.checks, &b.scalar_types, &b.partials))
         return nullptr;
     auto plan = make_plan(self, plan_text, objects, b);
     if (!plan) return nullptr;
@@ -195,13 +195,14 @@ PyObject* add(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* replace(PyObject* self, PyObject* args, PyObject* kwargs) {
-    static const char* kNames[] = {"index",      "plan_text",    "objects",  "constants", "hidden",
-                                   "conditions", "scalar_types", "partials", nullptr};
+    static const char* kNames[] = {"index",  "plan_text", "objects",      "constants", "hidden",
+                                   "places", "checks",    "scalar_types", "partials",  nullptr};
     PyObject *plan_text, *objects;
     Py_ssize_t index = 0;
     Binding b;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nOO|$OOOOO:replace", const_cast<char**>(kNames), &index, &plan_text,
-                                     &objects, &b.constants, &b.hidden, &b.conditions, &b.scalar_types, &b.partials))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nOO|$OOOOOO:replace", const_cast<char**>(kNames), &index,
+                                     &plan_text, &objects, &b.constants, &b.hidden, &b.places, &b.checks,
+                                     &b.scalar_types, &b.partials))
         return nullptr;
     auto plan = make_plan(self, plan_text, objects, b);
     if (!plan) return nullptr;
@@ -262,12 +263,18 @@ PyCFunction with_keywords(PyObject* (*function)(PyObject*, PyObject*, PyObject*)
 PyObject* make_dispatcher_type() {
     static PyMethodDef methods[] = {
         {"add", with_keywords(add), METH_VARARGS | METH_KEYWORDS,
-         "add($self, plan_text, objects, *, constants=None, hidden=None, conditions=None, scalar_types=None, "
+         "add($self, plan_text, objects, *, constants=None, hidden=None, places=None, checks=None, scalar_types=None, "
          "partials=None)\n--\n\n"
          "Loads a plan behind those that are there; returns its index.\n\n"
-         "constants: values of hidden arguments and of fixed parameters. hidden: argument -> (dict, key), read at each "
-         "call.\n"
-         "conditions: (dict, key, value) that must still hold. scalar_types: scalar -> the exact type it must have.\n"
+         "constants: values of hidden arguments and of fixed parameters. places: (place that it "
+         "begins at\n"
+         "or -1, object, parameter, entry (of a dict), attribute, item, contents (of a cell) or closure, key), looked "
+         "up "
+         "at each call.\n"
+         "checks: (place, is, equal, type, length, code, defaults, keywords, same, absent or call, value) that must "
+         "hold. "
+         "hidden:\n"
+         "argument -> place. scalar_types: scalar -> the exact type it must have.\n"
          "partials: for calls of more elements than kernels can index: the plan of a part of the rows, the plan of the "
          "total of\n"
          "what the parts give, the arguments that are given in parts, what the total calls the parts' results, and "
@@ -277,7 +284,7 @@ PyObject* make_dispatcher_type() {
          "its own\n"
          "partials; or what the error of such a call says to do."},
         {"replace", with_keywords(replace), METH_VARARGS | METH_KEYWORDS,
-         "replace($self, index, plan_text, objects, *, constants=None, hidden=None, conditions=None, "
+         "replace($self, index, plan_text, objects, *, constants=None, hidden=None, places=None, checks=None, "
          "scalar_types=None, partials=None)\n--\n\n"
          "Loads a plan in the place of another; calls that run keep the old one."},
         {"clear", clear_plans, METH_NOARGS, "clear($self)\n--\n\nForgets all plans."},

@@ -3,7 +3,6 @@
 
 #include <alloca.h>
 
-#include <cstring>
 #include <exception>
 #include <set>
 
@@ -22,17 +21,6 @@ using runtime::Executable;
 using runtime::MemoryRange;
 using runtime::PlanArgument;
 using runtime::RunStatus;
-
-/// Same type and equal: 1 is not True, 1.0 is not 1, and -0.0 and nan are told apart by identity or repr.
-bool same_value(PyObject* a, PyObject* b) {
-    if (a == b) return true;
-    if (Py_TYPE(a) != Py_TYPE(b)) return false;
-    int equal = PyObject_RichCompareBool(a, b, Py_EQ);
-    if (equal < 0) PyErr_Clear();
-    if (!PyFloat_Check(a)) return equal == 1; // NumPy's float64 is a float
-    double x = PyFloat_AsDouble(a), y = PyFloat_AsDouble(b);
-    return std::memcmp(&x, &y, sizeof x) == 0;
-}
 
 /// Buffers of the objects that a plan names.
 class ObjectBuffers {
@@ -136,19 +124,19 @@ void LoadedPlan::look_at_versions() {
 bool LoadedPlan::bind_arguments(const Signature& signature, const Binding& binding) {
     const runtime::Plan& plan = executable_->plan();
     sliced_ = plan.sliced;
+    if (!outside_.read(binding.places, binding.checks, signature)) return false;
     bool failed = false;
     std::vector<bool> used(signature.size(), false);
     for (const PlanArgument& a : plan.arguments) {
         Source source;
-        Ref pair(item_of(binding.hidden, a.name, failed));
-        if (pair) {
-            if (!PyTuple_Check(pair.get()) || PyTuple_Size(pair.get()) != 2 ||
-                !PyDict_Check(PyTuple_GetItem(pair.get(), 0))) {
-                PyErr_Format(PyExc_TypeError, "hidden: %s needs a (dict, key).", a.name.c_str());
+        Ref place(item_of(binding.hidden, a.name, failed));
+        if (place) {
+            const Py_ssize_t number = PyLong_AsSsize_t(place.get());
+            if (number < 0 || static_cast<std::size_t>(number) >= outside_.size()) {
+                PyErr_Format(PyExc_ValueError, "hidden: %s needs one of %zu places.", a.name.c_str(), outside_.size());
                 return false;
             }
-            source.dictionary = Ref::borrowed(PyTuple_GetItem(pair.get(), 0));
-            source.key = Ref::borrowed(PyTuple_GetItem(pair.get(), 1));
+            source.place = static_cast<int>(number);
         } else {
             source.parameter = signature.find(a.name);
             if (source.parameter >= 0)
@@ -181,19 +169,6 @@ bool LoadedPlan::bind_arguments(const Signature& signature, const Binding& bindi
         fixed_.push_back({static_cast<int>(i), value});
         fixed_names_.push_back(text);
     }
-    if (binding.conditions && binding.conditions != Py_None) {
-        Ref list(PySequence_List(binding.conditions));
-        if (!list) return false;
-        for (Py_ssize_t i = 0, n = PyList_Size(list.get()); i < n; ++i) {
-            PyObject* item = PyList_GetItem(list.get(), i);
-            if (!PyTuple_Check(item) || PyTuple_Size(item) != 3 || !PyDict_Check(PyTuple_GetItem(item, 0))) {
-                PyErr_SetString(PyExc_TypeError, "conditions: expected (dict, key, value).");
-                return false;
-            }
-            conditions_.push_back({Ref::borrowed(PyTuple_GetItem(item, 0)), Ref::borrowed(PyTuple_GetItem(item, 1)),
-                                   Ref::borrowed(PyTuple_GetItem(item, 2))});
-        }
-    }
     for (std::size_t k = 0; k < plan.returns.size(); ++k) {
         const std::string& name = plan.returns[k];
         const std::string& number = plan.numbers[k];
@@ -214,13 +189,9 @@ bool LoadedPlan::bind_arguments(const Signature& signature, const Binding& bindi
 
 PyObject* LoadedPlan::object_of(std::size_t i, PyObject* const* values, PyObject*& owned) const {
     const Source& source = sources_[i];
-    if (!source.dictionary) return source.parameter >= 0 ? values[source.parameter] : source.constant.get();
-    PyObject* object = PyDict_GetItemWithError(source.dictionary.get(), source.key.get());
-    if (!object)
-        PyErr_Clear();
-    else
-        owned = Py_NewRef(object); // another thread may rebind it while the GIL is away
-    return object;
+    if (source.place < 0) return source.parameter >= 0 ? values[source.parameter] : source.constant.get();
+    // Owned: another thread may rebind it while the GIL is away.
+    return owned = outside_.value(static_cast<std::size_t>(source.place), values).release();
 }
 
 LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* out, Freedom freedom, Problem* problem,
@@ -234,13 +205,7 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
     for (std::size_t i = 0; i < fixed_.size(); ++i)
         if (!same_value(values[fixed_[i].parameter], fixed_[i].value.get()))
             return no_match(Problem::Kind::constant, i, values[fixed_[i].parameter]);
-    for (const Condition& c : conditions_) {
-        PyObject* now = PyDict_GetItemWithError(c.dictionary.get(), c.key.get());
-        if (!now || !same_value(now, c.value.get())) {
-            PyErr_Clear();
-            return no_match(Problem::Kind::constant, 0, now);
-        }
-    }
+    if (!outside_.all_hold(values)) return no_match(Problem::Kind::constant, fixed_.size(), nullptr);
     std::size_t count = sources_.size();
     auto** arrays = static_cast<PyObject**>(alloca((count + 1) * sizeof(PyObject*)));
     // What was converted, or might be rebound by another thread while the GIL is away.
@@ -655,13 +620,11 @@ void LoadedPlan::raise(const Problem& problem) const {
 int LoadedPlan::traverse(visitproc visit, void* data) const {
     auto see = [&](const Ref& ref) { return ref ? visit(ref.get(), data) : 0; };
     for (const Source& s : sources_)
-        for (const Ref* ref : {&s.constant, &s.dictionary, &s.key, &s.exact_type})
+        for (const Ref* ref : {&s.constant, &s.exact_type})
             if (int rc = see(*ref)) return rc;
     for (const Fixed& f : fixed_)
         if (int rc = see(f.value)) return rc;
-    for (const Condition& c : conditions_)
-        for (const Ref* ref : {&c.dictionary, &c.key, &c.value})
-            if (int rc = see(*ref)) return rc;
+    if (int rc = outside_.traverse(visit, data)) return rc;
     for (const LoadedPlan* plan : {partial_.get(), total_.get(), rest_.get()})
         if (plan)
             if (int rc = plan->traverse(visit, data)) return rc;

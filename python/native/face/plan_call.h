@@ -9,6 +9,7 @@
 #include "python/native/face/arrays.h"
 #include "python/native/face/device_types.h"
 #include "python/native/face/numpy_api.h"
+#include "python/native/face/outside.h"
 #include "python/native/face/signature.h"
 
 namespace tilewright::face {
@@ -16,8 +17,9 @@ namespace tilewright::face {
 /// What a plan is bound with, as Python gave it; null members are absent.
 struct Binding {
     PyObject* constants = nullptr;    ///< mapping: name -> value, of hidden arguments and of parameters that are fixed
-    PyObject* hidden = nullptr;       ///< mapping: plan argument -> (dict, key), read at each call
-    PyObject* conditions = nullptr;   ///< sequence of (dict, key, value): dict[key] must still be that value
+    PyObject* places = nullptr;       ///< of Outside: where values are that are looked up at each call
+    PyObject* checks = nullptr;       ///< of Outside: what must be there
+    PyObject* hidden = nullptr;       ///< mapping: plan argument -> the place where it is
     PyObject* scalar_types = nullptr; ///< mapping: scalar -> the exact type it must have
     /// (plan of a part, plan of the total, the arguments given in parts, what the total calls the results of parts,
     /// None or (plan of the rest, what the rest calls the first results of the total, which of the function's results
@@ -63,17 +65,14 @@ class LoadedPlan {
   private:
     struct Source {
         int parameter = -1;
-        Ref constant;        ///< a fixed value
-        Ref dictionary, key; ///< or a look-up at each call
+        Ref constant;   ///< a fixed value
+        int place = -1; ///< or a look-up at each call
         Ref exact_type;
         mutable std::vector<Ref> on_device; ///< copies of a fixed array, by device
     };
     struct Fixed {
         int parameter;
         Ref value;
-    };
-    struct Condition {
-        Ref dictionary, key, value;
     };
     struct Return {
         bool is_result;
@@ -176,7 +175,7 @@ class LoadedPlan {
     std::vector<Source> sources_;
     std::vector<Fixed> fixed_;
     std::vector<std::string> fixed_names_;
-    std::vector<Condition> conditions_;
+    Outside outside_;
     std::vector<Return> returns_;
     std::vector<std::size_t> sliced_; ///< arguments of which a call that is too large gets parts
     /// Of calls that are too large: of a part of each sliced argument, of what all parts give, one below another, and,

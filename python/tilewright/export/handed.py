@@ -30,11 +30,13 @@ def _made_for(entry, handed):
             return ''
         return hashlib.sha256(textwrap.dedent(source).strip().encode()).hexdigest()
 
+    missing = object()
+
     @functools.wraps(entry)
     def call(*args, **kwargs):
         for place, parameter, name, wanted in handed:
-            function = args[place] if place < len(args) else kwargs.get(parameter)
-            if function is None:
+            function = args[place] if place < len(args) else kwargs.get(parameter, missing)
+            if function is missing:
                 continue
             try:
                 found = known.get(function)
@@ -43,7 +45,7 @@ def _made_for(entry, handed):
             except TypeError:
                 found = ''
             if found != wanted:
-                raise ValueError(
+                raise TypeError(
                     f'{entry.__name__}: {parameter} is {function!r}, but this module was made for the function {name} '
                     f'as it was then. Tune the function with that one too.'
                 )
@@ -53,17 +55,17 @@ def _made_for(entry, handed):
 """
 
 
-def handed_functions(traced: Any, name: str) -> dict[str, types.FunctionType]:
+def handed_functions(traced: Any, name: str) -> dict[str, types.CodeType]:
     """Parameter -> the function that was passed. Raises ExportError for one whose source a module could not tell."""
     found = {
         guard.path[0][1]: guard.value
         for guard in traced.guards
-        if guard.kind == "is" and guard.path[0][0] == "parameter" and isinstance(guard.value, types.FunctionType)
+        if guard.kind == "code" and guard.path[0][0] == "parameter" and len(guard.path) == 1
     }
-    for parameter, function in found.items():
-        if not _digest(function):
+    for parameter, code in found.items():
+        if not _digest(code):
             raise ExportError(
-                f"{name}: the source of {function.__name__}, which is passed as {parameter}, cannot be read, so that a "
+                f"{name}: the source of {code.co_name}, which is passed as {parameter}, cannot be read, so that a "
                 "module could not tell it from others.",
                 "Call it by its name instead of passing it.",
             )
@@ -75,19 +77,18 @@ def check_lines() -> list[str]:
     return _CHECK.splitlines()
 
 
-def made_for(entry: str, functions: Mapping[str, types.FunctionType], parameters: list[inspect.Parameter]) -> str:
+def made_for(entry: str, functions: Mapping[str, types.CodeType], parameters: list[inspect.Parameter]) -> str:
     """The line that makes an entry of a module refuse other functions than these."""
     places = [p.name for p in parameters]
     handed = [
-        (places.index(parameter), parameter, function.__name__, _digest(function))
-        for parameter, function in functions.items()
+        (places.index(parameter), parameter, code.co_name, _digest(code)) for parameter, code in functions.items()
     ]
     return f"{entry} = _made_for({entry}, {handed!r})"
 
 
-def _digest(function: types.FunctionType) -> str:
+def _digest(code: types.CodeType) -> str:
     try:
-        source = inspect.getsource(inspect.unwrap(function))
+        source = inspect.getsource(code)
     except (OSError, TypeError):
         return ""
     return hashlib.sha256(textwrap.dedent(source).strip().encode()).hexdigest()

@@ -6,6 +6,7 @@ each call. Conditions on the arguments that C cannot check are checked there too
 
 from __future__ import annotations
 
+import enum
 import inspect
 import math
 import types
@@ -14,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from .._face import Dispatcher
 from ..errors import ExportError
-from ..trace.arguments import path_text
+from ..trace.guards import path_text
 from .reading import digest_of
 
 FILE = "_reading.py"
@@ -91,7 +93,7 @@ def _c_checks(guard: Any) -> bool:
         return False
     if guard.kind == "equal":
         return isinstance(guard.value, (bool, int, float, str, type(None)))
-    return guard.kind == "is" and isinstance(guard.value, types.FunctionType)  # handed.py
+    return bool(guard.kind == "code")  # handed.py
 
 
 def _check(function: str, guard: Any, arguments: list[Any]) -> tuple[str, tuple[Any, ...], str] | None:
@@ -103,19 +105,25 @@ def _check(function: str, guard: Any, arguments: list[Any]) -> tuple[str, tuple[
         return (kind, path, repr(value))
     if kind == "length":
         return ("length", path, repr((value[0].__qualname__, value[1])))
-    if kind == "keys" and all(isinstance(key, _PLAIN) for key in value):
-        return ("keys", path, f"({''.join(f'{literal(key)}, ' for key in value)})")
+    if kind == "keys" and all(isinstance(key, _PLAIN) for key in value[1]):
+        return ("keys", path, f"({''.join(f'{literal(key)}, ' for key in value[1])})")
+    if kind == "has":
+        return ("has", path, repr(value))
     if kind == "same" and value[0][0] == "parameter":
         return ("same", path, repr(value))
     if kind == "equal" and (written := literal(value)):
         return ("equal", path, written)
+    if kind == "equal" or (kind == "is" and isinstance(value, enum.Enum)):
+        return ("text", path, repr((type(value).__qualname__, repr(value))))
+    if kind == "code" and (digest := digest_of(value)):
+        return ("source", path, repr((value.co_name, digest)))
     if kind == "is":
         if isinstance(value, (bool, type(None), type(Ellipsis))):
             return ("equal", path, repr(value))
         if (place := _place(value)) is not None:
             return ("named", path, repr(place))
-        if isinstance(value, types.FunctionType) and (digest := digest_of(value)):
-            return ("source", path, repr((value.__name__, digest)))
+        if isinstance(value, (types.FunctionType, Dispatcher)) and (digest := digest_of(value)):
+            return ("source", path, repr((getattr(value, "__name__", ""), digest)))
         if isinstance(value, type):
             return None  # its objects are checked where they are used
     raise ExportError(

@@ -61,7 +61,7 @@ class _Group:
     parameters: list[inspect.Parameter]
     fixed: dict[str, Any]  # parameters with the value that was compiled in
     saved: dict[str, str]  # arrays from outside -> file
-    handed: dict[str, types.FunctionType]  # parameters with the function that was compiled in
+    handed: dict[str, types.CodeType]  # parameters with the function that was compiled in
     streams: list[Stream]  # random generators
     reads: Reads | None  # what Python reads of the call's objects, where C does not take the arguments as they are
     in_parts: dict[int, Partials]  # of the plans with these numbers, for calls beyond what kernels can index
@@ -335,8 +335,12 @@ def _groups(function: JitFunction, specializations: list[Specialization], folder
     for number, specialization in enumerate(specializations):
         program, traced = specialization.program, specialization.traced
         saved: dict[str, str] = {}
+        numbers: dict[str, Any] = {}  # as they are now
         for argument in _arguments_of(specialization):
             if argument.path[0][0] == "parameter" or argument.path[-1][0] == "pcg64":
+                continue
+            if argument.kind == "scalar":
+                numbers[argument.name] = _outside_value(specialization, argument).item()
                 continue
             array = _outside_value(specialization, argument)
             total += array.nbytes
@@ -357,7 +361,7 @@ def _groups(function: JitFunction, specializations: list[Specialization], folder
         parameters = _parameters(function)
         reads, streams = reads_of(function.__name__, traced, _arguments_of(specialization)), streams_of(traced)
         handed = {} if reads else handed_functions(traced, function.__name__)
-        fixed = {} if reads else fixed
+        fixed = ({} if reads else fixed) | numbers
         alike = (fixed, saved, parameters, handed, streams, reads)
         found = next((g for g in groups if g.key == alike and not saved), None)
         if found is None:
@@ -380,7 +384,7 @@ def _arguments_of(specialization: Specialization) -> list[Any]:
 
 
 def _outside_value(specialization: Specialization, argument: Any) -> Any:
-    from ..trace.arguments import follow
+    from ..trace.guards import follow
 
     if argument.path[0][0] == "constant":
         return argument.value
@@ -450,7 +454,7 @@ def _load_lines(entry: str, group: _Group, function: JitFunction) -> list[str]:
         f"({p.name!r}, {p.kind.name.lower()!r}, {_default_text(p.default)})" for p in group.parameters
     )
     constants = [f"{n!r}: _saved({file!r})" for n, file in group.saved.items()]
-    constants += [f"{n!r}: {value!r}" for n, value in group.fixed.items()]
+    constants += [f"{n!r}: {_value_text(value)}" for n, value in group.fixed.items()]
     plans = ", ".join(f"_text('plan{number}.txt')" for number in group.numbers)
     return [
         "",
@@ -491,6 +495,10 @@ def _partials_text(group: _Group, number: int) -> str:
     if number not in group.in_parts:
         return repr(_EXPORT_AFTER) if number in group.unseen else "None"
     return repr(group.in_parts[number].loaded(lambda what, _: _Code(f"_text({_file_of_parts(number, what)!r})")))
+
+
+def _value_text(value: Any) -> str:
+    return f"float({str(value)!r})" if isinstance(value, float) and not np.isfinite(value) else repr(value)
 
 
 def _default_text(value: Any) -> str:

@@ -14,7 +14,8 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-Path = Sequence[tuple[str, Any]]  # ("parameter", name), then ("attribute", name) or ("item", key) steps
+# ("parameter", name), then ("attribute", name), ("item", key) or ("cell", name of a function's closure) steps
+Path = Sequence[tuple[str, Any]]
 Parameters = Sequence[tuple[str, str, Any]]  # name, kind, default
 REQUIRED = inspect.Parameter.empty
 UNWRITTEN: Any = type("Unwritten", (), {"__repr__": lambda self: "..."})()  # a default that no module can hold
@@ -84,7 +85,7 @@ def text(path: Path) -> str:
     """As a person writes it: self.weights[0]."""
     told = str(path[0][1])
     for kind, key in path[1:]:
-        told += f".{key}" if kind == "attribute" else f"[{key!r}]"
+        told += {"attribute": f".{key}", "cell": f"'s {key}"}.get(kind, f"[{key!r}]")
     return told
 
 
@@ -92,9 +93,14 @@ def _follow(name: str, path: Path, found: Mapping[str, Any]) -> Any:
     value = found[path[0][1]]
     for number, (kind, key) in enumerate(path[1:], 1):
         try:
-            value = getattr(value, key) if kind == "attribute" else value[key]
-        except (AttributeError, LookupError, TypeError):
-            what = f"no attribute {key}" if kind == "attribute" else f"no item {key!r}"
+            if kind == "attribute":
+                value = getattr(value, key)
+            elif kind == "cell":
+                value = value.__closure__[value.__code__.co_freevars.index(key)].cell_contents
+            else:
+                value = value[key]
+        except (AttributeError, LookupError, TypeError, ValueError):
+            what = f"no item {key!r}" if kind == "item" else f"no {kind if kind == 'attribute' else 'variable'} {key}"
             raise TypeError(
                 f"{name}: {text(path[:number])} is a {type(value).__name__} with {what}, which this module reads."
             ) from None
@@ -128,7 +134,7 @@ def _check_keys(name: str, path: Path, value: Any, wanted: tuple[Any, ...], foun
 def _check_equal(name: str, path: Path, value: Any, wanted: Any, found: Mapping[str, Any]) -> None:
     # By text, so that -0.0 is not 0.0, nan is nan, and 1 is not True.
     if type(value) is not type(wanted) or repr(value) != repr(wanted):
-        raise ValueError(
+        raise (ValueError if type(value) is type(wanted) else TypeError)(
             f"{name}: {text(path)} is {value!r}, but this module was compiled with {wanted!r}. Tune the function with that "
             "one too."
         )
@@ -148,7 +154,7 @@ def _check_named(name: str, path: Path, value: Any, wanted: tuple[str, str], fou
     for part in attribute.split(".") if attribute else ():
         known = getattr(known, part)
     if value is not known:
-        raise ValueError(
+        raise TypeError(
             f"{name}: {text(path)} is {value!r}, but this module was made for {'.'.join(filter(None, wanted))}. Tune the "
             "function with that one too."
         )
@@ -158,7 +164,7 @@ def _check_source(name: str, path: Path, value: Any, wanted: tuple[str, str], fo
     """A function of the user's, which is known by its source."""
     called, digest = wanted
     if digest_of(value) != digest:
-        raise ValueError(
+        raise TypeError(
             f"{name}: {text(path)} is {value!r}, but this module was made for the function {called} as it was then. Tune "
             "the function with that one too."
         )
@@ -181,6 +187,23 @@ def _check_writeable(name: str, path: Path, value: Any, wanted: bool, found: Map
         raise ValueError("assignment destination is read-only")
 
 
+def _check_text(name: str, path: Path, value: Any, wanted: tuple[str, str], found: Mapping[str, Any]) -> None:
+    """A value that its class and its text tell."""
+    if (type(value).__qualname__, repr(value)) != wanted:
+        raise TypeError(
+            f"{name}: {text(path)} is {value!r}, but this module was made for {wanted[1]}. Tune the function with that one too."
+        )
+
+
+def _check_has(name: str, path: Path, value: Any, wanted: tuple[str, bool], found: Mapping[str, Any]) -> None:
+    attribute, is_there = wanted
+    if hasattr(value, attribute) is not is_there:
+        raise TypeError(
+            f"{name}: {text(path)} has {'an' if not is_there else 'no'} attribute {attribute}, but this module was made for "
+            f"one that has {'it' if is_there else 'none'}."
+        )
+
+
 _CHECKS: dict[str, Callable[[str, Path, Any, Any, Mapping[str, Any]], None]] = {
     "type": _check_type,
     "length": _check_length,
@@ -188,6 +211,8 @@ _CHECKS: dict[str, Callable[[str, Path, Any, Any, Mapping[str, Any]], None]] = {
     "equal": _check_equal,
     "same": _check_same,
     "named": _check_named,
+    "text": _check_text,
+    "has": _check_has,
     "source": _check_source,
     "contiguous": _check_contiguous,
     "writeable": _check_writeable,
@@ -201,7 +226,7 @@ def digest_of(function: Any) -> str:
     try:
         known = _digests.get(function)
         if known is None:
-            source = inspect.getsource(inspect.unwrap(function))
+            source = inspect.getsource(function if inspect.iscode(function) else inspect.unwrap(function))
             known = _digests[function] = hashlib.sha256(textwrap.dedent(source).strip().encode()).hexdigest()
     except (OSError, TypeError, ValueError):
         return ""

@@ -38,6 +38,8 @@ from .operands import (
 from .registry import rule
 from .shapes import as_array, as_shape, in_c_order, refuse_order
 
+_COPY_MODES = {"ALWAYS": True, "IF_NEEDED": None, "NEVER": False}
+
 
 def sizes_of_shape(tracer: Tracer, shape: Any) -> tuple[Size, ...]:
     for part in shape if isinstance(shape, (tuple, list)) else (shape,):
@@ -160,6 +162,8 @@ def array_rule(
 ) -> Any:  # fmt: skip
     from .shapes import expand_dims
 
+    # SciPy's and scikit-learn's `xp.asarray(x, copy=None)` hands on one of these.
+    copy = _COPY_MODES.get(copy.name, copy) if isinstance(copy, np._CopyMode) else copy
     result = asarray(tracer, a, dtype, order, copy=copy)
     if result.ndim < ndmin:
         result = expand_dims(tracer, result, tuple(range(ndmin - result.ndim)))

@@ -27,7 +27,7 @@ def as_array(tracer: Tracer, a: Any) -> SymArray:
 
 
 def as_size(value: Any) -> Size:
-    return value.size if isinstance(value, SymInt) else Size.constant(value.__index__())
+    return value.tracer.fixed_if_small(value.size) if isinstance(value, SymInt) else Size.constant(value.__index__())
 
 
 def as_shape(shape: Any) -> tuple[Size, ...]:

@@ -1,59 +1,127 @@
-"""What a call passes in, made symbolic: arrays, run-time scalars, guarded constants, hidden arrays.
+"""What a call finds outside of itself, made symbolic: arrays, run-time scalars, guarded constants, hidden arrays.
 
-A path says where a value is found at a later call: ("parameter", name), ("global", name), ("closure", name) of the
-traced function, ("global_of", (helper, name)), ("closure_of", (helper, name)), ("module", (module, name)),
-("default_rng", seed or the path of one), then ("attribute", name), ("item", key) or ("pcg64", "") steps.
+Every value that reaches the trace from outside goes through `Inputs.make`, whose table `_KINDS` says for each kind of value
+what is an input, read at each call, and what is guarded (guards.py). What is in no row of it is an object: its class is
+guarded, and nothing but its attributes and methods is followed.
 """
 
 from __future__ import annotations
 
-import sys
+import collections
+import enum
+import functools
+import operator
 import types
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .. import _face
 from ..devices import UnknownDtype, is_placed, stand_in
 from .arrays import Storage, SymArray
 from .generators import SymGenerator
 from .graph import Value
-from .scalars import SymInt, SymScalar
+from .guards import Missing, Path, Same, exact, follow, path_text, pcg64_words, root_text
+from .scalars import Symbolic, SymInt, SymScalar
 from .sizes import Size
 from .tracer import Argument, PythonGuard, Tracer, numbers_wanted
 
-Path = tuple[Any, ...]
-
 _INT64 = np.iinfo(np.int64)
-_IMMUTABLE = (str, bytes, complex, type(None), type(Ellipsis), slice, range, frozenset, np.dtype)
-
-
-def path_text(path: Path) -> str:
-    """As a person writes it: self.weights[0]."""
-    text = _root_text(path)
-    for kind, key in path[1:]:
-        if kind != "pcg64":
-            text += f".{key}" if kind == "attribute" else f"[{key!r}]"
-    return text
-
-
-def _root_text(path: Path) -> str:
-    kind, key = path[0]
-    if kind == "default_rng":
-        return f"default_rng({path_text(key) if isinstance(key, tuple) else '' if key is None else key})"
-    return str(key[1]) if isinstance(key, tuple) else str(key)
+_NUMBERS = (bool, int, float)
+_IMMUTABLE = (
+    str, bytes, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range, frozenset,
+    operator.itemgetter, operator.attrgetter, operator.methodcaller,
+)  # fmt: skip
+_TABLES = (dict, collections.OrderedDict, collections.Counter, collections.defaultdict)
+# Functions that are not Python's own code: there is one of each, however it is reached.
+_SINGLE = (
+    types.ModuleType, np.ufunc, type(np.sum), types.MethodDescriptorType, types.WrapperDescriptorType,
+    types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, _face.Dispatcher,
+)  # fmt: skip
+# Modules whose numbers are facts: they are guarded, as a test may replace them, and stay numbers of the source.
+CONSTANT_MODULES = frozenset(["numpy", "math", "cmath", "builtins", "sys"])
 
 
 def _program_name(tracer: Tracer, path: Path) -> str:
-    words = [_root_text(path)] + [str(key) for _, key in path[1:]]
+    kind, key = path[0]
+    root = str(key[1]) if kind == "module" else "function" if kind == "object" else root_text(path)
+    steps = [(kind, str(key)) for kind, key in path[1:]]
+    while any(kind == "cell" for kind, _ in steps):  # a variable of a closure has a name of its own
+        (_, root), *steps = steps
+    words = [root, *(key for _, key in steps)]
     base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in "_".join(words))
     if not base or base[0].isdigit():
         base = f"a{base}"
     taken = {argument.name for argument in tracer.arguments}
+    if kind != "parameter":
+        code = tracer.cache["function"].__code__
+        taken.update(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + 2])
     name, count = base, 2
     while name in taken:
         name, count = f"{base}_{count}", count + 1
     return name
+
+
+def _is_enum(value: Any) -> bool:
+    return isinstance(value, enum.Enum)
+
+
+def _is_named_tuple(value: Any) -> bool:
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
+def _is_single(value: Any) -> bool:
+    """Whether its identity says all: a module, a function of C, a class, a jit function."""
+    if isinstance(value, types.BuiltinFunctionType):
+        owner = value.__self__
+        return owner is None or isinstance(owner, (types.ModuleType, type))
+    return isinstance(value, (*_SINGLE, type))
+
+
+def _is_other_function(value: Any) -> bool:
+    """Whether it is called by code that is not Python's: of an extension, say."""
+    return callable(value) and not isinstance(type(value).__call__, types.FunctionType)
+
+
+def _exactly(*kinds: type) -> Callable[[Any], bool]:
+    return lambda value: type(value) in kinds
+
+
+def _of(*kinds: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kinds)
+
+
+# Kind of value, how it is told, the method of Inputs that takes it in. The first row that fits serves.
+_KINDS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    ("a traced value", _of(Symbolic, SymGenerator), "_itself"),
+    ("a random generator", _of(np.random.Generator), "_generator"),  # PCG64: its state is an input
+    ("an array", _of(np.ndarray), "_own_array"),  # an input
+    ("an array on a device", is_placed, "_placed_array"),  # an input
+    ("a member of an enumeration", _is_enum, "_member"),  # its identity
+    ("a NumPy number", _of(np.generic), "_numpy_scalar"),  # an input; what no scalar of a program is: its value
+    ("a number", _exactly(*_NUMBERS), "_number"),  # an input
+    ("a constant", lambda value: type(value) in _IMMUTABLE or isinstance(value, np.dtype), "_constant"),  # its value
+    ("a module, a class or a function of C", _is_single, "_single"),  # its identity
+    ("a function", _exactly(types.FunctionType), "_function"),  # its code; what that reads as it is read
+    ("a bound method", _of(types.MethodType), "_method"),  # function and self
+    ("a method of C", _of(types.BuiltinMethodType, types.MethodWrapperType), "_method_of_c"),  # its name and self
+    ("a static method", _exactly(staticmethod), "_static_method"),  # its function
+    ("a partial function", _exactly(functools.partial), "_partial"),  # function, arguments and keywords
+    ("a function behind lru_cache", _exactly(functools._lru_cache_wrapper), "_single"),  # what it gives is an input
+    ("a named tuple", _is_named_tuple, "_named_tuple"),  # class and length, and each item
+    ("a list or a tuple", _exactly(list, tuple), "_items"),  # length, and each item
+    ("a deque", _exactly(collections.deque), "_deque"),  # length, and each item
+    ("a dict", _exactly(*_TABLES), "_table"),  # keys, and each value
+    ("a set", _exactly(set), "_set"),  # what is in it, in its order
+    ("another function", _is_other_function, "_single"),  # its identity
+    ("an object", lambda _: True, "_object"),  # its class, and what is read of it
+)
+
+
+def kind_of(value: Any) -> str:
+    """The row of the table that a value is in."""
+    return next(name for name, fits, _ in _KINDS if fits(value))
 
 
 class Inputs:
@@ -64,15 +132,54 @@ class Inputs:
         self.by_path: dict[Path, Any] = {}
         self.by_identity: dict[int, tuple[Any, Path]] = {}
         self.arrays: list[SymArray] = []
+        self.objects: set[int] = set()  # by identity: those of which the class alone is guarded
+        self.with_globals: dict[int, types.FunctionType] = {}
+        self.calls: dict[Any, Any] = {}  # of functions behind lru_cache
+        self.copies: dict[types.FunctionType, types.FunctionType] = {}  # of functions without source
+        self.lent: list[tuple[str, Any, list[Any]]] = []  # containers that these have: name, itself, what was in it
 
     # -- entry points ---------------------------------------------------------------------------------
 
     def parameter(self, name: str, value: Any) -> Any:
         return self.make(value, (("parameter", name),), is_parameter=True)
 
-    def outside(self, kind: str, name: str, value: Any) -> Any:
-        """A global or a variable of a closure."""
-        return self.make(value, ((kind, name),), is_parameter=False)
+    def outside(self, path: Path, value: Any) -> Any:
+        """A global, a variable of a closure, a default: whatever is no argument of the call."""
+        return self.make(value, path, is_parameter=False)
+
+    def of_module(self, module: types.ModuleType, name: str) -> Any:
+        """An attribute of a module."""
+        value = getattr(module, name)
+        path = (("module", (module, name)),)
+        if type(value) in _NUMBERS and module.__name__.split(".")[0] in CONSTANT_MODULES:
+            self._guard(path, "equal", value)
+            return value
+        return self.outside(path, value)
+
+    def builtin(self, function: Any, name: str, value: Any) -> Any:
+        """What a name means that is no global of a function: it must stay none."""
+        self._guard((("global_of", (self._with_globals_of(function), name)),), "absent", None)
+        import builtins
+
+        return self.outside((("module", (builtins, name)),), value)
+
+    def global_path(self, function: types.FunctionType, name: str) -> Path:
+        if function.__globals__ is self.tracer.cache["function"].__globals__:
+            return (("global", name),)
+        return (("global_of", (self._with_globals_of(function), name)),)
+
+    def _with_globals_of(self, function: types.FunctionType) -> types.FunctionType:
+        """The first function with these globals: it stands for all of its file."""
+        return self.with_globals.setdefault(id(function.__globals__), function)
+
+    def path_of_function(self, function: Any) -> Path:
+        """Where a function is found that is about to be followed; its code is guarded."""
+        path = self.path_of(function)
+        if path is None:
+            path = (("object", Same(function)),)
+            self.by_identity[id(function)] = (function, path)
+        self._guard(path, "code", function.__code__)
+        return path
 
     def is_outer(self, value: Any) -> bool:
         """Whether a container or object lives outside of the function."""
@@ -88,74 +195,188 @@ class Inputs:
         return next((a.path for a in self.tracer.arguments if a.kind == "scalar" and size == Size.symbol(a.name)), None)
 
     def is_object(self, value: Any) -> bool:
-        """Whether it is an object of a class that is not ours, NumPy's or Python's own container."""
-        return self.is_outer(value) and not isinstance(value, (list, dict, set, type))
+        """Whether it is an object from outside of which the class alone is guarded."""
+        return id(value) in self.objects and self.is_outer(value)
+
+    def objects_in(self, value: Any, depth: int = 0) -> Any:
+        """The first such object in a value, looking into containers; None where there is none."""
+        if self.is_object(value):
+            return value
+        if depth > 8:
+            return None
+        parts: Any = ()
+        if isinstance(value, (list, tuple, set, frozenset, collections.deque)):
+            parts = value
+        elif isinstance(value, dict):
+            parts = [*value, *value.values()]
+        elif isinstance(value, slice):
+            parts = (value.start, value.stop, value.step)
+        elif isinstance(value, functools.partial):
+            parts = (value.func, value.args, value.keywords)
+        return next((found for part in parts if (found := self.objects_in(part, depth + 1)) is not None), None)
 
     def pin(self, value: Any) -> None:
         """Its identity decides something: another object needs another program."""
         path = self.path_of(value)
-        if path is not None and not isinstance(value, (list, dict)):
+        if path is not None and not isinstance(value, (list, dict, set, collections.deque, functools.partial)):
             self._guard(path, "is", value, "its identity decides")
+
+    def has(self, owner: Any, name: str, is_there: bool) -> None:
+        """Whether an object has an attribute decides something."""
+        path = self.path_of(owner)
+        if path is not None:
+            self.tracer.python_guards[(path, f"has {name}")] = PythonGuard(path, "has", (name, is_there))
 
     def attribute(self, owner: Any, name: str, value: Any) -> Any:
         path = self.path_of(owner)
-        return value if path is None else self.make(value, (*path, ("attribute", name)), is_parameter=False)
+        if path is None:
+            return value
+        if _is_enum(owner) and type(value) in _NUMBERS:
+            return value  # the member is guarded
+        return self.make(value, (*path, ("attribute", name)), is_parameter=False)
+
+    def default(self, value: Any, path: Path, key: Any, length: Any) -> Any:
+        """A default of a function that is followed; its numbers are constants, as those of the source are."""
+        if length is not None:
+            self._guard(path, "length", length)
+        path = (*path, ("item", key))
+        if type(value) in _NUMBERS:
+            self._guard(path, "equal", value)
+            return value
+        return self.outside(path, value)
+
+    def of_class(self, cls: type, name: str) -> Any:
+        """What a class has under a name: a method of an object of it, say."""
+        value = getattr(cls, name)
+        return self.outside((("object", Same(cls)), ("attribute", name)), value)
+
+    def getter(self, cls: type, name: str, held: property) -> Any:
+        """The function behind a property."""
+        return self.outside((("object", Same(cls)), ("attribute", name), ("attribute", "fget")), held.fget)
+
+    def cached(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """What a function behind lru_cache gives: the caller has it too, and may write into it."""
+        held = tuple(map(Same, args)), tuple((key, Same(value)) for key, value in kwargs.items())
+        key = exact(tuple(args)), exact(kwargs)
+        path = (("cached", self.calls.setdefault((Same(function), key), (Same(function), *held))),)
+        return self.make(function(*args, **kwargs), path, is_parameter=False)
 
     # -- making ---------------------------------------------------------------------------------------
 
     def make(self, value: Any, path: Path, is_parameter: bool) -> Any:
         if path in self.by_path:
             return self.by_path[path]
-        made = self._make(value, path, is_parameter)
+        method = next(method for _, fits, method in _KINDS if fits(value))
+        made = getattr(self, method)(value, path, is_parameter)
         self.by_path[path] = made
         return made
 
-    def _make(self, value: Any, path: Path, is_parameter: bool) -> Any:
-        tracer = self.tracer
-        if isinstance(value, (SymArray, SymInt, SymScalar)):
+    def _itself(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        return value
+
+    def _own_array(self, value: np.ndarray[Any, Any], path: Path, is_parameter: bool) -> SymArray:
+        return self._array(value, path, is_parameter)
+
+    def _placed_array(self, value: Any, path: Path, is_parameter: bool) -> SymArray:
+        try:
+            array = stand_in(value)
+        except UnknownDtype as error:
+            raise TypeError(f"{self.tracer.function_name}: {path_text(path)} is {error}") from None
+        return self._array(array, path, is_parameter, of=type(value))
+
+    def _member(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        self._guard(path, "is", value)
+        self.by_identity.setdefault(id(value), (value, path))
+        return value
+
+    def _single(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        self._guard(path, "is", value)
+        known = isinstance(value, type) and value.__module__.split(".")[0] in ("numpy", "builtins")
+        if not known and not isinstance(value, types.ModuleType):
+            self.by_identity.setdefault(id(value), (value, path))  # its attributes are guarded as they are read
+        return value
+
+    def _function(self, value: types.FunctionType, path: Path, is_parameter: bool) -> Any:
+        self._guard(path, "code", value.__code__)
+        self.by_identity.setdefault(id(value), (value, path))
+        return value
+
+    def _method(self, value: types.MethodType, path: Path, is_parameter: bool) -> Any:
+        self._guard(path, "type", type(value))  # a jit function's bound methods have a class of their own
+        function = self.make(value.__func__, (*path, ("attribute", "__func__")), is_parameter=False)
+        owner = self.make(value.__self__, (*path, ("attribute", "__self__")), is_parameter=False)
+        if isinstance(owner, SymGenerator):
+            return owner.get_attribute(value.__name__)
+        return types.MethodType(function, owner)
+
+    def _method_of_c(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        self._guard(path, "type", type(value))
+        self._guard((*path, ("attribute", "__name__")), "equal", value.__name__)
+        owner = self.make(value.__self__, (*path, ("attribute", "__self__")), is_parameter=False)
+        if owner is value.__self__:
             return value
-        if isinstance(value, np.random.Generator):
-            return self._generator(value, path)
-        if isinstance(value, np.ndarray):
-            return self._array(value, path, is_parameter)
-        if is_placed(value):
-            try:
-                array = stand_in(value)
-            except UnknownDtype as error:
-                raise TypeError(f"{tracer.function_name}: {path_text(path)} is {error}") from None
-            return self._array(array, path, is_parameter, of=type(value))
-        if isinstance(value, np.generic):
-            return self._numpy_scalar(value, path, is_parameter)
-        if isinstance(value, (bool, int, float)) and type(value) in (bool, int, float):
-            return self._number(value, path) if is_parameter else self._constant(value, path, "it is not an argument")
-        if isinstance(value, _IMMUTABLE):
-            return self._constant(value, path, "it is not a number")
-        if isinstance(value, (types.ModuleType, types.BuiltinFunctionType, np.ufunc)):
-            return value
-        if isinstance(value, (types.FunctionType, type)):
-            self._guard(path, "is", value)
-            if isinstance(value, type) and value.__module__.split(".")[0] not in ("numpy", "builtins"):
-                self._remember(value, path)  # its attributes are guarded as they are read
-            return value
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            self._guard(path, "length", (type(value), len(value)))
-            return type(value)(*(self.make(v, (*path, ("item", k)), is_parameter) for k, v in enumerate(value)))
-        if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
-            self._guard(path, "length", (type(value), len(value)))
-            items = [self.make(v, (*path, ("item", k)), is_parameter) for k, v in enumerate(value)]
-            made: Any = items if isinstance(value, list) else tuple(items)
-            if isinstance(value, list):
-                self._remember(made, path)
-            return made
-        if type(value) is dict:
-            self._guard(path, "keys", tuple(value))
-            table = {key: self.make(v, (*path, ("item", key)), is_parameter) for key, v in value.items()}
-            self._remember(table, path)
-            return table
+        if isinstance(owner, SymGenerator):
+            return owner.get_attribute(value.__name__)
+        return getattr(owner, value.__name__)
+
+    def _static_method(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        self._guard(path, "type", staticmethod)
+        return self.make(value.__func__, (*path, ("attribute", "__func__")), is_parameter=False)
+
+    def _partial(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        self._guard(path, "type", functools.partial)
+        function, args, keywords = (
+            self.make(getattr(value, name), (*path, ("attribute", name)), is_parameter=False)
+            for name in ("func", "args", "keywords")
+        )
+        return functools.partial(function, *args, **keywords)
+
+    def _named_tuple(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        self._guard(path, "length", (type(value), len(value)))
+        return type(value)(*self._parts(value, path, is_parameter))
+
+    def _items(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        self._guard(path, "length", (type(value), len(value)))
+        items = self._parts(value, path, is_parameter)
+        if isinstance(value, tuple):
+            return tuple(items)
+        self._remember(items, path)
+        return items
+
+    def _deque(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        self._guard(path, "length", (type(value), len(value)))
+        made = collections.deque(self._parts(value, path, is_parameter), value.maxlen)
+        self._remember(made, path)
+        return made
+
+    def _parts(self, value: Any, path: Path, is_parameter: bool) -> list[Any]:
+        return [self.make(part, (*path, ("item", k)), is_parameter) for k, part in enumerate(value)]
+
+    def _table(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        self._guard(path, "keys", (type(value), tuple(value)))
+        made: Any = {key: self.make(held, (*path, ("item", key)), is_parameter) for key, held in dict(value).items()}
+        if type(value) is collections.defaultdict:
+            made = collections.defaultdict(functools.partial(self._refuse_new_key, path), made)
+        elif type(value) is not dict:
+            made = type(value)(made)
+        self._remember(made, path)
+        return made
+
+    def _refuse_new_key(self, path: Path) -> Any:
+        raise self.tracer.error(f"a key that {path_text(path)} does not have", "it would be made only once, while tracing",
+                                "Make it at the caller.", "default of a dict")  # fmt: skip
+
+    def _set(self, value: set[Any], path: Path, is_parameter: bool) -> Any:
+        self._guard(path, "contents", exact(value))
+        self._remember(value, path)
+        return value
+
+    def _object(self, value: Any, path: Path, is_parameter: bool) -> Any:
         self._guard(path, "type", type(value))
         self._remember(value, path)
+        self.objects.add(id(value))
         if is_parameter:
-            tracer.arguments.append(Argument(path_text(path), "object", path, value=value))
+            self.tracer.arguments.append(Argument(path_text(path), "object", path, value=value))
         return value
 
     def _remember(self, value: Any, path: Path) -> None:
@@ -169,7 +390,7 @@ class Inputs:
     def _guard(self, path: Path, kind: str, value: Any, reason: str = "") -> None:
         self.tracer.python_guards[(path, kind)] = PythonGuard(path, kind, value, reason)
 
-    def _constant(self, value: Any, path: Path, reason: str) -> Any:
+    def _constant(self, value: Any, path: Path, is_parameter: bool, reason: str = "it is not a number") -> Any:
         self._guard(path, "equal", value, reason)
         self.tracer.arguments.append(
             Argument(_program_name(self.tracer, path), "constant", path, value=value, reason=reason)
@@ -219,10 +440,10 @@ class Inputs:
         made: SymArray = self.by_path[key]
         return made
 
-    def _generator(self, value: np.random.Generator, path: Path) -> Any:
+    def _generator(self, value: np.random.Generator, path: Path, is_parameter: bool) -> Any:
         bits = value.bit_generator
         if type(value) is not np.random.Generator or type(bits) is not np.random.PCG64:
-            return value  # its draws are refused
+            return self._object(value, path, is_parameter)  # its draws are refused
         self._guard(path, "type", np.random.Generator)
         entry = self.by_identity.get(id(bits))
         if entry is not None:
@@ -247,8 +468,8 @@ class Inputs:
     def _numpy_scalar(self, value: np.generic, path: Path, is_parameter: bool) -> Any:
         tracer = self.tracer
         kind = value.dtype.kind
-        if not is_parameter or kind not in "biuf" or value.dtype in (np.uint64, np.longdouble):
-            return self._constant(value, path, "it is not an argument" if kind in "biuf" else "of its dtype")
+        if kind not in "biuf" or value.dtype in (np.uint64, np.longdouble):
+            return self._constant(value, path, is_parameter, "of its dtype")
         carried = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}[kind]
         argument = Argument(_program_name(tracer, path), "scalar", path, str(value.dtype), value=value)
         tracer.arguments.append(argument)
@@ -258,14 +479,18 @@ class Inputs:
             made = tracer.add("cast", (made,), {}, value.dtype, ())
         return SymArray(tracer, Storage(made), is_scalar=True)
 
-    def _number(self, value: Any, path: Path) -> Any:
+    def _number(self, value: Any, path: Path, is_parameter: bool) -> Any:
         tracer = self.tracer
         if isinstance(value, int) and not isinstance(value, bool) and not _INT64.min <= value <= _INT64.max:
-            return self._constant(value, path, "it does not fit 64 bits")
+            return self._constant(value, path, is_parameter, "it does not fit 64 bits")
         dtype = np.dtype(type(value)) if not isinstance(value, int) or isinstance(value, bool) else np.dtype(np.int64)
         argument = Argument(_program_name(tracer, path), "scalar", path, str(dtype), weak=True, value=value)
         tracer.arguments.append(argument)
         argument.program_value = _argument_value(tracer, "scalar", argument.name, dtype, ())
+        if not is_parameter:
+            tracer.outer.add(argument.name)
+            if path_text(path) not in tracer.cache["changing"]:
+                tracer.settled.add(argument.name)
         if isinstance(value, int) and not isinstance(value, bool):
             return SymInt(tracer, tracer.new_symbol(argument.name, value, extent=False))
         return SymScalar(tracer, argument.program_value, value, frozenset({argument.name}))
@@ -324,45 +549,4 @@ def fix_scalar(tracer: Tracer, name: str) -> None:
             )
 
 
-def pcg64_words(generator: np.random.Generator) -> np.ndarray[Any, Any]:
-    """State and increment of a PCG64, high halves first. ValueError for other bit generators."""
-    state: Any = generator.bit_generator.state
-    if type(generator.bit_generator) is not np.random.PCG64:
-        raise ValueError(f"{state['bit_generator']} is not PCG64")
-    state = state["state"]
-    mask = (1 << 64) - 1
-    halves = [state["state"] >> 64, state["state"] & mask, state["inc"] >> 64, state["inc"] & mask]
-    return np.array(halves, np.uint64)
-
-
-class Missing(Exception):
-    """A path that leads nowhere in this call."""
-
-
-def follow(path: Path, parameters: Mapping[str, Any], function: Any) -> Any:
-    """The value at `path` in a call. Raises Missing."""
-    kind, name = path[0]
-    try:
-        value: Any
-        if kind in ("global_of", "closure_of"):
-            function, name = name
-        if kind == "parameter":
-            value = parameters[name]
-        elif kind in ("global", "global_of"):
-            value = function.__globals__[name]
-        elif kind in ("closure", "closure_of"):
-            value = function.__closure__[function.__code__.co_freevars.index(name)].cell_contents
-        elif kind == "module":
-            value = getattr(sys.modules[name[0]], name[1])
-        elif kind == "default_rng":
-            value = np.random.default_rng(follow(name, parameters, function) if isinstance(name, tuple) else name)
-        else:
-            raise Missing(str(path))
-        for step, key in path[1:]:
-            if step == "pcg64":
-                value = pcg64_words(value)
-            else:
-                value = getattr(value, key) if step == "attribute" else value[key]
-    except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
-        raise Missing(path_text(path)) from error
-    return value
+__all__ = ["CONSTANT_MODULES", "Inputs", "Missing", "fix_scalar", "follow", "kind_of", "path_text", "pcg64_words"]

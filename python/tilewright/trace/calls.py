@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 import ast
+import collections
 import functools
 import inspect
+import math
 import operator
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._face import Dispatcher as JIT
 from ..ops import FUNCTIONS, apply_ufunc, call_numpy, is_symbolic, python_scalar_cast, scalar_constructor
 from ..ops.reductions import reduce_ufunc
 from . import from_data
 from .arrays import SymArray
 from .compressed import Compressed
 from .generators import GeneratorMethod, SymGenerator
-from .scalars import SymInt, SymScalar, refuse_kinds
+from .protocols import call_without_source
+from .pure import (
+    EFFECT_MODULES,
+    EFFECTS,
+    MODULES,
+    MUTATORS,
+    changes_first,
+    is_numpys,
+    is_pure_class,
+    is_pure_method,
+    is_pure_numpy,
+)
+from .scalars import RunScalar, SymInt, SymScalar, refuse_kinds
 from .sequences import Sequence, enumerated, sequence_of, turned_around, zipped
 from .sizes import Size
 from .source import source_of
@@ -30,95 +45,58 @@ if TYPE_CHECKING:
     from .arguments import Inputs
     from .tracer import Tracer
 
-# What happens at every call in plain Python would happen once, while tracing.
-_STATEMENTS_OF_THE_CALL: dict[Any, str] = {
-    print: "print()", input: "input()", open: "open()", exec: "exec()", eval: "eval()", compile: "compile()",
-    breakpoint: "breakpoint()", setattr: "setattr()", delattr: "delattr()", globals: "globals()", locals: "locals()",
-    vars: "vars()", __import__: "__import__()",
-}  # fmt: skip
-_EFFECT_MODULES = frozenset(
-    [
-        "time",
-        "datetime",
-        "random",
-        "os",
-        "sys",
-        "io",
-        "socket",
-        "subprocess",
-        "shutil",
-        "pathlib",
-        "logging",
-        "warnings",
-        "threading",
-        "multiprocessing",
-        "asyncio",
-        "urllib",
-        "http",
-        "requests",
-        "tempfile",
-        "pickle",
-        "json",
-        "csv",
-        "gc",
-        "secrets",
-        "uuid",
-        "getpass",
-        "platform",
-        "signal",
-        "select",
-    ]
-)
-_PURE_MODULES = frozenset(
-    [
-        "math",
-        "cmath",
-        "builtins",
-        "operator",
-        "_operator",
-        "itertools",
-        "functools",
-        "_functools",
-        "collections",
-        "_collections",
-        "numbers",
-        "string",
-        "re",
-        "copy",
-        "typing",
-        "dataclasses",
-        "enum",
-        "fractions",
-        "decimal",
-        "statistics",
-    ]
-)
-_PURE_CLASSES = (dict, int, float, str, bytes, bytearray)  # of class methods: dict.fromkeys, float.fromhex
-_MUTATORS = frozenset(
-    [
-        "append",
-        "extend",
-        "insert",
-        "pop",
-        "remove",
-        "clear",
-        "update",
-        "add",
-        "setdefault",
-        "sort",
-        "reverse",
-        "popitem",
-        "discard",
-        "__setitem__",
-        "__delitem__",
-        "appendleft",
-        "popleft",
-    ]
-)
-
 
 def _itself(value: Any) -> Any:
     return value
+
+
+class Followed:
+    """A function that code which is not followed may call."""
+
+    def __init__(self, calls: Calls, node: ast.Call, function: Any) -> None:
+        self.calls, self.node, self.function = calls, node, function
+        self.__name__ = getattr(function, "__name__", "function")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.calls.call(self.node, self.function, list(args), kwargs)
+
+
+class Defaults(Mapping[str, Any]):
+    """The defaults of a function, each found where it is kept when it is needed."""
+
+    def __init__(self, inputs: Inputs, function: types.FunctionType) -> None:
+        self.inputs, self.function = inputs, function
+        code, values = function.__code__, function.__defaults__ or ()
+        self.names = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
+        self.keywords = function.__kwdefaults__ or {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.names:
+            return self._made(self.keywords[name], ("attribute", "__kwdefaults__"), name)
+        index = self.names.index(name)
+        values = self.function.__defaults__
+        assert values is not None
+        return self._made(values[index], ("attribute", "__defaults__"), index, (type(values), len(values)))
+
+    def _made(self, value: Any, where: tuple[str, str], key: Any, length: Any = None) -> Any:
+        if is_numpys(self.function):
+            return value
+        path = (*self.inputs.path_of_function(self.function), where)
+        return self.inputs.default(value, path, key, length)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self.names, *self.keywords))
+
+    def __len__(self) -> int:
+        return len(self.names) + len(self.keywords)
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 class SymRange:
@@ -182,12 +160,14 @@ class Calls:
         def at(self, node: ast.AST) -> None: ...
         def error(self, node: ast.AST, asked: str, why: str, what_to_do: str) -> TraceError: ...
         def evaluate(self, node: ast.expr) -> Any: ...
+        def unpacked(self, node: ast.expr) -> Any: ...
         def get_attribute(self, node: ast.AST, owner: Any, name: str) -> Any: ...
         def run_node(self, *args: Any) -> Any: ...
         def refuse_object(self, node: ast.AST, *values: Any) -> None: ...
         def is_of_the_run(self, condition: Any) -> bool: ...
         def choose(self, node: ast.AST, condition: Any, *ways: Callable[[], Any], skips: bool = False) -> Any: ...
         def refuse_in_region(self, node: ast.AST, owner: Any, asked: str) -> None: ...
+        def refuse_outer(self, node: ast.AST, owner: Any, asked: str) -> None: ...
 
     # -- call expressions ----------------------------------------------------------------------------------
 
@@ -196,13 +176,13 @@ class Calls:
         args: list[Any] = []
         for argument in node.args:
             if isinstance(argument, ast.Starred):
-                args.extend(self.evaluate(argument.value))
+                args.extend(self.unpacked(argument.value))
             else:
                 args.append(self.evaluate(argument))
         kwargs: dict[str, Any] = {}
         for keyword in node.keywords:
             if keyword.arg is None:
-                kwargs.update(self.evaluate(keyword.value))
+                kwargs.update(self.unpacked(keyword.value))
             else:
                 kwargs[keyword.arg] = self.evaluate(keyword.value)
         self.at(node)
@@ -213,84 +193,78 @@ class Calls:
 
         if isinstance(function, InterpretedFunction):
             return self.call_interpreted(function, args, kwargs)
+        if isinstance(function, Followed):
+            return self.call(node, function.function, args, kwargs)
         if isinstance(function, GeneratorMethod):
             return function.generator.call(function.name, args, kwargs)
         special = self._special(function)
         if special is not None:
+            if function not in _TAKE_OBJECTS:
+                self._refuse_objects(node, args, kwargs)
             return special(node, *args, **kwargs)
-        try:
-            what = _STATEMENTS_OF_THE_CALL.get(function)
-        except TypeError:
-            what = None
+        if _is_hashable(function) and function in _MATH:
+            computed = self._math(function, args, kwargs)
+            if computed is not None:
+                return computed
+        what = EFFECTS.get(function) if _is_hashable(function) else None
         if what is not None:
             raise self._refuse_effect(node, what)
         if self._is_silent(function):
             return None
         if isinstance(function, np.ufunc):
-            if any(is_symbolic(a) for a in args) or any(is_symbolic(v) for v in kwargs.values()):
+            if is_symbolic(args) or is_symbolic(kwargs):
                 return apply_ufunc(self.tracer, function, args, **kwargs)
-            return function(*args, **kwargs)
+            return self._run(node, function, args, kwargs)
         bound_to = getattr(function, "__self__", None)
         if isinstance(bound_to, np.ufunc):
             if function.__name__ == "reduce" and is_symbolic(args):
                 return reduce_ufunc(self.tracer, bound_to, args, kwargs)
-            return function(*args, **kwargs)
+            return self._run(node, function, args, kwargs)
         if isinstance(bound_to, (np.random.Generator, np.random.RandomState, np.random.BitGenerator)):
             raise self._refuse_draw(node, bound_to)
-        handler = self._rule_for(function)
-        if handler is not None:
+        if self._rule_for(function) is not None:
             return call_numpy(self.tracer, function, args, kwargs)
         if function is super:
             raise self.error(node, "super()", "inherited methods are not followed through it",
                              "Call the method of the class by name.")  # fmt: skip
         if isinstance(function, type):
             return self._call_class(node, function, args, kwargs)
-        module = getattr(function, "__module__", None) or ""
         if isinstance(bound_to, (SymArray, SymInt, SymScalar, Compressed)):
             return function(*args, **kwargs)
         if isinstance(function, types.MethodType):
-            return self.call_function(function.__func__, [function.__self__, *args], kwargs)
+            return self.call(node, function.__func__, [function.__self__, *args], kwargs)
         if isinstance(function, functools.partial):
             return self.call(node, function.func, [*function.args, *args], {**function.keywords, **kwargs})
-        if module.split(".")[0] == "numpy":
+        module = (getattr(function, "__module__", None) or "").split(".")[0]
+        if module == "numpy":
             return self._call_numpy_function(node, function, args, kwargs)
-        if module.split(".")[0] in _EFFECT_MODULES:
-            raise self._refuse_effect(node, f"{module}.{getattr(function, '__name__', 'call')}()")
+        if module in EFFECT_MODULES:
+            raise self._refuse_effect(node, f"{function.__module__}.{getattr(function, '__name__', 'call')}()")
         if isinstance(function, types.FunctionType):
-            # What is not followed must not read objects behind our back.
-            if module.split(".")[0] in _PURE_MODULES and module.split(".")[0] in sys.stdlib_module_names:
-                return function(*args, **kwargs)
+            if module in MODULES and module in sys.stdlib_module_names:
+                return self._run(node, function, args, kwargs)
             return self.call_function(function, args, kwargs)
-        if isinstance(bound_to, (list, dict, set)) or type(bound_to).__name__ in ("deque",):
-            name = function.__name__
-            if name in _MUTATORS:
-                self.refuse_in_region(node, bound_to, f"{ast.unparse(node.func)}()")
-            if name in _MUTATORS and self.inputs.is_outer(bound_to):
-                raise self.error(node, f"{ast.unparse(node.func)}() on something outside of the function",
-                                 "it would happen only once, while tracing",
-                                 "Return the value, and collect it at the caller.")  # fmt: skip
-            return function(*args, **kwargs)
-        wrapped = getattr(function, "__wrapped__", None)
-        if isinstance(wrapped, types.FunctionType):
-            # A jit function, or one behind lru_cache: what it computes is what it wraps.
-            return self.call_function(wrapped, args, kwargs)
-        if isinstance(function, (types.BuiltinFunctionType, types.BuiltinMethodType, types.MethodWrapperType)):
-            if (
-                module.split(".")[0] in _PURE_MODULES
-                or bound_to in _PURE_CLASSES
-                or isinstance(
-                    bound_to, (str, bytes, int, float, complex, tuple, range, slice, frozenset, np.ndarray, np.generic)
-                )
-            ):
-                return function(*args, **kwargs)
-            raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")
-        if isinstance(function, (operator.itemgetter, operator.attrgetter)):
-            return function(*args, **kwargs)
+        if isinstance(function, JIT):
+            return self.call_function(function.__wrapped__, args, kwargs)  # type: ignore[attr-defined]
+        if isinstance(function, functools._lru_cache_wrapper):
+            return self._call_cached(node, function, args, kwargs)
+        if isinstance(function, (types.MethodDescriptorType, types.WrapperDescriptorType)):
+            # list.append(x, 1) is x.append(1).
+            is_array = (
+                bool(args) and isinstance(args[0], (SymArray, Compressed)) and function.__objclass__ is np.ndarray
+            )
+            if is_array or (args and isinstance(args[0], function.__objclass__)):
+                return self.call(node, getattr(args[0], function.__name__), args[1:], kwargs)
+            return self._run(node, function, args, kwargs)
+        if isinstance(function, (types.BuiltinFunctionType, types.MethodWrapperType)):
+            return self._call_method_of_c(node, function, args, kwargs)
+        if isinstance(function, operator.attrgetter):
+            return self._get_attributes(node, function, *args, **kwargs)
+        if isinstance(function, (operator.itemgetter, operator.methodcaller)):
+            return self._run(node, function, args, kwargs)
         call_method = getattr(type(function), "__call__", None)  # noqa: B004
         if isinstance(call_method, types.FunctionType):
-            return self.call_function(call_method, [function, *args], kwargs)
-        if isinstance(function, types.MethodDescriptorType):
-            return function(*args, **kwargs)
+            return self.call_function(self.inputs.of_class(type(function), "__call__"), [function, *args], kwargs)
         if not callable(function):
             raise TypeError(f"'{type(function).__name__}' object is not callable")
         raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")
@@ -298,6 +272,78 @@ class Calls:
     def _is_silent(self, function: Any) -> bool:
         """Whether it is a warning of NumPy's own source: compiled code gives none of those about numbers."""
         return function is warnings.warn and self._inside_numpy()
+
+    def _math(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A function of the math module of a number from outside of the call; None where it is computed while tracing."""
+        number = args[0] if len(args) == 1 and not kwargs else None
+        if isinstance(number, SymInt):
+            number = number.as_float()
+        if not isinstance(number, SymScalar) or isinstance(number, RunScalar) or self.tracer.checked is None:
+            return None
+        if isinstance(number.hint, bool) or not number.sources or not number.sources <= self.tracer.outer:
+            return None
+        hint = function(number.hint)  # or Python's own error
+        value = self.tracer.add(_MATH[function], (number.value,), {}, np.dtype(np.float64), ())
+        result = SymScalar(self.tracer, value, hint, number.sources)
+        result.check_finite(f"math.{function.__name__}() that is no number")
+        return result
+
+    def _run(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A call that does nothing but compute its result, as it is. Functions that it is handed are followed."""
+        self._refuse_objects(node, args, kwargs)
+        if changes_first(function) and args and self.inputs.is_outer(args[0]):
+            self.refuse_outer(node, args[0], f"{ast.unparse(node.func)}()")
+        args = [self._followed(node, argument) for argument in args]
+        kwargs = {name: self._followed(node, argument) for name, argument in kwargs.items()}
+        return function(*args, **kwargs)
+
+    def _followed(self, node: ast.Call, value: Any) -> Any:
+        is_ours = isinstance(value, (types.FunctionType, types.MethodType, JIT, functools._lru_cache_wrapper))
+        return Followed(self, node, value) if is_ours else value
+
+    def _refuse_objects(self, node: ast.Call, args: Any, kwargs: Any) -> None:
+        """Code that is not followed would read objects behind our back: once, and not at later calls."""
+        held = self.inputs.objects_in([*args, *kwargs.values()])
+        if held is not None:
+            raise self.error(
+                node,
+                f"{ast.unparse(node)[:80]}, with a {type(held).__name__} object",
+                "what the call reads of the object, or takes out of it, would be that of the call that is traced",
+                "Do it at the caller, and pass arrays and numbers.",
+            )
+
+    def _call_method_of_c(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        bound_to = getattr(function, "__self__", None)
+        if isinstance(bound_to, (list, dict, set, collections.deque)):
+            if function.__name__ in MUTATORS:
+                self.refuse_in_region(node, bound_to, f"{ast.unparse(node.func)}()")
+                if self.inputs.is_outer(bound_to):
+                    raise self.error(node, f"{ast.unparse(node.func)}() on something outside of the function",
+                                     "it would happen only once, while tracing",
+                                     "Return the value, and collect it at the caller.")  # fmt: skip
+            return self._run(node, function, args, kwargs)
+        if self.inputs.is_object(bound_to) or not is_pure_method(function, bound_to):
+            raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")
+        return self._run(node, function, args, kwargs)
+
+    def _call_cached(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A function behind lru_cache gives at every call what it gave once: an array of it is an input."""
+        self._refuse_objects(node, args, kwargs)
+        numbers = [int(v) if isinstance(v, SymInt) else v.concrete() if isinstance(v, SymScalar) else v
+                   for v in (*args, *kwargs.values())]  # fmt: skip
+        if is_symbolic(numbers):
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        named = dict(zip(kwargs, numbers[len(args) :], strict=True))
+        return self.inputs.cached(function, numbers[: len(args)], named)
+
+    def _get_attributes(self, node: ast.Call, getter: Any, owner: Any) -> Any:
+        found = []
+        for name in getter.__reduce__()[1]:
+            held = owner
+            for part in name.split("."):
+                held = self.get_attribute(node, held, part)
+            found.append(held)
+        return found[0] if len(found) == 1 else tuple(found)
 
     def _refuse_effect(self, node: ast.Call, what: str) -> TraceError:
         return self.error(
@@ -333,9 +379,9 @@ class Calls:
             if isinstance(function, types.FunctionType) and self._inside_numpy():
                 return self.call_function(function, args, kwargs)
             return call_numpy(self.tracer, function, args, kwargs)
-        if module in ("numpy.lib._npyio_impl", "numpy.lib.npyio"):
-            raise self._refuse_effect(node, "file input/output")
-        return function(*args, **kwargs)
+        if not self._inside_numpy() and not is_pure_numpy(function):
+            raise self._refuse_effect(node, f"np.{function.__name__}()")
+        return self._run(node, function, args, kwargs)
 
     def _inside_numpy(self) -> bool:
         """Whether NumPy's own source is being followed."""
@@ -345,26 +391,19 @@ class Calls:
 
     def call_function(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A Python function: its source is interpreted too; without source it is traced by the protocols."""
-        if not isinstance(function, types.FunctionType):
-            wrapped = getattr(function, "__wrapped__", None)
-            if isinstance(wrapped, types.FunctionType):
-                return self.call_function(wrapped, args, kwargs)
-            return function(*args, **kwargs)
+        if not is_numpys(function):
+            self.inputs.path_of_function(function)
         node = source_of(function)
         if node is None:
-            return function(*args, **kwargs)
+            return call_without_source(self.inputs, function, args, kwargs)
         # Binding first: a wrong call raises Python's own TypeError.
         inspect.signature(function, follow_wrapped=False).bind(*args, **kwargs)
         defaults = self._defaults_of(function)
         variables = bind_arguments(function.__name__, node.args, defaults, args, kwargs)
         return self.run_node(node, function, None, variables, function.__code__.co_filename, function.__name__)
 
-    def _defaults_of(self, function: types.FunctionType) -> dict[str, Any]:
-        code = function.__code__
-        names = code.co_varnames[: code.co_argcount]
-        values = function.__defaults__ or ()
-        defaults = dict(zip(names[len(names) - len(values) :], values, strict=True))
-        return defaults | (function.__kwdefaults__ or {})
+    def _defaults_of(self, function: types.FunctionType) -> Mapping[str, Any]:
+        return Defaults(self.inputs, function)
 
     def call_interpreted(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         variables = bind_arguments(function.__name__, function.node.args, function.defaults, args, kwargs)
@@ -377,21 +416,15 @@ class Calls:
         if issubclass(cls, np.generic):
             if is_symbolic(args):
                 return scalar_constructor(self.tracer, cls, *args)
-            return cls(*args, **kwargs)
+            return self._run(node, cls, args, kwargs)
         if cls.__module__.startswith("numpy.random"):
             raise self.error(
                 node, ast.unparse(node)[:80], "of random generators only np.random.default_rng() is made in a compiled function",
                 "Use np.random.default_rng(seed), or make it at the caller and pass it in.",
             )  # fmt: skip
-        if issubclass(cls, BaseException) or cls.__module__.split(".")[0] in (
-            "numpy",
-            "builtins",
-            "functools",
-            "itertools",
-        ):
-            return cls(*args, **kwargs)
-        if cls.__module__.split(".")[0] in _PURE_MODULES or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
-            return cls(*args, **kwargs)
+        is_named_tuple = issubclass(cls, tuple) and hasattr(cls, "_fields")
+        if is_pure_class(cls) or is_named_tuple or self._inside_numpy():
+            return self._run(node, cls, args, kwargs)
         raise self.error(
             node,
             f"making a {cls.__name__} object",
@@ -509,12 +542,18 @@ class Calls:
         return type(self._stand_in(node, value))
 
     def _hasattr(self, node: ast.Call, value: Any, name: str) -> bool:
-        return hasattr(self._stand_in(node, value), name)
+        is_there = hasattr(self._stand_in(node, value), name)
+        self.inputs.has(value, name, is_there)
+        return is_there
+
+    def _callable(self, node: ast.Call, value: Any) -> bool:
+        return callable(value)
 
     def _id(self, node: ast.Call, value: Any) -> int:
         if is_symbolic(value):
             raise self.error(node, ast.unparse(node)[:80], "whether two objects are one differs from call to call",
                              "Decide it at the caller.")  # fmt: skip
+        self.inputs.pin(value)
         return id(value)
 
     def _stand_in(self, node: ast.AST, value: Any) -> Any:
@@ -544,6 +583,7 @@ class Calls:
             return self.get_attribute(node, owner, name)
         except AttributeError:
             if default:
+                self.inputs.has(owner, name, False)
                 return default[0]
             raise
 
@@ -618,14 +658,21 @@ class Calls:
 
 _SPECIAL: dict[Any, str] = {
     len: "_len", range: "_range", int: "_int", float: "_float", bool: "_bool", isinstance: "_isinstance",
-    type: "_type", getattr: "_getattr", hasattr: "_hasattr", id: "_id", sum: "_sum", min: "_min", max: "_max", map: "_map", filter: "_filter",
+    type: "_type", getattr: "_getattr", hasattr: "_hasattr", callable: "_callable", id: "_id", sum: "_sum", min: "_min", max: "_max", map: "_map", filter: "_filter",
     sorted: "_sorted", zip: "_zip", enumerate: "_enumerate", reversed: "_reversed", functools.reduce: "_reduce",
     np.random.default_rng: "_default_rng",
 }  # fmt: skip
+# Python's functions of a float that are NumPy's: where one raises, NumPy's gives no number.
+_MATH = {
+    math.sin: "sin", math.cos: "cos", math.tan: "tan", math.asin: "arcsin", math.acos: "arccos", math.atan: "arctan",
+    math.sinh: "sinh", math.cosh: "cosh", math.tanh: "tanh", math.exp: "exp", math.expm1: "expm1", math.log: "log",
+    math.log2: "log2", math.log10: "log10", math.log1p: "log1p", math.sqrt: "sqrt", math.fabs: "absolute",
+}  # fmt: skip
+_TAKE_OBJECTS = (isinstance, type, getattr, hasattr, callable, id)
 
 
 def bind_arguments(
-    name: str, arguments: ast.arguments, defaults: dict[str, Any], args: list[Any], kwargs: dict[str, Any]
+    name: str, arguments: ast.arguments, defaults: Mapping[str, Any], args: list[Any], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
     """Python's binding of a call to parameters; TypeError where it does not fit."""
     variables: dict[str, Any] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import operator
 import types
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ import numpy as np
 from .arrays import SymArray
 from .compressed import Compressed
 from .generators import SymGenerator
-from .scalars import Symbolic, refuse_kinds
+from .scalars import Symbolic, known_exponent, refuse_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,6 +72,7 @@ class Expressions:
         def assign(self, target: ast.expr, value: Any) -> None: ...
         def iterate(self, node: ast.AST, value: Any) -> Iterable[Any]: ...
         def call_expression(self, node: ast.Call) -> Any: ...
+        def call_function(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any: ...
 
     def evaluate(self, node: ast.expr) -> Any:
         kind = type(node).__name__
@@ -100,16 +102,22 @@ class Expressions:
         items: list[Any] = []
         for element in nodes:
             if isinstance(element, ast.Starred):
-                items.extend(self.evaluate(element.value))
+                items.extend(self.unpacked(element.value))
             else:
                 items.append(self.evaluate(element))
         return items
+
+    def unpacked(self, node: ast.expr) -> Any:
+        """What stands behind a star: its items are taken out."""
+        value = self.evaluate(node)
+        self.refuse_object(node, value)
+        return value
 
     def _eval_Dict(self, node: ast.Dict) -> Any:
         table: dict[Any, Any] = {}
         for key, value in zip(node.keys, node.values, strict=True):
             if key is None:
-                table.update(self.evaluate(value))
+                table.update(self.unpacked(value))
             else:
                 table[self.evaluate(key)] = self.evaluate(value)
         return table
@@ -118,6 +126,8 @@ class Expressions:
         left, right = self.evaluate(node.left), self.evaluate(node.right)
         self.at(node)
         self.refuse_object(node, left, right)
+        if isinstance(node.op, ast.Pow) and isinstance(left, SymArray):
+            right = known_exponent(self.tracer, right)
         return _BINARY[type(node.op)](left, right)
 
     def refuse_object(self, node: ast.AST, *values: Any) -> None:
@@ -139,6 +149,8 @@ class Expressions:
                 )
 
     def in_place(self, node: ast.operator, left: Any, right: Any) -> Any:
+        if isinstance(node, ast.Pow) and isinstance(left, SymArray):
+            right = known_exponent(self.tracer, right)
         return _IN_PLACE[type(node)](left, right)
 
     def ufunc_of(self, node: ast.operator) -> np.ufunc:
@@ -179,6 +191,8 @@ class Expressions:
         if isinstance(operation, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
             if isinstance(operation, (ast.Is, ast.IsNot)):
                 self._refuse_identity(node, left, right)
+            if isinstance(operation, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
+                self._refuse_own_equality(node, left, right)
             self.inputs.pin(left)
             self.inputs.pin(right)
         else:
@@ -201,6 +215,16 @@ class Expressions:
         if not self.truth(node, result, "a chained comparison"):
             return result
         return self._compare_from(node, position + 1, right)
+
+    def _refuse_own_equality(self, node: ast.Compare, left: Any, right: Any) -> None:
+        """`==` and `in` of objects whose class says what is equal: that code would not be followed."""
+        for value in (left, right):
+            held = self.inputs.objects_in(value)
+            if held is not None and not isinstance(type(held).__eq__, types.WrapperDescriptorType):
+                self.refuse_object(node, held)
+        for operation in node.ops:
+            if isinstance(operation, (ast.In, ast.NotIn)):
+                self.refuse_object(node, right)
 
     def _refuse_no_numbers(self, node: ast.AST, array: Any, other: Any) -> None:
         """NumPy compares each element with None or a text, where Python compares the objects."""
@@ -244,6 +268,9 @@ class Expressions:
             else:
                 assert isinstance(value, ast.FormattedValue)
                 held = self.evaluate(value.value)
+                inner = self.inputs.objects_in(held)
+                if inner is not None:
+                    self.refuse_object(node, inner)
                 if isinstance(held, SymArray):
                     raise self.error(node, f"formatting {ast.unparse(value.value)} into a string",
                                      "its elements are known only when the compiled function runs",
@@ -269,20 +296,30 @@ class Expressions:
         if isinstance(owner, Symbolic) and name.startswith("__") and not callable(getattr(owner, name, None)):
             return getattr(self.type_of(node, owner), name)
         refuse_kinds(owner, f"{name}")
-        value = getattr(owner, name)
         if isinstance(owner, types.ModuleType):
-            if owner.__name__.split(".")[0] in ("numpy", "math", "builtins", "operator", "functools", "itertools"):
-                return value
-            return self.inputs.outside("module", (owner.__name__, name), value)  # type: ignore[arg-type]
-        if isinstance(value, (types.MethodType, types.BuiltinMethodType)):
-            return value
-        return self.inputs.attribute(owner, name, value)
+            return self.inputs.of_module(owner, name)
+        if not self.inputs.is_object(owner):
+            value = getattr(owner, name)
+            # A method of a container is that of what stands for it.
+            return value if isinstance(value, types.BuiltinMethodType) else self.inputs.attribute(owner, name, value)
+        return self._attribute_of_object(node, owner, name)
+
+    def _attribute_of_object(self, node: ast.AST, owner: Any, name: str) -> Any:
+        """Attributes are found as Python finds them, at each call; a property in Python is followed instead."""
+        kind = type(owner)
+        if isinstance(kind.__getattribute__, types.FunctionType):
+            raise self.error(node, f"{ast.unparse(node)[:80]}, of a {kind.__name__} with a __getattribute__ of its own",
+                             "what it does would happen only once, while tracing", "Pass what it gives.")  # fmt: skip
+        held = inspect.getattr_static(kind, name, None)
+        if type(held) is property and isinstance(held.fget, types.FunctionType):
+            return self.call_function(self.inputs.getter(kind, name, held), [owner], {})
+        return self.inputs.attribute(owner, name, getattr(owner, name))
 
     def _eval_Subscript(self, node: ast.Subscript) -> Any:
         owner = self.evaluate(node.value)
         key = self.evaluate_index(node.slice)
         self.at(node)
-        self.refuse_object(node, owner)
+        self.refuse_object(node, owner, *(() if isinstance(owner, dict) else key if type(key) is tuple else (key,)))
         self.inputs.pin(key)
         return owner[key]
 

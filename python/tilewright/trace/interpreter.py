@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import collections
 import types
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as SequenceOf
@@ -27,6 +28,7 @@ from .carried import Control, Leaving, Pending
 from .early_return import behind_the_loop, else_behind, has_break, has_return
 from .expressions import Expressions
 from .graph import PLAIN_OPERATIONS, REDUCTIONS
+from .pure import is_numpys
 from .regions import Regions
 from .scalars import RunScalar, Symbolic, SymInt, described
 from .sequences import Sequence, sequence_of
@@ -390,6 +392,7 @@ class Interpreter(Expressions, Calls, Regions):
                 held.user_name = name
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Any) -> None:
+        self.refuse_object(target, value)
         if isinstance(value, SymArray):
             if any(isinstance(element, ast.Starred) for element in target.elts):
                 items = list(value)
@@ -528,7 +531,7 @@ class Interpreter(Expressions, Calls, Regions):
         step = value.step.__index__()
         first, stop = (limit.size if isinstance(limit, SymInt) else Size.constant(limit.__index__())
                        for limit in (value.start, value.stop))  # fmt: skip
-        length = stop - first if step > 0 else first - stop
+        length = self.tracer.fixed_if_small(stop - first if step > 0 else first - stop)
         trips = (self.tracer.value_of(length) + abs(step) - 1) // abs(step)
         is_short = length.is_constant and trips <= tracer_module.MAX_SHORT_TRIPS and not has_break(node)
         if trips <= tracer_module.MAX_UNROLLED_TRIPS and (is_short or self.place(node) in self.tracer.unrolled):
@@ -705,7 +708,7 @@ class Interpreter(Expressions, Calls, Regions):
         names = [alias.name for alias in node.names]
         module = __import__(node.module or "", namespace, None, names, node.level)
         for alias in node.names:
-            found = getattr(module, alias.name)
+            found = self.inputs.of_module(module, alias.name)
             self.frame.variables[alias.asname or alias.name] = found
 
     def _global(self, node: ast.Global) -> None:
@@ -746,27 +749,27 @@ class Interpreter(Expressions, Calls, Regions):
 
     def load_outer(self, function: types.FunctionType, name: str) -> Any:
         """A variable of a closure, a global or a builtin."""
-        is_root = function is self.tracer.cache.get("function")
         if name in function.__code__.co_freevars:
             cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
-            kind, key = ("closure", name) if is_root else ("closure_of", (function, name))
             try:
                 contents = cell.cell_contents
             except ValueError:
                 raise NameError(f"cannot access free variable '{name}'") from None
-            return self.inputs.outside(kind, key, contents)  # type: ignore[arg-type]
+            if function is self.tracer.cache.get("function"):
+                return self.inputs.outside((("closure", name),), contents)
+            return self.inputs.outside((*self.inputs.path_of_function(function), ("cell", name)), contents)
+        if is_numpys(function):
+            return function.__globals__[name] if name in function.__globals__ else getattr(builtins, name)
         if name in function.__globals__:
-            kind, key = ("global", name) if is_root else ("global_of", (function, name))
-            value = function.__globals__[name]
-            return self.inputs.outside(kind, key, value)  # type: ignore[arg-type]
+            return self.inputs.outside(self.inputs.global_path(function, name), function.__globals__[name])
         if hasattr(builtins, name):
-            return getattr(builtins, name)
+            return self.inputs.builtin(function, name, getattr(builtins, name))
         raise NameError(f"name '{name}' is not defined")
 
     def refuse_outer(self, node: ast.AST, owner: Any, asked: str) -> None:
         """Changing what lives outside of the function would happen only once."""
         self.refuse_in_region(node, owner, asked)
-        if isinstance(owner, (list, dict, set)) and self.inputs.is_outer(owner):
+        if isinstance(owner, (list, dict, set, collections.deque)) and self.inputs.is_outer(owner):
             raise self.error(
                 node,
                 asked,

@@ -18,6 +18,7 @@ from .sizes import Size
 # A Python int of the run is at most that, or reached from there in steps of at most SMALL_STEP.
 LARGEST_INT = 2**61
 SMALL_STEP = 2**20
+_EASY_EXPONENTS = (-2, -1, -0.5, 0, 0.5, 1, 2, 3, 4, 5, 6, 7, 8)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -519,12 +520,7 @@ class SymScalar(_Number):
             pair = (int(self.concrete()), other)
             return getattr(operator, name)(*(reversed(pair) if swapped else pair))
         left, right = (theirs, mine) if swapped else (mine, theirs)
-        if (
-            name == "truediv"
-            and right.sources
-            and right.sources <= self.tracer.sizes.keys()
-            and self.tracer.checked is not None
-        ):
+        if name == "truediv" and self._stays_in_the_program(right.sources):
             # A quotient by sizes would fix them: one program for each.
             if right.hint == 0:
                 raise ZeroDivisionError("float division by zero")
@@ -532,10 +528,34 @@ class SymScalar(_Number):
             truth = self.tracer.add("not_equal", (right.value, zero), {}, np.dtype(np.bool_), ())
             self.tracer.check(truth, "a division by zero")
             return self._float("divide", left, right, left.hint / right.hint)
+        if name == "pow" and left.hint > 0 and self._stays_in_the_program(left.sources | right.sources):
+            return self._power(left, right)
         if name not in ("add", "sub", "mul"):
             pair = (left.concrete(), right.concrete())
             return getattr(operator, name)(*pair)
         return self._float(ufunc.__name__, left, right, getattr(operator, name)(left.hint, right.hint))
+
+    def _stays_in_the_program(self, sources: frozenset[str]) -> bool:
+        """Whether an operation that may raise is computed, and checked: of sizes, and of numbers that are no arguments of
+        the call (attributes, globals), which a call does not show to change."""
+        tracer = self.tracer
+        return bool(sources) and tracer.checked is not None and sources <= (tracer.sizes.keys() | tracer.outer)
+
+    def _power(self, left: SymScalar, right: SymScalar) -> SymScalar:
+        """Of a positive number: what Python raises for others, and where the power is no number, is checked."""
+        tracer, numbers = self.tracer, np.dtype(np.float64)
+        zero = tracer.add("const", (), {"value": 0.0}, numbers, ())
+        if left.sources:
+            truth = tracer.add("greater", (left.value, zero), {}, np.dtype(np.bool_), ())
+            tracer.check(truth, "a power of a number that is not positive")
+        result = self._float("power", left, right, left.hint**right.hint)
+        result.check_finite("a power that is no number")
+        return result
+
+    def check_finite(self, message: str) -> None:
+        """Where it is not, Python may have raised."""
+        truth = self.tracer.add("isfinite", (self.value,), {}, np.dtype(np.bool_), ())
+        self.tracer.check(truth, message)
 
     def _float(self, operation: str, left: SymScalar, right: SymScalar, hint: Any) -> SymScalar:
         value = self.tracer.add(operation, (left.value, right.value), {}, np.dtype(np.float64), ())
@@ -680,6 +700,18 @@ class SymScalar(_Number):
 
     def is_integer(self) -> bool:
         return float(self).is_integer()
+
+
+def known_exponent(tracer: Tracer, exponent: Any) -> Any:
+    """An exponent from outside of the call that makes a product or a root of a power is one of the program."""
+    is_known = isinstance(exponent, SymScalar) and exponent.sources and exponent.sources <= tracer.settled
+    if is_known and not isinstance(exponent, RunScalar) and exponent.hint in _EASY_EXPONENTS:
+        return exponent.concrete()
+    if isinstance(exponent, SymInt):
+        size = tracer.resolve(exponent.size)
+        if size.symbols() and size.symbols() <= tracer.settled and tracer.value_of(size) in _EASY_EXPONENTS:
+            return exponent.__index__()
+    return exponent
 
 
 def int_const(tracer: Tracer, number: int) -> Value:

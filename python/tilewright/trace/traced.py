@@ -13,13 +13,15 @@ import numpy as np
 from ..devices import UnknownDtype, stand_in
 from ..errors import TraceError
 from ..ops.operands import is_symbolic
-from .arguments import Inputs, Missing, follow
+from .arguments import Inputs
 from .arrays import SymArray
 from .compressed import Compressed
 from .emit import Emitter
 from .generators import OFFSET_BITS, at_most
 from .graph import VIEW_OPERATIONS, Value
+from .guards import VALUE_KINDS, Missing, follow, guard_holds, path_text
 from .interpreter import Interpreter, KeepInstead, UnrollInstead
+from .protocols import call_without_source
 from .scalars import SymInt, SymScalar, refuse_kinds
 from .sizes import Size
 from .source import source_of
@@ -112,13 +114,8 @@ class Traced:
             return False
         root = root_function(self.function)
         try:
-            for guard in self.guards:
-                value = follow(guard.path, parameters, root)
-                if guard.kind == "same":
-                    if value is not follow(guard.value, parameters, root):
-                        return False
-                elif not _holds(guard, value):
-                    return False
+            if not all(guard_holds(guard, parameters, root) for guard in self.guards):
+                return False
             sizes: dict[str, int] = {}
             arrays: dict[str, Any] = {}
             for argument in self.arguments:
@@ -142,6 +139,34 @@ class Traced:
             if argument.path[0][0] == "constant" and argument.kind == "hidden":
                 sizes.update({f"{argument.name}.{k}": n for k, n in enumerate(argument.value.shape)})
         return self._sizes_hold(sizes)
+
+    def changed_value(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
+        """In words, the value alone because of which the program does not answer a call; None for other reasons."""
+        try:
+            parameters = self.bind(args, kwargs)
+        except TypeError:
+            return None
+        root = root_function(self.function)
+        broken = next((guard for guard in self.guards if not guard_holds(guard, parameters, root)), None)
+        if broken is not None:
+            return path_text(broken.path) if broken.kind in VALUE_KINDS else None
+        sizes: dict[str, int] = {}
+        for argument in self.arguments:
+            if argument.path[0][0] == "constant" or argument.kind not in ("array", "hidden", "scalar"):
+                continue
+            try:
+                value = follow(argument.path, parameters, root)
+                if not _fits(argument, value if argument.kind == "scalar" else stand_in(value), sizes):
+                    return None
+            except (Missing, UnknownDtype):
+                return None
+        numbers = {argument.name: argument for argument in self.arguments if argument.kind == "scalar"}
+        for guard in self.size_guards:
+            name = str(guard.left)
+            is_fixed = guard.is_definition and guard.right.is_constant and name in numbers
+            if is_fixed and sizes.get(name) != guard.right.constant_part:
+                return path_text(numbers[name].path)
+        return None
 
     def _sizes_hold(self, sizes: dict[str, int]) -> bool:
         from operator import eq, ge, ne
@@ -176,30 +201,6 @@ def _fits(argument: Argument, value: Any, sizes: dict[str, int]) -> bool:
     return isinstance(value, np.generic) and str(value.dtype) == argument.dtype
 
 
-def _holds(guard: PythonGuard, value: Any) -> bool:
-    if guard.kind == "is":
-        return value is guard.value
-    if guard.kind == "type":
-        return type(value) is guard.value
-    if guard.kind == "length":
-        kind, length = guard.value
-        return type(value) is kind and len(value) == length
-    if guard.kind == "contiguous":
-        return bool(stand_in(value).flags.c_contiguous) is guard.value
-    if guard.kind == "writeable":
-        return bool(getattr(stand_in(value).flags, "writeable", True))
-    if guard.kind == "keys":
-        return type(value) is dict and tuple(value) == guard.value
-    if type(value) is not type(guard.value):
-        return False
-    # By text, so that -0.0 is not 0.0 and nan is nan.
-    return value is guard.value or (
-        repr(value) == repr(guard.value)
-        if isinstance(value, (float, complex, np.generic))
-        else bool(value == guard.value)
-    )
-
-
 def root_function(function: Any) -> types.FunctionType:
     """The plain function behind a method, a jit function or a functools.wraps wrapper of ours."""
     if isinstance(function, types.MethodType):
@@ -221,9 +222,16 @@ def bind_call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
 
 
 def trace(
-    function: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None, *, contract: str = "numpy"
+    function: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    contract: str = "numpy",
+    changing: frozenset[str] = frozenset(),
 ) -> Traced:
     """The program of `function(*args, **kwargs)`. The call itself is not made and its arrays are not touched.
+
+    changing: values from outside of the call, as path_text() calls them, of which another one was seen before.
 
     Raises
     ------
@@ -246,7 +254,7 @@ def trace(
     layouts: set[str] = set()
     while True:
         try:
-            return _trace_once(function, root, args, kwargs or {}, contract, unrolled, kept, layouts)
+            return _trace_once(function, root, args, kwargs or {}, contract, unrolled, kept, layouts, changing)
         except LayoutNeeded as needed:
             layouts |= needed.names  # more of them each time: need_layout() sees to it
         except KeepInstead as loop:
@@ -274,13 +282,15 @@ def _refuse_again(
 
 def _trace_once(  # noqa: PLR0917
     function: Any, root: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any], contract: str,
-    unrolled: dict[tuple[str, int, int], TraceError], kept: set[tuple[str, int, int]], layouts: set[str],
+    unrolled: dict[tuple[str, int, int], TraceError], kept: set[tuple[str, int, int]], layouts: set[str], changing: frozenset[str],
 ) -> Traced:  # fmt: skip
     parameters = bind_call(function, args, kwargs)
     tracer = Tracer(root.__name__, root.__code__.co_filename)
     tracer.unrolled, tracer.kept, tracer.layouts = unrolled, kept, layouts
     inputs = Inputs(tracer)
-    tracer.cache.update(inputs=inputs, function=root)
+    tracer.cache.update(inputs=inputs, function=root, changing=changing)
+    inputs.by_identity[id(root)] = (root, (("function", ""),))
+    inputs.path_of_function(root)
     interpreter = Interpreter(tracer, inputs)
     tracer.cache["interpreter"] = interpreter
     node = source_of(root)
@@ -295,12 +305,18 @@ def _trace_once(  # noqa: PLR0917
     symbolic = _symbolic_parameters(root, inputs, parameters)
     tracer.frames.pop()
     if node is not None:
-        result = interpreter.run_node(node, root, None, symbolic, tracer.file, root.__name__)
+        try:
+            result = interpreter.run_node(node, root, None, symbolic, tracer.file, root.__name__)
+        except Exception as error:
+            file, name, line = tracer.last_frame
+            error.traced_at = (file, line, name)  # type: ignore[attr-defined]
+            raise
     else:
         tracer.cache.pop("interpreter")
         tracer.last_frame[2] = root.__code__.co_firstlineno
         try:
-            result = _call_with(root, symbolic)
+            args, kwargs = _call_of(root, symbolic)
+            result = call_without_source(inputs, root, args, kwargs)
         except TypeError as error:
             raise tracer.in_users_words(error) from None
     # What is read of the results belongs to the return.
@@ -320,8 +336,8 @@ def _symbolic_parameters(root: types.FunctionType, inputs: Inputs, parameters: d
     return symbolic
 
 
-def _call_with(root: types.FunctionType, symbolic: dict[str, Any]) -> Any:
-    """Run the function itself on symbolic values."""
+def _call_of(root: types.FunctionType, symbolic: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The call of the function with symbolic values."""
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
     for name, parameter in inspect.signature(root, follow_wrapped=False).parameters.items():
@@ -333,7 +349,7 @@ def _call_with(root: types.FunctionType, symbolic: dict[str, Any]) -> Any:
             keywords[name] = symbolic[name]
         else:
             positional.append(symbolic[name])
-    return root(*positional, **keywords)
+    return positional, keywords
 
 
 def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by: str) -> Traced:

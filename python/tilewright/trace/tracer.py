@@ -64,7 +64,7 @@ class PythonGuard:
     """What must still be true of Python values: `path` names where the value is found at a call."""
 
     path: tuple[Any, ...]
-    kind: str  # "equal", "is", "same" (as at another path), "length", "keys", "type"
+    kind: str  # of guards.py: "equal", "is", "same" (as at another path), "length", …
     value: Any
     reason: str = ""
 
@@ -147,6 +147,8 @@ class Tracer:
         self.facts: list[Size] = []
         self.sizes: dict[str, int] = {}
         self.extents: set[str] = set()
+        self.outer: set[str] = set()  # scalars that are no arguments of the call: globals, attributes
+        self.settled: set[str] = set()  # those of them that were never seen to change
         self.symbol_order: dict[str, int] = {}
         self.substitutions: dict[Atom, Size] = {}
         self.guards: list[SizeGuard] = []
@@ -715,6 +717,15 @@ class Tracer:
                 self.fix_symbol(symbol, message)
             size = self.resolve(size)
         return self.value_of(size)
+
+    def fixed_if_small(self, size: Size) -> Size:
+        """A small number from outside of the call, where it is an extent or a count of trips, is one of the program:
+        such code is better for it, and most such numbers never change."""
+        size = self.resolve(size)
+        symbols = size.symbols()
+        if symbols and symbols <= self.settled and 0 <= self.value_of(size) <= MAX_SHORT_TRIPS:
+            return Size.constant(self.fix(size))
+        return size
 
     def require(
         self, operator: str, left: Size | int, right: Size | int, message: str, exception: type[Exception]

@@ -1,0 +1,283 @@
+// python/native/face/outside.cpp: places in Python's values, and checks of what is there.
+#include "python/native/face/outside.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+namespace tilewright::face {
+namespace {
+
+/// Of functions, methods and cells. In CPython since 3.0, but not in its stable ABI.
+using Getter = PyObject* (*)(PyObject*);
+
+struct Getters {
+    PyTypeObject* function = nullptr;
+    PyTypeObject* cell = nullptr;
+    Getter code = nullptr, defaults = nullptr, keywords = nullptr, closure = nullptr;
+};
+
+PyTypeObject* type_of(const char* name) {
+    Ref module(PyImport_ImportModule("types"));
+    PyObject* type = module ? PyObject_GetAttrString(module.get(), name) : nullptr;
+    if (!type) PyErr_Clear();
+    return reinterpret_cast<PyTypeObject*>(type);
+}
+
+Getter getter_of(const char* symbol) {
+    return reinterpret_cast<Getter>(dlsym(RTLD_DEFAULT, symbol));
+}
+
+const Getters* getters() {
+    static const Getters all = {type_of("FunctionType"),
+                                type_of("CellType"),
+                                getter_of("PyFunction_GetCode"),
+                                getter_of("PyFunction_GetDefaults"),
+                                getter_of("PyFunction_GetKwDefaults"),
+                                getter_of("PyFunction_GetClosure")};
+    return &all;
+}
+
+/// Whether an attribute of a function, None where C has null, is that very object.
+bool is_part(Getter getter, const char* name, PyObject* function, PyObject* wanted) {
+    if (getter) {
+        PyObject* part = getter(function);
+        return part ? part == wanted : wanted == Py_None;
+    }
+    const Ref part(PyObject_GetAttrString(function, name));
+    return part.get() == wanted;
+}
+
+Ref closure_of(PyObject* function) {
+    const Getter getter = getters()->closure;
+    return getter ? Ref::borrowed(getter(function)) : Ref(PyObject_GetAttrString(function, "__closure__"));
+}
+
+PyObject* contents_of(PyObject* cell) {
+    if (Py_TYPE(cell) != getters()->cell) return nullptr;
+    return PyObject_GetAttrString(cell, "cell_contents");
+}
+
+template <class Enum> bool read_word(PyObject* word, const char* const* names, int count, Enum& found) {
+    for (int k = 0; k < count; ++k)
+        if (PyUnicode_Check(word) && PyUnicode_CompareWithASCIIString(word, names[k]) == 0) {
+            found = static_cast<Enum>(k);
+            return true;
+        }
+    PyErr_Format(PyExc_ValueError, "outside: %R is none of ours.", word);
+    return false;
+}
+
+constexpr const char* kSteps[] = {"object", "parameter", "entry", "attribute", "item", "contents", "closure"};
+constexpr const char* kKinds[] = {"is",       "equal",    "type", "length", "code",
+                                  "defaults", "keywords", "same", "absent", "call"};
+
+} // namespace
+
+bool same_value(PyObject* a, PyObject* b) {
+    if (a == b) return true;
+    if (Py_TYPE(a) != Py_TYPE(b)) return false;
+    int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+    if (equal < 0) PyErr_Clear();
+    if (!PyFloat_Check(a)) return equal == 1; // NumPy's float64 is a float
+    double x = PyFloat_AsDouble(a), y = PyFloat_AsDouble(b);
+    return std::memcmp(&x, &y, sizeof x) == 0;
+}
+
+bool Outside::read(PyObject* places, PyObject* checks, const Signature& signature) {
+    Ref list(places && places != Py_None ? PySequence_List(places) : PyList_New(0));
+    if (!list) return false;
+    for (Py_ssize_t i = 0, n = PyList_Size(list.get()); i < n; ++i) {
+        PyObject *word = nullptr, *key = nullptr;
+        Place place{-1, Step::object, Ref(), 0, nullptr};
+        PyObject* item = PyList_GetItem(list.get(), i);
+        if (!PyTuple_Check(item) || !PyArg_ParseTuple(item, "iOO:place", &place.base, &word, &key)) {
+            if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "places: expected (base, step, key).");
+            return false;
+        }
+        if (!read_word(word, kSteps, 7, place.step)) return false;
+        const bool begins = place.step == Step::object || place.step == Step::parameter;
+        if (place.base >= i || (place.base < 0) != begins) {
+            PyErr_Format(PyExc_ValueError, "places: %zd does not begin at one before it.", i);
+            return false;
+        }
+        if (place.step == Step::parameter) {
+            const char* name = PyUnicode_AsUTF8AndSize(key, nullptr);
+            if (!name) return false;
+            place.index = signature.find(std::string(name));
+            if (place.index < 0) {
+                PyErr_Format(PyExc_ValueError, "places: %U is no parameter.", key);
+                return false;
+            }
+        } else if (place.step == Step::closure) {
+            place.index = PyLong_AsSsize_t(key);
+            if (place.index == -1 && PyErr_Occurred()) return false;
+        }
+        if (PyUnicode_CheckExact(key)) {
+            PyObject* interned = Py_NewRef(key);
+            PyUnicode_InternInPlace(&interned);
+            place.key = Ref(interned);
+        } else {
+            place.key = Ref::borrowed(key);
+        }
+        if (place.step == Step::entry && places_[static_cast<std::size_t>(place.base)].step == Step::object) {
+            PyObject* dict = places_[static_cast<std::size_t>(place.base)].key.get();
+            place.dict = PyDict_Check(dict) ? dict : nullptr;
+        }
+        places_.push_back(std::move(place));
+    }
+    list = Ref(checks && checks != Py_None ? PySequence_List(checks) : PyList_New(0));
+    if (!list) return false;
+    for (Py_ssize_t i = 0, n = PyList_Size(list.get()); i < n; ++i) {
+        PyObject *word = nullptr, *value = nullptr;
+        Py_ssize_t place = 0;
+        PyObject* item = PyList_GetItem(list.get(), i);
+        if (!PyTuple_Check(item) || !PyArg_ParseTuple(item, "nOO:check", &place, &word, &value)) {
+            if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "checks: expected (place, kind, value).");
+            return false;
+        }
+        Check check{static_cast<std::size_t>(place), Kind::is, Ref::borrowed(value), 0};
+        if (!read_word(word, kKinds, 10, check.kind)) return false;
+        if (place < 0 || check.place >= places_.size()) {
+            PyErr_Format(PyExc_ValueError, "checks: there is no place %zd.", place);
+            return false;
+        }
+        if (check.kind == Kind::length) {
+            PyObject* type = nullptr;
+            if (!PyTuple_Check(value) || !PyArg_ParseTuple(value, "On:length", &type, &check.length)) return false;
+            check.value = Ref::borrowed(type);
+        } else if (check.kind == Kind::same) {
+            check.length = PyLong_AsSsize_t(value);
+            if (check.length < 0 || static_cast<std::size_t>(check.length) >= places_.size()) {
+                PyErr_Format(PyExc_ValueError, "checks: there is no place %R.", value);
+                return false;
+            }
+        }
+        if (!take_apart(check)) checks_.push_back(all_.size());
+        all_.push_back(std::move(check));
+    }
+    getters();
+    return true;
+}
+
+bool Outside::take_apart(const Check& check) {
+    const Place& place = places_[check.place];
+    const bool is_of_function =
+        check.kind == Kind::code || check.kind == Kind::defaults || check.kind == Kind::keywords;
+    if (is_of_function && place.step == Step::object && Py_TYPE(place.key.get()) == getters()->function)
+        functions_.push_back({place.key.get(), check.value.get(), check.kind});
+    else if (place.dict && (check.kind == Kind::is || check.kind == Kind::absent))
+        entries_.push_back({place.dict, place.key.get(), check.kind == Kind::is ? check.value.get() : nullptr});
+    else
+        return false;
+    return true;
+}
+
+PyObject* Outside::look(std::size_t number, PyObject* const* values, Ref& owned) const {
+    const Place& place = places_[number];
+    if (place.step == Step::object) return place.key.get();
+    if (place.step == Step::parameter) return values[place.index];
+    if (place.dict) {
+        PyObject* found = PyDict_GetItemWithError(place.dict, place.key.get());
+        if (!found) PyErr_Clear();
+        return found;
+    }
+    Ref kept;
+    PyObject* base = look(static_cast<std::size_t>(place.base), values, kept);
+    if (!base) return nullptr;
+    // What runs Python's code may take the base away.
+    const Ref held = Ref::borrowed(base);
+    switch (place.step) {
+    case Step::entry:
+        owned = PyDict_Check(base) ? Ref::borrowed(PyDict_GetItemWithError(base, place.key.get())) : Ref();
+        break;
+    case Step::attribute:
+        owned = Ref(PyObject_GetAttr(base, place.key.get()));
+        break;
+    case Step::item:
+        owned = Ref(PyObject_GetItem(base, place.key.get()));
+        break;
+    case Step::contents:
+        owned = Ref(contents_of(base));
+        break;
+    default: {
+        const Ref closure = Py_TYPE(base) == getters()->function ? closure_of(base) : Ref();
+        const bool has_it = closure && PyTuple_Check(closure.get()) && place.index < PyTuple_Size(closure.get());
+        owned = has_it ? Ref(contents_of(PyTuple_GetItem(closure.get(), place.index))) : Ref();
+    }
+    }
+    if (!owned) PyErr_Clear();
+    return owned.get();
+}
+
+Ref Outside::value(std::size_t number, PyObject* const* values) const {
+    Ref owned;
+    PyObject* found = look(number, values, owned);
+    return Ref::borrowed(found);
+}
+
+bool Outside::holds(const Check& check, PyObject* const* values) const {
+    Ref owned;
+    PyObject* const object = look(check.place, values, owned);
+    PyObject* const wanted = check.value.get();
+    if (!object) return check.kind == Kind::absent;
+    switch (check.kind) {
+    case Kind::is:
+        return object == wanted;
+    case Kind::equal:
+        return same_value(object, wanted);
+    case Kind::type:
+        return reinterpret_cast<PyObject*>(Py_TYPE(object)) == wanted;
+    case Kind::length:
+        return reinterpret_cast<PyObject*>(Py_TYPE(object)) == wanted && PyObject_Size(object) == check.length;
+    case Kind::code:
+    case Kind::defaults:
+    case Kind::keywords: {
+        const Getters& all = *getters();
+        if (Py_TYPE(object) != all.function) return false;
+        if (check.kind == Kind::code) return is_part(all.code, "__code__", object, wanted);
+        if (check.kind == Kind::defaults) return is_part(all.defaults, "__defaults__", object, wanted);
+        return is_part(all.keywords, "__kwdefaults__", object, wanted);
+    }
+    case Kind::same:
+        return value(static_cast<std::size_t>(check.length), values).get() == object;
+    case Kind::absent:
+        return false;
+    default: {
+        const Ref held = Ref::borrowed(object);
+        const Ref answer(PyObject_CallFunctionObjArgs(wanted, object, nullptr));
+        return answer && PyObject_IsTrue(answer.get()) == 1;
+    }
+    }
+}
+
+bool Outside::all_hold(PyObject* const* values) const {
+    const Getters& all = *getters();
+    for (const Function& f : functions_)
+        if (!(f.kind == Kind::code       ? is_part(all.code, "__code__", f.function, f.wanted)
+              : f.kind == Kind::defaults ? is_part(all.defaults, "__defaults__", f.function, f.wanted)
+                                         : is_part(all.keywords, "__kwdefaults__", f.function, f.wanted)))
+            return false;
+    for (const Entry& entry : entries_)
+        if (PyDict_GetItemWithError(entry.dict, entry.key) != entry.wanted) {
+            PyErr_Clear();
+            return false;
+        }
+    for (std::size_t i : checks_)
+        if (!holds(all_[i], values)) {
+            PyErr_Clear();
+            return false;
+        }
+    return true;
+}
+
+int Outside::traverse(visitproc visit, void* data) const {
+    auto see = [&](const Ref& ref) { return ref ? visit(ref.get(), data) : 0; };
+    for (const Place& place : places_)
+        if (int rc = see(place.key)) return rc;
+    for (const Check& check : all_)
+        if (int rc = see(check.value)) return rc;
+    return 0;
+}
+
+} // namespace tilewright::face

@@ -1,0 +1,188 @@
+"""What a program takes for granted of Python's values: where each is found at a call, and what must be true of it there.
+
+A path says where. It begins at ("parameter", name), ("global", name), ("closure", name) or ("function", "") of the traced
+function, ("global_of", (helper, name)), ("module", (module, name)), ("object", an object by its identity),
+("cached", (a function behind lru_cache, args, keywords)), ("default_rng", seed or the path of one), and goes on in steps:
+("attribute", name), ("item", key), ("cell", name of a function's closure) or ("pcg64", "").
+"""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..devices import stand_in
+from .tracer import PythonGuard
+
+Path = tuple[Any, ...]
+
+
+class Missing(Exception):
+    """A path that leads nowhere in this call."""
+
+
+class Same:
+    """Equal to itself alone: stands for an object in a key."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __repr__(self) -> str:
+        return str(getattr(self.value, "__qualname__", None) or repr(self.value))
+
+
+_GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
+
+
+def exact(value: Any) -> Any:
+    """Equal for values that no function tells apart: 1 is not True, -0.0 not 0.0, and nan is nan. Objects are themselves."""
+    kind = type(value)
+    if value is None or kind in (bool, int, str, bytes):
+        return (kind, value)
+    if kind in (float, complex):
+        return (kind, repr(value))
+    if isinstance(value, np.generic):
+        return (kind, str(value.dtype), repr(value))
+    if isinstance(value, np.dtype):
+        return (np.dtype, value)
+    if kind is slice:
+        return (kind, exact(value.start), exact(value.stop), exact(value.step))
+    if kind is range:
+        return (kind, value.start, value.stop, value.step)
+    if kind is dict:
+        return (kind, tuple((exact(key), exact(held)) for key, held in value.items()))
+    if kind in (tuple, list, set, frozenset):  # sets as a loop goes through them
+        return (kind, tuple(map(exact, value)))
+    if kind in _GETTERS:
+        return (kind, exact(value.__reduce__()[1]))
+    return Same(value)
+
+
+def path_text(path: Path) -> str:
+    """As a person writes it: self.weights[0]."""
+    text = root_text(path)
+    for kind, key in path[1:]:
+        if kind == "attribute":
+            text += f".{key}"
+        elif kind == "cell":
+            text += f"'s {key}"
+        elif kind != "pcg64":
+            text += f"[{key!r}]"
+    return text
+
+
+def root_text(path: Path) -> str:
+    kind, key = path[0]
+    if kind == "default_rng":
+        return f"default_rng({path_text(key) if isinstance(key, tuple) else '' if key is None else key})"
+    if kind == "function":
+        return "the function"
+    if kind == "module":
+        return f"{key[0].__name__}.{key[1]}"
+    if kind == "cached":
+        return f"{getattr(key[0].value, '__name__', 'function')}()"
+    return str(key[1]) if isinstance(key, tuple) else str(key)
+
+
+def follow(path: Path, parameters: Mapping[str, Any], function: Any) -> Any:
+    """The value at `path` in a call. Raises Missing."""
+    kind, name = path[0]
+    try:
+        value = _begin(kind, name, parameters, function)
+        for step, key in path[1:]:
+            if step == "pcg64":
+                value = pcg64_words(value)
+            elif step == "attribute":
+                value = getattr(value, key)
+            elif step == "cell":
+                value = _cell(value, key)
+            else:
+                value = value[key]
+    except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
+        raise Missing(path_text(path)) from error
+    return value
+
+
+def _begin(kind: str, name: Any, parameters: Mapping[str, Any], function: Any) -> Any:
+    if kind == "parameter":
+        return parameters[name]
+    if kind == "global":
+        return function.__globals__[name]
+    if kind == "global_of":
+        return name[0].__globals__[name[1]]
+    if kind == "closure":
+        return _cell(function, name)
+    if kind == "function":
+        return function
+    if kind == "object":
+        return name.value
+    if kind == "module":
+        return getattr(*name)
+    if kind == "cached":
+        called, args, keywords = name
+        return called.value(*(held.value for held in args), **{key: held.value for key, held in keywords})
+    if kind == "default_rng":
+        return np.random.default_rng(follow(name, parameters, function) if isinstance(name, tuple) else name)
+    raise Missing(str(kind))
+
+
+def _cell(function: Any, name: str) -> Any:
+    return function.__closure__[function.__code__.co_freevars.index(name)].cell_contents
+
+
+def pcg64_words(generator: np.random.Generator) -> np.ndarray[Any, Any]:
+    """State and increment of a PCG64, high halves first. ValueError for other bit generators."""
+    state: Any = generator.bit_generator.state
+    if type(generator.bit_generator) is not np.random.PCG64:
+        raise ValueError(f"{state['bit_generator']} is not PCG64")
+    state = state["state"]
+    mask = (1 << 64) - 1
+    halves = [state["state"] >> 64, state["state"] & mask, state["inc"] >> 64, state["inc"] & mask]
+    return np.array(halves, np.uint64)
+
+
+# Kind of a guard -> whether it holds of the value at its path.
+_HOLDS: dict[str, Callable[[Any, Any], bool]] = {
+    "is": lambda value, wanted: value is wanted,
+    "equal": lambda value, wanted: exact(value) == exact(wanted),
+    "contents": lambda value, wanted: exact(value) == wanted,  # of what may change: as it was
+    "type": lambda value, wanted: type(value) is wanted,
+    "length": lambda value, wanted: type(value) is wanted[0] and len(value) == wanted[1],
+    "keys": lambda value, wanted: type(value) is wanted[0] and exact(tuple(value)) == exact(wanted[1]),
+    "contiguous": lambda value, wanted: bool(stand_in(value).flags.c_contiguous) is wanted,
+    "writeable": lambda value, _: bool(getattr(stand_in(value).flags, "writeable", True)),
+    "code": lambda value, wanted: type(value) is types.FunctionType and value.__code__ is wanted,
+    "has": lambda value, wanted: hasattr(value, wanted[0]) is wanted[1],
+}
+# Those that another value breaks, of the same class.
+VALUE_KINDS = frozenset(["is", "equal", "contents", "keys", "code"])
+
+
+def guard_holds(guard: PythonGuard, parameters: Mapping[str, Any], function: Any) -> bool:
+    """Whether a guard holds in a call."""
+    try:
+        value = follow(guard.path, parameters, function)
+    except Missing:
+        return guard.kind == "absent"
+    if guard.kind == "absent":
+        return False
+    if guard.kind == "same":
+        return value is follow(guard.value, parameters, function)
+    return _HOLDS[guard.kind](value, guard.value)
+
+
+def value_holds(kind: str, wanted: Any, value: Any) -> bool:
+    """Whether a guard of that kind holds of a value."""
+    return _HOLDS[kind](value, wanted)

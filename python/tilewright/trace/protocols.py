@@ -1,0 +1,134 @@
+"""A function without source runs as it is, and NumPy's protocols tell what it computes. What it reads from outside is made
+symbolic before: its globals, its closure and its defaults are replaced in a copy of it."""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import functools
+import types
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from .._face import Dispatcher
+from .pure import EFFECTS, MODULES, is_pure_class
+
+if TYPE_CHECKING:
+    from .arguments import Inputs
+
+
+def without_source(inputs: Inputs, function: types.FunctionType) -> types.FunctionType:
+    """A copy of the function that finds the symbolic form of what it reads."""
+    made = inputs.copies.get(function)
+    if made is not None:
+        return made
+    path = inputs.path_of_function(function)
+    is_root = path == (("function", ""),)
+    table: dict[str, Any] = {
+        "__name__": function.__globals__.get("__name__") or "__main__",
+        "__builtins__": _builtins(inputs),
+    }
+    closure = tuple(types.CellType() for _ in function.__closure__ or ())
+    copy = types.FunctionType(function.__code__, table, function.__name__, function.__defaults__, closure)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    inputs.copies[function] = copy
+    for name in _names(function.__code__):
+        if name in function.__globals__:
+            table[name] = _usable(
+                inputs, name, inputs.outside(inputs.global_path(function, name), function.__globals__[name])
+            )
+        elif hasattr(builtins, name):
+            inputs.builtin(function, name, getattr(builtins, name))
+    for name, cell, theirs in zip(function.__code__.co_freevars, closure, function.__closure__ or (), strict=True):
+        try:
+            value = theirs.cell_contents
+        except ValueError:
+            continue  # not set yet
+        where = (("closure", name),) if is_root else (*path, ("cell", name))
+        cell.cell_contents = _usable(inputs, name, inputs.outside(where, value))
+    if not is_root:
+        for name, values in (("__defaults__", function.__defaults__), ("__kwdefaults__", function.__kwdefaults__)):
+            made_values = inputs.outside((*path, ("attribute", name)), values)
+            setattr(copy, name, _usable(inputs, name, made_values))
+    return copy
+
+
+def _usable(inputs: Inputs, name: str, value: Any) -> Any:
+    """A value that code which is not followed may have. TraceError for others: what it does with them nobody sees."""
+    if isinstance(value, types.FunctionType):
+        return without_source(inputs, value)
+    if isinstance(value, Dispatcher):
+        return without_source(inputs, value.__wrapped__)  # type: ignore[attr-defined]
+    if isinstance(value, (list, dict, set)):
+        inputs.lent.append((name, value, _contents(value)))
+    if isinstance(value, types.ModuleType):
+        if value.__name__.split(".")[0] in {"numpy", *MODULES}:
+            return value
+        raise _refused(inputs, f"{name}, a module,")
+    held = inputs.objects_in(value)
+    if held is None and isinstance(value, (types.MethodType, functools.partial, functools._lru_cache_wrapper)):
+        held = value
+    if held is None and isinstance(value, type) and not is_pure_class(value):
+        raise _refused(inputs, f"{name}, a class,")
+    if held is not None:
+        raise _refused(inputs, f"{name}, a {type(held).__name__} object,")
+    return value
+
+
+def call_without_source(inputs: Inputs, function: types.FunctionType, args: Any, kwargs: Any) -> Any:
+    """What the function gives for symbolic arguments. TraceError where it changes what lives outside of it."""
+    for instruction in dis.get_instructions(function.__code__):
+        if instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            raise inputs.tracer.error(
+                f"assigning the global {instruction.argval}", "it would happen only once, while tracing",
+                "Return the value, and assign it at the caller.", "global",
+            )  # fmt: skip
+    held = inputs.objects_in([*args, *kwargs.values()])
+    if held is not None:
+        raise _refused(inputs, f"a {type(held).__name__} object")
+    for name, value in [*((f"argument {k}", v) for k, v in enumerate(args)), *kwargs.items()]:
+        if isinstance(value, (list, dict, set)) and inputs.is_outer(value):
+            inputs.lent.append((name, value, _contents(value)))
+    result = without_source(inputs, function)(*args, **kwargs)
+    for name, value, contents in inputs.lent:
+        now = _contents(value)
+        if len(now) != len(contents) or any(a is not b for a, b in zip(now, contents, strict=True)):
+            raise inputs.tracer.error(
+                f"changing {name}", "it lives outside of the function, and the change would happen only once, while tracing",
+                "Return the value, and keep it at the caller.", "outer container",
+            )  # fmt: skip
+    return result
+
+
+def _contents(value: Any) -> list[Any]:
+    return [*value, *value.values()] if isinstance(value, dict) else list(value)
+
+
+def _refused(inputs: Inputs, what: str) -> Exception:
+    return inputs.tracer.error(
+        f"{what} in a function without source",
+        "what is read of it would be that of the call that is traced",
+        "Define the function in a file.",
+        "object",
+    )
+
+
+def _builtins(inputs: Inputs) -> dict[str, Any]:
+    def refusing(what: str) -> Any:
+        def refuse(*_: Any, **__: Any) -> Any:
+            raise inputs.tracer.error(
+                what, "it has to happen at every call, and a compiled function would do it never",
+                "Move it to the caller, or leave it out of the compiled function.", "effect",
+            )  # fmt: skip
+
+        return refuse
+
+    # An import statement makes modules of its own way through __import__.
+    return {**vars(builtins), **{f.__name__: refusing(what) for f, what in EFFECTS.items() if f is not __import__}}
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)

@@ -1,0 +1,126 @@
+"""What may run while tracing: calls that are known to do nothing but compute a result from their arguments. Every other
+call of code that is not followed would happen once, while tracing, and its result would be kept for ever."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+# Of the standard library. Their functions keep nothing, and read nothing but their arguments.
+MODULES = frozenset(
+    _words("""
+    builtins math cmath operator _operator itertools functools _functools collections _collections numbers string re
+    copy typing dataclasses enum fractions decimal statistics
+    """)
+)
+
+# Functions of these are not even followed: what they do, and what they give, is another matter at each call.
+EFFECT_MODULES = frozenset(
+    _words("""
+    time datetime random os sys io socket subprocess shutil pathlib logging warnings threading multiprocessing asyncio
+    urllib http requests tempfile pickle json csv gc secrets uuid getpass platform signal select glob fnmatch sqlite3
+    posixpath genericpath contextvars weakref locale inspect importlib traceback array mmap zipfile gzip
+    """)
+)
+
+# What happens at every call in plain Python would happen once, while tracing.
+EFFECTS: dict[Any, str] = {
+    print: "print()", input: "input()", open: "open()", exec: "exec()", eval: "eval()", compile: "compile()",
+    breakpoint: "breakpoint()", setattr: "setattr()", delattr: "delattr()", globals: "globals()", locals: "locals()",
+    vars: "vars()", __import__: "__import__()",
+}  # fmt: skip
+
+# NumPy's own, where no argument is traced. Left out is what reads files, memory of others or NumPy's settings.
+_NUMPY_NAMES = _words("""
+    all allclose amax amin angle any append apply_along_axis apply_over_axes arange argmax argmin argpartition argsort
+    argwhere around array array_equal array_equiv array_split asanyarray asarray asarray_chkfinite ascontiguousarray
+    asfortranarray astype atleast_1d atleast_2d atleast_3d average bartlett base_repr binary_repr bincount blackman block
+    broadcast_arrays broadcast_shapes broadcast_to busday_count busday_offset can_cast choose clip column_stack
+    common_type compress concat concatenate convolve copy copyto corrcoef correlate count_nonzero cov cross cumprod cumsum
+    cumulative_prod cumulative_sum datetime_as_string datetime_data delete diag diag_indices diag_indices_from diagflat
+    diagonal diff digitize dot dsplit dstack ediff1d einsum einsum_path empty empty_like expand_dims extract eye
+    fill_diagonal fix flatnonzero flip fliplr flipud format_float_positional format_float_scientific frombuffer
+    fromfunction fromiter fromstring full full_like geomspace gradient hamming hanning histogram histogram2d
+    histogram_bin_edges histogramdd hsplit hstack i0 identity imag in1d indices inner insert interp intersect1d is_busday
+    isclose iscomplex iscomplexobj isdtype isfortran isin isneginf isposinf isreal isrealobj isscalar issubdtype iterable
+    ix_ kaiser kron lexsort linspace logspace mask_indices matrix_transpose max may_share_memory mean median meshgrid min
+    min_scalar_type mintypecode moveaxis nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian
+    nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar ndim nonzero ones ones_like outer packbits pad
+    partition percentile permute_dims piecewise place poly polyadd polyder polydiv polyfit polyint polymul polysub polyval
+    prod promote_types ptp put put_along_axis putmask quantile ravel ravel_multi_index real real_if_close repeat require
+    reshape resize result_type roll rollaxis roots rot90 round row_stack searchsorted select setdiff1d setxor1d shape
+    shares_memory sinc size sort sort_complex split squeeze stack std sum swapaxes take take_along_axis tensordot tile
+    trace transpose trapezoid trapz tri tril tril_indices tril_indices_from trim_zeros triu triu_indices
+    triu_indices_from typename union1d unique unique_all unique_counts unique_inverse unique_values unpackbits
+    unravel_index unstack unwrap vander var vdot vsplit vstack where zeros zeros_like
+""")
+_NUMPY_MODULES = ("numpy.linalg", "numpy.fft", "numpy.polynomial", "numpy.strings", "numpy.char")
+NUMPY = frozenset(id(function) for name in _NUMPY_NAMES if (function := getattr(np, name, None)) is not None)
+# Classes of NumPy's whose objects hold what they were given.
+_NUMPY_CLASSES = (
+    np.generic, np.ndarray, np.dtype, np.errstate, np.broadcast, np.ndindex, np.ndenumerate, np.iinfo, np.finfo, np.poly1d,
+    np.flatiter, np.nditer, np._CopyMode, np.polynomial.polynomial.Polynomial,
+)  # fmt: skip
+
+# Of objects of these classes methods read nothing else.
+PLAIN = (str, bytes, int, float, complex, tuple, range, slice, frozenset, np.ndarray, np.generic, np.dtype, np.poly1d)
+_FILES = frozenset(["tofile", "dump"])
+# What changes its first argument.
+_CHANGES_FIRST = frozenset(["setitem", "delitem"])
+
+MUTATORS = frozenset(
+    _words("""
+    append extend insert pop remove clear update add setdefault sort reverse popitem discard __setitem__ __delitem__
+    appendleft popleft extendleft rotate move_to_end subtract difference_update intersection_update
+    symmetric_difference_update __iadd__ __imul__ __ior__ __iand__ __isub__ __ixor__
+    """)
+)
+
+
+def is_numpys(function: types.FunctionType) -> bool:
+    """Whether a function is of NumPy's own source, which is followed as it is."""
+    return (function.__globals__.get("__name__") or "").split(".")[0] == "numpy"
+
+
+def is_pure_numpy(function: Any) -> bool:
+    """Whether a function of NumPy's that no argument makes a traced call may run."""
+    module = getattr(function, "__module__", None) or ""
+    return id(function) in NUMPY or module.startswith(_NUMPY_MODULES)
+
+
+def is_pure_class(cls: type) -> bool:
+    """Whether making an object keeps and reads nothing: exceptions, Python's own containers and iterators, NumPy's numbers."""
+    if issubclass(cls, np.memmap):
+        return False
+    if issubclass(cls, (BaseException, *_NUMPY_CLASSES)):
+        return True
+    return cls.__module__.split(".")[0] in MODULES
+
+
+def is_pure_method(function: Any, owner: Any) -> bool:
+    """Whether a method of C of this object may run."""
+    if isinstance(owner, types.ModuleType) or owner is None:
+        module = getattr(function, "__module__", None) or ""
+        return module.split(".")[0] in MODULES
+    if isinstance(owner, type):
+        return is_pure_class(owner)
+    return isinstance(owner, PLAIN) and function.__name__ not in _FILES
+
+
+def changes_first(function: Any) -> bool:
+    """Whether a function of the operator module changes its first argument."""
+    name = getattr(function, "__name__", "")
+    module = getattr(function, "__module__", None) or ""
+    return module in ("_operator", "operator") and (
+        name in _CHANGES_FIRST or (name.startswith("i") and name[1:] in _IN_PLACE)
+    )
+
+
+_IN_PLACE = frozenset(_words("add and concat floordiv lshift matmul mod mul or pow rshift sub truediv xor"))

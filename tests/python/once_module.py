@@ -1,0 +1,211 @@
+"""Functions that read what may differ at the next call."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import functools
+import itertools
+import operator
+import os
+import time
+from os import environ
+from typing import Any
+
+import numpy as np
+
+
+class Own:
+    """An object whose class says what its operators and conversions give."""
+
+    def __init__(self) -> None:
+        self.k = 1.0
+
+    def __float__(self) -> float:
+        return self.k
+
+    def __iter__(self) -> Any:
+        return iter([self.k, 2 * self.k])
+
+    def __len__(self) -> int:
+        return int(self.k)
+
+    def __index__(self) -> int:
+        return int(self.k)
+
+    def __bool__(self) -> bool:
+        return self.k > 1.5
+
+    def __eq__(self, other: object) -> bool:
+        return self.k == 2.0
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(value == self.k)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.k + index
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return np.full(3, self.k)
+
+    def __str__(self) -> str:
+        return "x" * int(self.k)
+
+    def __mul__(self, other: Any) -> Any:
+        return other * self.k
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Any:
+        return self.k
+
+    __abs__ = __neg__
+
+    def __enter__(self) -> Any:
+        return self.k
+
+    def __exit__(self, *_: Any) -> None: ...
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "dynamic":
+            return self.k
+        raise AttributeError(name)
+
+    @property
+    def twice(self) -> float:
+        return self.k * 2
+
+
+class OwnDict(dict[str, float]): ...
+
+
+class OwnList(list[float]): ...
+
+
+class Slotted:
+    __slots__ = ("k",)
+
+    def __init__(self) -> None:
+        self.k = 1.0
+
+
+o = Own()
+slotted = Slotted()
+items = {1.0, 2.0}
+counter = collections.Counter("aab")
+missing: Any = collections.defaultdict(float, a=2.0)
+ordered = collections.OrderedDict(a=1.0)
+own_dict = OwnDict(a=1.0)
+own_list = OwnList([1.0])
+numbers = [1.0, 2.0]
+nested: Any = {"a": [1.0, {"b": 2.0}]}
+path = ""
+
+
+@functools.cache
+def table(n: int) -> Any:
+    return np.arange(float(n))
+
+
+def of_path(x: Any) -> Any:
+    with open(path) as file:
+        return x * float(file.readline())
+
+
+def with_object(x: Any) -> Any:
+    with o as k:
+        return x * k
+
+
+def taken(x: Any, it: Any) -> Any:
+    return x * next(it)
+
+
+def summed(x: Any, it: Any) -> Any:
+    return x * sum(it)
+
+
+def listed(x: Any, it: Any) -> Any:
+    return x * len(list(it))
+
+
+def looped(x: Any, it: Any) -> Any:
+    for v in it:
+        x = x + v
+    return x
+
+
+def unpacked(x: Any, it: Any) -> Any:
+    a, b = it
+    return x * a + b
+
+
+def starred(x: Any, it: Any) -> Any:
+    return x * max(*it)
+
+
+def zipped(x: Any, it: Any) -> Any:
+    for a, b in zip(it, [1.0, 2.0]):  # noqa: B905
+        x = x * a + b
+    return x
+
+
+def collected(x: Any, it: Any) -> Any:
+    return x * [v for v in it][0]  # noqa: C416, RUF015
+
+
+def sliced(x: Any, it: Any) -> Any:
+    return x * list(itertools.islice(it, 1))[0]  # noqa: RUF015
+
+
+def filled(x: Any, it: Any) -> Any:
+    return x[:2] * np.fromiter(it, float)
+
+
+ITERATOR_FUNCTIONS = [taken, summed, listed, looped, unpacked, starred, zipped, collected, sliced, filled]
+
+# What is computed of `o`, whose k changes between the calls.
+OF_OBJECTS = """
+x * float(o) | x * int(o) | x * sum(o) | x * list(o)[1] | x * tuple(o)[0] | x * len(o) | x * [1.0, 2.0, 3.0, 4.0][o] | x * x[o]
+x * sum(range(o)) | x * 2 if o else x | x * 2 if bool(o) else x | x * 2 if not o else x | x * 2 if o == 5 else x
+x * 2 if 2.0 in o else x | x * 2 if o in [5] else x | x * o[1] | x[:3] * np.asarray(o) | x[:3] * np.add(o, 1) | x * len(str(o))
+x * len(f'{o}') | x * len('%s' % o) | x * len('{}'.format(o)) | x * (o * 2.0) | x * (2.0 * o) | x * -o | x * abs(o)
+x * copy.copy(o).k | x * copy.deepcopy(o).k | x * o.dynamic | x * o.twice | x * max(o) | x * sorted(o)[0]
+x * [v for i, v in enumerate(o)][1] | x * np.hypot(*o) | x * np.full(2, o.k)[0] | np.zeros(o) + 1 | x * getattr(o, 'k')
+x * hasattr(o, 'other') | x * operator.attrgetter('k')(o) | x * list(map(float, [o]))[0] | x * vars(o)['k'] | x * o.__dict__['k']
+x * dict(a=o)['a'].k | x * isinstance(o, Own) | x * functools.partial(float, o)() | x * functools.reduce(operator.add, o)
+x * any(o) | x * (id(o) > 0) | x * [q.k for q in [o]][0] | x * (lambda q: q.k)(o) | x * np.array([o.k, 1.0])[0] | x * slotted.k
+"""
+OF_OUTSIDE = {
+    "a set": ("x * sum(items) + (3.0 in items)", lambda k: (items.clear(), items.update([k, 2.0]))),
+    "a set, in its order": ("x * list(items)[0]", lambda k: (items.clear(), items.update([k, 2.0]))),
+    "a Counter": ("x * counter['a'] + counter['z'] + sum(counter.values())", lambda k: counter.update(a=k)),
+    "a Counter's commonest": ("x * counter.most_common(1)[0][1]", lambda k: counter.update(a=k)),
+    "a defaultdict": ("x * missing['a'] + missing.get('b', 5)", lambda k: missing.update(a=k)),
+    "a key that a defaultdict makes": ("x * missing['c'] + len(missing)", lambda k: missing.update(a=k)),
+    "an OrderedDict": ("x * sum(ordered.values())", lambda k: ordered.update(a=k)),
+    "a dict's own class": ("x * own_dict['a'] + sum(own_dict.values())", lambda k: own_dict.update(a=k)),
+    "a list's own class": ("x * own_list[0] + len(own_list)", lambda k: own_list.__setitem__(slice(None), [k, k])),
+    "a list": ("x * numbers[0] + len(numbers)", lambda k: numbers.__setitem__(slice(None), [k] * int(k))),
+    "a list in a dict": ("x * nested['a'][1]['b']", lambda k: nested["a"][1].update(b=k)),
+    "an array of a function behind lru_cache": ("x[:3] * table(3)", lambda k: table(3).__setitem__(0, k)),
+    "an item of the environment": (
+        "x * float(os.environ['TILEWRIGHT_X'])",
+        lambda k: environ.update(TILEWRIGHT_X=str(k)),
+    ),
+    "environ.get()": ("x * float(os.environ.get('TILEWRIGHT_X', '1'))", lambda k: environ.update(TILEWRIGHT_X=str(k))),
+    "os.getenv()": ("x * float(os.getenv('TILEWRIGHT_X'))", lambda k: environ.update(TILEWRIGHT_X=str(k))),
+    "environ itself": ("x * float(environ['TILEWRIGHT_X'])", lambda k: environ.update(TILEWRIGHT_X=str(k))),
+    "np.loadtxt()": ("x[:3] * np.loadtxt(path)", lambda k: np.savetxt(path, np.full(3, k))),
+    "np.fromfile()": ("x[:3] * np.fromfile(path)[:3]", lambda k: np.full(3, k).tofile(path)),
+    "a time of a file": (
+        "x * (os.path.getmtime(path) % 1000)",
+        lambda k: (open(path, "w").close(), os.utime(path, (k, k))),
+    ),
+    "whether there is a file": ("x * 2 if os.path.exists(path) else x * 3", lambda k: open(path, "w").close()),
+    "the time": ("x * 0 + (time.time() > 1e9)", lambda k: time.sleep(0)),
+}
+_TEXTS = [text.strip() for text in OF_OBJECTS.replace("\n", "|").split("|") if text.strip()]
+_ = (copy, functools, operator)

@@ -1,0 +1,123 @@
+"""What may differ at the next call is read at each, guarded, or left to NumPy; the trace takes nothing of the caller's."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import once_module
+import pytest
+import tilewright
+
+X = np.linspace(0.25, 1.75, 3000)
+
+
+def made(folder: Path, text: str) -> Any:
+    """A function of a file, with the globals of once_module."""
+    file = folder / "made_once.py"
+    file.write_text(f"def f(x):\n    return {text}\n")
+    spec = importlib.util.spec_from_file_location("made_once", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    vars(module).update({k: v for k, v in vars(once_module).items() if not k.startswith("__")})
+    spec.loader.exec_module(module)
+    return module
+
+
+def answer(call: Callable[[], Any]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tilewright.FallbackWarning)
+        try:
+            return call()
+        except Exception as error:  # noqa: BLE001 - the same error is the same answer
+            return repr(error)
+
+
+def assert_same(got: Any, expected: Any) -> None:
+    if isinstance(expected, str):
+        assert got == expected
+    else:
+        np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("text", once_module._TEXTS)
+def test_what_an_object_says_is_asked_at_each_call(text: str, tmp_path: Path) -> None:
+    module = made(tmp_path, text)
+    jitted = tilewright.jit(module.f)
+    for k in (1.0, 2.0, 3.0, 2.0):
+        once_module.o.k = once_module.slotted.k = k
+        assert_same(answer(lambda: jitted(X)), answer(lambda: module.f(X)))
+
+
+@pytest.mark.parametrize("name", once_module.OF_OUTSIDE)
+def test_what_is_outside_is_read_at_each_call(name: str, tmp_path: Path) -> None:
+    text, change = once_module.OF_OUTSIDE[name]
+    module = made(tmp_path, text)
+    module.path = once_module.path = str(tmp_path / "numbers")
+    jitted = tilewright.jit(module.f)
+    for k in (2.0, 3.0, 4.0, 3.0):
+        change(k)
+        assert_same(answer(lambda: jitted(X)), answer(lambda: module.f(X)))
+
+
+@pytest.mark.parametrize("function", [once_module.of_path, once_module.with_object])
+def test_a_with_happens_at_each_call(function: Any, tmp_path: Path) -> None:
+    once_module.path = str(tmp_path / "number")
+    jitted = tilewright.jit(function)
+    for k in (1.0, 2.0):
+        Path(once_module.path).write_text(f"{k}\n")
+        once_module.o.k = k
+        assert_same(answer(lambda: jitted(X)), function(X))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: iter([2.0, 3.0]), lambda: (k for k in (2.0, 3.0)), lambda: map(float, (2, 3)), lambda: iter({2.0: 1, 3.0: 1}),
+        lambda: itertools.chain([2.0], [3.0]), lambda: iter((2.0, 3.0)), lambda: reversed([3.0, 2.0]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("function", once_module.ITERATOR_FUNCTIONS)
+def test_iterators_are_not_consumed_by_a_trace(function: Any, make: Callable[[], Any]) -> None:
+    jitted = tilewright.jit(function)
+    for _ in range(3):
+        mine, theirs = make(), make()
+        assert_same(answer(lambda it=mine: jitted(X, it)), answer(lambda it=theirs: function(X, it)))
+        assert list(mine) == list(theirs)
+
+
+def test_an_endless_iterator_goes_on_from_call_to_call() -> None:
+    jitted, numbers = tilewright.jit(once_module.taken), itertools.count(1)
+    assert [answer(lambda: jitted(X, numbers))[0] / X[0] for _ in range(4)] == [1, 2, 3, 4]
+
+
+def test_a_call_that_may_run_once_says_its_line() -> None:
+    jitted = tilewright.jit(once_module.taken, strict=True)
+    line = once_module.taken.__code__.co_firstlineno + 1
+    with pytest.raises(tilewright.TraceError) as raised:
+        jitted(X, iter([2.0]))
+    assert str(raised.value) == (
+        f"{once_module.__file__}:{line}, in taken: next(it), with a list_iterator object; what the call reads of the object, or "
+        "takes out of it, would be that of the call that is traced. Do it at the caller, and pass arrays and numbers."
+    )
+
+
+def test_functions_without_source_read_at_each_call_too() -> None:
+    space: dict[str, Any] = {"np": np, "k": 2.0, "w": np.ones(3), "numbers": [1.0, 2.0], "o": once_module.o}
+    exec(
+        "def f(x): return x[:3] * k + w\ndef g(x): return x * o.k\ndef h(x): numbers.append(1.0); return x + len(numbers)",
+        space,
+    )
+    f, g, h = (tilewright.jit(space[name]) for name in "fgh")
+    for value in (2.0, 3.0):
+        space["k"] = once_module.o.k = value
+        space["w"] = np.full(3, value)
+        np.testing.assert_array_equal(f(X), X[:3] * value + value)
+        np.testing.assert_array_equal(answer(lambda: g(X)), X * value)
+    assert [answer(lambda: h(X))[0] for _ in range(3)] == [X[0] + 3, X[0] + 4, X[0] + 5]
+    assert len(f.specializations) == 1
