@@ -89,6 +89,8 @@ def conjugates(a, z):
     a *= 2
 
 
+pytestmark = pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
+
 FUNCTIONS = [
     real_into_complex, cast_before_the_write, before_a_loop_that_writes, cast_inside_of_a_loop, into_both_halves,
     reversed_before_the_write, imaginary_half, exchanged, returned_too, returned_alone, in_a_branch, conjugates,
@@ -139,7 +141,7 @@ def statements(draw: Any) -> list[str]:
     for _ in range(draw(st.integers(2, 6))):
         source = draw(st.sampled_from(SOURCES))
         if draw(st.booleans()):
-            lines.append(f"v{kept} = {source}.copy()" if draw(st.booleans()) else f"v{kept} = {source} * 1")
+            lines.append(f"v{kept} = ({source}).copy()" if draw(st.booleans()) else f"v{kept} = ({source}) * 1")
             kept += 1
             continue
         if kept and draw(st.booleans()):

@@ -358,12 +358,14 @@ def linspace(
         ramp = cast(tracer, steps, kept)
         delta = tracer.add("subtract", (b, a), {}, kept, ())
         step = tracer.add("divide", (delta, _size_value(tracer, divisor, kept)), {}, kept, ())
-        scaled = tracer.add("multiply", (ramp, step), {}, kept, (count,))
-        # Where the step is too small for a number, NumPy divides before it multiplies.
+        # Where the step is too small for a number, NumPy divides by their count before it multiplies by their distance.
+        one = constant(tracer, 1.0, kept)
         vanishes = tracer.add("equal", (step, constant(tracer, 0.0, kept)), {}, BOOL, ())
-        parts = tracer.add("divide", (ramp, _size_value(tracer, divisor, kept)), {}, kept, (count,))
-        parts = tracer.add("multiply", (parts, delta), {}, kept, (count,))
-        scaled = tracer.add("where", (vanishes, parts, scaled), {}, kept, (count,))
+        part = tracer.add("divide", (one, _size_value(tracer, divisor, kept)), {}, kept, ())
+        part = tracer.add("where", (vanishes, part, one), {}, kept, ())
+        step = tracer.add("where", (vanishes, delta, step), {}, kept, ())
+        ramp = tracer.add("multiply", (ramp, part), {}, kept, (count,))
+        scaled = tracer.add("multiply", (ramp, step), {}, kept, (count,))
         value = tracer.add("add", (scaled, a), {}, kept, (count,))
         if endpoint:
             is_last = tracer.add("equal", (steps, _size_value(tracer, divisor, INT64)), {}, BOOL, (count,))

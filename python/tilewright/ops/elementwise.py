@@ -234,7 +234,16 @@ def _elementwise(
         raise _error(tracer, f"np.{name} of {loop[0]} and {loop[1]}", "there is no rule for comparing these two exactly",
                      "Convert one of them with astype.")  # fmt: skip
     values = [to_value(tracer, x, d) for x, d in zip(operands, loop, strict=True)]
-    return SymArray.fresh(tracer, _operation(tracer, name, values, result_dtype, shape))
+    c_order = _is_in_c_order(tracer, operands, shape)
+    return SymArray.fresh(tracer, _operation(tracer, name, values, result_dtype, shape), c_order=c_order)
+
+
+def _is_in_c_order(tracer: Tracer, operands: Sequence[Any], shape: Sequence[Any]) -> bool:
+    """Whether NumPy's result is C-contiguous for certain: it follows the layout of the operands."""
+    arrays = [x for x in operands if isinstance(x, SymArray) and x.sizes]
+    return all(x.is_c_contiguous() for x in arrays) and any(
+        tuple(tracer.resolve(size) for size in x.sizes) == tuple(shape) for x in arrays
+    )
 
 
 def _of_some_kind(
