@@ -168,3 +168,32 @@ def test_any_order_of_reads_and_writes(tmp_path_factory: Any, lines: list[str]) 
         return
     a = np.arange(37.0)
     check(namespace["f"], a, a * 3 + 1, a + 1j * a[::-1], a - 2j * a)
+
+
+def real_part_after_a_write(z):
+    v = np.real(z)
+    z[0] = 5
+    return v * 2
+
+
+def imaginary_part_after_a_loop(z):
+    v = z.imag
+    for i in range(len(z)):
+        z[i] = z[i] * 1j
+    return v + 1
+
+
+def row_in_place(a):
+    a[-1] += np.ones((1, 4))
+    return a * 2
+
+
+@pytest.mark.parametrize("function", [real_part_after_a_write, imaginary_part_after_a_loop])
+def test_a_part_of_complex_numbers_shows_later_writes(function: Any) -> None:
+    check(function, np.arange(700) + 1j)
+
+
+def test_what_is_added_in_place_has_no_more_axes() -> None:
+    for function in (row_in_place, tilewright.jit(row_in_place)):
+        with pytest.raises(ValueError, match="non-broadcastable output operand"):
+            function(np.zeros((3, 4)))

@@ -376,4 +376,6 @@ def update_item(array: SymArray, key: Any, ufunc: np.ufunc, other: Any) -> None:
         raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
             ufunc, "same_kind", result.dtype, array.dtype, 0
         )
+    if isinstance(target, SymArray) and not is_scalar and not fits_into(array.tracer, result.sizes, target.sizes):
+        raise ValueError("non-broadcastable output operand")
     set_item(array, key, result)

@@ -159,6 +159,13 @@ class SymArray(Symbolic):
 
     def _refuse_stale(self, sources: tuple[tuple[Storage, Value], ...]) -> None:
         if any(_root(self.tracer, source.value) is not _root(self.tracer, value) for source, value in sources):
+            if self.storage.part_of:
+                raise self.tracer.error(
+                    f"reading .{self.storage.part_of} of an array after the array itself was written",
+                    "it is a view in NumPy, and a value of its own here",
+                    f"Take .{self.storage.part_of} again after the write, or a .copy() before it.",
+                    "complex",
+                )
             raise self.tracer.error(
                 "loops: reading what a loop or a branch on data chose after one of its arrays was written",
                 "whose memory it is depends on the data",
@@ -178,19 +185,19 @@ class SymArray(Symbolic):
             )
         if self.storage.read_only:
             raise ValueError("assignment destination is read-only")
-        if self.storage.chosen_from is not None:
-            raise self.tracer.error(
-                "loops: writing into an array that a loop or a branch on data chose",
-                "whose memory it is depends on the data",
-                "Write into a copy (.copy()), or before the loop or branch.",
-                "in-place write",
-            )
         if self.storage.part_of:
             raise self.tracer.error(
                 f"writing into .{self.storage.part_of} of an array",
                 "there is no rule for it",
                 "Make the complex array from its parts (re + 1j * im).",
                 "complex",
+            )
+        if self.storage.chosen_from is not None:
+            raise self.tracer.error(
+                "loops: writing into an array that a loop or a branch on data chose",
+                "whose memory it is depends on the data",
+                "Write into a copy (.copy()), or before the loop or branch.",
+                "in-place write",
             )
         for view in self.chain:
             if view.operation == "broadcast_to":
@@ -284,6 +291,8 @@ class SymArray(Symbolic):
         part = self.tracer.add(name, (value,), {}, np.dtype(f"f{value.dtype.itemsize // 2}"), value.shape, name)
         made = SymArray.fresh(self.tracer, part, is_scalar=self.is_scalar)
         made.storage.part_of = name
+        if not self.is_scalar:
+            made.storage.chosen_from = ((self.storage, self.storage.value),)
         return made
 
     def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
