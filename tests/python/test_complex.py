@@ -205,7 +205,7 @@ def test_every_length(plain_numpy: PlainNumPy, dtype: Any) -> None:
 
     def f(z, w):
         v = z * w
-        return v, v - z, np.conj(z), v.real
+        return v, v - z, np.conj(z), v.real.copy()  # v.real is a view of the first result
 
     made = compiled(f)
     for n in range(1, 70):

@@ -197,3 +197,87 @@ def test_what_is_added_in_place_has_no_more_axes() -> None:
     for function in (row_in_place, tilewright.jit(row_in_place)):
         with pytest.raises(ValueError, match="non-broadcastable output operand"):
             function(np.zeros((3, 4)))
+
+
+def a_complex_array_twice(a, z):
+    a += 1
+    v = z * a
+    return v, v, z
+
+
+def a_part_of_an_argument(a, z):
+    a += 1
+    return z.imag, np.real(z)[1:]
+
+
+def a_part_and_its_whole(a, z):
+    v = z * a
+    return v, v.real
+
+
+@pytest.mark.parametrize("function", [a_complex_array_twice, a_part_of_an_argument, a_part_and_its_whole])
+@pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
+def test_results_share_the_memory_that_numpys_share(function: Any) -> None:
+    def sharing(run: Any) -> list[bool]:
+        a, z = np.arange(60_000.0), np.arange(60_000) + 1j
+        parts = run(a, z)
+        return [np.shares_memory(one, other) for one in (*parts, a, z) for other in (*parts, a, z)]
+
+    compiled = tilewright.jit(function)
+    for _ in range(2):
+        assert sharing(compiled) == sharing(function)
+
+
+def filled_after_a_loop(a, z):
+    v = np.zeros_like(a)
+    for k in range(len(v)):
+        v[k] = 1
+    v[...] = a
+    return v, z * 2
+
+
+def filled_and_read_by_a_loop(a, b):
+    b[...] = a
+    a.fill(3)
+    for k in range(len(b)):
+        b[k] += 1
+    v = np.isreal(b)
+    for k in range(len(b)):
+        b[k] += 2
+    for k in range(len(v)):
+        v[k] = b[k]
+    return v
+
+
+def a_copy_twice(a, z):
+    a *= a
+    v = a.astype(a.dtype)
+    return v, v, a
+
+
+def product_of_python_complex(a, g):
+    s = a.mean()
+    return 1j * g * s, (1j * g * s) * a.astype(np.float32), a + 1
+
+
+def test_what_random_functions_found() -> None:
+    a = np.arange(2500.0).reshape(50, 50) % 7
+    for function in (filled_after_a_loop, filled_and_read_by_a_loop, a_copy_twice):
+        check(function, a, np.zeros_like(a))
+    for function in (filled_after_a_loop, a_copy_twice):
+        mine, theirs = a.copy(), a.copy()
+        compiled = tilewright.jit(function)
+        compiled.for_args(mine.copy(), np.zeros_like(a))
+        got, expected = compiled(mine, np.zeros_like(a)), function(theirs, np.zeros_like(a))
+        assert [np.shares_memory(one, other) for one in (*got, mine) for other in (*got, mine)] == [
+            np.shares_memory(one, other) for one in (*expected, theirs) for other in (*expected, theirs)
+        ]
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
+def test_pythons_complex_number_times_a_double_is_pythons() -> None:
+    a = np.ones(4)
+    got, expected = tilewright.jit(product_of_python_complex)(a, 0.5), product_of_python_complex(a, 0.5)
+    assert [type(part) for part in got] == [type(part) for part in expected]
+    assert got[1].dtype == expected[1].dtype
+    same(got[1:], expected[1:])

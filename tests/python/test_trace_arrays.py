@@ -252,5 +252,10 @@ def test_uncertain_reshape_views_are_refused_not_guessed() -> None:
         y[0] = 5
         return flat
 
+    # Of C-contiguous arguments it is a view; that they are is guarded.
+    traced = check(f, np.ones((2, 3)))
+    assert traced.contiguous == ("x",)
+    assert traced.matches((np.ones((4, 3)),))
+    assert not traced.matches((np.ones((3, 2)).T,))
     with pytest.raises(TraceError, match="whether NumPy's reshape is a view or a copy"):
-        trace(f, (np.ones((2, 3)),))
+        trace(f, (np.ones((3, 2)).T,))

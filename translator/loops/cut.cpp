@@ -244,21 +244,26 @@ void Cutter::finish() {
         targets.insert(write.argument);
     }
     Names results;
+    std::map<std::string, std::string> known; ///< what is returned already, and where it is
     for (const std::string& value : program_.body.yields) {
         if (scalars_.count(value) != 0 || operations_.count(value) == 0) {
             out_.returned.push_back(value);
+            continue;
+        }
+        if (const auto before = known.find(value); before != known.end()) {
+            out_.returned.push_back(before->second);
             continue;
         }
         if (const Operation* complex = complex_of(value)) {
             const std::string whole_name = add_temporary(fresh_name(value, "result"), types_.at(value), out_.steps);
             out_.steps.push_back(halves(*complex, whole_name));
             buffer(whole_name).kind = BufferPlan::Kind::result;
+            known[value] = whole_name;
             out_.returned.push_back(whole_name);
             continue;
         }
         std::string name = place_.at(value);
-        const bool seen = results.count(name) != 0 && value_of_result_[name] == value;
-        if (!seen && (!is_temporary(name) || buffer(name).swapped || results.count(name) != 0)) {
+        if (!is_temporary(name) || buffer(name).swapped || results.count(name) != 0) {
             const std::string copy =
                 add_temporary(fresh_name("%", base_name(name) + "_result"), types_.at(value), out_.steps);
             out_.steps.push_back(exchange(Step::Kind::copy, name, copy));
@@ -266,7 +271,7 @@ void Cutter::finish() {
         }
         buffer(name).kind = BufferPlan::Kind::result;
         results.insert(name);
-        value_of_result_[name] = value;
+        known[value] = name;
         out_.returned.push_back(name);
     }
     std::map<std::string, std::string> saved; ///< of an argument: what it held before

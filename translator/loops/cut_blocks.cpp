@@ -210,9 +210,11 @@ void Cutter::try_take(Work& work, std::size_t k, const std::string& value) {
     std::vector<std::size_t> readers;
     for (std::size_t other = 0; other < work.items.size(); ++other) {
         const Item& item = work.items[other];
-        const bool reads = item.reads.count(value) != 0 || (!own && may_end_the_call(item));
-        if (other == k || !reads) continue;
-        if (item.consumed.count(value) != 0 || comes_before(work, k, other)) return;
+        if (other == k) continue;
+        // One has it already, which need not read it: what is written all over replaces it.
+        if (item.consumed.count(value) != 0) return;
+        if (item.reads.count(value) == 0 && (own || !may_end_the_call(item))) continue;
+        if (comes_before(work, k, other)) return;
         readers.push_back(other);
     }
     // What the block yields may be an expression that reads it.

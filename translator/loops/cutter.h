@@ -245,7 +245,6 @@ class Cutter {
 
     /// Both halves of a complex value, which are in memory of their own, into a buffer.
     Step halves(const Operation& complex, const std::string& name);
-    std::map<std::string, std::string> value_of_result_;
 };
 
 } // namespace tilewright::translator

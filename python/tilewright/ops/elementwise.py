@@ -250,7 +250,7 @@ def _of_some_kind(
     tracer: Tracer, ufunc: np.ufunc, operands: list[Any], dtype: np.dtype[Any] | None, casting: str
 ) -> SymArray:
     """Where the data decide of which kind an operand is: one program, if NumPy computes the same with each."""
-    types: dict[str, Any] = {"float": float, "int": int, "bool": BOOL}
+    types: dict[str, Any] = {"float": float, "int": int, "bool": BOOL, "complex": complex}
     ways: list[tuple[Any, ...]] = [()]
     for x in operands:
         found = getattr(x, "kinds", None)
@@ -392,6 +392,10 @@ def apply_operator(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> An
         # Of Python's numbers an operator makes one of Python's; a call of NumPy's function does not.
         number = {"f": "float", "b": "bool"}.get(result.dtype.kind, "int")
         result.kinds = frozenset({"scalar", number})
+    left, right = (*inputs, None)[:2]
+    if weak_type(left) is complex and isinstance(right, SymArray) and right.is_scalar and right.dtype == FLOAT64:
+        # np.float64 is a float: Python's complex number computes with it, and the result is Python's.
+        result.kinds = frozenset({"scalar", "complex"})
     return result
 
 

@@ -14,11 +14,11 @@ from ..devices import UnknownDtype, stand_in
 from ..errors import TraceError
 from ..ops.operands import is_symbolic
 from .arguments import Inputs
-from .arrays import SymArray
+from .arrays import Storage, SymArray
 from .compressed import Compressed
 from .emit import Emitter
 from .generators import OFFSET_BITS, at_most
-from .graph import VIEW_OPERATIONS, Value
+from .graph import VIEW_OPERATIONS, Value, unchanged
 from .guards import VALUE_KINDS, Missing, follow, guard_holds, path_text
 from .interpreter import Interpreter, KeepInstead, UnrollInstead
 from .protocols import call_without_source
@@ -366,6 +366,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     }
 
     returned: list[SymArray] = []
+    # Complex arrays of which a part is returned, by that part's memory here: the two parts of one have no element in common.
+    parts_of: dict[tuple[int, str], dict[int, Storage]] = {}
 
     def add_leaf(kind: str, value: Value, argument: str, of: int | None = None) -> Any:
         leaves.append((kind, value, argument))
@@ -387,6 +389,11 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
                 reasons.append(f"it returns a view of {argument}")
             if kind != "array":
                 return add_leaf(kind, value, argument)
+            if item.storage.part_of and item.storage.chosen_from:
+                whole = item.storage.chosen_from[0][0]
+                parts_of.setdefault((id(whole), item.storage.part_of), {})[id(item.storage)] = whole
+                if whole.argument is not None:
+                    reasons.append(f"it returns a view of {whole.argument.name}")
             returned.append(item)
             if not value.shape:
                 reasons.append("it returns an array of no dimensions")
@@ -439,6 +446,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
 
     shape = collect(result)
     _refuse_shared(tracer, returned)
+    wholes = {id(whole) for one in parts_of.values() for whole in one.values()}
+    if any(len(one) > 1 for one in parts_of.values()) or any(id(item.storage) in wholes for item in returned):
+        reasons.append("it returns several views of one array")
     values = [value for _, value, _ in leaves]
     if not values and not writes and result is None:
         reasons.append("it returns None")
@@ -534,9 +544,9 @@ def _array_leaf(tracer: Tracer, item: SymArray) -> tuple[str, Value, str]:
         if item.may_be_a_copy():
             tracer.need_layout(owner)
         return ("argument" if not item.chain else "view"), value, owner.name
-    root = value
+    root = unchanged(value, {})
     while root.operation in VIEW_OPERATIONS or (root.operation == "cast" and root.dtype == root.operands[0].dtype):
-        root = root.operands[0]
+        root = unchanged(root.operands[0], {})
     if root.is_argument:
         # A copy of an argument, or of a part of one: a value of its own.
         value = _copy(tracer, value)
