@@ -222,8 +222,8 @@ def test_a_function_that_hides_the_stop_is_stopped_all_the_same() -> None:
             return 1
 
     with pytest.raises(datasets.TookTooLong):
-        datasets._call_within(0.1, stubborn)
-    assert datasets._call_within(5.0, lambda: 3) == 3
+        datasets.call_within(0.1, stubborn)
+    assert datasets.call_within(5.0, lambda: 3) == 3
 
 
 def doubled(x: Any, n: int) -> int:
