@@ -29,7 +29,17 @@ from typing import Any
 import numpy as np
 
 LENGTHS = [0, 1, 2, 5, 8, 17, 64, 1000]
-DTYPES = [*["float64"] * 6, *["float32"] * 3, *["int64"] * 2, "int32", "uint8", "int8", "bool", "complex128", "complex64"]
+DTYPES = [
+    *["float64"] * 6,
+    *["float32"] * 3,
+    *["int64"] * 2,
+    "int32",
+    "uint8",
+    "int8",
+    "bool",
+    "complex128",
+    "complex64",
+]
 # Lengths of both agree for most n; NumPy says where they do not.
 SLICES = [(":", ":"), ("1:", ":-1"), (":-1", "1:"), ("::2", "::2"), ("::-1", ":"), (":", "::-1"), (":3", "-3:"), ("-3:", ":3"), ("2:-2", "1:-3"),
           ("::2", "::-2"), (":1", "-1:")]  # fmt: skip
@@ -120,7 +130,12 @@ class Writer:
                 f"{a}[{left}] = {b}[{right}]", f"{a}[{left}] += {b}[{right}]", f"{a}[{left}] = {k}", f"{a}[...] = {b}", f"{a}[:] = {b} + {k}",
             ]))  # fmt: skip
         elif kind == 2:
-            self.lines.append(indent + rng.choice([f"{a} += {b}", f"{a} *= {k}", f"{a} -= {b}[::-1]", f"{a}[{rng.choice(['0', '-1', '1'])}] = {k}"]))
+            self.lines.append(
+                indent
+                + rng.choice(
+                    [f"{a} += {b}", f"{a} *= {k}", f"{a} -= {b}[::-1]", f"{a}[{rng.choice(['0', '-1', '1'])}] = {k}"]
+                )
+            )
         elif kind == 3:
             self.lines.append(indent + rng.choice([
                 f"np.add({a}, {b}, out={c})", f"np.copyto({a}, {b})", f"{a}.fill({k})", f"np.multiply({a}, {k}, out={a})", f"np.negative({a}[{left}], out={b}[{right}])",
@@ -139,7 +154,7 @@ class Writer:
         elif kind == 7:
             self.new(rng.choice([
                 f"{k} * 3 + {self.number()}", f"{k} + G", f"np.real({k})", f"np.imag({k})", f"len({a})", f"{a}.sum()", f"{a}.max()", f"np.isreal({k})", f"{k} / 7", f"{k} // 2",
-                f"np.dot(np.uint8(200), {k})", f"{a}[0]", f"{a}[-1] * 2", f"float(k)", f"int(k)", f"{a}.argmax()", f"abs({k})", f"{k} ** 2", f"round({k} / 3)", f"np.int64({k})",
+                f"np.dot(np.uint8(200), {k})", f"{a}[0]", f"{a}[-1] * 2", "float(k)", "int(k)", f"{a}.argmax()", f"abs({k})", f"{k} ** 2", f"round({k} / 3)", f"np.int64({k})",
                 f"np.float32({k})", f"max({k}, 2)", f"{k} == 2", f"{a}.mean()", f"min({self.number()}, {k})",
             ]), indent, is_array=False)  # fmt: skip
         elif kind == 8:
@@ -152,23 +167,36 @@ class Writer:
             self.made += 1
             condition = rng.choice([f"np.any({a} > 2)", f"{a}.sum() > 1", f"{k} > 1", f"len({a}) > 4", f"{a}[0] > 0"])
             ways = rng.sample([b, f"{b} + 1", f"np.floor({b})", f"{b}[::-1]", f"{b}.copy()", c], 2)
-            self.lines += [f"{indent}if {condition}:", f"{indent}    {name} = {ways[0]}", f"{indent}else:", f"{indent}    {name} = {ways[1]}"]
+            self.lines += [
+                f"{indent}if {condition}:",
+                f"{indent}    {name} = {ways[0]}",
+                f"{indent}else:",
+                f"{indent}    {name} = {ways[1]}",
+            ]
             self.arrays.append(name)
         elif kind == 10:
             self.lines.append(f"{indent}if {rng.choice([f'{a}.max() > 1', 'k', f'{a}[0] != 0', f'len({a}) % 2'])}:")
             self.statement(indent + "    ")
         elif kind == 11:
-            self.lines.append(f"{indent}for i in range({rng.choice(['3', f'len({a})', f'1, len({a})', 'len(y) - 1'])}):")
+            self.lines.append(
+                f"{indent}for i in range({rng.choice(['3', f'len({a})', f'1, len({a})', 'len(y) - 1'])}):"
+            )
             self.lines.append(indent + "    " + rng.choice([
                 f"{a}[i] = {b}[i] + {k}", f"{a}[i] = {a}[i - 1] * 2", f"{a}[i] += {b}[-1 - i]", f"{a}[i:] = {b}[i:]", f"{a}[:] = {a} + {b}[i]", f"{b}[i] = {k}",
             ]))  # fmt: skip
         elif kind == 12:
             name = f"s{self.made}"
             self.made += 1
-            self.lines += [f"{indent}{name} = {k}", f"{indent}for _ in range({rng.choice([3, 2, 'len(x)'])}):", f"{indent}    {name} = {name} * {rng.choice([name, '2', k])} + {rng.choice(['1', k])}"]
+            self.lines += [
+                f"{indent}{name} = {k}",
+                f"{indent}for _ in range({rng.choice([3, 2, 'len(x)'])}):",
+                f"{indent}    {name} = {name} * {rng.choice([name, '2', k])} + {rng.choice(['1', k])}",
+            ]
             self.numbers.append(name)
         else:
-            self.new(f"sum([{a}, {b} * 2])" if rng.random() < 0.5 else f"np.stack([{a}, {b}])[{rng.choice([0, 1])}]", indent)
+            self.new(
+                f"sum([{a}, {b} * 2])" if rng.random() < 0.5 else f"np.stack([{a}, {b}])[{rng.choice([0, 1])}]", indent
+            )
 
 
 @dataclass
@@ -181,7 +209,11 @@ class Call:
 
 
 def array(rng: np.random.Generator, dtype: str, length: int) -> Any:
-    values = rng.integers(0, 5, length + 2) if dtype in ("uint8", "bool") else rng.integers(-8, 8, length + 2) / (2 if np.dtype(dtype).kind in "fc" else 1)
+    values = (
+        rng.integers(0, 5, length + 2)
+        if dtype in ("uint8", "bool")
+        else rng.integers(-8, 8, length + 2) / (2 if np.dtype(dtype).kind in "fc" else 1)
+    )
     made = values.astype(dtype)
     if made.dtype.kind in "fc" and length:
         made[rng.integers(0, length)] = rng.choice([np.nan, np.inf, -0.0, 1.0])
@@ -190,16 +222,70 @@ def array(rng: np.random.Generator, dtype: str, length: int) -> Any:
     return made
 
 
+def arguments(  # noqa: PLR0917
+    seed: int, types: list[str], kind: str, layout: str, length: int, number: Any, op: Any, parts: dict[str, Any]
+) -> tuple[Any, ...]:
+    draw = np.random.default_rng(seed)
+    whole = array(draw, types[0], length)
+    x = laid_out(whole[:length], layout)
+    if kind == "same":
+        y = x
+    elif kind == "overlap":
+        y = whole[1 : length + 1]
+        x = whole[:length]
+    elif kind == "reversed":
+        y = x[::-1]
+    else:
+        y = laid_out(array(draw, types[1], length)[:length], layout)
+    o = SimpleNamespace(k=parts["ok"], f=parts["of"])
+    return x, y, number, op, o, {"k": parts["dk"], "op": parts["dop"]}, [parts["tool"]]
+
+
 def calls_of(rng: random.Random) -> Iterator[Call]:
     types = [rng.choice(DTYPES), rng.choice(DTYPES)]
     if rng.random() < 0.5:
         types[1] = types[0]
-    space: dict[str, Any] = {"G": rng.choice(NUMBERS), "H": np.arange(1.0), "OP": callables(rng), "helper": callables(rng)}
-    number, op, kind = rng.choice(NUMBERS), callables(rng), rng.choice(["separate", "separate", "same", "overlap", "reversed"])
+    space: dict[str, Any] = {
+        "G": rng.choice(NUMBERS),
+        "H": np.arange(1.0),
+        "OP": callables(rng),
+        "helper": callables(rng),
+    }
+    number, op, kind = (
+        rng.choice(NUMBERS),
+        callables(rng),
+        rng.choice(["separate", "separate", "same", "overlap", "reversed"]),
+    )
     layout, length = "c", rng.choice(LENGTHS)
-    parts: dict[str, Any] = {"ok": rng.choice(NUMBERS), "of": callables(rng), "dk": rng.choice(NUMBERS), "dop": callables(rng), "tool": callables(rng)}
+    parts: dict[str, Any] = {
+        "ok": rng.choice(NUMBERS),
+        "of": callables(rng),
+        "dk": rng.choice(NUMBERS),
+        "dop": callables(rng),
+        "tool": callables(rng),
+    }
     for turn in range(9):
-        for name in rng.sample(["G", "OP", "helper", "number", "op", "kind", "layout", "length", "ok", "of", "dk", "dop", "tool", "type", "H", "none"], 2):
+        for name in rng.sample(
+            [
+                "G",
+                "OP",
+                "helper",
+                "number",
+                "op",
+                "kind",
+                "layout",
+                "length",
+                "ok",
+                "of",
+                "dk",
+                "dop",
+                "tool",
+                "type",
+                "H",
+                "none",
+            ],
+            2,
+        ):
             if name == "number":
                 number = rng.choice([number, rng.choice(NUMBERS), type(number)(1)])
             elif name == "op":
@@ -220,25 +306,12 @@ def calls_of(rng: random.Random) -> Iterator[Call]:
                 space["H"] = np.array([rng.choice([0.5, 2.0, -1.0])])
         seed = rng.randint(0, 1 << 30)
 
-        def make(  # noqa: PLR0917
-            seed: int = seed, types: list[str] = list(types), kind: str = kind, layout: str = layout, length: int = length, number: Any = number, op: Any = op, parts: dict[str, Any] = dict(parts),
-        ) -> tuple[Any, ...]:  # fmt: skip
-            draw = np.random.default_rng(seed)
-            whole = array(draw, types[0], length)
-            x = laid_out(whole[:length], layout)
-            if kind == "same":
-                y = x
-            elif kind == "overlap":
-                y = whole[1 : length + 1]
-                x = whole[:length]
-            elif kind == "reversed":
-                y = x[::-1]
-            else:
-                y = laid_out(array(draw, types[1], length)[:length], layout)
-            o = SimpleNamespace(k=parts["ok"], f=parts["of"])
-            return x, y, number, op, o, {"k": parts["dk"], "op": parts["dop"]}, [parts["tool"]]
-
-        yield Call(make, f"{types} {kind} {layout} n={length} k={number!r} op={op!r} {parts} G={space['G']!r} OP={space['OP']!r} helper={space['helper']!r} H={space['H']}", dict(space))
+        make = functools.partial(arguments, seed, list(types), kind, layout, length, number, op, dict(parts))
+        yield Call(
+            make,
+            f"{types} {kind} {layout} n={length} k={number!r} op={op!r} {parts} G={space['G']!r} OP={space['OP']!r} helper={space['helper']!r} H={space['H']}",
+            dict(space),
+        )
 
 
 def laid_out(values: Any, layout: str) -> Any:
@@ -269,7 +342,11 @@ def differs(got: Any, wanted: Any, close: bool) -> str:
     if isinstance(wanted, np.ndarray) != isinstance(got, np.ndarray) or type(got) is not type(wanted):
         return f"a {type(got).__name__}, not a {type(wanted).__name__}"
     if not isinstance(wanted, (np.ndarray, np.generic)):
-        same = got == wanted or (got != got and wanted != wanted) or (close and np.isclose(got, wanted, equal_nan=True))
+        same = (
+            got == wanted
+            or bool(np.all(np.isnan([got, wanted])))
+            or (close and np.isclose(got, wanted, equal_nan=True))
+        )
         return "" if same else f"{got!r}, not {wanted!r}"
     if got.dtype != wanted.dtype or got.shape != wanted.shape:
         return f"{got.dtype}{got.shape}, not {wanted.dtype}{wanted.shape}"
@@ -277,7 +354,13 @@ def differs(got: Any, wanted: Any, close: bool) -> str:
         if got.dtype.kind == "f" and not np.array_equal(np.signbit(got)[got == 0], np.signbit(wanted)[got == 0]):
             return "another sign of zero"
         return ""
-    if close and got.dtype.kind in "fc" and np.allclose(got, wanted, rtol=1e-4 if got.dtype.itemsize <= 4 or got.dtype == np.complex64 else 1e-10, equal_nan=True):
+    if (
+        close
+        and got.dtype.kind in "fc"
+        and np.allclose(
+            got, wanted, rtol=1e-4 if got.dtype.itemsize <= 4 or got.dtype == np.complex64 else 1e-10, equal_nan=True
+        )
+    ):
         return ""
     return f"{got!r}, not {wanted!r}"
 
