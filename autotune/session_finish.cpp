@@ -116,9 +116,10 @@ MeasureRequest SearchSession::final_request(const Trial& trial, double budget_s)
 void SearchSession::measure_finalist(Trial& trial, double budget_s) {
     const OrOutcome<PairedTimes> times = measure(final_request(trial, budget_s));
     if (!times.value) {
+        if (cancelled()) return;
         if (times.outcome.of_incumbent)
             drop_incumbent(times.outcome);
-        else if (!cancelled())
+        else
             trial.outcome = times.outcome;
         return;
     }

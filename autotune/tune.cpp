@@ -136,7 +136,7 @@ Outcome SearchSession::build_verify_measure(Trial& trial) {
             }
         }
         if (!times.value) {
-            if (!times.outcome.of_incumbent) return times.outcome;
+            if (!times.outcome.of_incumbent || cancelled()) return times.outcome;
             // What everything is compared with has failed: it cannot stay the best.
             drop_incumbent(times.outcome);
             continue;
@@ -161,7 +161,7 @@ Outcome SearchSession::build_verify_measure(Trial& trial) {
                 const OrOutcome<PairedTimes> again = bench_.measure(request);
                 if (!again.value) {
                     times = again;
-                    if (!times.outcome.of_incumbent) return times.outcome;
+                    if (!times.outcome.of_incumbent || cancelled()) return times.outcome;
                     drop_incumbent(times.outcome);
                     continue;
                 }

@@ -238,12 +238,14 @@ class JitFunction(_face.Dispatcher):
     # ---- calls that no plan takes ---------------------------------------------------------------------------------
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._stays and not kwargs and recording.recorder is None:
+            # First of all: these calls are to cost as little beside NumPy's as they can.
+            if _shape_key(args) in self._stays and _face.current_device() is None:
+                return self.__wrapped__(*args)
         if (views := on_host(self.__name__, args, kwargs)) is not None:
             return self(*views[0], **views[1])
         if recording.recorder is not None:
             return recording.recorder.call(self.__wrapped__, self.__name__, args, kwargs, jitted=self)
-        if self._stays and not kwargs and _shape_key(args) in self._stays and _face.current_device() is None:
-            return self.__wrapped__(*args)
         if _parts_of(self.__wrapped__) != self._parts:
             self._take_new_parts()
         try:
@@ -418,6 +420,8 @@ class JitFunction(_face.Dispatcher):
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
     ) -> Any:
         if specialization.runner is not None:
+            if not specialization.fits(bound):
+                return self._unserved(specialization, bound, args, kwargs, out)
             try:
                 with drawing(specialization.traced, bound) as values:
                     return specialization.runner(values, out)

@@ -140,10 +140,14 @@ class Specialization:
         logs.logger.info("%s: runs in NumPy: %s", self.signature, reason)
 
     def add_version(self, bound: Bound) -> plan.Version:
-        """Build the version that this call needs and put it in its place."""
+        """Build the version that this call needs and put it in its place; where none can serve it, nothing is built twice."""
         with self._lock:
             self._warn_where_by_hand_is_not_run(bound)
             kind = self._kind(bound)
+            for version in self.versions:
+                # What it requires is of no size, but of what kernels can index: another one requires it too.
+                if version.label == self._label(kind, "any size"):
+                    return version
             crowded = len(self.versions) >= _MAX_VERSIONS
             layouts = dict.fromkeys(bound.layouts, "any") if crowded else dict(bound.layouts)
             request = self.request(bound, layouts=layouts)

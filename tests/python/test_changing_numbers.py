@@ -173,3 +173,35 @@ def test_an_argument_that_decides_is_limited_too() -> None:
         for n in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20):
             np.testing.assert_allclose(function(X, n), f(X, n), rtol=1e-12)
     assert len(function.specializations) <= 8
+
+
+def test_what_chooses_a_formula_may_come_from_outside():
+    order, keep, low, high = 1, True, -1, 300
+
+    @tilewright.jit(strict=True)
+    def f(x, u):
+        return np.linalg.norm(x, order, axis=1), x.sum(axis=0, keepdims=keep), np.clip(u, low, high)
+
+    x, u = np.arange(12.0).reshape(3, 4) - 5, np.arange(200, 256, dtype=np.uint8)
+    for ours, numpys in zip(f(x, u), f.__wrapped__(x, u), strict=True):
+        assert ours.dtype == numpys.dtype
+        np.testing.assert_array_equal(ours, numpys)
+
+
+def test_a_number_that_kernels_cannot_count_with_is_compiled_for_once(monkeypatch):
+    monkeypatch.setattr(tilewright.decorator.JitFunction, "_loses", lambda *_: False)
+    held = {"k": 2.5}  # with a number from outside the call takes another way
+
+    def plain(x, k):
+        return x * 2, k * 3 + k
+
+    def reading(x, k):
+        return x * held["k"], k * 3 + k
+
+    x = np.ones(8)
+    for function in (plain, reading):
+        f = tilewright.jit(function)
+        for k in (7, 2**40, 2**40 + 1, 2**41, 5, 2**42):
+            assert f(x, k)[1] == function(x, k)[1]
+        (one,) = f.specializations
+        assert len(one.versions) == 2

@@ -135,7 +135,7 @@ def test_db_list_has_date_gain_and_machine(place):
     head, row, note = out.splitlines()
     assert head.split() == ["date", "time", "gain", "trials", "machine", "call"]
     assert re.fullmatch(
-        r"\d{4}-\d\d-\d\d \d\d:\d\d +[\d.]+ [mu]s +[\d.]+x +\d+ +this one +work\(x float64\[200000\]\); stopped: .+",
+        r"\d{4}-\d\d-\d\d \d\d:\d\d +[\d.]+ [mu]s +[\d.]+x +\d+ +this one +work\(x float64\[200000\], SHIFT float64\); stopped: .+",
         row,
     )
     assert note == "gain: the default schedule's time over that of the best one, both measured in the search"

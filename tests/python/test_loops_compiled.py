@@ -23,7 +23,7 @@ from trace_cases import close, same_bits
 
 RNG = np.random.default_rng(7)
 # Of sums of products the order is NumPy's own, and elementary functions are as exact as NumPy's, but not the same.
-ROUNDED = {*data_cases.ROUNDED, "sparse_by_hand", "writes_rows", "halved_until_small", "newton"}
+ROUNDED = {*data_cases.ROUNDED, "power_iteration", "sparse_by_hand", "writes_rows", "halved_until_small", "newton"}
 SINGLE = {"mandelbrot", "mandelbrot_2", "mandelbrot_3", "mandelbrot_4", "step", "step_2", "visualize"}
 # Divergent orbits reach infinity and NaN by other roundings.
 BOUNDED = 1e30

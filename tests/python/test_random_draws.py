@@ -8,7 +8,6 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import evaluate
 import numpy as np
 import pytest
 import tilewright
@@ -16,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright import ExportError, TraceError
 from tilewright.trace import trace
-from trace_cases import same_bits
+from trace_cases import evaluate, same_bits
 
 
 def compute_pi(num_samples: Any, rng: Any) -> Any:
@@ -181,7 +180,7 @@ def test_programs_mean_the_same_to_the_oracle() -> None:
         (nested, (np.random.default_rng(5), 3, 4)),
     ):
         traced = trace(function, call)
-        got = evaluate.evaluate(traced.program_text, traced.inputs(call, {}))
+        got = evaluate(traced.program_text, traced.inputs(call, {}))
         compare(got, function(*copy.deepcopy(call)))
 
 

@@ -368,7 +368,7 @@ IN_PARTS: list[Case] = [
     (long_rows, lambda: (np.arange(2.0 * LIMIT).reshape(4, -1),)),
     (some_set, lambda: (rows(),)),
     (times_the_sum, lambda: (rows(), np.arange(3.0))),
-    (range_in, lambda: (np.arange(3.0), rows() + 20)),
+    (range_in, lambda: (np.arange(3.0), np.asfortranarray(rows()) + 20)),
 ]
 REDUCED: list[Case] = [
     (summed, lambda: (rows(),)),

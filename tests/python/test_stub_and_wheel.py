@@ -46,7 +46,7 @@ def test_several_signatures_are_overloads():
     text = stub_text("f", [Program(TEXT.format("float32")), Program(TEXT.format("float64"))], [])
     assert text.count("@overload") == 2
     names = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    assert names == ["f", "f", "evidence"]
+    assert names == ["f", "f", "get_num_threads", "set_num_threads", "evidence"]
 
 
 def make_package(tmp_path):

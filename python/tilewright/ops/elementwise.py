@@ -450,8 +450,8 @@ def clip(
     dtype = dtype_of(array)
     if dtype.kind in "iu" and weak_type(array) is None:
         limits = np.iinfo(dtype)
-        low = None if type(low) is int and low <= limits.min else low
-        high = None if type(high) is int and high >= limits.max else high
+        low = None if type(low) in (int, SymInt) and low <= int(limits.min) else low
+        high = None if type(high) in (int, SymInt) and high >= int(limits.max) else high
     with tracer.composite("clip"):
         if low is None and high is None:
             return apply_ufunc(tracer, np.positive, (array,), out, **others)

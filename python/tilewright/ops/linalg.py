@@ -12,7 +12,7 @@ import numpy as np
 
 from ..trace.arrays import SymArray
 from ..trace.graph import Value
-from ..trace.scalars import described
+from ..trace.scalars import described, number_of_the_call
 from ..trace.sizes import Size
 from ..trace.tracer import Tracer
 from .elementwise import apply_ufunc, common_dtype, store_result
@@ -135,6 +135,7 @@ def trace(tracer: Tracer, a: Any, *args: Any, **kwargs: Any) -> Any:
 @rule(np.linalg.norm)
 def norm(tracer: Tracer, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
     """As numpy.linalg.norm computes it; sums of squares are one reduction over all axes."""
+    ord = number_of_the_call(ord)  # it chooses the formula
     with tracer.composite("norm"):
         array = operand_of(tracer, x)
         value = to_value(tracer, array)

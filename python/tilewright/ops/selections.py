@@ -112,7 +112,7 @@ def _reduced(tracer: Tracer, function: Any, name: str, args: Sequence[Any], kwar
     if selection.at not in axes:
         return _along_other_axes(tracer, function, selection, axes, given)
     out, keep = given.pop("out", None), given.pop("keepdims", False)
-    keep = keep is True or (isinstance(keep, (int, np.bool_)) and bool(keep))
+    keep = bool(keep)
     truth = SymArray.fresh(tracer, selection.truth(), is_scalar=False)
     given["where"] = truth
     if function in _EXTREMES:
@@ -135,7 +135,7 @@ def _along_other_axes(
     """A reduction of each selected element: they stay under the mask."""
     if given.get("out") is not None:
         raise selection.refused(f"np.{function.__name__}(out=...)")
-    keep = given.get("keepdims", False) is True
+    keep = bool(given.get("keepdims", False))
     result = FUNCTIONS[function](tracer, selection.whole, axis=tuple(selection.axes_of_whole(axes)), **given)
     gone = 0 if keep else sum(1 for axis in axes if axis < selection.at)
     return Compressed(tracer, result, selection.mask, selection.at - gone)

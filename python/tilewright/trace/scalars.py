@@ -417,7 +417,7 @@ def _is_exact_as_float(tracer: Tracer, number: Any) -> bool:
     return bool(-(2**53) <= number <= 2**53)
 
 
-def _number_of_the_call(value: Any) -> Any:
+def number_of_the_call(value: Any) -> Any:
     """The Python number that it is in the recorded call, under a guard."""
     return (
         value.concrete() if isinstance(value, SymScalar) else value.__index__() if isinstance(value, SymInt) else value
@@ -565,7 +565,7 @@ class SymScalar(_Number):
         """A Python complex number beside another number: sums, differences and products of what the call has."""
         operands = [other, self] if swapped else [self, other]
         if name not in ("add", "sub", "mul"):
-            return getattr(operator, name)(*(_number_of_the_call(operand) for operand in operands))
+            return getattr(operator, name)(*(number_of_the_call(operand) for operand in operands))
         dtype = np.dtype(np.complex128)
         values = []
         for operand in operands:
