@@ -238,10 +238,10 @@ class JitFunction(_face.Dispatcher):
     # ---- calls that no plan takes ---------------------------------------------------------------------------------
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self._stays and not kwargs and recording.recorder is None:
-            # First of all: these calls are to cost as little beside NumPy's as they can.
-            if _shape_key(args) in self._stays and _face.current_device() is None:
-                return self.__wrapped__(*args)
+        # First of all: these calls are to cost as little beside NumPy's as they can.
+        may_stay = self._stays and not kwargs and recording.recorder is None
+        if may_stay and _shape_key(args) in self._stays and _face.current_device() is None:
+            return self.__wrapped__(*args)
         if (views := on_host(self.__name__, args, kwargs)) is not None:
             return self(*views[0], **views[1])
         if recording.recorder is not None:
