@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import linecache
 import math
 import os
+import re
 import types
 import warnings
 import zlib
@@ -286,3 +288,18 @@ def test_a_complex_product_compiles_once_for_all_arguments() -> None:
     for g in (0.5, 1.5, -2.0):
         assert np.array_equal(f(X, g), X * np.conj(1j * g + 2))
     assert len(f.specializations) == 1
+
+
+@pytest.mark.parametrize(
+    "line", ["np.less(s, s, out=s)", "np.sum(x, out=s)", "np.copyto(s, 2)", "np.add(x[0], 1, out=np.ones_like(s) * 2)"]
+)
+def test_a_number_is_no_place_for_a_result(line):
+    space = {"np": np}
+    source = f"def f(x):\n    s = x.max()\n    {line}\n    return s, x * 2\n"
+    linecache.cache["<no place>"] = (len(source), None, source.splitlines(True), "<no place>")
+    exec(compile(source, "<no place>", "exec"), space)
+    x = np.arange(1000.0)
+    with pytest.raises(TypeError) as numpys:
+        space["f"](x)
+    with pytest.raises(TypeError, match=re.escape(str(numpys.value))):
+        tilewright.jit(space["f"])(x)

@@ -191,6 +191,8 @@ def copyto(tracer: Tracer, dst: Any, src: Any, casting: str = "same_kind", where
     if not isinstance(dst, SymArray):
         raise tracer.error("np.copyto into an array made outside of the trace", "writes to it would be lost",
                            "Make the array inside of the function with np.empty.", "copyto")  # fmt: skip
+    if dst.is_scalar:
+        raise TypeError(f"copyto() argument 1 must be a numpy.ndarray, not numpy.{dst.dtype.type.__name__}")
     if dst is src and where is True:
         return  # before NumPy looks whether it may write
     source = operand_of(tracer, src)

@@ -175,6 +175,8 @@ def store_result(tracer: Tracer, name: str, result: Any, out: Any, casting: str 
     if not isinstance(out, SymArray):
         raise _error(tracer, f"np.{name}(out=...) into an array made outside of the trace",
                      "writes to it would be lost", "Make the array inside of the function with np.empty.")  # fmt: skip
+    if out.is_scalar:
+        raise TypeError("return arrays must be of ArrayType")
     result = operand_of(tracer, result)
     if not np.can_cast(dtype_of(result), out.dtype, casting):  # type: ignore[arg-type]
         raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
