@@ -136,22 +136,28 @@ def test_json(tuned):
 
 
 def test_more_signatures_and_a_wheel(place):
-    place.run("kmeans.py", "--budget", "2s", "--also", "float32,float32", "--wheel")
+    """Of a function that compiles fast: each signature has versions for each level and layout."""
+    (place.folder / "moved.py").write_text(
+        "import numpy as np\ndef moved(X, means):\n    return np.sqrt(X) - means[:1]\n"
+        "moved(np.arange(800_000.0).reshape(-1, 2), np.array([[5.0, 5.0], [10.0, 10.0]]))\n"
+    )
+    place.run("moved.py", "--budget", "2s", "--also", "float32,float32", "--wheel")
     text = place.python("""
         import numpy as np
-        from kmeans_tuned import get_labels
-        X = np.random.default_rng(1).standard_normal((10_001, 2)).astype(np.float32)
-        expected = np.argmin(np.linalg.norm(X - X[:3][:, None], axis=2), axis=0)
-        assert np.array_equal(get_labels(X, X[:3]), expected)
+        from moved_tuned import moved
+        X = np.random.default_rng(1).random((10_001, 2)).astype(np.float32)
+        expected = np.sqrt(X) - X[:1]
+        assert expected.dtype == moved(X, X[:3]).dtype == np.float32
+        assert np.array_equal(moved(X, X[:3]), expected)
         try:
-            get_labels(X.astype(np.int64), X)
+            moved(X.astype(np.int64), X)
         except TypeError as error:
             print(error)
     """)
     assert "X is int64[10001, 2]" in text
-    assert list(place.folder.glob("kmeans_tuned-*.whl"))
-    _, err = place.run("kmeans.py", "--budget", "1s", "--also", "float32", code=2)
-    assert "--also float32: 1 dtypes, but get_labels takes 2 arrays." in err
+    assert list(place.folder.glob("moved_tuned-*.whl"))
+    _, err = place.run("moved.py", "--budget", "1s", "--also", "float32", code=2)
+    assert "--also float32: 1 dtypes, but moved takes 2 arrays." in err
 
 
 def test_a_module_is_tuned_as_python_m_runs_it(place):

@@ -913,8 +913,14 @@ def every_length() -> str:
     return "" if np.array_equal(always_compiled(added)(few, few), added(few, few)) else "three rows"
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What one process compiles serves the next; apart from other caches, since the limit is lowered."""
+    return str(tmp_path_factory.mktemp("cache"))
+
+
 def run_python(*words: str, **more: str) -> str:
-    environment = {**os.environ, **more, "TILEWRIGHT_ELEMENT_LIMIT": str(LIMIT), "TILEWRIGHT_CACHE": "off"}
+    environment = {**os.environ, **more, "TILEWRIGHT_ELEMENT_LIMIT": str(LIMIT)}
     done = subprocess.run(
         [sys.executable, __file__, *words], capture_output=True, text=True, env=environment, check=False
     )
@@ -941,14 +947,15 @@ def run_python(*words: str, **more: str) -> str:
         "every_length",
     ],
 )
-def test_calls_beyond_the_limit(what: str) -> None:
-    assert run_python(what) == "done\n"
+def test_calls_beyond_the_limit(what: str, cache: str) -> None:
+    assert run_python(what, XDG_CACHE_HOME=cache) == "done\n"
 
 
-def test_reductions_beyond_the_limit_stay_on_their_device() -> None:
+def test_reductions_beyond_the_limit_stay_on_their_device(cache: str) -> None:
     from device_helpers import fake_driver
 
-    assert run_python("on_a_device", TILEWRIGHT_LIBCUDA=str(fake_driver()), FAKE_CUDA_CAPABILITY="90") == "done\n"
+    driver = {"TILEWRIGHT_LIBCUDA": str(fake_driver()), "FAKE_CUDA_CAPABILITY": "90"}
+    assert run_python("on_a_device", XDG_CACHE_HOME=cache, **driver) == "done\n"
 
 
 if __name__ == "__main__":
