@@ -303,3 +303,38 @@ def test_a_number_is_no_place_for_a_result(line):
         space["f"](x)
     with pytest.raises(TypeError, match=re.escape(str(numpys.value))):
         tilewright.jit(space["f"])(x)
+
+
+NO_REAL_NUMBER = [
+    "k * 1j",
+    "1j",
+    "1j * x[0]",
+    "x[0] * 1j",
+    "complex(k)",
+    "np.complex128(1j) * k",
+    "(k * 1j).conjugate()",
+]
+OF_NO_REAL_NUMBER = ["x[0] = v", "x[1:3] = v", "x.fill(v)", "y[1] = v", "y[:] = v", "for i in range(6):\n        x[i] = v",
+                     "for i in range(6):\n        y[i] = v", "for i in range(6):\n        x[i] = 1j * x[i]", "x[x > 2] = v",
+                     "y[y > 2] = v", "x = np.array([v, 1], dtype=float)", "y = np.array([x[0], 300], dtype=np.int8)",
+                     "b = np.zeros(3, bool)\n    b[0] = v\n    x = b * 1"]  # fmt: skip
+
+
+@pytest.mark.parametrize("statement", OF_NO_REAL_NUMBER)
+@pytest.mark.parametrize("number", NO_REAL_NUMBER)
+def test_pythons_complex_numbers_are_stored_in_no_real_array(number: str, statement: str) -> None:
+    text = f"v = {number}\n    {statement}\n    return x, y * 1"
+    same_as_numpy(made(text, "x, y, k"), np.arange(6.0) + 1, np.arange(6), 2.5)
+
+
+@pytest.mark.parametrize("k", [10**30, 2**64, -(2**63) - 1, 2**63, 2**63 - 1])
+@pytest.mark.parametrize(
+    "text",
+    ["np.angle(k)", "np.linspace(0, k, 5)", "np.linspace(k, 0, 5)", "np.isposinf(k)", "np.isneginf(k)",
+     "np.arange(k, k + 3)", "np.arange(k - 3, k)", "np.arange(k + 3, k, -1)", "np.arctan2(0, k)", "np.sqrt(k)"],
+)  # fmt: skip
+def test_integers_that_are_objects_in_numpy(text: str, k: int) -> None:
+    if "arange" in text and not 0 < k <= 2**63:
+        return  # arrays of objects, whose bytes are addresses
+    same_as_numpy(made(f"return x + 1, {text}", k=k), X)
+    same_as_numpy(made(f"return x + 1, {text}", "x, k"), X, k)

@@ -10,7 +10,7 @@ from ..trace.arrays import Storage, SymArray
 from ..trace.scalars import SymInt, SymScalar
 from ..trace.sizes import Size
 from ..trace.tracer import Tracer
-from .elementwise import apply_ufunc, common_dtype, copied, store_result
+from .elementwise import apply_ufunc, common_dtype, copied, store_exactly
 from .linalg import product
 from .operands import (
     BOOL,
@@ -52,7 +52,7 @@ def round_rule(tracer: Tracer, a: Any, decimals: Any = 0, out: Any = None) -> An
             scale, unscale = (np.multiply, np.true_divide) if places > 0 else (np.true_divide, np.multiply)
             scaled = apply_ufunc(tracer, np.rint, (apply_ufunc(tracer, scale, (array, factor)),))
             result = apply_ufunc(tracer, unscale, (scaled, factor))
-        return result if out is None else store_result(tracer, "round", result, out)
+        return result if out is None else store_exactly(tracer, "round", result, out)
 
 
 @rule(np.select)
@@ -79,6 +79,9 @@ def select(tracer: Tracer, condlist: Any, choicelist: Any, default: Any = 0) -> 
 def meshgrid(tracer: Tracer, *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    if not copy:
+        raise tracer.error("np.meshgrid(copy=False)", "its results are views that overlap themselves", "Leave copy out.",
+                           "meshgrid")  # fmt: skip
     order = list(range(len(xi)))
     if indexing == "xy" and len(xi) > 1:
         order[:2] = [1, 0]

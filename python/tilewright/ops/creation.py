@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..trace.arrays import Storage, SymArray
+from ..trace.fitting import fitting
 from ..trace.from_data import is_run_int
 from ..trace.graph import Slice, Value
 from ..trace.scalars import SymInt, SymScalar, described
 from ..trace.sizes import Size
 from ..trace.tracer import Tracer
-from .elementwise import apply_ufunc, common_dtype, copied
+from .elementwise import apply_ufunc, common_dtype, copied, store_exactly
 from .operands import (
     BOOL,
     FLOAT64,
@@ -30,6 +31,8 @@ from .operands import (
     filling,
     fits_into,
     full,
+    is_bool,
+    number_of_numpy,
     operand_of,
     shape_of,
     to_value,
@@ -57,7 +60,9 @@ def _made(tracer: Tracer, value: Any) -> SymArray:
 
 
 def _constant_creator(fill: int) -> Any:
-    def handler(tracer: Tracer, shape: Any, dtype: Any = float, order: str = "C", **others: Any) -> Any:
+    def handler(
+        tracer: Tracer, shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None
+    ) -> Any:
         refuse_order(tracer, "zeros", order)
         kept = FLOAT64 if dtype is None else check_dtype(tracer, dtype)
         return _made(tracer, full(tracer, fill, kept, sizes_of_shape(tracer, shape)))
@@ -72,7 +77,10 @@ rule(np.empty)(_constant_creator(0))
 
 
 @rule(np.full)
-def full_rule(tracer: Tracer, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **others: Any) -> Any:
+def full_rule(
+    tracer: Tracer, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
+    like: Any = None,
+) -> Any:  # fmt: skip
     refuse_order(tracer, "full", order)
     fill = operand_of(tracer, fill_value)
     kept = dtype_of(fill) if dtype is None else check_dtype(tracer, dtype)
@@ -83,23 +91,12 @@ def full_rule(tracer: Tracer, shape: Any, fill_value: Any, dtype: Any = None, or
     return _made(tracer, broadcast(tracer, value, sizes))
 
 
-def _like(fill: int | None) -> Any:
+def _like(fill: int) -> Any:
     def handler(
-        tracer: Tracer, a: Any, *args: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None,
-        **others: Any,
+        tracer: Tracer, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
+        device: Any = None,
     ) -> Any:  # fmt: skip
-        array = as_array(tracer, a)
-        arguments = list(args)
-        fill_value = arguments.pop(0) if fill is None else fill
-        if fill is None and "fill_value" in others:
-            fill_value = others["fill_value"]
-        if arguments:
-            dtype = arguments.pop(0)
-        kept = array.dtype if dtype is None else check_dtype(tracer, dtype)
-        sizes = array.sizes if shape is None else sizes_of_shape(tracer, shape)
-        operand = operand_of(tracer, fill_value)
-        value = filling(tracer, operand, kept)
-        return SymArray(tracer, Storage(broadcast(tracer, value, tuple(tracer.resolve(s) for s in sizes))))
+        return full_like(tracer, a, fill, dtype, order, subok, shape)
 
     return handler
 
@@ -110,8 +107,16 @@ rule(np.empty_like)(_like(0))
 
 
 @rule(np.full_like)
-def full_like(tracer: Tracer, a: Any, fill_value: Any, dtype: Any = None, *args: Any, **others: Any) -> Any:
-    return _like(None)(tracer, a, fill_value, dtype=dtype, **others)
+def full_like(
+    tracer: Tracer, a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None,
+    *, device: Any = None,
+) -> Any:  # fmt: skip
+    array = as_array(tracer, a)
+    kept = array.dtype if dtype is None else check_dtype(tracer, dtype)
+    sizes = array.sizes if shape is None else sizes_of_shape(tracer, shape)
+    operand = operand_of(tracer, fill_value)
+    value = filling(tracer, operand, kept)
+    return SymArray(tracer, Storage(broadcast(tracer, value, tuple(tracer.resolve(s) for s in sizes))))
 
 
 @rule(np.asarray, np.asanyarray)
@@ -124,6 +129,13 @@ def asarray(
     array = as_array(tracer, a)
     target = array.dtype if dtype is None else check_dtype(tracer, dtype)
     made_here = array is not a and array.storage.argument is None
+    if (
+        isinstance(a, (list, tuple))
+        and not np.can_cast(array.dtype, target)
+        and (target.kind != "f" or array.dtype.kind != "f")
+    ):
+        raise tracer.error(f"an array of {target} of a list of {array.dtype}", "each number has to fit, as Python sees it",
+                           "Make the array first, then use astype.", "array")  # fmt: skip
     if copy is False and (target != array.dtype or array.is_scalar or made_here):
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     if target != array.dtype:
@@ -204,26 +216,34 @@ def join(tracer: Tracer, parts: list[Any], axis: int = 0) -> SymArray:
 
 
 @rule(np.stack)
-def stack(tracer: Tracer, arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, **others: Any) -> Any:
+def stack(
+    tracer: Tracer, arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Any:
     parts: list[Any] = [as_array(tracer, a) for a in arrays]
     if not parts:
         raise ValueError("need at least one array to stack")
     rank = parts[0].ndim + 1
     if not -rank <= axis < rank:
         raise np.exceptions.AxisError(axis, rank)
-    result = join(tracer, parts, axis % rank)
-    return result if dtype is None else asarray(tracer, result, dtype)
+    if out is None and dtype is None and casting == "same_kind":
+        return join(tracer, parts, axis % rank)
+    key = (*(slice(None),) * (axis % rank), None)
+    return concatenate(tracer, [part[key] for part in parts], axis, out, dtype=dtype, casting=casting)
 
 
 @rule(np.concatenate)
 def concatenate(
-    tracer: Tracer, arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, **others: Any
+    tracer: Tracer, arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Any:
+    if out is not None and dtype is not None:
+        raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
     parts: list[Any] = [as_array(tracer, a) for a in arrays]
     if not parts:
         raise ValueError("need at least one array to concatenate")
     if axis is None:
         parts, axis = [part.reshape(-1) for part in parts], 0
+    if is_bool(axis):
+        raise TypeError("an integer is required for the axis")
     rank = parts[0].ndim
     if rank == 0:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
@@ -231,6 +251,14 @@ def concatenate(
         raise np.exceptions.AxisError(axis, rank)
     axis %= rank
     kept = common_dtype(*parts) if dtype is None else check_dtype(tracer, dtype)
+    if isinstance(out, SymArray):
+        kept = out.dtype
+        if any(part.storage is out.storage for part in parts):
+            raise tracer.error("np.concatenate(out=...) of what it joins", "NumPy writes one part before it reads the next",
+                               "Join copies.", "concatenate")  # fmt: skip
+    for part in parts:
+        if not np.can_cast(part.dtype, kept, casting):
+            raise TypeError(f"Cannot cast array data from {part.dtype!r} to {kept!r} according to the rule {casting!r}")
     total = Size.constant(0)
     shape = list(parts[0].sizes)
     for part in parts:
@@ -254,7 +282,8 @@ def concatenate(
         piece = broadcast(tracer, to_value(tracer, part, kept), piece_shape)
         value = tracer.add("update", (value, piece), {"index": index}, kept, whole)
         start = tracer.resolve(start + part.sizes[axis])
-    return _made(tracer, value)
+    result = _made(tracer, value)
+    return result if out is None else store_exactly(tracer, "concatenate", result, out)
 
 
 @rule(np.vstack)
@@ -297,6 +326,11 @@ def arange(tracer: Tracer, *args: Any, dtype: Any = None, **others: Any) -> Any:
     start, stop, step = (0, values[0], 1) if len(values) == 1 else (*values, 1)[:3]
     if step is None:
         step = 1
+    for limit in (start, stop, step):
+        if isinstance(limit, int) and not -(2**63) <= limit < 2**63:
+            raise tracer.error(f"np.arange with {limit}", "a compiled int has 64 bits", "Use floats.", "arange")
+        if isinstance(limit, SymInt):
+            fitting(tracer, limit.size)
     integers = all(isinstance(v, (int, np.integer, SymInt)) for v in (start, stop, step))
     kept = check_dtype(tracer, dtype) if dtype is not None else (INT64 if integers else FLOAT64)
     if integers:
@@ -342,10 +376,12 @@ def linspace(
     tracer: Tracer, start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False,
     dtype: Any = None, axis: int = 0, *, device: Any = None,
 ) -> Any:  # fmt: skip
-    first, last = operand_of(tracer, start), operand_of(tracer, stop)
+    first, last = (number_of_numpy(tracer, operand_of(tracer, end)) for end in (start, stop))
     if shape_of(first) or shape_of(last) or retstep:
         raise tracer.error("np.linspace between arrays or with retstep=True", "there is no rule for it",
                            "Use scalar limits.", "linspace")  # fmt: skip
+    if not -1 <= axis < 1:
+        raise np.exceptions.AxisError(axis, 1)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     count = num.size if isinstance(num, SymInt) else Size.constant(num.__index__())
@@ -377,7 +413,11 @@ def linspace(
 
 
 @rule(np.eye, np.identity)
-def eye(tracer: Tracer, N: Any, M: Any = None, k: Any = 0, dtype: Any = float, **others: Any) -> Any:
+def eye(
+    tracer: Tracer, N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: str = "C", *, device: Any = None,
+    like: Any = None,
+) -> Any:  # fmt: skip
+    refuse_order(tracer, "eye", order)
     if isinstance(M, type):  # np.identity(n, dtype)
         M, dtype = None, M
     if not is_run_int(k) and not isinstance(k, SymInt):

@@ -29,6 +29,7 @@ from .operands import (
     dtype_of,
     fits_into,
     full,
+    number_of_numpy,
     operand_of,
     resolve_ufunc,
     shape_of,
@@ -151,6 +152,9 @@ def apply_ufunc(
     if isinstance(out, tuple):
         out = out[0] if len(out) == 1 else out
     if ufunc.signature is not None:
+        if dtype is not None or casting != "same_kind":
+            raise _error(tracer, f"np.{ufunc.__name__}(dtype=..., casting=...)", "products are computed in their own dtype",
+                         "Use astype.")  # fmt: skip
         result = _generalized(tracer, ufunc, inputs)
     elif ufunc is np.divmod and out is None:
         return apply_ufunc(tracer, np.floor_divide, inputs), apply_ufunc(tracer, np.remainder, inputs)
@@ -187,6 +191,23 @@ def store_result(tracer: Tracer, name: str, result: Any, out: Any, casting: str 
         raise ValueError("non-broadcastable output operand")
     out.write(broadcast(tracer, value, out.sizes))
     return out
+
+
+def store_exactly(tracer: Tracer, name: str, result: Any, out: Any) -> Any:
+    """`out=` of what is no ufunc: of the result's own dtype and shape. With other dtypes NumPy computes in those of out."""
+    if isinstance(out, SymArray) and not out.is_scalar:
+        if out.dtype != dtype_of(result):
+            raise _error(tracer, f"np.{name}(out=...) of {out.dtype}, where the result is {dtype_of(result)}",
+                         "NumPy computes in the dtype of out, or refuses it", "Make it of the result's dtype.")  # fmt: skip
+        message = "the output array does not match the result"
+        shape = shape_of(result)
+        if len(shape) != out.ndim:
+            raise ValueError(message)
+        for mine, theirs in zip(shape, out.sizes, strict=True):
+            if tracer.value_of(mine) != tracer.value_of(theirs):
+                raise ValueError(message)
+            tracer.unify(mine, theirs, message)
+    return store_result(tracer, name, result, out)
 
 
 def _generalized(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
@@ -508,12 +529,12 @@ def copied(tracer: Tracer, value: Value) -> Value:
 
 @rule(np.isposinf)
 def isposinf(tracer: Tracer, x: Any, out: Any = None) -> Any:
-    return apply_ufunc(tracer, np.equal, (x, math.inf), out)
+    return apply_ufunc(tracer, np.equal, (number_of_numpy(tracer, x), math.inf), out)
 
 
 @rule(np.isneginf)
 def isneginf(tracer: Tracer, x: Any, out: Any = None) -> Any:
-    return apply_ufunc(tracer, np.equal, (x, -math.inf), out)
+    return apply_ufunc(tracer, np.equal, (number_of_numpy(tracer, x), -math.inf), out)
 
 
 @rule(np.isclose)
@@ -553,7 +574,7 @@ def _part(tracer: Tracer, val: Any, name: str) -> Any:
 
 @rule(np.angle)
 def angle(tracer: Tracer, z: Any, deg: bool = False) -> Any:
-    array = operand_of(tracer, z)
+    array = number_of_numpy(tracer, operand_of(tracer, z))
     with tracer.composite("angle"):
         parts = (array.imag, array.real) if dtype_of(array).kind == "c" else (0, array)
         result = apply_ufunc(tracer, np.arctan2, parts)

@@ -15,7 +15,7 @@ from ..trace.graph import Value
 from ..trace.scalars import described, number_of_the_call
 from ..trace.sizes import Size
 from ..trace.tracer import Tracer
-from .elementwise import apply_ufunc, common_dtype, store_result
+from .elementwise import apply_ufunc, common_dtype, store_exactly, store_result
 from .operands import BOOL, FLOAT64, broadcast_shapes, cast, full, operand_of, shape_of, to_value
 from .reductions import finish, keep_dims, normalize_axes, reduce_value
 from .registry import rule
@@ -69,14 +69,14 @@ def _conjugate(array: SymArray) -> SymArray:
 
 
 @rule(np.matmul)
-def matmul(tracer: Tracer, x1: Any, x2: Any, /, out: Any = None, **others: Any) -> Any:
+def matmul(tracer: Tracer, x1: Any, x2: Any, /, out: Any = None) -> Any:
     with tracer.composite("matmul"):
         result = product(tracer, x1, x2, "matmul")
         return result if out is None else store_result(tracer, "matmul", result, out)
 
 
 @rule(np.vecdot)
-def vecdot(tracer: Tracer, x1: Any, x2: Any, /, **others: Any) -> Any:
+def vecdot(tracer: Tracer, x1: Any, x2: Any, /) -> Any:
     with tracer.composite("vecdot"):
         a, b = _conjugate(as_array(tracer, x1)), as_array(tracer, x2)
         _contract(tracer, a.sizes[-1], b.sizes[-1], "vecdot: mismatch in its core dimension 0")
@@ -99,7 +99,11 @@ def dot(tracer: Tracer, a: Any, b: Any, out: Any = None) -> Any:
             )
         else:
             result = product(tracer, x, y, "dot")
-        return result if out is None else store_result(tracer, "dot", result, out)
+        if out is None:
+            return result
+        if isinstance(out, SymArray) and not out.is_scalar and not out.is_c_contiguous():
+            raise ValueError("output array is not acceptable (must be a C-Array)")
+        return store_exactly(tracer, "dot", result, out)
 
 
 @rule(np.vdot)

@@ -35,6 +35,11 @@ def is_symbolic(value: Any) -> bool:
     return False
 
 
+def is_bool(value: Any) -> bool:
+    """Whether it is a bool, which NumPy takes for no number of an axis."""
+    return isinstance(getattr(value, "hint", value), (bool, np.bool_))
+
+
 def weak_type(operand: Any) -> type | None:
     """int or float for a Python number, which adapts to the arrays beside it (NEP 50); else None."""
     if isinstance(operand, SymInt):
@@ -157,6 +162,15 @@ def to_value(tracer: Tracer, operand: Any, dtype: np.dtype[Any] | None = None) -
         return constant(tracer, dtype.type(operand), dtype)
 
 
+def number_of_numpy(tracer: Tracer, operand: Any) -> Any:
+    """The operand; of an int beyond 64 bits, which has no arrays beside it, NumPy makes a Python object."""
+    if type(operand) is int and not -(2**63) <= operand < 2**64:
+        raise tracer.error(
+            f"NumPy's number of {operand}", "an int beyond 64 bits is an object there", "Use a float.", "int"
+        )
+    return operand
+
+
 def filling(tracer: Tracer, fill: Any, dtype: np.dtype[Any]) -> Value:
     """What np.full writes: a Python integer has to fit, everything else is cast."""
     if weak_type(fill) is int:
@@ -181,7 +195,10 @@ def _check_run_int(tracer: Tracer, operand: RunScalar, dtype: np.dtype[Any]) -> 
 
 
 def check_python_float(tracer: Tracer, operand: Any, dtype: np.dtype[Any]) -> None:
-    """A Python float that becomes an integer raises where it does not fit."""
+    """A Python float that becomes an integer raises where it does not fit, a complex number in any element of real ones."""
+    if (weak_type(operand) is complex or "complex" in getattr(operand, "kinds", ())) and dtype.kind in "iuf":
+        kind = "float" if dtype.kind == "f" else "int"
+        raise TypeError(f"{kind}() argument must be a string or a real number, not 'complex'")
     if weak_type(operand) is float:
         _check_integer(tracer, operand, np.dtype(np.float64), dtype)
 

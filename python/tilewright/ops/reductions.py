@@ -16,7 +16,7 @@ from ..trace.graph import NEWAXIS, Slice, Value
 from ..trace.scalars import SymInt
 from ..trace.sizes import Size
 from ..trace.tracer import Tracer
-from .elementwise import apply_ufunc, store_result
+from .elementwise import apply_ufunc, store_exactly
 from .operands import (
     BOOL,
     FLOAT64,
@@ -28,6 +28,7 @@ from .operands import (
     dtype_of,
     fits_into,
     full,
+    is_bool,
     operand_of,
     shape_of,
     to_value,
@@ -44,6 +45,8 @@ def normalize_axes(tracer: Tracer, axis: Any, rank: int) -> list[int]:
     axes = axis if isinstance(axis, tuple) else (axis,)
     found = []
     for a in axes:
+        if is_bool(a):
+            raise TypeError("an integer is required")
         k = a.__index__() if not isinstance(a, int) else a
         if not -rank <= k < rank:
             raise np.exceptions.AxisError(k, rank)
@@ -119,7 +122,7 @@ def finish(tracer: Tracer, value: Value, axes: Sequence[int], rank: int, keepdim
     if keep:
         value = keep_dims(tracer, value, axes, rank)
     result = SymArray.fresh(tracer, value)
-    return result if out is None else store_result(tracer, name, result, out, "same_kind")
+    return result if out is None else store_exactly(tracer, name, result, out)
 
 
 def reduce_value(tracer: Tracer, operation: str, value: Value, axes: Sequence[int], call_name: str = "") -> Value:
@@ -226,7 +229,7 @@ def _arg_extreme(operation: str) -> Any:
                 value = reshape_value(tracer, value, (total,))
             axes, reduced = list(range(rank)), 0
         else:
-            axes = normalize_axes(tracer, axis.__index__(), max(rank, 1))
+            axes = normalize_axes(tracer, axis, max(rank, 1))
             if rank == 0:
                 value, axes = reshape_value(tracer, value, (Size.constant(1),)), []
             reduced = axes[0] if axes else 0
@@ -356,12 +359,20 @@ def _variance(
     return result, axes, rank
 
 
+def _degrees(ddof: Any, correction: Any) -> Any:
+    if correction is _NO_VALUE:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
+
+
 @rule(np.var, method="var")
 def var(
     tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
     keepdims: Any = _NO_VALUE, *, where: Any = _NO_VALUE, mean: Any = _NO_VALUE, correction: Any = _NO_VALUE,
 ) -> Any:  # fmt: skip
-    ddof = ddof if correction is _NO_VALUE else correction
+    ddof = _degrees(ddof, correction)
     with tracer.composite("var"):
         result, axes, rank = _variance(tracer, a, axis, dtype, ddof, mean, where)
         return finish(tracer, result, axes, rank, keepdims, out, "var")
@@ -372,7 +383,7 @@ def std(
     tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
     keepdims: Any = _NO_VALUE, *, where: Any = _NO_VALUE, mean: Any = _NO_VALUE, correction: Any = _NO_VALUE,
 ) -> Any:  # fmt: skip
-    ddof = ddof if correction is _NO_VALUE else correction
+    ddof = _degrees(ddof, correction)
     with tracer.composite("std"):
         result, axes, rank = _variance(tracer, a, axis, dtype, ddof, mean, where)
         root = tracer.add("sqrt", (result,), {}, result.dtype, result.shape)
