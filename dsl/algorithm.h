@@ -55,6 +55,7 @@ struct ReadInfo {
     /// Per axis of `from` (NumPy order): the loop of the reader that alone indexes it (with stride one), "" where none
     /// or several do.
     std::vector<std::string> axes;
+    int places = 1; ///< of `from` that are read so: x[:-2] + x[2:] reads two
 };
 
 struct StageInfo {

@@ -33,7 +33,7 @@ static_assert(lists_every_field<DefinitionInfo>);
 constexpr auto fields_of(std::type_identity<ReadInfo>) {
     return std::tuple(Field("from", &ReadInfo::from), Field("innermost", &ReadInfo::innermost),
                       Field("broadcast", &ReadInfo::broadcast), Field("definition", &ReadInfo::definition),
-                      Field("axes", &ReadInfo::axes));
+                      Field("axes", &ReadInfo::axes), Field("places", &ReadInfo::places));
 }
 static_assert(lists_every_field<ReadInfo>);
 

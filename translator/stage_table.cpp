@@ -224,6 +224,7 @@ void StageTable::finish(StageDraft draft) {
         flat_images.insert(image.name());
     }
     std::map<std::string, std::set<std::string>> places; ///< of each array, along its contiguous axis
+    std::vector<std::set<std::string>> read_at; ///< by each of the reads, all axes
     for (const StageDraft::Noted& noted : draft.noted_) {
         LoadCollector collector;
         for (const Expr& value : noted.values)
@@ -274,12 +275,21 @@ void StageTable::finish(StageDraft draft) {
             read.definition = noted.definition;
             for (const auto& [variable, loop] : noted.variables)
                 read.broadcast = read.broadcast || moving.count(variable) == 0;
-            bool known = std::any_of(info.reads.begin(), info.reads.end(), [&](const dsl::ReadInfo& other) {
+            const auto known = std::find_if(info.reads.begin(), info.reads.end(), [&](const dsl::ReadInfo& other) {
                 return other.from == read.from && other.innermost == read.innermost &&
                        other.broadcast == read.broadcast && other.definition == read.definition &&
                        other.axes == read.axes;
             });
-            if (!known) info.reads.push_back(read);
+            const auto at = static_cast<std::size_t>(known - info.reads.begin());
+            if (known == info.reads.end()) {
+                info.reads.push_back(read);
+                read_at.emplace_back();
+            }
+            std::ostringstream index;
+            for (const Expr& each : load.index)
+                index << each << ", ";
+            read_at[at].insert(index.str());
+            info.reads[at].places = static_cast<int>(read_at[at].size());
         }
     }
     dsl::StageImpl impl;

@@ -90,6 +90,7 @@ class SpaceBuilder {
     bool place_inlined(const dsl::StageInfo& stage) {
         if (!may_inline(stage) || !inline_by_default(stage)) return false;
         StagePlan plan = graph_.follow(stage, plans_);
+        if (plan.most_copies() > kMostCopies) return false;
         plan.placement = Placement::inlined;
         plans_[stage.name] = plan;
         offer_storage(stage, plan);

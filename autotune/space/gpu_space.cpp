@@ -159,7 +159,7 @@ class GpuSpace {
             // The only reader reduces no further and has the same elements: it is where the block ends.
             const bool ends = uses.size() == 1 && reads_tree(*uses.front().reader) && is_tree_end(*uses.front().reader);
             if (!ends && !is_read_once(stage)) return false;
-        } else if (!inline_by_default(stage)) {
+        } else if (!inline_by_default(stage) || plan.most_copies() > kMostCopies) {
             return false;
         }
         plans_[stage.name] = plan;

@@ -1,7 +1,16 @@
 // autotune/space/stage_graph.cpp: who reads whom, and inside which loops a stage could be computed.
 #include "autotune/space/stage_graph.h"
 
+#include <algorithm>
+
 namespace tilewright::autotune {
+
+double StagePlan::most_copies() const {
+    double most = 0;
+    for (const auto& [reader, count] : copies)
+        most = std::max(most, count);
+    return most;
+}
 
 std::int64_t extent_of(const dsl::LoopInfo& loop, std::int64_t otherwise) {
     return loop.extent_here >= 0 ? loop.extent_here : otherwise;
@@ -56,6 +65,11 @@ StagePlan StageGraph::follow(const dsl::StageInfo& stage, const std::map<std::st
             if (!first && (!plan.to_root.count(own) || plan.to_root[own] != followed)) plan.to_root.erase(own);
         }
         first = false;
+        if (reader.placement == Placement::inlined)
+            for (const auto& [name, count] : reader.copies)
+                plan.copies[name] += count * use.read->places;
+        else
+            plan.copies[use.reader->name] += use.read->places;
         plan.in_update = plan.in_update || (use.reader == reader.root ? use.read->definition >= 0 : reader.in_update);
     }
     return plan;

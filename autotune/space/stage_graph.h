@@ -31,7 +31,16 @@ struct StagePlan {
     bool in_update = false;   ///< read, perhaps through other stages, by an update of `root`
     std::string attach_stage; ///< attached: compute_at(attach_stage, attach_loop)
     std::string attach_loop;
+    /// How often the expression would stand in each stage with loops of its own: twice where that reads two places of
+    /// it, or two places of an inlined stage that reads it. Doubles, since such chains multiply.
+    std::map<std::string, double> copies;
+
+    double most_copies() const;
 };
+
+/// Beyond this many copies in one stage nothing is inlined by default, however cheap: in a chain of stages that read
+/// the one before them twice and more, the code grows with the power of its length.
+inline constexpr double kMostCopies = 32;
 
 /// An AlgorithmInfo with its edges turned round.
 class StageGraph {
@@ -42,7 +51,7 @@ class StageGraph {
     const dsl::StageInfo* find(const std::string& stage) const;
 
     /// Which loop of the one root that all readers run in each loop of `stage` follows. `root` is null where the
-    /// readers run in different roots. Requires a plan for every reader.
+    /// readers run in different roots. With `copies`. Requires a plan for every reader.
     StagePlan follow(const dsl::StageInfo& stage, const std::map<std::string, StagePlan>& plans) const;
 
     /// The single reader whose update runs over an axis of `stage` with a reduced loop: (reader, that loop); nullptr
