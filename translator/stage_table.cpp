@@ -224,7 +224,7 @@ void StageTable::finish(StageDraft draft) {
         flat_images.insert(image.name());
     }
     std::map<std::string, std::set<std::string>> places; ///< of each array, along its contiguous axis
-    std::vector<std::set<std::string>> read_at; ///< by each of the reads, all axes
+    std::vector<std::set<std::string>> read_at;          ///< by each of the reads, all axes
     for (const StageDraft::Noted& noted : draft.noted_) {
         LoadCollector collector;
         for (const Expr& value : noted.values)

@@ -275,6 +275,7 @@ class JitFunction(_face.Dispatcher):
             self._add_partials(specialization, bound)
             if (
                 is_new
+                and specialization.fits(bound)
                 and not is_beyond_limit(specialization.program, bound)
                 and self._loses(specialization, bound, args, kwargs)
             ):
@@ -366,7 +367,8 @@ class JitFunction(_face.Dispatcher):
         try:
             if not is_new or not specialization.iterates_on_host:
                 return self._run_on_device(specialization, bound, args, kwargs, out)
-            from .placement import warn_where_wrong, watched
+            with forks.compiling():  # imports take locks
+                from .placement import warn_where_wrong, watched
 
             result, specialization.launches = watched(
                 lambda: self._run_on_device(specialization, bound, args, kwargs, out)
@@ -376,7 +378,7 @@ class JitFunction(_face.Dispatcher):
         except _face.TooLargeError as error:
             if placed:
                 raise
-            self._say_too_large(error, args, kwargs)
+            self._say_too_large(str(error), args, kwargs)
         return self._in_numpy(args, kwargs, out)
 
     def _run_on_device(
@@ -439,20 +441,30 @@ class JitFunction(_face.Dispatcher):
     def _unserved(
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
     ) -> Any:
-        """A call that no version of its own program takes, because of how its arrays lie in memory or how large they are.
-        The latter is no one's habit, and may cost a great deal: it is said aloud."""
+        """A call that no version of its own program takes, because of how its arrays lie in memory, or how large they or
+        its numbers are. The latter is no one's habit, and may cost a great deal: it is said aloud."""
         if is_beyond_limit(specialization.program, bound):
             try:
                 # Apart from `out`: where that shares memory with an argument, no part may write what another one reads.
                 return self._in_out(self._told(specialization, bound, None), out)
             except _face.TooLargeError as error:
-                self._say_too_large(error, args, kwargs)
+                self._say_too_large(str(error), args, kwargs)
             except (ValueError, IndexError, SharedGenerator):
                 pass  # an error that NumPy raises as well, or arrays that share memory: its order of writes decides
+        elif large := specialization.large_numbers(bound):
+            code = self.__wrapped__.__code__
+            given = " and ".join(f"{name} is {value}" for name, value in large.items())
+            self._say_too_large(
+                f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}: {given}, but what is computed of "
+                f"{'it' if len(large) == 1 else 'them'} has 32 bits in kernels ({-(2**31)} to {2**31 - 1}); such calls "
+                f"are not compiled. Pass {'it' if len(large) == 1 else 'them'} as np.int64.",
+                args,
+                kwargs,
+            )
         return self._in_numpy(args, kwargs, out)
 
-    def _say_too_large(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        said = TraceError(str(error))
+    def _say_too_large(self, text: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        said = TraceError(text)
         if self._strict:
             raise said from None
         self._refused["too large", *_call_key(args, kwargs)] = said
@@ -652,8 +664,9 @@ class JitFunction(_face.Dispatcher):
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> bool:
         """Whether NumPy is faster at a call whose version is new; then calls of this size stay with NumPy."""
-        from .comparison import compare
-        from .datasets import Call, Reference
+        with forks.compiling():  # imports take locks
+            from .comparison import compare
+            from .datasets import Call, Reference
 
         traced, program = specialization.traced, specialization.program
 

@@ -284,7 +284,7 @@ class MachineWatch:
             tick = os.sysconf("SC_CLK_TCK")
             mine = os.sched_getaffinity(0)
             busy = stolen = 0
-            with open("/proc/stat", encoding="ascii") as file:
+            with open("/proc/stat", encoding="utf-8") as file:
                 for line in file:
                     name, *counts = line.split()
                     if name.startswith("cpu") and name[3:].isdigit() and int(name[3:]) in mine:

@@ -107,7 +107,7 @@ def usable_cores() -> int:
 def available_memory_bytes() -> int:
     """What the kernel says could be had now."""
     try:
-        with open("/proc/meminfo", encoding="ascii") as file:
+        with open("/proc/meminfo", encoding="utf-8") as file:
             for line in file:
                 if line.startswith("MemAvailable"):
                     return int(line.split()[1]) << 10

@@ -22,7 +22,7 @@ from .errors import DeviceError, Error, ScheduleError
 from .machine import CUDA_DEFAULT
 from .native import compiler
 from .partials import Partials, beyond_limit, partials_for
-from .program import VIEWS, Program, evaluate, holds, split_sizes
+from .program import VIEWS, Program, ScalarArgument, evaluate, holds, split_sizes
 
 # Element operations below which a call is small: a version for it has loops without threads and small splits.
 SMALL_WORK = 32768
@@ -31,6 +31,7 @@ _LEADING = ("tuned", "by hand")
 MOST_RUNS = 1_000_000  # of a profile
 _MANY_TRIPS = 64  # of a loop: more make no call larger
 _VARIANT = re.compile(r"^variant (\w+) = (\w+)$", re.MULTILINE)
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _LIMITS = re.compile(r" in range\((.*)\)$")
 _works: weakref.WeakKeyDictionary[Program, str] = weakref.WeakKeyDictionary()
 
@@ -110,6 +111,20 @@ class Specialization:
     def fits(self, bound: Bound) -> bool:
         """Whether some version may run this call."""
         return any(version_fits(version, bound) for version in self.versions)
+
+    def large_numbers(self, bound: Bound) -> dict[str, int]:
+        """The integer arguments of a call that are why no version takes it: kernels compute with 32 bits."""
+        if not self.versions or self.fits(bound):
+            return {}
+        unmet = {
+            word
+            for version in self.versions
+            for condition in version.build.requires
+            if not holds(condition, bound.sizes)
+            for word in _NAME.findall(condition)
+        }
+        numbers = (a.name for a in self.program.arguments if isinstance(a, ScalarArgument) and a.name in unmet)
+        return {name: value for name in numbers if not -(2**31) <= (value := bound.sizes[name]) < 2**31}
 
     def numpy_reason(self, bound: Bound) -> str | None:
         """Why calls of this kind run in NumPy, where they do."""

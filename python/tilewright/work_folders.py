@@ -26,7 +26,7 @@ def work_folder(prefix: str, base: Path, *, keep: bool = False) -> Iterator[Path
     lock = folder / OWNER_FILE
     try:
         # Not inherited over exec, so that no worker holds it longer than we live.
-        with open(lock, "w", encoding="ascii") as file:
+        with open(lock, "w", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.write(str(os.getpid()))
             file.flush()
@@ -51,7 +51,7 @@ def remove_left_behind(prefix: str, base: Path) -> None:
 
 def _is_left_behind(folder: Path) -> bool:
     descriptor = os.open(folder / OWNER_FILE, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(descriptor, "r+", encoding="ascii") as file:
+    with os.fdopen(descriptor, "r+", encoding="utf-8") as file:
         if folder.is_symlink() or folder.stat().st_uid != os.getuid() or os.fstat(descriptor).st_uid != os.getuid():
             return False
         try:

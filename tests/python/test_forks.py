@@ -63,3 +63,36 @@ def test_a_child_that_was_not_waited_for_runs_numpy_and_says_so(function):
         f"{name}: tilewright: this process was forked while a thread of its parent was in the compiler for 0 s or more; "
         "there is no compiler here. Fork before or after that, or start processes by spawn.",
     )
+
+
+_IMPORTS = """
+import builtins, sys
+import numpy as np
+import tilewright
+from tilewright import forks
+
+@tilewright.jit
+def f(x):
+    return np.sqrt(x) * 2 + 1
+
+original = builtins.__import__
+def watched(name, *args, **kwargs):
+    before = set(sys.modules)
+    module = original(name, *args, **kwargs)
+    if not forks._inside and (new := set(sys.modules) - before):
+        print(name, sorted(new))
+    return module
+
+builtins.__import__ = watched
+for n in (300_000, 300_000, 300):
+    f(np.linspace(0.1, 1, n))
+"""
+
+
+def test_a_fork_waits_for_what_a_first_call_imports():
+    """The lock of a module that a thread of the parent imports is one that nobody gives back in the child."""
+    done = subprocess.run(
+        [sys.executable, "-c", _IMPORTS], env={**os.environ, "TILEWRIGHT_CACHE": "off"},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("", "")

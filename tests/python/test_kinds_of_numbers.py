@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -123,3 +124,40 @@ def test_where_it_does_strict_says_so(function: Any) -> None:
         tilewright.jit(function, strict=True)(DATA)
     assert "a number that is" in str(error.value)
     assert "Make it one kind on every way" in str(error.value)
+
+
+def multiples(x, k):
+    return x * 2, k * 3 + k
+
+
+@pytest.mark.filterwarnings("default::tilewright.FallbackWarning")
+def test_a_number_that_kernels_cannot_hold_is_said_once():
+    code = multiples.__code__
+    text = (
+        f"{code.co_filename}:{code.co_firstlineno}, in multiples: k is 1099511627776, but what is computed of it has 32 bits "
+        "in kernels (-2147483648 to 2147483647); such calls are not compiled. Pass it as np.int64."
+    )
+    f, x = tilewright.jit(multiples), np.linspace(0, 1, 300_000)
+    with pytest.warns(tilewright.FallbackWarning) as seen:
+        results = [f(x, k)[1] for k in (2**40, 3, 2**41, -7, 2**40)]
+    assert results == [4 * k for k in (2**40, 3, 2**41, -7, 2**40)]
+    assert [str(w.message) for w in seen] == [f"runs in NumPy: {text}"]
+    assert text in f.explain()
+    with pytest.raises(tilewright.TraceError) as error:
+        tilewright.jit(multiples, strict=True)(x, 2**40)
+    assert str(error.value) == text
+    assert f(x, np.int64(2**40))[1] == 2**42
+
+
+def test_a_call_that_no_version_takes_says_nothing_of_the_time_of_others():
+    """It ran in NumPy both times when it was compared with NumPy, and the version of other numbers was withdrawn for it."""
+    f = tilewright.jit(multiples)
+    f.for_args(np.linspace(0, 1, 300_000), 2**40)
+    (specialization,) = f.specializations
+    versions = [v.label for v in specialization.versions]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(3):
+            f(np.linspace(0, 1, 300_000), 2**40)
+    assert [v.label for v in specialization.versions] == versions
+    assert not specialization.why_numpy and not specialization.large_reason
