@@ -280,6 +280,10 @@ void Store::Impl::open() {
     owner = getpid();
     const fs::path parent = fs::absolute(path).parent_path();
     std::error_code error;
+    // SQLite would wait for the other end of a pipe.
+    if (struct stat found{}; ::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode))
+        throw StoreError("store " + path + ": it is " + (S_ISDIR(found.st_mode) ? "a folder" : "no regular file") + ".",
+                         "Give a file with --db.");
     if (!fs::exists(parent, error)) {
         fs::create_directories(parent, error);
         if (error)

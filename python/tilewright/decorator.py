@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import threading
 import time
 import types
@@ -589,7 +590,7 @@ class JitFunction(_face.Dispatcher):
         specialization.function = self
         if not bound.on_device and is_one_library_call(program) and not is_small(program, bound):
             specialization.run_in_numpy(bound, "it is one call of BLAS, which NumPy makes itself", at_any_size=True)
-        if self._only_stored or (path := settings.store_path(self._db)) is not None and path.exists():
+        if self._only_stored or (path := settings.store_path(self._db)) is not None and os.path.exists(path):
             self._use_stored(specialization, bound)
         specialization.changed = lambda: self._publish(specialization)  # type: ignore[method-assign]
         self._specializations.append(specialization)

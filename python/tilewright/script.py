@@ -8,10 +8,18 @@ import types
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
 
 
 class ScriptStopped(Exception):
     """The script cannot be run at all: a line for the user, no traceback."""
+
+
+class PackageRaised(Exception):
+    """The package of a module raised at import: its exception is the cause."""
 
 
 @dataclass
@@ -37,11 +45,14 @@ class Script:
 
 def check_script(script: Script) -> None:
     """ScriptStopped where there is no such script, or it does not parse."""
-    load_script(script)
+    try:
+        load_script(script)
+    except PackageRaised as error:
+        raise ScriptStopped(str(error)) from error
 
 
 def load_script(script: Script) -> tuple[types.CodeType, str, str, str | None]:
-    """Code, file, the folder for sys.path, and the package."""
+    """Code, file, the folder for sys.path, and the package. Raises ScriptStopped, PackageRaised."""
     if script.module is not None:
         return _load_module(script.module)
     path = Path(str(script.path)).absolute()
@@ -58,13 +69,11 @@ def load_script(script: Script) -> tuple[types.CodeType, str, str, str | None]:
 
 
 def _load_module(module: str) -> tuple[types.CodeType, str, str, str | None]:
-    import importlib.util
-
     sys.path.insert(0, os.getcwd())  # as `python -m` does
     try:
-        spec = importlib.util.find_spec(module)
+        spec = _find(module, module)
         if spec is not None and spec.submodule_search_locations is not None:
-            spec = importlib.util.find_spec(f"{module}.__main__")
+            spec = _find(f"{module}.__main__", module)
     except ImportError as error:
         raise ScriptStopped(f"-m {module}: not found ({error}). Is it importable from {os.getcwd()}?") from None
     except ValueError:
@@ -78,6 +87,36 @@ def _load_module(module: str) -> tuple[types.CodeType, str, str, str | None]:
     return _compile(source, spec.origin, f"-m {module}"), spec.origin, os.getcwd(), spec.parent
 
 
+def _find(name: str, module: str) -> ModuleSpec | None:
+    """The spec of a module, for which its packages are imported. ImportError where there is none of them."""
+    import importlib
+    import importlib.util
+
+    for place, letter in enumerate(name):
+        package = name[:place]
+        if letter != "." or package in sys.modules:
+            continue
+        try:
+            importlib.import_module(package)
+        except KeyboardInterrupt:
+            raise
+        except SystemExit as stop:
+            raise ScriptStopped(
+                f"-m {module}: its package {package} stops at import, with exit code {_exit_code(stop)}."
+            ) from None
+        except BaseException as error:
+            if isinstance(error, ModuleNotFoundError) and error.name == package:
+                raise  # it is the package that is not there
+            raise PackageRaised(
+                f"-m {module}: importing its package {package} raised {type(error).__name__}."
+            ) from error
+    return importlib.util.find_spec(name)
+
+
+def _exit_code(stop: SystemExit) -> int:
+    return 0 if stop.code is None else stop.code if isinstance(stop.code, int) else 1
+
+
 def _compile(source: bytes, file: str, name: str) -> types.CodeType:
     try:
         return compile(source, file, "exec", dont_inherit=True)
@@ -87,3 +126,7 @@ def _compile(source: bytes, file: str, name: str) -> types.CodeType:
         raise ScriptStopped(f"{where}: does not parse: {error.msg}{line}. Fix the script first.") from None
     except ValueError as error:  # null bytes
         raise ScriptStopped(f"{name}: does not parse: {error}. Fix the script first.") from None
+    except (RecursionError, MemoryError):
+        raise ScriptStopped(
+            f"{name}: Python cannot compile it: an expression in it is nested too deep. Split it into statements."
+        ) from None

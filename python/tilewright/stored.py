@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ class Stored:
 
 def stored_schedule(specialization: Specialization, bound: Bound, path: Path | None) -> Stored | None:
     """None where nothing is stored, or the store cannot be read (one warning)."""
-    if path is None or not path.exists():
+    if path is None or not os.path.exists(path):
         return None
     from .tuning import workload_of
 

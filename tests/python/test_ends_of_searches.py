@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -71,3 +72,27 @@ def test_an_export_without_memory_leaves_the_closing_line(tmp_path, monkeypatch,
         "autotune: tuned and stored, but no module was written: there is not enough memory for it. "
         "Free some, or raise `ulimit -v`.\n"
     ) in said
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_to_a_batch_reaches_its_scripts(tmp_path, number, jobs):
+    (tmp_path / "scripts").mkdir()
+    for name in ("a.py", "b.py"):
+        (tmp_path / "scripts" / name).write_text(
+            "import os, time\nopen(f'{os.getpid()}.pid', 'w').close()\ntime.sleep(100)\n"
+        )
+    with subprocess.Popen(
+        [sys.executable, "-m", "tilewright", "scripts", "--jobs", jobs],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    ) as process:  # fmt: skip
+        for _ in range(600):
+            if len(started := list(tmp_path.glob("*.pid"))) == int(jobs):
+                break
+            time.sleep(0.1)
+        process.send_signal(number)
+        out, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + number, said
+    assert out.splitlines()[-1] == "2 scripts: 2 interrupted"
+    assert not any(os.path.exists(f"/proc/{file.stem}") for file in started)
+    assert len(list(tmp_path.glob("*.pid"))) == int(jobs)  # none was started behind it

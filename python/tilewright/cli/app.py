@@ -33,6 +33,11 @@ def main(argv: list[str] | None = None) -> int:
         # The reader of our output is gone; what the interpreter flushes at exit must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         code = USAGE
+    except OSError as error:
+        if error.filename is None or os.environ.get("TILEWRIGHT_TRACEBACK"):
+            raise
+        print(f"autotune: {error.filename}: {(error.strerror or str(error)).lower()}.", file=sys.stderr)
+        code = USAGE
     if code == INTERRUPTED:
         _ignore_ctrl_c(argv)
     return code

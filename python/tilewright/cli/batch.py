@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -18,9 +20,11 @@ from ..figures import Figures, format_ratio
 from ..quantities import format_ns
 from ..record import Script
 from .app import INTERRUPTED, OK, PARTIAL
+from .signals import EndedBySignal
 
 _NOT_PASSED_ON = ("as_json", "module", "jobs", "version")
-_WORDS = {OK: "tuned", PARTIAL: "tuned in part", INTERRUPTED: "interrupted"}
+_INTERRUPTED = (INTERRUPTED, 128 + signal.SIGTERM, 128 + signal.SIGHUP)
+_WORDS = {OK: "tuned", PARTIAL: "tuned in part", **dict.fromkeys(_INTERRUPTED, "interrupted")}
 
 
 @dataclass
@@ -48,43 +52,43 @@ def run_batch(context: typer.Context, scripts: list[Script], jobs: int, as_json:
     own = _own_arguments(context)
     stop = threading.Event()
     said = threading.Lock()
+    running: set[subprocess.Popen[str]] = set()
 
     def one(script: Script) -> Ended:
-        if stop.is_set():
-            return Ended(script.name, INTERRUPTED, 0.0)
         command = [sys.executable, "-m", "tilewright", "--json", *own, str(script.path)]
         if script.arguments:
             command += ["--", *script.arguments]
-        if jobs == 1:
-            print(f"== {script.name}", file=sys.stderr, flush=True)
         started = time.monotonic()
         # What scripts say at once would be mixed: each one's is shown when it has ended.
         errors = None if jobs == 1 else subprocess.PIPE
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+        with said:  # none may start behind the back of whoever stops them
+            if stop.is_set():
+                return Ended(script.name, INTERRUPTED, 0.0)
+            if jobs == 1:
+                print(f"== {script.name}", file=sys.stderr, flush=True)
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+            running.add(process)
         out, err = process.communicate()
         ended = Ended(script.name, process.returncode, time.monotonic() - started, _document(out))
-        if ended.code == INTERRUPTED:
+        if ended.code in _INTERRUPTED:
             stop.set()
-        if err is not None:
-            with said:
+        with said:
+            running.discard(process)
+            if err is not None:
                 print(f"== {script.name}\n{err}", end="", file=sys.stderr, flush=True)
         return ended
 
-    if jobs == 1:
-        rows = []
-        for script in scripts:
-            rows.append(one(script))
-            if stop.is_set():
-                break
-    else:
-        with ThreadPoolExecutor(jobs) as pool:
-            futures = [pool.submit(one, script) for script in scripts]
-            try:
-                rows = [future.result() for future in futures]
-            except KeyboardInterrupt:
-                # The terminal has told the scripts too; each keeps the best so far and ends.
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(one, script) for script in scripts]
+        try:
+            rows = [future.result() for future in futures]
+        except KeyboardInterrupt as interrupt:
+            # Each script keeps the best so far and ends.
+            with said:
                 stop.set()
-                rows = [future.result() for future in futures]
+                for process in running if _is_theirs_alone(interrupt) else ():
+                    process.send_signal(getattr(interrupt, "number", signal.SIGINT))
+            rows = [future.result() for future in futures]
     if as_json:
         print(
             json.dumps([{"script": r.name, "exit": r.code, "wall_s": round(r.wall_s, 3), **r.document} for r in rows])
@@ -92,9 +96,25 @@ def run_batch(context: typer.Context, scripts: list[Script], jobs: int, as_json:
     else:
         print("\n".join(summary(rows)))
     codes = {row.code for row in rows}
-    if INTERRUPTED in codes:
+    if stop.is_set():
         return INTERRUPTED
     return OK if codes == {OK} else PARTIAL
+
+
+def _is_theirs_alone(interrupt: KeyboardInterrupt) -> bool:
+    """Whether what ended this process did not reach the scripts' processes: a terminal's Ctrl-C reaches them all."""
+    if isinstance(interrupt, EndedBySignal):
+        return True
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY)
+    except OSError:
+        return True
+    try:
+        return os.tcgetpgrp(terminal) != os.getpgrp()
+    except OSError:
+        return True
+    finally:
+        os.close(terminal)
 
 
 def summary(rows: list[Ended]) -> list[str]:
@@ -110,7 +130,7 @@ def summary(rows: list[Ended]) -> list[str]:
         for name, *numbers, line in cells
     ]
     counts = Counter(_WORDS.get(row.code, "failed") for row in rows)
-    told = ", ".join(f"{counts[word]} {word}" for word in (*_WORDS.values(), "failed") if counts[word])
+    told = ", ".join(f"{counts[word]} {word}" for word in dict.fromkeys((*_WORDS.values(), "failed")) if counts[word])
     return [*lines, f"{len(rows)} scripts: {told}"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -30,7 +31,9 @@ def check(
     for path in modules or [Path()]:
         found = _modules_in(path)
         if not found:
-            what = "no such folder" if not path.exists() else "neither a module of ours nor a folder that holds one"
+            what = (
+                "no such folder" if not os.path.exists(path) else "neither a module of ours nor a folder that holds one"
+            )
             print(f"autotune: check: {path}: {what}.", file=sys.stderr)
             return USAGE
         folders += found
@@ -44,8 +47,10 @@ def check(
 
 
 def _modules_in(path: Path) -> list[Path]:
-    if (path / MANIFEST).is_file():
+    if os.path.isfile(path / MANIFEST):
         return [path]
+    if not os.path.isdir(path):
+        return []
     return sorted(file.parent for file in path.glob(f"*_tuned/{MANIFEST}"))
 
 

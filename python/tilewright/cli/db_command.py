@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -74,7 +75,7 @@ def merge(
     """Take in other stores; the faster record of a workload stays."""
     store = _open(db, create=True)
     for source in sources:
-        if not source.is_file():
+        if not os.path.isfile(source):
             raise StoreError(f"{source}: no such file.")
         print(f"{source}: {store.merge(str(source))} new trials")
     return OK
@@ -114,7 +115,7 @@ def _path(db: Path | None) -> Path:
 
 def _open(db: Path | None, create: bool = False) -> Any:
     path = _path(db)
-    if not create and not path.exists():
+    if not create and not os.path.exists(path):
         raise StoreError(f"{path}: no store there.", "Tune something first, or give --db FILE.")
     store = compiler().Store(str(path))
     for warning in getattr(store, "warnings", list)():
@@ -123,7 +124,7 @@ def _open(db: Path | None, create: bool = False) -> Any:
 
 
 def _refuse_existing(target: Path) -> None:
-    if target.exists():
+    if os.path.lexists(target):
         raise StoreError(f"{target}: exists.", "Choose another name.")
 
 

@@ -179,7 +179,7 @@ def _store(db: Path | None) -> str:
     path = settings.store_path(db)
     if path is None:
         raise RuntimeError("no home directory: nothing learnt is kept. Give --db, or set TILEWRIGHT_DB.")
-    if not path.exists():
+    if not os.path.exists(path):
         return f"{path}, none yet"
     store = compiler().Store(str(path))
     problems = store.check()

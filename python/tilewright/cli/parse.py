@@ -98,7 +98,7 @@ def scripts_of(paths: list[Path], module: str | None) -> list[Script]:
         return [Script(None, module, script_arguments.arguments)]
     found: list[Path] = []
     for path in paths:
-        if path.is_dir():
+        if os.path.isdir(path):  # False of names that no file can have, too
             inside = sorted(
                 p
                 for p in path.rglob("*.py")

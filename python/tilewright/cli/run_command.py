@@ -82,7 +82,7 @@ class _Run:
 
 def _tuned_names(store: Path | None) -> list[str]:
     """The functions that anything is known of: a script that has none of them needs nothing of ours in its process."""
-    if store is None or not store.exists():
+    if store is None or not os.path.exists(store):
         return []
     rows = compiler().Store(str(store)).list()
     return sorted({str(row["workload"]["function"]) for row in rows if row["record"] is not None})

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..decorator import JitFunction
 from ..errors import Error
+from ..failed_traces import raised_while_tracing
 from ..record import Candidate, RecordedCall, Recorder, Script, run_script
 from ..record.choose import Choice, calls_in_children, choose
 from ..record.times import time_lines
@@ -122,7 +123,12 @@ def also_specialize(prepared: Prepared, signatures: list[str]) -> None:
 def _specialize(function: JitFunction, call: RecordedCall) -> Specialization:
     from ..native import compiler
 
-    specialization, bound = function._specialize(call.args, call.kwargs)
+    try:
+        specialization, bound = function._specialize(call.args, call.kwargs)
+    except Error:
+        raise
+    except Exception as error:  # a defect of the trace, or what the function raises for these arguments
+        raise raised_while_tracing(error, function.__wrapped__) from error
     # What traces may still have no translation: known before anything is promised.
     request = specialization.request(bound)
     compiler().describe(request.program, request.options())

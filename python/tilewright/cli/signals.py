@@ -13,6 +13,14 @@ from types import FrameType
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
+class EndedBySignal(KeyboardInterrupt):
+    """An interruption by a signal that came to this process alone."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
 @contextmanager
 def ending_as_ctrl_c() -> Iterator[Callable[[int], int]]:
     """Gives what turns the exit code of an interrupted command into that of the signal which came."""
@@ -26,7 +34,7 @@ def ending_as_ctrl_c() -> Iterator[Callable[[int], int]]:
         came.append(number)
         if number == signal.SIGHUP:
             _leave_terminal()
-        raise KeyboardInterrupt
+        raise EndedBySignal(number)
 
     before = {}
     if threading.current_thread() is threading.main_thread():

@@ -24,7 +24,7 @@ from ..export.package import check_exportable, check_place
 from ..export.versions import count_of_versions, isa_levels
 from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, targets_of
 from ..quantities import format_ns
-from ..record import Script, ScriptRaised, ScriptStopped
+from ..record import Script, ScriptRaised, ScriptStopped, check_script
 from ..record.choose import NothingToTune
 from ..specialization import Specialization
 from ..tuning import TuneOptions, TuneResult, check_space_or_schedule, tune_call
@@ -211,6 +211,8 @@ class _Options:
 
 def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -> int:
     """One script from recording to the closing line."""
+    if script.path is not None:
+        check_script(script)
     check_place(options.out, options.export)  # before an hour of searching, not after
     check_cubins(options.export.cubins, isa_levels(options.export.targets))
     results: list[tuple[Prepared, TuneResult]] = []

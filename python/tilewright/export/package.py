@@ -128,10 +128,17 @@ def check_place(folder: Path, options: ExportOptions) -> None:
         raise ExportError(
             f"{folder}: {folder.name!r} cannot be imported: it is no Python identifier.", "Choose another name."
         )
-    if not folder.exists() and not folder.is_symlink():
-        above = next(parent for parent in folder.parents if parent.exists())
+    if not os.path.lexists(folder):
+        above = next(parent for parent in folder.parents if os.path.exists(parent))
         try:  # permissions alone do not tell: a read-only file system, an administrator
-            os.rmdir(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=above))
+            missing = folder.relative_to(above).parts
+            made = tempfile.mkdtemp(prefix=f".{folder.name}-", dir=above)
+            try:
+                for name in missing:  # a name may be too long
+                    os.mkdir(os.path.join(made, name))
+                    os.rmdir(os.path.join(made, name))
+            finally:
+                os.rmdir(made)
         except OSError as error:
             raise ExportError(
                 f"{folder}: nothing can be written to {above}: {error.strerror or error}.", "Choose another folder."

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..script import Script, load_script
+from ..script import PackageRaised, Script, load_script
 from .capture import Recorder, RecordingDone
 from .observe import Observer
 from .ownership import Users
@@ -29,7 +29,13 @@ class ScriptRaised(Exception):
 
 def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
     """Run it until it ends or the recorder has seen enough. Raises ScriptRaised, ScriptStopped, KeyboardInterrupt."""
-    code, file, folder, package = load_script(script)
+    with _stdout_to_stderr():  # packages of `-m` are imported
+        try:
+            code, file, folder, package = load_script(script)
+        except PackageRaised as error:
+            assert error.__cause__ is not None
+            _print_own_traceback(error.__cause__)
+            raise ScriptRaised(str(error)) from None
     main = types.ModuleType("__main__")
     main.__dict__.update(
         {"__file__": file, "__builtins__": builtins, "__package__": package, "__cached__": None, "__loader__": None}
@@ -143,11 +149,12 @@ def _jit_reports_to(recorder: Recorder) -> Iterator[None]:
 
 
 def _print_own_traceback(error: BaseException) -> None:
-    """The traceback as `python script.py` shows it: frames of ours are left out."""
+    """The traceback as `python script.py` shows it: frames of ours and of the import are left out."""
+    import importlib
     import traceback
 
     package = Path(__file__).parent.parent
-    ours = (str(package), str(package.resolve()))
+    ours = (str(package), str(package.resolve()), "<frozen importlib", str(importlib.__file__))
     details = traceback.TracebackException.from_exception(error)
     seen: set[int] = set()
     pending: list[Any] = [details]

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import ast
+import copy
+from collections.abc import Callable
+from typing import TypeVar
+
+_Node = TypeVar("_Node", bound=ast.AST)
 
 RETURNED = " returned"
 VALUE = " value"
@@ -47,15 +52,13 @@ def behind_the_loop(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]
                     ast.Assign([ast.Name(RETURNED, ast.Store())], ast.Constant(True)),
                     ast.Break(),
                 ]
-            elif isinstance(statement, ast.If):
-                new = [ast.If(statement.test, changed(statement.body), changed(statement.orelse))]
-            elif isinstance(statement, ast.With):
-                new = [ast.With(statement.items, changed(statement.body))]
-            elif isinstance(statement, (ast.For, ast.While)) and has_return(statement):
+            elif isinstance(statement, (ast.For, ast.While)):
+                if not has_return(statement):
+                    result.append(statement)
+                    continue
                 new = [of_loop(statement), ast.If(ast.Name(RETURNED, ast.Load()), [ast.Break()], [])]
             else:
-                result.append(statement)
-                continue
+                new = [_with_blocks(statement, changed)]
             result += [ast.copy_location(one, statement) for one in new]
         return result
 
@@ -89,6 +92,21 @@ def has_break(loop: ast.For | ast.While) -> bool:
     return False
 
 
+def leaves_at_once(loop: ast.For | ast.While) -> bool:
+    """Whether each way through the first trip leaves the loop, as in one that tries again where an exception comes."""
+    pending: list[ast.AST] = list(loop.body)
+    while pending:
+        item = pending.pop()
+        if isinstance(item, ast.Continue):
+            return False
+        if not isinstance(item, (ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ExceptHandler)):
+            pending += ast.iter_child_nodes(item)
+    last: ast.stmt = loop.body[-1]
+    while isinstance(last, (ast.With, ast.Try)):
+        last = (last.orelse or last.body)[-1] if isinstance(last, ast.Try) else last.body[-1]
+    return isinstance(last, (ast.Break, ast.Return))
+
+
 def else_behind(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
     """As behind_the_loop(), of a loop whose else leaves the block that it is in: an if behind it."""
     broken = f" broken {loop.lineno}"
@@ -99,14 +117,12 @@ def else_behind(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
             new = one
             if isinstance(one, ast.Break):
                 result.append(ast.copy_location(ast.Assign([ast.Name(broken, ast.Store())], ast.Constant(True)), one))
-            elif isinstance(one, ast.If):
-                new = ast.If(one.test, changed(one.body), changed(one.orelse))
-            elif isinstance(one, ast.With):
-                new = ast.With(one.items, changed(one.body))
             elif isinstance(one, ast.For):
                 new = ast.For(one.target, one.iter, one.body, changed(one.orelse))
             elif isinstance(one, ast.While):
                 new = ast.While(one.test, one.body, changed(one.orelse))
+            else:
+                new = _with_blocks(one, changed)
             result.append(ast.copy_location(new, one))
         return result
 
@@ -121,6 +137,21 @@ def else_behind(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
     for statement in statements:
         ast.fix_missing_locations(ast.copy_location(statement, loop))
     return statements, {broken}
+
+
+def _with_blocks(node: _Node, changed: Callable[[list[ast.stmt]], list[ast.stmt]]) -> _Node:
+    """A statement whose blocks are changed, of whatever kind it is: those of an if, a with, a try and its handlers, the
+    cases of a match. A function in it leaves and breaks by itself."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return node
+    new = copy.copy(node)
+    for field, value in ast.iter_fields(node):
+        if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+            setattr(new, field, changed(value))
+        elif isinstance(value, list):
+            parts = (ast.ExceptHandler, ast.match_case)
+            setattr(new, field, [_with_blocks(one, changed) if isinstance(one, parts) else one for one in value])
+    return new
 
 
 def _returns(loop: ast.stmt) -> list[ast.Return]:
@@ -141,4 +172,13 @@ def test_as_break(loop: ast.While) -> ast.While:
     return ast.fix_missing_locations(ast.copy_location(ast.While(ast.Constant(True), [choice], []), loop))
 
 
-__all__ = ["RETURNED", "VALUE", "behind_the_loop", "else_behind", "has_break", "has_return", "test_as_break"]
+__all__ = [
+    "RETURNED",
+    "VALUE",
+    "behind_the_loop",
+    "else_behind",
+    "has_break",
+    "has_return",
+    "leaves_at_once",
+    "test_as_break",
+]

@@ -25,7 +25,7 @@ from .arguments import Inputs
 from .arrays import SymArray
 from .calls import Calls, SymRange
 from .carried import Control, Leaving, Pending
-from .early_return import behind_the_loop, else_behind, has_break, has_return
+from .early_return import behind_the_loop, else_behind, has_break, has_return, leaves_at_once
 from .expressions import Expressions
 from .graph import PLAIN_OPERATIONS, REDUCTIONS
 from .pure import is_numpys
@@ -534,6 +534,7 @@ class Interpreter(Expressions, Calls, Regions):
         length = self.tracer.fixed_if_small(stop - first if step > 0 else first - stop)
         trips = (self.tracer.value_of(length) + abs(step) - 1) // abs(step)
         is_short = length.is_constant and trips <= tracer_module.MAX_SHORT_TRIPS and not has_break(node)
+        is_short |= length.is_constant and leaves_at_once(node)
         if trips <= tracer_module.MAX_UNROLLED_TRIPS and (is_short or self.place(node) in self.tracer.unrolled):
             return None
         some = self.tracer.decide_if_same_in_all_trips(">=", length, 1)

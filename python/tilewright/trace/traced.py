@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import types
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -263,6 +264,21 @@ def trace(
         except UnrollInstead as loop:
             _refuse_again(root, loop.place, unrolled)
             unrolled[loop.place] = loop.why
+        except (RecursionError, MemoryError) as error:
+            raise _too_deep(root, error) from None
+
+
+def _too_deep(root: types.FunctionType, error: RecursionError | MemoryError) -> TraceError:
+    """A trace that Python has no stack or no memory for: such a function may still run."""
+    file, line, name = getattr(
+        error, "traced_at", (root.__code__.co_filename, root.__code__.co_firstlineno, root.__name__)
+    )
+    if isinstance(error, MemoryError):
+        what, hint = "there is not enough memory for it", "Free some, or leave a part out of the compiled function."
+    else:
+        what = f"its expressions are nested deeper than Python follows (sys.getrecursionlimit() is {sys.getrecursionlimit()})"
+        hint = "Split the expression into several statements, or raise the limit."
+    return TraceError(f"{file}:{line}, in {name}: tracing this; {what}.", hint, file=file, line=line, construct="depth")
 
 
 def _refuse_again(
