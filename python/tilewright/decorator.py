@@ -671,11 +671,19 @@ class JitFunction(_face.Dispatcher):
 
         traced, program = specialization.traced, specialization.program
 
+        in_plan = super().__call__
+
         def run(call: Call) -> None:
+            if specialization.runner is None:
+                in_plan(
+                    *call.args, **call.kwargs
+                )  # as later calls go: what this one takes in Python is no part of them
+                return
             own = bound if call.args is args else self._bind(traced, program, call.args, call.kwargs)
             self._in_plan(specialization, own, call.args, call.kwargs, None)
 
-        times = compare(run, Reference(self.__wrapped__, traced, program), Call("first", args, kwargs), bound)
+        with _marked_active(self):
+            times = compare(run, Reference(self.__wrapped__, traced, program), Call("first", args, kwargs), bound)
         if times is None or not times.loses:
             return False
         reason = f"NumPy takes {times.numpy_ns / 1e3:.1f} us, compiled code {times.compiled_ns / 1e3:.1f} us"

@@ -179,3 +179,21 @@ def test_a_call_that_numpy_refuses_is_not_withdrawn(monkeypatch):
     f = tilewright.jit(smoothed, strict=True)
     f(SMALL)
     assert runs_of_numpy(f, SMALL) == 0
+
+
+def test_compiled_calls_are_timed_as_later_ones_go(monkeypatch):
+    """Without what a first call takes in Python, which is more than all of a short one."""
+    seen = []
+
+    def compare(run, reference, call, bound):
+        frames = []
+        sys.setprofile(lambda frame, event, _: frames.append(frame.f_code.co_name) if event == "call" else None)
+        try:
+            run(call)
+        finally:
+            sys.setprofile(None)
+        seen.append(frames)
+
+    monkeypatch.setattr(comparison, "compare", compare)
+    np.testing.assert_array_equal(tilewright.jit(smoothed, strict=True)(SMALL), smoothed(SMALL))
+    assert seen == [["run"]]
