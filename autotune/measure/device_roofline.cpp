@@ -1,10 +1,10 @@
 // autotune/measure/device_roofline.cpp: what the memory of a CUDA device gives to its driver's own copies.
 #include <algorithm>
 #include <cstddef>
-#include <new>
 
 #include "autotune/measure/roofline.h"
 #include "dsl/runtime/cuda/device.h"
+#include "dsl/runtime/cuda/out_of_memory.h"
 
 namespace tilewright::autotune {
 
@@ -17,7 +17,7 @@ constexpr int kRepeats = 5;
 class Buffer {
   public:
     Buffer(const cuda::Place& place, std::size_t bytes) : place_(place), data_(cuda::allocate(place, bytes)) {
-        if (data_ == nullptr) throw std::bad_alloc();
+        if (data_ == nullptr) throw cuda::OutOfDeviceMemory(place, bytes);
     }
     ~Buffer() { cuda::release(place_, data_); }
     Buffer(const Buffer&) = delete;

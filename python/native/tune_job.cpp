@@ -11,6 +11,7 @@
 #include "autotune/store/store.h"
 #include "dsl/base/error.h"
 #include "dsl/check.h"
+#include "dsl/runtime/cuda/out_of_memory.h"
 
 namespace tilewright::native {
 namespace {
@@ -48,6 +49,13 @@ void take_limits(autotune::Machine& machine, autotune::Store* store) {
     }
 }
 
+void warn_of_unmeasured_limits(const autotune::Observer& observer, const std::string& why) {
+    if (observer)
+        observer({{"event", "warning"},
+                  {"text", "the limits of this machine could not be measured: " + why +
+                               ". The search does not stop at them."}});
+}
+
 } // namespace
 
 json tune_job(const std::string& job_text, const autotune::Observer& observer, const std::atomic<bool>* cancel) {
@@ -73,12 +81,10 @@ json tune_job(const std::string& job_text, const autotune::Observer& observer, c
     environment.store = store.get();
     try {
         take_limits(environment.machine, store.get());
+    } catch (const runtime::cuda::OutOfDeviceMemory& error) {
+        warn_of_unmeasured_limits(observer, error.what());
     } catch (const std::bad_alloc&) {
-        if (observer)
-            observer({{"event", "warning"},
-                      {"text", std::string("there is no memory to measure the limits of this ") +
-                                   (environment.machine.device ? "device" : "machine") +
-                                   ": the search does not stop at them."}});
+        warn_of_unmeasured_limits(observer, "out of memory");
     }
 
     environment.rules.default_schedule = [](const dsl::AlgorithmInfo& info, const autotune::Machine& machine) {

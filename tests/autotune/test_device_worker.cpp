@@ -1,16 +1,19 @@
 // tests/autotune/test_device_worker.cpp: workers that measure on a device, and those that build ahead of them: with a
 // driver that computes nothing, and, where there is one, with a real one.
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "autotune/measure/process_workbench.h"
+#include "autotune/measure/roofline.h"
 #include "autotune/measure/statistics.h"
 #include "autotune/space/default_space.h"
 #include "autotune/tune.h"
 #include "dsl/check.h"
 #include "dsl/runtime/cuda/device.h"
+#include "dsl/runtime/cuda/out_of_memory.h"
 #include "dsl/schedule_text.h"
 #include "kmeans_job.h"
 
@@ -86,6 +89,26 @@ TEST_F(DeviceWorkerTest, BuildsInOneProcessAndMeasuresInAnother) {
     const OrOutcome<PairedTimes> times = bench.measure(first_request(built.value->id, ""));
     ASSERT_TRUE(times.value) << times.outcome.text;
     EXPECT_GE(times.value->candidate_ns.size(), 8u);
+}
+
+TEST_F(DeviceWorkerTest, LimitsOfADeviceWithoutMemorySayHowManyBytesThereAreNot) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe"); // a driver is chosen once in a process
+    EXPECT_EXIT(
+        {
+            use_fake_driver();
+            const runtime::cuda::Place place;
+            for (const std::size_t bytes : {std::size_t{256} << 20, std::size_t{1} << 20})
+                while (runtime::cuda::allocate(place, bytes) != nullptr)
+                    ;
+            try {
+                measure_device_roofline(0);
+            } catch (const runtime::cuda::OutOfDeviceMemory& error) {
+                std::fputs(error.what(), stderr);
+                _exit(0);
+            }
+            _exit(1);
+        },
+        ::testing::ExitedWithCode(0), "^out of memory: device 0 has no 8388608 bytes left$");
 }
 
 TEST_F(DeviceWorkerTest, FlushesTheSecondCacheWhereAsked) {

@@ -23,8 +23,8 @@ const char* const kMoves[] = {
     "ld.global.u32 %v, [%from];\n  st.global.u32 [%to], %v;\n",
     "ld.global.u64 %w, [%from];\n  st.global.u64 [%to], %w;\n",
     // Halves: an array of complex128 is aligned to 8 bytes.
-    "ld.global.u64 %w, [%from];\n  ld.global.u64 %w2, [%from+8];\n  st.global.u64 [%to], %w;\n"
-    "  st.global.u64 [%to+8], %w2;\n"};
+    ("ld.global.u64 %w, [%from];\n  ld.global.u64 %w2, [%from+8];\n  st.global.u64 [%to], %w;\n"
+     "  st.global.u64 [%to+8], %w2;\n")};
 
 /// One function for elements of 1 << log bytes: thread n moves element n, the first axis runs fastest.
 std::string function_text(int log) {

@@ -2,10 +2,10 @@
 #include "python/native/worker/device_memory.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 #include "dsl/base/error.h"
+#include "dsl/runtime/cuda/out_of_memory.h"
 
 namespace tilewright::native {
 namespace {
@@ -24,7 +24,7 @@ const char* first_byte(const DataSet& set, std::size_t memory) {
 
 DeviceBlock::DeviceBlock(const cuda::Place& place, std::size_t bytes) : place_(place), bytes_(bytes) {
     memory_ = static_cast<char*>(cuda::allocate(place_, bytes_ + 2 * kZone));
-    if (memory_ == nullptr) throw std::bad_alloc();
+    if (memory_ == nullptr) throw cuda::OutOfDeviceMemory(place_, bytes_ + 2 * kZone);
     cuda::fill(place_, memory_, kZoneByte, bytes_ + 2 * kZone);
 }
 

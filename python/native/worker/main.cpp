@@ -26,6 +26,7 @@
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
 #include "dsl/runtime/cuda/device.h"
+#include "dsl/runtime/cuda/out_of_memory.h"
 #include "dsl/runtime/thread_budget.h"
 #include "dsl/schedule_text.h"
 #include "python/native/worker/bench.h"
@@ -173,6 +174,8 @@ template <class Body> json answer_or_error(Body&& body) {
         return error_of("ExportError", error.what());
     } catch (const Error& error) {
         return error_of("InternalError", error.what());
+    } catch (const runtime::cuda::OutOfDeviceMemory& error) {
+        return answer_of({OutcomeKind::run_crashed, error.what()});
     } catch (const std::bad_alloc&) {
         return answer_of({OutcomeKind::run_crashed, "out of memory"});
     } catch (const std::exception& error) {
