@@ -101,3 +101,8 @@ def format_bytes(size: float) -> str:
             value = size / scale
             return f"{value:.0f} {unit}" if value >= 100 or unit == "bytes" else f"{value:.3g} {unit}"
     return f"{size} bytes"
+
+
+def counted(number: int, noun: str) -> str:
+    """1 candidate, 20 candidates."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

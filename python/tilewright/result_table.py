@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from .quantities import format_ns
+from .quantities import counted, format_ns
 
 if TYPE_CHECKING:
     from .tuning import TuneResult
@@ -29,7 +29,7 @@ def rows(result: TuneResult) -> list[tuple[str, str]]:
         found.append(("device", result.device))
     found += [
         ("contract", result.contract),
-        ("search", f"{result.elapsed_s:.0f} s, {result.trials} candidates, stopped: {result.reason}"),
+        ("search", f"{result.elapsed_s:.0f} s, {counted(result.trials, 'candidate')}, stopped: {result.reason}"),
         *([("not quiet", result.figures.busy)] if result.figures.busy else []),
         ("schedule", result.schedule.strip()),
     ]

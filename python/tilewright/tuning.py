@@ -25,7 +25,7 @@ from .machine import cpu_model
 from .native import compiler, worker_path
 from .partials import is_beyond_limit
 from .program import Program
-from .quantities import format_ns
+from .quantities import counted, format_ns
 from .result_table import as_html, as_text
 from .specialization import Specialization
 from .workload import Workload, describe_call
@@ -130,7 +130,7 @@ class TuneResult:
         return (
             f"{self.function}: {self.figures.text(placed)}{copied}; result equal under contract {self.contract}; "
             f"{self._speed()}; "
-            f"searched {self.elapsed_s:.0f} s, {self.trials} candidates{known}, stopped: {self._ending(known)}"
+            f"searched {self.elapsed_s:.0f} s, {counted(self.trials, 'candidate')}{known}, stopped: {self._ending(known)}"
             + (f"; the default schedule failed ({failed})" if failed else "")
         )
 

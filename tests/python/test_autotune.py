@@ -80,7 +80,7 @@ def test_closing_line_and_progress(tuned):
     assert lines[0] == f"wrote {tuned.folder}/kmeans_tuned: from kmeans_tuned import get_labels"
     assert len(lines) == 2
     assert re.search(r"^\d+ % of the time in get_labels: tuning it$", tuned.err, re.M)
-    assert "get_labels(float64[400000, 2], float64[2, 2]), seen 1 times" in tuned.err
+    assert "get_labels(float64[400000, 2], float64[2, 2]), seen 1 time" in tuned.err
     assert re.search(r"\d+ candidates, best [\d.]+ (us|ms), about [\d.]+x NumPy, \d+ s left", tuned.err)
     assert re.search(r"^wrote the module in [\d.]+ s: \d+ versions of the code$", tuned.err, re.M)
     assert "labels: [" in tuned.err

@@ -122,7 +122,7 @@ def test_progress_uses_it_and_names_a_cold_one(is_cold, text, capsys):
         progress({"event": "started", "left_s": 9.0})
         progress({"event": "trial", "trial": 1})
         progress({"event": "new_best", "median_ns": 40e6})
-    assert f"1 candidates, best 40 ms, {text} 9 s left" in capsys.readouterr().err
+    assert f"1 candidate, best 40 ms, {text} 9 s left" in capsys.readouterr().err
 
 
 def test_the_closing_line_names_a_cold_one():

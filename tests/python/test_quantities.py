@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tilewright.quantities import format_ns, parse_duration_s, parse_size_bytes
+from tilewright.quantities import counted, format_ns, parse_duration_s, parse_size_bytes
 
 
 @pytest.mark.parametrize(
@@ -95,3 +95,7 @@ def test_what_is_no_size_is_refused_in_one_sentence(value, error, text):
 )
 def test_times_are_shown_with_three_digits(ns, text):
     assert format_ns(ns) == text
+
+
+def test_counts_read_as_english():
+    assert [counted(n, "candidate") for n in (0, 1, 20)] == ["0 candidates", "1 candidate", "20 candidates"]

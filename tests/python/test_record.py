@@ -62,7 +62,7 @@ def test_the_hot_function_is_found_and_named(tmp_path):
     recorder, _ = record(tmp_path, KMEANS)
     choices, refusals = choose(recorder, "script.py", None, "time", accept)
     assert [c.candidate.name for c in choices] == ["get_labels"]
-    assert choices[0].sentence.endswith("% of the time in get_labels: tuning it")
+    assert choices[0].sentence.endswith("% of the time in get_labels")
     assert choices[0].call.count == 3
     assert choices[0].call.text() == "float64[10000, 2], float64[2, 2]"
     assert refusals == []

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..figures import estimate
-from ..quantities import format_ns
+from ..quantities import counted, format_ns
 
 _PLAIN_EVERY_S = 5.0
 
@@ -124,7 +124,7 @@ class Progress:
             best = f"best {format_ns(self._best_ns)}"
             if self._numpy_ns:
                 best += f", {estimate(self._numpy_ns, self._best_ns, self._numpy_is_cold)}"
-        return f"{self._tried} candidates, {best}, {self._left():.0f} s left"
+        return f"{counted(self._tried, 'candidate')}, {best}, {self._left():.0f} s left"
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._started

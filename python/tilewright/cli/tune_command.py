@@ -23,7 +23,7 @@ from ..export.cubins import check_cubins
 from ..export.package import check_exportable, check_place
 from ..export.versions import count_of_versions, isa_levels
 from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, targets_of
-from ..quantities import format_ns
+from ..quantities import counted, format_ns
 from ..record import Script, ScriptRaised, ScriptStopped, check_script
 from ..record.choose import NothingToTune
 from ..specialization import Specialization
@@ -242,8 +242,10 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
         right: set[bool] = set()
         wrong: set[bool] = set()
         for one, on_device in ((one, on_device) for one in prepared for on_device in places):
-            progress.say(one.choice.sentence + (" on the CUDA device" if on_device else ""))
-            progress.say(f"the call: {one.function.__name__}({one.call.text()}), seen {one.call.count} times")
+            progress.say(f"{one.choice.sentence}: tuning it{' on the CUDA device' if on_device else ''}")
+            progress.say(
+                f"the call: {one.function.__name__}({one.call.text()}), seen {counted(one.call.count, 'time')}"
+            )
             options.tune.budget_s = budget_s
             options.tune.on_device = on_device
             is_meant = _is_among(one, scheduled) and is_cuda_isa(_head_of(schedule)[1]) == on_device

@@ -57,7 +57,9 @@ def versions_of(
         placed = replace(bound, on_device=is_cuda_isa(isa))
         for position, (label, request, conditions) in enumerate(_requests(specialization, placed, libraries)):
             if say is not None:
-                say(f"compiling {specialization.program.function} for {isa}: {label}")
+                say(
+                    f"compiling {getattr(specialization.function, '__name__', specialization.program.function)} for {isa}: {label}"
+                )
             made = _try_build(replace(request, isa=isa), required=label in ("default", "any layout"))
             if made is None:
                 continue
@@ -89,7 +91,9 @@ def partials_of(
     contiguous, anything = dict.fromkeys(bound.layouts, "c"), dict.fromkeys(bound.layouts, "any")
     for isa in isa_levels(targets):
         if say is not None:
-            say(f"compiling {specialization.program.function} for {isa}: parts of large calls")
+            say(
+                f"compiling {getattr(specialization.function, '__name__', specialization.program.function)} for {isa}: parts of large calls"
+            )
         placed = replace(bound, on_device=is_cuda_isa(isa))
         for position, layouts in enumerate((contiguous, anything)):
             suffix = f"{_SHORT[isa]}{f's{number}' if number else ''}{_letter(position)}"

@@ -89,7 +89,7 @@ def choose(
 def _choice(candidate: Candidate, call: RecordedCall, total_ns: int, traced: Any) -> Choice:
     candidate.fate = TUNED
     share = _percent(candidate.total_ns, total_ns)
-    return Choice(candidate, call, f"{share} of the time in {candidate.name}: tuning it", traced)
+    return Choice(candidate, call, f"{share} of the time in {candidate.name}", traced)
 
 
 def _refuse(candidate: Candidate, why: str, refusals: list[str]) -> None:
