@@ -474,7 +474,9 @@ def clip(
     if dtype.kind in "iu" and weak_type(array) is None:
         limits = np.iinfo(dtype)
         low = None if type(low) in (int, SymInt) and low <= int(limits.min) else low
-        high = None if type(high) in (int, SymInt) and high >= int(limits.max) else high
+        # An int of the run has 64 bits: it is below the largest uint64.
+        comparable = type(high) is int or (type(high) is SymInt and dtype != np.uint64)
+        high = None if comparable and high >= int(limits.max) else high
     with tracer.composite("clip"):
         if low is None and high is None:
             return apply_ufunc(tracer, np.positive, (array,), out, **others)
