@@ -26,7 +26,7 @@ print("labels:", np.bincount(get_labels(X, means)))
 CLOSING = re.compile(
     r"^get_labels: NumPy [\d.]+ m?s -> tuned [\d.]+ (us|ms) \([\d.]+x(, [\d.]+ to [\d.]+)? in \d+ turns?(, [^)]+)?\)"
     r"(; the machine was busy: [^;]+)?; result equal under contract numpy; [\d.]+ (GB|GFLOP)/s"
-    r"(, \d+ % of this machine's measured limit \((memory|compute with(out)? FMA)\))?; searched \d+ s, \d+ candidates( and \d+ known from before)?, stopped: .+$"
+    r"(, \d+ % of this machine's measured limit \((memory|compute with(out)? FMA)\))?; searched \d+ s, \d+ candidates?( and \d+ known from before)?, stopped: .+$"
 )
 
 
