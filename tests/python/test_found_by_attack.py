@@ -432,6 +432,8 @@ def test_integers_beyond_32_bits_as_trips():
             s += t * x[t % 5]
         return s
 
-    compiled = tilewright.jit(f, strict=True)
+    compiled = tilewright.jit(f)  # which warns: NumPy runs what kernels cannot count
     for n in (2**30, 2**31 - 1, 2**31, 2**32 + 2, 2**33):
         assert compiled(np.arange(5), n) == f(np.arange(5), n)
+    with pytest.raises(tilewright.TraceError, match="n is 2147483648"):
+        tilewright.jit(f, strict=True)(np.arange(5), 2**31)
