@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -263,55 +263,66 @@ class JitFunction(_face.Dispatcher):
             raise _Unserved
         if settings.disabled() or _numpy_raises():
             return self._in_numpy(args, kwargs, out)
+        own_error = None
         try:
             specialization, bound = self._specialize(args, kwargs)
-            if bound.on_device:  # by an array from outside of the call
-                return self._miss_on_device(args, kwargs if out is None else {**kwargs, "out": out}, placed=True)
-            if specialization.numpy_reason(bound) is not None:
-                self._stay(args)
-                return self._in_numpy(args, kwargs, out)
-            is_new = not specialization.fits(bound)
-            if is_new:
-                self._add_version(specialization, bound)
-            self._add_partials(specialization, bound)
-            if (
-                is_new
-                and specialization.fits(bound)
-                and not is_beyond_limit(specialization.program, bound)
-                and self._loses(specialization, bound, args, kwargs)
-            ):
-                self._stay(args)
-                return self._in_numpy(args, kwargs, out)
+            way = "device" if bound.on_device else self._way_of(specialization, bound, args, kwargs)
         except (TraceError, TranslateError) as error:
+            way = "numpy"
             if not _is_idle_here(error):
                 if self._strict:
                     raise
                 self._fall_back(error)
-            elif any(isinstance(arg, int) for arg in args):
-                return self._in_numpy(args, kwargs, out)  # f(x, 1) of no trips says nothing of f(x, 1000)
-            self._stay(args)
-            return self._in_numpy(args, kwargs, out)
+                self._stay(args)
+            elif not any(isinstance(arg, int) for arg in args):  # f(x, 1) of no iterations says nothing of f(x, 1000)
+                self._stay(args)
         except InternalError as error:
             if self._strict:
                 raise
             logs.logger.warning("%s: %s NumPy runs it instead.", self.__name__, error)
             self._refused[_call_key(args, kwargs)] = error
-            return self._in_numpy(args, kwargs, out)
+            way = "numpy"
         except Error:
             raise
         except Exception as error:
             # The function's own error, as its trace has it: NumPy raises the one that these data lead to first. Where it
             # raises none, the error is one of the trace alone.
-            ours = raised_while_tracing(error, self.__wrapped__)
+            own_error = raised_while_tracing(error, self.__wrapped__)
             if self._strict:
                 if is_of_the_trace(error):
-                    raise ours from error
+                    raise own_error from error
                 raise
-            result = self._in_numpy(args, kwargs, out)
-            self._refused[_call_key(args, kwargs)] = ours
-            self._fall_back(ours)
-            return result
-        return self._in_plan(specialization, bound, args, kwargs, out)
+            way = "numpy"
+        # Outside of the `try`: what the function itself raises here is the caller's, and no reason to run it once more.
+        if way == "plan":
+            return self._in_plan(specialization, bound, args, kwargs, out)
+        if way == "unserved":
+            return self._unserved(specialization, bound, args, kwargs, out)
+        if way == "device":  # by an array from outside of the call
+            return self._miss_on_device(args, kwargs if out is None else {**kwargs, "out": out}, placed=True)
+        result = self._in_numpy(args, kwargs, out)
+        if own_error is not None:
+            self._refused[_call_key(args, kwargs)] = own_error
+            self._fall_back(own_error)
+        return result
+
+    def _way_of(
+        self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Literal["numpy", "plan", "unserved"]:
+        """Who serves this call of NumPy arrays. Compiles what it needs, and compares that with NumPy."""
+        if specialization.numpy_reason(bound) is None:
+            is_new = not specialization.fits(bound)
+            if is_new:
+                self._add_version(specialization, bound)
+            self._add_partials(specialization, bound)
+            if not is_new:
+                return "plan"
+            if not specialization.fits(bound):
+                return "unserved"
+            if is_beyond_limit(specialization.program, bound) or not self._loses(specialization, bound, args, kwargs):
+                return "plan"
+        self._stay(args)
+        return "numpy"
 
     def _take_new_parts(self) -> None:
         """The function has other code or other defaults: nothing that is known of its calls is true any more."""
@@ -423,8 +434,6 @@ class JitFunction(_face.Dispatcher):
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
     ) -> Any:
         if specialization.runner is not None:
-            if not specialization.fits(bound):
-                return self._unserved(specialization, bound, args, kwargs, out)
             try:
                 with drawing(specialization.traced, bound) as values:
                     return specialization.runner(values, out)
@@ -675,9 +684,8 @@ class JitFunction(_face.Dispatcher):
 
         def run(call: Call) -> None:
             if specialization.runner is None:
-                in_plan(
-                    *call.args, **call.kwargs
-                )  # as later calls go: what this one takes in Python is no part of them
+                # As later calls go: what this one takes in Python is no part of them.
+                in_plan(*call.args, **call.kwargs)
                 return
             own = bound if call.args is args else self._bind(traced, program, call.args, call.kwargs)
             self._in_plan(specialization, own, call.args, call.kwargs, None)
@@ -794,6 +802,9 @@ def _numpy_raises() -> bool:
     return "raise" in np.geterr().values()
 
 
+_EACH_ITS_OWN = (np.ufunc, types.BuiltinFunctionType, JitFunction, type(np.sum), type)
+
+
 def _shape_key(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple((a.shape, a.dtype) if type(a) is np.ndarray else _identity_key(a) for a in args)
 
@@ -802,8 +813,7 @@ def _identity_key(value: Any) -> Any:
     """Of a function itself, since each is another program; else the class."""
     if isinstance(value, types.FunctionType):
         return value.__code__
-    single = (np.ufunc, types.BuiltinFunctionType, JitFunction, type(np.sum), type)
-    return value if isinstance(value, single) else type(value)
+    return value if isinstance(value, _EACH_ITS_OWN) else type(value)
 
 
 def _call_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

@@ -197,3 +197,18 @@ def test_compiled_calls_are_timed_as_later_ones_go(monkeypatch):
     monkeypatch.setattr(comparison, "compare", compare)
     np.testing.assert_array_equal(tilewright.jit(smoothed, strict=True)(SMALL), smoothed(SMALL))
     assert seen == [["run"]]
+
+
+def raised_in_place(x, k):
+    x += 1
+    return x[k] * 2
+
+
+def test_what_numpy_raises_in_such_a_call_is_raised_once(monkeypatch):
+    f = tilewright.jit(raised_in_place)
+    Measured(monkeypatch, compiled_ns=2000 * US, numpy_ns=1 * US)
+    f(np.zeros(4), k=np.array([1, 2]))
+    x = np.zeros(4)
+    with pytest.raises(IndexError):
+        f(x, k=np.array([1, 9]))
+    np.testing.assert_array_equal(x, np.ones(4))
