@@ -15,7 +15,7 @@ from .figures import Figures
 from .machine import is_cuda_isa
 from .native import compiler
 from .program import Program, evaluate
-from .quantities import format_ns
+from .quantities import format_bytes, format_ns
 from .specialization import version_fits
 
 if TYPE_CHECKING:
@@ -209,13 +209,13 @@ def _copies(specialization: Specialization) -> list[str]:
     there = sum(array.dtype.itemsize * math.prod(array.shape) for array in example.arrays.values())
     lines = [
         "arrays on a device: no copies; results stay there",
-        f"a call moves at least {_bytes(moved_bytes(specialization.program, example))}: arguments and results, each once",
+        f"a call moves at least {format_bytes(moved_bytes(specialization.program, example))}: arguments and results, each once",
     ]
-    passed = ", ".join(f"{name} {_bytes(a.dtype.itemsize * math.prod(a.shape))}" for name, a in example.arrays.items())
+    passed = ", ".join(f"{name} {format_bytes(a.dtype.itemsize * math.prod(a.shape))}" for name, a in example.arrays.items())
     if passed:
         back = moved_bytes(specialization.program, example) - there
         lines.append(
-            f"NumPy arrays: each call copies {_bytes(there)} to the device ({passed}) and {_bytes(back)} of results back"
+            f"NumPy arrays: each call copies {format_bytes(there)} to the device ({passed}) and {format_bytes(back)} of results back"
         )
     hidden = [name for name in example.hidden if name in example.arrays]
     if hidden:
@@ -242,17 +242,6 @@ def _launches(specialization: Specialization) -> list[str]:
         "on a device the iterations of its loops stay on the host (see loops of the program), each with its launches:",
         f"  the latest such call launched {launches.text()}{wrong}",
     ]
-
-
-def _bytes(count: int) -> str:
-    """80.0 MB; bytes below a thousand."""
-    if count < 1000:
-        return f"{count} bytes"
-    for unit in ("kB", "MB"):
-        count_f = count / (1e3 if unit == "kB" else 1e6)
-        if count_f < 1000:
-            return f"{count_f:.3g} {unit}"
-    return f"{count / 1e9:.3g} GB"
 
 
 def _evidence(evidence: dict[str, Any] | None) -> list[str]:

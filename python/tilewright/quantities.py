@@ -87,20 +87,21 @@ def _shown(value: object) -> str:
 
 def format_ns(ns: float) -> str:
     """Three digits and a unit: 12.3 ms."""
-    for limit, unit, scale in ((1e3, "ns", 1.0), (1e6, "us", 1e3), (1e9, "ms", 1e6), (float("inf"), "s", 1e9)):
-        if ns < limit:
-            value = ns / scale
-            return f"{value:.0f} {unit}" if value >= 100 or unit == "ns" else f"{value:.3g} {unit}"
-    return f"{ns} ns"
+    return _in_units(ns, ("ns", "us", "ms", "s"))
 
 
 def format_bytes(size: float) -> str:
     """Three digits and a unit: 1.5 GB."""
-    for limit, unit, scale in ((1e3, "bytes", 1.0), (1e6, "kB", 1e3), (1e9, "MB", 1e6), (float("inf"), "GB", 1e9)):
-        if size < limit:
-            value = size / scale
-            return f"{value:.0f} {unit}" if value >= 100 or unit == "bytes" else f"{value:.3g} {unit}"
-    return f"{size} bytes"
+    return _in_units(size, ("bytes", "kB", "MB", "GB"))
+
+
+def _in_units(value: float, units: tuple[str, ...]) -> str:
+    """By the largest unit that leaves at least one, each a thousand of the one before; the smallest has no fraction."""
+    place = 0
+    while value >= 1000 and place + 1 < len(units):
+        value /= 1000
+        place += 1
+    return f"{value:.0f} {units[place]}" if value >= 100 or place == 0 else f"{value:.3g} {units[place]}"
 
 
 def counted(number: int, noun: str) -> str:
