@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -80,31 +80,29 @@ def behind_the_loop(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]
 
 def has_break(loop: ast.For | ast.While) -> bool:
     """Whether a break of this very loop is in its body."""
-    pending: list[ast.AST] = list(loop.body)
-    while pending:
-        item = pending.pop()
-        if isinstance(item, ast.Break):
-            return True
-        if isinstance(item, (ast.For, ast.While)):
-            pending += item.orelse
-        elif not isinstance(item, (ast.FunctionDef, ast.Lambda)):
-            pending += ast.iter_child_nodes(item)
-    return False
+    return any(isinstance(item, ast.Break) for item in _of_this_loop(loop.body))
 
 
 def leaves_at_once(loop: ast.For | ast.While) -> bool:
     """Whether each way through the first trip leaves the loop, as in one that tries again where an exception comes."""
-    pending: list[ast.AST] = list(loop.body)
-    while pending:
-        item = pending.pop()
-        if isinstance(item, ast.Continue):
-            return False
-        if not isinstance(item, (ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ExceptHandler)):
-            pending += ast.iter_child_nodes(item)
+    if any(isinstance(item, ast.Continue) for item in _of_this_loop(loop.body, ast.ExceptHandler)):
+        return False
     last: ast.stmt = loop.body[-1]
     while isinstance(last, (ast.With, ast.Try)):
         last = (last.orelse or last.body)[-1] if isinstance(last, ast.Try) else last.body[-1]
     return isinstance(last, (ast.Break, ast.Return))
+
+
+def _of_this_loop(body: list[ast.stmt], *skipped: type[ast.AST]) -> Iterator[ast.AST]:
+    """Its nodes whose break and continue are those of the loop: not those of loops in it, but for their else."""
+    pending: list[ast.AST] = list(body)
+    while pending:
+        item = pending.pop()
+        yield item
+        if isinstance(item, (ast.For, ast.While)):
+            pending += item.orelse
+        elif not isinstance(item, (ast.FunctionDef, ast.Lambda, *skipped)):
+            pending += ast.iter_child_nodes(item)
 
 
 def else_behind(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
