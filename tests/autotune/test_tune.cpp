@@ -99,6 +99,15 @@ class TuneTest : public ::testing::Test {
         set.arguments = {x};
         job.datasets = {set};
     }
+    /// A landscape where the default schedule alone ends so.
+    static std::function<RecordedCandidate(const std::string&)> default_fails(Outcome outcome) {
+        return [outcome = std::move(outcome)](const std::string& text) {
+            RecordedCandidate candidate{{}, time_of(text), 0.05, 0};
+            if (text == dsl::print_schedule(dsl::parse_schedule(kDefaultText, "")))
+                candidate.outcome = outcome;
+            return candidate;
+        };
+    }
     int count(const std::string& event) const {
         int found = 0;
         for (const auto& one : events)
@@ -457,12 +466,7 @@ TEST_F(TuneTest, TheBetterVariantWins) {
 }
 
 TEST_F(TuneTest, ADefaultThatFailsDoesNotEndTheSearch) {
-    landscape = [](const std::string& text) {
-        RecordedCandidate candidate{{}, time_of(text), 0.05, 0};
-        if (text == dsl::print_schedule(dsl::parse_schedule(kDefaultText, "")))
-            candidate.outcome = {OutcomeKind::run_crashed, "injected"};
-        return candidate;
-    };
+    landscape = default_fails({OutcomeKind::run_crashed, "injected"});
     job.max_trials = 60;
     const TuneResult result = run();
     ASSERT_TRUE(result.found);
@@ -470,12 +474,7 @@ TEST_F(TuneTest, ADefaultThatFailsDoesNotEndTheSearch) {
 }
 
 TEST_F(TuneTest, ADefaultThatFailsIsSaidAloud) {
-    landscape = [](const std::string& text) {
-        RecordedCandidate candidate{{}, time_of(text), 0.05, 0};
-        if (text == dsl::print_schedule(dsl::parse_schedule(kDefaultText, "")))
-            candidate.outcome = {OutcomeKind::wrong_answer, "labels[3] is 1, NumPy gives 0"};
-        return candidate;
-    };
+    landscape = default_fails({OutcomeKind::wrong_answer, "labels[3] is 1, NumPy gives 0"});
     // Its variant is wrong with it: nothing of this space can be right.
     job.max_trials = 20;
     const TuneResult result = run();
