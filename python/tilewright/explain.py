@@ -211,7 +211,9 @@ def _copies(specialization: Specialization) -> list[str]:
         "arrays on a device: no copies; results stay there",
         f"a call moves at least {format_bytes(moved_bytes(specialization.program, example))}: arguments and results, each once",
     ]
-    passed = ", ".join(f"{name} {format_bytes(a.dtype.itemsize * math.prod(a.shape))}" for name, a in example.arrays.items())
+    passed = ", ".join(
+        f"{name} {format_bytes(a.dtype.itemsize * math.prod(a.shape))}" for name, a in example.arrays.items()
+    )
     if passed:
         back = moved_bytes(specialization.program, example) - there
         lines.append(

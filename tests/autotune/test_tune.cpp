@@ -103,8 +103,7 @@ class TuneTest : public ::testing::Test {
     static std::function<RecordedCandidate(const std::string&)> default_fails(Outcome outcome) {
         return [outcome = std::move(outcome)](const std::string& text) {
             RecordedCandidate candidate{{}, time_of(text), 0.05, 0};
-            if (text == dsl::print_schedule(dsl::parse_schedule(kDefaultText, "")))
-                candidate.outcome = outcome;
+            if (text == dsl::print_schedule(dsl::parse_schedule(kDefaultText, ""))) candidate.outcome = outcome;
             return candidate;
         };
     }
