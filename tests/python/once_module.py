@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import enum
 import functools
 import itertools
 import operator
@@ -91,8 +92,36 @@ class Slotted:
         self.k = 1.0
 
 
+class Shared:
+    scale = 1.0
+
+    def __init__(self) -> None:
+        self.k = 1.0
+
+    def scaled(self, x: Any) -> Any:
+        return x * type(self).scale + self.__class__.scale
+
+
+class Planet(enum.Enum):
+    EARTH = 1
+
+    def __init__(self, _: int) -> None:
+        self.mass = 1.0
+
+
+class OwnPartial(functools.partial[Any]): ...
+
+
 o = Own()
 slotted = Slotted()
+shared = Shared()
+own_set, own_frozenset, own_keys = {shared}, frozenset([shared]), {(shared, 1): 1.0}
+places, weights = [0, 1], np.ones(3)
+places_array = np.array([0, 1])
+picked, picked_too = operator.itemgetter(places), operator.itemgetter(places_array)
+taking = operator.methodcaller("take", places_array)
+weighted = OwnPartial(np.multiply, weights)
+record = np.zeros(1, [("a", float)])[0]
 items = {1.0, 2.0}
 counter = collections.Counter("aab")
 missing: Any = collections.defaultdict(float, a=2.0)
@@ -190,6 +219,18 @@ OF_OUTSIDE = {
     "a list's own class": ("x * own_list[0] + len(own_list)", lambda k: own_list.__setitem__(slice(None), [k, k])),
     "a list": ("x * numbers[0] + len(numbers)", lambda k: numbers.__setitem__(slice(None), [k] * int(k))),
     "a list in a dict": ("x * nested['a'][1]['b']", lambda k: nested["a"][1].update(b=k)),
+    "a list in an itemgetter": ("x[:2] * picked(x)", lambda k: places.__setitem__(0, int(k))),
+    "an array in an itemgetter": ("x[:2] * picked_too(x)", lambda k: places_array.__setitem__(0, int(k))),
+    "an array in a methodcaller": ("x[:2] * taking(x)", lambda k: places_array.__setitem__(0, int(k))),
+    "an array in a partial's own class": ("weighted(x[:3])", lambda k: weights.__setitem__(0, k)),
+    "a record": ("x * record['a']", lambda k: record.__setitem__("a", k)),
+    "an attribute of a member of an enumeration": ("x * Planet.EARTH.mass", lambda k: setattr(Planet.EARTH, "mass", k)),
+    "one of a member by its name": ("x * Planet['EARTH'].mass", lambda k: setattr(Planet.EARTH, "mass", k)),
+    "an object in a set": ("x * sum([v.k for v in own_set])", lambda k: setattr(shared, "k", k)),
+    "an object in a frozenset": ("x * sum([v.k for v in own_frozenset])", lambda k: setattr(shared, "k", k)),
+    "an object in a dict's key": ("x * sum([v.k for v, _ in own_keys])", lambda k: setattr(shared, "k", k)),
+    "an attribute of an object's class": ("x * type(shared).scale", lambda k: setattr(Shared, "scale", k)),
+    "one in its methods": ("shared.scaled(x)", lambda k: setattr(Shared, "scale", k)),
     "an array of a function behind lru_cache": ("x[:3] * table(3)", lambda k: table(3).__setitem__(0, k)),
     "an item of the environment": (
         "x * float(os.environ['TILEWRIGHT_X'])",

@@ -8,9 +8,10 @@ guarded, and nothing but its attributes and methods is followed.
 from __future__ import annotations
 
 import collections
+import copy
 import enum
 import functools
-import operator
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +23,7 @@ from ..devices import UnknownDtype, is_placed, stand_in
 from .arrays import Storage, SymArray
 from .generators import SymGenerator
 from .graph import Value
-from .guards import Missing, Path, Same, exact, follow, path_text, pcg64_words, root_text
+from .guards import GETTERS, Missing, Path, Same, exact, follow, keeps_data, path_text, pcg64_words, root_text
 from .scalars import Symbolic, SymInt, SymScalar
 from .sizes import Size
 from .tracer import Argument, PythonGuard, Tracer, numbers_wanted
@@ -31,7 +32,6 @@ _INT64 = np.iinfo(np.int64)
 _NUMBERS = (bool, int, float)
 _IMMUTABLE = (
     str, bytes, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range, frozenset,
-    operator.itemgetter, operator.attrgetter, operator.methodcaller,
 )  # fmt: skip
 _TABLES = (dict, collections.OrderedDict, collections.Counter, collections.defaultdict)
 # Functions that are not Python's own code: there is one of each, however it is reached.
@@ -39,14 +39,23 @@ _SINGLE = (
     types.ModuleType, np.ufunc, type(np.sum), types.MethodDescriptorType, types.WrapperDescriptorType,
     types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, _face.Dispatcher,
 )  # fmt: skip
+# What a member of an enumeration is for good; others of its attributes may be assigned.
+_OF_MEMBERS = frozenset(["name", "value", "_name_", "_value_"])
 # Modules whose numbers are facts: they are guarded, as a test may replace them, and stay numbers of the source.
 CONSTANT_MODULES = frozenset(["numpy", "math", "cmath", "builtins", "sys"])
 
 
+def _name_of(value: Any) -> str:
+    if isinstance(value, types.FunctionType):
+        return "function"
+    return value.__name__ if isinstance(value, type) else type(value).__name__
+
+
 def _program_name(tracer: Tracer, path: Path) -> str:
     kind, key = path[0]
-    root = str(key[1]) if kind == "module" else "function" if kind == "object" else root_text(path)
-    steps = [(kind, str(key)) for kind, key in path[1:]]
+    root = str(key[1]) if kind == "module" else _name_of(key.value) if kind == "object" else root_text(path)
+    # No text of an object: it may have an address in it.
+    steps = [(kind, str(key) if isinstance(key, (str, *_NUMBERS)) else _name_of(key)) for kind, key in path[1:]]
     while any(kind == "cell" for kind, _ in steps):  # a variable of a closure has a name of its own
         (_, root), *steps = steps
     words = [root, *(key for _, key in steps)]
@@ -65,6 +74,18 @@ def _program_name(tracer: Tracer, path: Path) -> str:
 
 def _is_enum(value: Any) -> bool:
     return isinstance(value, enum.Enum)
+
+
+def _is_partial(value: Any) -> bool:
+    """Whether calling it is what functools.partial does."""
+    return isinstance(value, functools.partial) and type(value).__call__ is functools.partial.__call__
+
+
+def _is_users(value: Any) -> bool:
+    """Whether it is a class or a function of the user's, or an object of such a class."""
+    kind = value if isinstance(value, (type, types.FunctionType)) else type(value)
+    top = (kind.__module__ or "").split(".")[0]
+    return top not in ("numpy", "tilewright") and top not in sys.stdlib_module_names
 
 
 def _is_named_tuple(value: Any) -> bool:
@@ -99,15 +120,17 @@ _KINDS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("an array", _of(np.ndarray), "_own_array"),  # an input
     ("an array on a device", is_placed, "_placed_array"),  # an input
     ("a member of an enumeration", _is_enum, "_member"),  # its identity
+    ("a record", _of(np.void), "_object"),  # it may be part of an array, and change
     ("a NumPy number", _of(np.generic), "_numpy_scalar"),  # an input; what no scalar of a program is: its value
     ("a number", _exactly(*_NUMBERS), "_number"),  # an input
     ("a constant", lambda value: type(value) in _IMMUTABLE or isinstance(value, np.dtype), "_constant"),  # its value
+    ("a getter", _exactly(*GETTERS), "_getter"),  # what it takes, where that are no objects
     ("a module, a class or a function of C", _is_single, "_single"),  # its identity
     ("a function", _exactly(types.FunctionType), "_function"),  # its code; what that reads as it is read
     ("a bound method", _of(types.MethodType), "_method"),  # function and self
     ("a method of C", _of(types.BuiltinMethodType, types.MethodWrapperType), "_method_of_c"),  # its name and self
     ("a static method", _exactly(staticmethod), "_static_method"),  # its function
-    ("a partial function", _exactly(functools.partial), "_partial"),  # function, arguments and keywords
+    ("a partial function", _is_partial, "_partial"),  # function, arguments and keywords
     ("a function behind lru_cache", _exactly(functools._lru_cache_wrapper), "_single"),  # what it gives is an input
     ("a named tuple", _is_named_tuple, "_named_tuple"),  # class and length, and each item
     ("a list or a tuple", _exactly(list, tuple), "_items"),  # length, and each item
@@ -215,6 +238,14 @@ class Inputs:
             parts = (value.func, value.args, value.keywords)
         return next((found for part in parts if (found := self.objects_in(part, depth + 1)) is not None), None)
 
+    def know(self, value: Any) -> None:
+        """An object of the user's that no path leads to (of a set, the class of an object) is found as itself."""
+        if isinstance(value, (tuple, frozenset)):
+            for part in value:
+                self.know(part)
+        elif not self.is_outer(value) and _is_users(value) and not isinstance(value, BaseException):
+            self.make(value, (("object", Same(value)),), is_parameter=False)
+
     def pin(self, value: Any) -> None:
         """Its identity decides something: another object needs another program."""
         path = self.path_of(value)
@@ -231,7 +262,7 @@ class Inputs:
         path = self.path_of(owner)
         if path is None:
             return value
-        if _is_enum(owner) and type(value) in _NUMBERS:
+        if _is_enum(owner) and (name in _OF_MEMBERS or name not in vars(owner)):
             return value  # the member is guarded
         return self.make(value, (*path, ("attribute", name)), is_parameter=False)
 
@@ -324,7 +355,7 @@ class Inputs:
         return self.make(value.__func__, (*path, ("attribute", "__func__")), is_parameter=False)
 
     def _partial(self, value: Any, path: Path, is_parameter: bool) -> Any:
-        self._guard(path, "type", functools.partial)
+        self._guard(path, "type", type(value))
         function, args, keywords = (
             self.make(getattr(value, name), (*path, ("attribute", name)), is_parameter=False)
             for name in ("func", "args", "keywords")
@@ -354,6 +385,7 @@ class Inputs:
 
     def _table(self, value: Any, path: Path, is_parameter: bool) -> Any:
         self._guard(path, "keys", (type(value), tuple(value)))
+        self.know(tuple(value))
         made: Any = {key: self.make(held, (*path, ("item", key)), is_parameter) for key, held in dict(value).items()}
         if type(value) is collections.defaultdict:
             made = collections.defaultdict(functools.partial(self._refuse_new_key, path), made)
@@ -369,6 +401,7 @@ class Inputs:
     def _set(self, value: set[Any], path: Path, is_parameter: bool) -> Any:
         self._guard(path, "contents", exact(value))
         self._remember(value, path)
+        self.know(tuple(value))
         return value
 
     def _object(self, value: Any, path: Path, is_parameter: bool) -> Any:
@@ -391,11 +424,19 @@ class Inputs:
         self.tracer.python_guards[(path, kind)] = PythonGuard(path, kind, value, reason)
 
     def _constant(self, value: Any, path: Path, is_parameter: bool, reason: str = "it is not a number") -> Any:
+        if type(value) is frozenset:
+            self.know(value)
         self._guard(path, "equal", value, reason)
         self.tracer.arguments.append(
             Argument(_program_name(self.tracer, path), "constant", path, value=value, reason=reason)
         )
         return value
+
+    def _getter(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        if keeps_data(value):
+            return self._object(value, path, is_parameter)
+        # A copy: a list in it may change.
+        return self._constant(copy.deepcopy(value), path, is_parameter)
 
     def _array(
         self, value: np.ndarray[Any, Any], path: Path, is_parameter: bool, name: str = "", of: type = np.ndarray

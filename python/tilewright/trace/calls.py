@@ -261,6 +261,7 @@ class Calls:
         if isinstance(function, operator.attrgetter):
             return self._get_attributes(node, function, *args, **kwargs)
         if isinstance(function, (operator.itemgetter, operator.methodcaller)):
+            self.refuse_object(node, function)
             return self._run(node, function, args, kwargs)
         call_method = getattr(type(function), "__call__", None)  # noqa: B004
         if isinstance(call_method, types.FunctionType):

@@ -298,6 +298,7 @@ class Expressions:
         refuse_kinds(owner, f"{name}")
         if isinstance(owner, types.ModuleType):
             return self.inputs.of_module(owner, name)
+        self.inputs.know(owner)
         if not self.inputs.is_object(owner):
             value = getattr(owner, name)
             # A method of a container is that of what stands for it.

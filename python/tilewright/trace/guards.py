@@ -43,7 +43,7 @@ class Same:
         return str(getattr(self.value, "__qualname__", None) or repr(self.value))
 
 
-_GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
+GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 
 
 def exact(value: Any) -> Any:
@@ -65,9 +65,20 @@ def exact(value: Any) -> Any:
         return (kind, tuple((exact(key), exact(held)) for key, held in value.items()))
     if kind in (tuple, list, set, frozenset):  # sets as a loop goes through them
         return (kind, tuple(map(exact, value)))
-    if kind in _GETTERS:
+    if kind in GETTERS:
         return (kind, exact(value.__reduce__()[1]))
     return Same(value)
+
+
+def keeps_data(value: Any) -> bool:
+    """Whether exact() tells some part of a value by its identity alone that may hold other data one day: an array, say."""
+
+    def of(key: Any) -> bool:
+        if isinstance(key, Same):
+            return not callable(key.value)
+        return isinstance(key, tuple) and any(map(of, key))
+
+    return of(exact(value))
 
 
 def path_text(path: Path) -> str:
