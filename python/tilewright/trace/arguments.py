@@ -159,6 +159,7 @@ class Inputs:
         self.with_globals: dict[int, types.FunctionType] = {}
         self.calls: dict[Any, Any] = {}  # of functions behind lru_cache
         self.copies: dict[types.FunctionType, types.FunctionType] = {}  # of functions without source
+        self.captured: list[tuple[np.ndarray[Any, Any], bytes]] = []  # arrays of plain values, and what was in them
         self.lent: list[tuple[str, Any, list[Any]]] = []  # containers that these have: name, itself, what was in it
 
     # -- entry points ---------------------------------------------------------------------------------
@@ -476,10 +477,21 @@ class Inputs:
     def captured_array(self, value: np.ndarray[Any, Any]) -> SymArray:
         """An array made of plain values while tracing: a hidden argument with these contents."""
         key = (("constant", f"constant_{value.dtype}_{'x'.join(map(str, value.shape))}"), value.tobytes())
+        self.captured.append((value, key[1]))
         if key not in self.by_path:
             self.by_path[key] = self._array(value, (key[0],), is_parameter=False)
         made: SymArray = self.by_path[key]
         return made
+
+    def refuse_changed(self) -> None:
+        """TraceError where an array of plain values was changed after its contents were taken: a view would see that."""
+        if any(value.tobytes() != contents for value, contents in self.captured):
+            raise self.tracer.error(
+                "changing an array of plain values after it was used beside traced ones",
+                "it was made by a call that is not traced, and only its contents are known",
+                "Make it with np.zeros or np.array inside of the function.",
+                "array",
+            )
 
     def _generator(self, value: np.random.Generator, path: Path, is_parameter: bool) -> Any:
         bits = value.bit_generator

@@ -391,7 +391,7 @@ class SymArray(Symbolic):
                 "Write it with array operations, or leave the loop out of the compiled function.",
                 "for",
             )
-        return iter([self[k] for k in range(self.tracer.fix(self.sizes[0]))])
+        return (self[k] for k in range(self.tracer.fix(self.sizes[0])))
 
     def __getitem__(self, key: Any) -> Any:
         from ..ops.indexing import get_item

@@ -72,7 +72,7 @@ class Branches:
 
         stopped: list[str]
         unrolling: list[tuple[str, int, int]]
-        containers: list[set[int]]
+        containers: list[dict[int, Any]]
         ways_left: int
 
         def assign(self, target: ast.expr, value: Any) -> None: ...
@@ -136,17 +136,18 @@ class Branches:
             with tracer.writing(block):
                 if isinstance(condition, RunBool):
                     tracer.facts += condition.facts(holds)
-                self.containers.append(containers_of(frame))
                 try:
-                    with tracer.where_data_decide(where), self._maybe_run(node, "one way of a branch on data"):
+                    with (
+                        self.keeping_containers(node),
+                        tracer.where_data_decide(where),
+                        self._maybe_run(node, "one way of a branch on data"),
+                    ):
                         given = way()
                 except BaseException:
                     # The condition of a while may be tried again, as that of a region.
                     frame.variables = dict(before)
                     self._restore(frame, before, memories)
                     raise
-                finally:
-                    self.containers.pop()
                 stored = {id(m.storage): m.storage.value for m in memories if m.changed()}
                 found = {**frame.variables, _GIVEN: given}
                 values = {n: self._value_of(v) for n, v in found.items() if v is not before.get(n, MISSING)}
@@ -171,6 +172,23 @@ class Branches:
             given = frame.variables.pop(_GIVEN)
             return given.read() if isinstance(given, Pending) else given
         return given
+
+    @contextmanager
+    def keeping_containers(self, node: ast.AST) -> Iterator[None]:
+        """A region: what it changes of Python's and NumPy's own containers from outside, it would change once."""
+        held = containers_of(self.frame)
+        arrays = [(item, item.tobytes()) for item in held.values() if isinstance(item, np.ndarray)]
+        self.containers.append(held)
+        try:
+            yield
+        finally:
+            self.containers.pop()
+        if any(array.tobytes() != before for array, before in arrays):
+            raise self.error(
+                node, "loops: changing an array of plain values in a loop or branch of the run",
+                "it was made by a call that is not traced, and a loop of the run is traced as one iteration",
+                "Make it with np.zeros or np.array inside of the function.",
+            )  # fmt: skip
 
     @contextmanager
     def _maybe_run(self, node: ast.AST, what: str) -> Iterator[None]:

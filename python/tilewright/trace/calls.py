@@ -23,6 +23,7 @@ from . import from_data
 from .arrays import SymArray
 from .compressed import Compressed
 from .generators import GeneratorMethod, SymGenerator
+from .iterators import TracedIterator
 from .protocols import call_without_source
 from .pure import (
     EFFECT_MODULES,
@@ -35,7 +36,7 @@ from .pure import (
     is_pure_method,
     is_pure_numpy,
 )
-from .scalars import RunScalar, SymInt, SymScalar, refuse_kinds
+from .scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
 from .sequences import Sequence, enumerated, sequence_of, turned_around, zipped
 from .sizes import Size
 from .source import source_of
@@ -229,7 +230,7 @@ class Calls:
                              "Call the method of the class by name.")  # fmt: skip
         if isinstance(function, type):
             return self._call_class(node, function, args, kwargs)
-        if isinstance(bound_to, (SymArray, SymInt, SymScalar, Compressed)):
+        if isinstance(bound_to, (SymArray, SymInt, SymScalar, Compressed, TracedIterator)):
             return function(*args, **kwargs)
         if isinstance(function, types.MethodType):
             return self.call(node, function.__func__, [function.__self__, *args], kwargs)
@@ -292,11 +293,15 @@ class Calls:
     def _run(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A call that does nothing but compute its result, as it is. Functions that it is handed are followed."""
         self._refuse_objects(node, args, kwargs)
-        if changes_first(function) and args and self.inputs.is_outer(args[0]):
+        if changes_first(function) and args:
             self.refuse_outer(node, args[0], f"{ast.unparse(node.func)}()")
         args = [self._followed(node, argument) for argument in args]
         kwargs = {name: self._followed(node, argument) for name, argument in kwargs.items()}
-        return function(*args, **kwargs)
+        return self._traced_iterator(function(*args, **kwargs))
+
+    def _traced_iterator(self, made: Any) -> Any:
+        is_plain = isinstance(made, Iterator) and not isinstance(made, (TracedIterator, Symbolic))
+        return TracedIterator(self, made) if is_plain else made  # type: ignore[arg-type]
 
     def _followed(self, node: ast.Call, value: Any) -> Any:
         is_ours = isinstance(value, (types.FunctionType, types.MethodType, JIT, functools._lru_cache_wrapper))
@@ -475,10 +480,10 @@ class Calls:
         if strict:
             kwargs["strict"] = strict
         if kwargs.keys() - {"strict"} or not any(isinstance(part, (SymArray, SymRange, Sequence)) for part in parts):
-            return zip(*parts, **kwargs)  # noqa: B905
+            return self._traced_iterator(zip(*parts, **kwargs))  # noqa: B905
         if any(sequence is None for sequence in sequences):
-            lists = [list(part) for part in parts]
-            return zip(*lists, **kwargs)  # noqa: B905
+            items = [part if sequence is None else sequence for part, sequence in zip(parts, sequences, strict=True)]
+            return self._traced_iterator(zip(*items, **kwargs))  # noqa: B905
         for sequence in sequences[1:] if strict else ():
             assert sequence is not None and sequences[0] is not None
             self.tracer.require(
@@ -488,14 +493,14 @@ class Calls:
 
     def _enumerate(self, node: ast.Call, items: Any, start: Any = 0) -> Any:
         if not isinstance(items, (SymArray, SymRange, Sequence)):
-            return enumerate(items, start)
+            return self._traced_iterator(enumerate(items, start))
         sequence = sequence_of(self.tracer, items)
         assert sequence is not None
         return enumerated(self.tracer, sequence, start)
 
     def _reversed(self, node: ast.Call, items: Any) -> Any:
         if not isinstance(items, (SymArray, SymRange)):
-            return reversed(items)
+            return self._traced_iterator(reversed(items))
         sequence = sequence_of(self.tracer, items)
         assert sequence is not None
         return turned_around(self.tracer, sequence)
@@ -574,6 +579,8 @@ class Calls:
             return range(0)
         if isinstance(value, SymGenerator):
             return np.random.default_rng(0)
+        if isinstance(value, TracedIterator):
+            return value.inner
         if isinstance(value, (Sequence, InterpretedFunction, GeneratorMethod)):
             raise self.error(node, f"the type of a value in {ast.unparse(node)[:80]}",
                              "what stands for it while the function is traced has another one", "Decide it at the caller.")  # fmt: skip
@@ -644,10 +651,11 @@ class Calls:
         return self._extreme(node, operator.gt, "max", args, key)
 
     def _map(self, node: ast.Call, function: Any, *iterables: Any) -> Any:
-        return iter([self.call(node, function, list(items), {}) for items in zip(*iterables)])  # noqa: B905
+        return TracedIterator(self, (self.call(node, function, list(items), {}) for items in zip(*iterables)))  # type: ignore[arg-type]  # noqa: B905
 
     def _filter(self, node: ast.Call, function: Any, items: Any) -> Any:
-        return iter([i for i in items if (i if function is None else self.call(node, function, [i], {}))])
+        passed = (i for i in items if (i if function is None else self.call(node, function, [i], {})))
+        return TracedIterator(self, passed)  # type: ignore[arg-type]
 
     def _sorted(self, node: ast.Call, items: Any, *, key: Any = None, reverse: bool = False) -> Any:
         wrapped = None if key is None else (lambda item: self.call(node, key, [item], {}))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import collections
+import functools
 import itertools
+import types
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,7 +17,7 @@ import numpy as np
 from .arrays import Storage, SymArray
 from .compressed import Compressed
 from .graph import Value
-from .scalars import RunBool, RunScalar, SymInt
+from .scalars import RunBool, RunScalar, Symbolic, SymInt
 from .sizes import Size
 
 if TYPE_CHECKING:
@@ -35,6 +38,13 @@ class Leaving(Enum):
 
 class Control(Exception):
     """No error: how the interpreter goes on."""
+
+
+class Closure:
+    """A function that was made in another one, whose variables it sees."""
+
+    frame: Frame
+    defaults: dict[str, Any]
 
 
 class CarryNeeded(Control):
@@ -170,37 +180,51 @@ def form_text(form: Form) -> str:
 def memory_of(frame: Frame | None, checked: SymArray) -> Iterator[Memory]:
     """The memory of arrays that a function's variables lead to, and that of the program's check."""
     seen: set[int] = set()
-    pending: list[tuple[str, Any]] = [("checked", checked)]
-    while frame is not None:
-        pending += frame.variables.items()
-        frame = frame.parent
-    for name, item in pending:
+    for name, item in _reached(frame, ("checked", checked)):
         if isinstance(item, (SymArray, Compressed)):
             storage = (item.whole if isinstance(item, Compressed) else item).storage
             if id(storage) not in seen:
                 seen.add(id(storage))
                 yield Memory(name, storage, storage.value, storage.version)
-        elif isinstance(item, Pending):
+
+
+def may_change(value: Any) -> bool:
+    """Whether it is a container of Python's or NumPy's own: what may change has no hash."""
+    return type(value).__hash__ is None and not isinstance(value, Symbolic)
+
+
+def containers_of(frame: Frame | None) -> dict[int, Any]:
+    """Python's and NumPy's own containers that a function's variables lead to, by identity."""
+    return {id(item): item for _, item in _reached(frame) if may_change(item)}
+
+
+def _reached(frame: Frame | None, *first: tuple[str, Any]) -> Iterator[tuple[str, Any]]:
+    """All that a function's variables lead to, each with the name of the variable."""
+    pending = [*first, *_variables(frame)]
+    seen: set[int] = set()
+    for name, item in pending:
+        yield name, item
+        if isinstance(item, Symbolic) or id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, Pending):
             pending += ((name, part) for part in item.leads_to())
-        elif isinstance(item, (list, tuple)):
+        elif isinstance(item, (list, tuple, set, frozenset, collections.deque)):
             pending += ((name, part) for part in item)
         elif isinstance(item, dict):
             pending += ((name, part) for part in item.values())
+        elif isinstance(item, functools.partial):
+            pending += ((name, part) for part in (item.func, *item.args, *item.keywords.values()))
+        elif isinstance(item, (types.MethodType, types.BuiltinMethodType)):
+            pending.append((name, item.__self__))
+        elif isinstance(item, Closure):
+            pending += (*_variables(item.frame), *item.defaults.items())
 
 
-def containers_of(frame: Frame | None) -> set[int]:
-    """The lists, dicts and sets that a function's variables lead to."""
-    found: set[int] = set()
-    pending: list[Any] = []
+def _variables(frame: Frame | None) -> Iterator[tuple[str, Any]]:
     while frame is not None:
-        pending += frame.variables.values()
+        yield from frame.variables.items()
         frame = frame.parent
-    while pending:
-        item = pending.pop()
-        if isinstance(item, (list, tuple, dict, set)) and id(item) not in found:
-            found.add(id(item))
-            pending += item.values() if isinstance(item, dict) else item
-    return found
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import numpy as np
 from .arrays import SymArray
 from .compressed import Compressed
 from .generators import SymGenerator
+from .iterators import TracedIterator
 from .scalars import Symbolic, known_exponent, refuse_kinds
 
 if TYPE_CHECKING:
@@ -343,7 +344,10 @@ class Expressions:
         return {self.evaluate(node.elt) for _ in self._comprehend(node.generators)}
 
     def _eval_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
-        return iter([self.evaluate(node.elt) for _ in self._comprehend(node.generators)])
+        first = node.generators[0].iter
+        items = iter(self.iterate(first, self.evaluate(first)))
+        frame = self.frame.of_generator(node)
+        return TracedIterator(self, (self.evaluate(node.elt) for _ in self._visit(node.generators, 0, items)), frame)  # type: ignore[arg-type]
 
     def _eval_DictComp(self, node: ast.DictComp) -> Any:
         table = {}
@@ -365,12 +369,14 @@ class Expressions:
                 variables.pop(name, None)
             variables.update(saved)
 
-    def _visit(self, generators: list[ast.comprehension], depth: int) -> Iterator[None]:
+    def _visit(
+        self, generators: list[ast.comprehension], depth: int, items: Iterable[Any] | None = None
+    ) -> Iterator[None]:
         if depth == len(generators):
             yield None
             return
         generator = generators[depth]
-        for item in self.iterate(generator.iter, self.evaluate(generator.iter)):
+        for item in self.iterate(generator.iter, self.evaluate(generator.iter)) if items is None else items:
             self.assign(generator.target, item)
             if all(self.truth(test, self.evaluate(test), "a condition") for test in generator.ifs):
                 yield from self._visit(generators, depth + 1)

@@ -24,7 +24,7 @@ from . import tracer as tracer_module
 from .arguments import Inputs
 from .arrays import SymArray
 from .calls import Calls, SymRange
-from .carried import Control, Leaving, Pending
+from .carried import CarryNeeded, Closure, Control, Leaving, Pending, TestWrites, may_change
 from .early_return import behind_the_loop, else_behind, has_break, has_return, leaves_at_once
 from .expressions import Expressions
 from .graph import PLAIN_OPERATIONS, REDUCTIONS
@@ -85,15 +85,21 @@ class Frame:
         node: FunctionNode,
         function: types.FunctionType | None,
         parent: Frame | None,
-        is_root: bool,
     ) -> None:
         self.node = node
         self.function = function
         self.parent = parent
-        self.is_root = is_root
         self.caller: Frame | None = None
         self.variables: dict[str, Any] = {}
         self.locals, self.nonlocals, self.globals = _scopes(node)
+
+    def of_generator(self, node: ast.GeneratorExp) -> Frame:
+        """The frame of a generator expression in this one."""
+        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        frame = Frame(ast.Lambda(nothing, node), None, self)
+        frame.nonlocals = frame.locals  # of := alone
+        frame.locals = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+        return frame
 
     def globals_of(self) -> dict[str, Any]:
         frame: Frame | None = self
@@ -139,7 +145,7 @@ def _scopes(node: FunctionNode) -> tuple[set[str], set[str], set[str]]:
     return bound - nonlocals - declared_global, nonlocals, declared_global
 
 
-class InterpretedFunction:
+class InterpretedFunction(Closure):
     """A def or lambda inside of an interpreted function."""
 
     def __init__(self, interpreter: Interpreter, node: FunctionNode, frame: Frame, defaults: dict[str, Any]) -> None:
@@ -163,7 +169,7 @@ class Interpreter(Expressions, Calls, Regions):
         self.depth = 0
         self.steps = 0
         self.active: list[Any] = []
-        self.containers: list[set[int]] = []  # of each region around: the lists, dicts and sets from outside
+        self.containers: list[dict[int, Any]] = []  # of each region around: Python's own containers from outside
         self.rewritten: dict[ast.stmt, tuple[list[ast.stmt], set[str]]] = {}  # loops, and what stands for them
         self.stopped: list[str] = []  # of each loop around that is a region: the variable of its breaks
         self.unrolling: list[tuple[str, int, int]] = []  # loops around that are unrolled
@@ -221,7 +227,7 @@ class Interpreter(Expressions, Calls, Regions):
                 "call depth",
             )
         self._refuse_generator(node, name)
-        frame = Frame(node, function, parent, is_root=self.depth == 0)
+        frame = Frame(node, function, parent)
         frame.variables.update(variables)
         previous = frame.caller = self.frame
         self.frame = frame
@@ -635,14 +641,21 @@ class Interpreter(Expressions, Calls, Regions):
 
     def _try(self, node: ast.Try) -> None:
         try:
+            self._try_body(node)
+        except (TraceError, CarryNeeded, TestWrites):
+            raise  # the trace ends here, or begins again: what follows is no matter
+        except Exception:
+            self.block(node.finalbody)
+            raise
+        self.block(node.finalbody)
+
+    def _try_body(self, node: ast.Try) -> None:
+        try:
             self.block(node.body)
-        except (TraceError, _Return, _Break, _Continue):
-            if node.finalbody:
-                self.block(node.finalbody)
+        except (TraceError, Control):
             raise
         except Exception as error:
             if not node.handlers:
-                self.block(node.finalbody)
                 raise
             raise self.error(
                 node,
@@ -651,29 +664,40 @@ class Interpreter(Expressions, Calls, Regions):
                 "Test the condition with an if on sizes, or leave it out of the compiled function.",
             ) from None
         self.block(node.orelse)
-        self.block(node.finalbody)
 
     def _with(self, node: ast.With) -> None:
         for item in node.items:
-            context = self.evaluate(item.context_expr)
-            call = item.context_expr
-            keywords = call.keywords if isinstance(call, ast.Call) else []
-            raising = any(self.evaluate(keyword.value) not in ("ignore", "warn") for keyword in keywords)
-            if isinstance(context, np.errstate) and raising:
-                raise self.error(
-                    node,
-                    f"with {ast.unparse(item.context_expr)}",
-                    "compiled code raises no floating-point errors",
-                    "Leave it out, or leave the function to NumPy.",
-                )
-            if not isinstance(context, np.errstate):
+            settings = self._errstate(item.context_expr)
+            if settings is None:
+                self.evaluate(item.context_expr)  # it may say in its own words why it is refused
                 raise self.error(
                     node,
                     f"with {ast.unparse(item.context_expr)}",
                     "entering and leaving it would happen only once, while tracing",
                     "Move it to the caller.",
                 )
+            if any(setting not in ("ignore", "warn") for setting in settings.values()):
+                raise self.error(
+                    node,
+                    f"with {ast.unparse(item.context_expr)}",
+                    "compiled code raises no floating-point errors",
+                    "Leave it out, or leave the function to NumPy.",
+                )
+            np.errstate(**settings)  # or NumPy's own error
+            if item.optional_vars is not None:
+                self.assign(item.optional_vars, None)
         self.block(node.body)
+
+    def _errstate(self, made: ast.expr) -> dict[str, Any] | None:
+        """The settings of an np.errstate() that is made right here; None for everything else."""
+        if not isinstance(made, ast.Call) or made.args or self.evaluate(made.func) is not np.errstate:
+            return None
+        settings: dict[str, Any] = {}
+        for keyword in made.keywords:
+            settings.update(
+                self.unpacked(keyword.value) if keyword.arg is None else {keyword.arg: self.evaluate(keyword.value)}
+            )
+        return settings
 
     # -- definitions -------------------------------------------------------------------------------------
 
@@ -780,7 +804,7 @@ class Interpreter(Expressions, Calls, Regions):
 
     def refuse_in_region(self, node: ast.AST, owner: Any, asked: str) -> None:
         """A list, dict or set from outside of a loop of the run is one in all trips: no value of the program is it."""
-        if isinstance(owner, (list, dict, set)) and any(id(owner) in held for held in self.containers):
+        if may_change(owner) and any(id(owner) in held for held in self.containers):
             raise self.error(
                 node, f"loops: {asked} in a loop or branch of the run",
                 "lists, dicts and sets are Python's own while tracing, and a loop of the run is traced as one trip",

@@ -27,7 +27,6 @@ from .carried import (
     Memory,
     Pending,
     TestWrites,
-    containers_of,
     form_text,
     is_set,
     memory_of,
@@ -211,11 +210,8 @@ class Regions(Branches):
         names = sorted(_assigned([node]) & frame.locals) + [name for name in own if name]
         before = {name: frame.variables.get(name, MISSING) for name in names}
         memories = list(memory_of(frame, tracer.checked))
-        self.containers.append(containers_of(frame))
-        try:
+        with self.keeping_containers(node):
             return self._settle(node, stopped, trip, names, before, memories)
-        finally:
-            self.containers.pop()
 
     def _settle(  # noqa: PLR0917
         self, node: ast.For | ast.While, stopped: str, trip: Callable[[], bool], names: list[str],

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .arrays import SymArray
+from .graph import Block
+from .iterators import refuse_elsewhere
 from .scalars import SymInt
 from .sizes import Size
 from .tracer import MAX_UNROLLED_TRIPS, Tracer
@@ -14,13 +16,31 @@ from .tracer import MAX_UNROLLED_TRIPS, Tracer
 
 @dataclass
 class Sequence:
-    """`item(k)` for k from 0 to `length`."""
+    """`item(k)` for k from 0 to `length`; as Python's zip, enumerate and reversed it is gone through once."""
 
     tracer: Tracer
     length: Size
     item: Callable[[Any], Any]
+    block: Block = field(init=False)
+    is_taken: bool = False
+
+    def __post_init__(self) -> None:
+        self.block = self.tracer.blocks[-1]
+
+    def take(self) -> None:
+        """It is gone through now. TraceError where it was before, or is another time for each iteration of a loop."""
+        refuse_elsewhere(self.tracer, self.block)
+        if self.is_taken:
+            raise self.tracer.error(
+                "going on with a zip, enumerate or reversed of an array",
+                "of these there is no rule for what is left",
+                "Make it again, or go through its items once.",
+                "iteration",
+            )
+        self.is_taken = True
 
     def __iter__(self) -> Iterator[Any]:
+        self.take()
         if self.tracer.value_of(self.length) > MAX_UNROLLED_TRIPS:
             raise self.tracer.error(
                 f"going through {self.tracer.value_of(self.length)} items outside of a for",
@@ -28,7 +48,7 @@ class Sequence:
                 "Go through them in a for statement.",
                 "iteration",
             )
-        return iter([self.item(k) for k in range(self.tracer.fix(self.length))])
+        return (self.item(k) for k in range(self.tracer.fix(self.length)))
 
 
 def sequence_of(tracer: Tracer, value: Any) -> Sequence | None:
@@ -36,6 +56,7 @@ def sequence_of(tracer: Tracer, value: Any) -> Sequence | None:
     from .calls import SymRange
 
     if isinstance(value, Sequence):
+        value.take()
         return value
     if isinstance(value, SymArray):
         if not value.sizes:

@@ -369,6 +369,7 @@ def _call_of(root: types.FunctionType, symbolic: dict[str, Any]) -> tuple[list[A
 
 
 def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by: str) -> Traced:
+    tracer.cache["inputs"].refuse_changed()
     for generator in tracer.generators:
         at_most(tracer, generator.drawn, 2**OFFSET_BITS - 1, "in one call")
     leaves: list[tuple[str, Value, str]] = []

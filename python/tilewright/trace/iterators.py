@@ -1,0 +1,56 @@
+"""Iterators that the traced function makes: advanced as late as Python advances them, and only where they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .interpreter import Frame, Interpreter
+
+
+class TracedIterator:
+    """An iterator of the function's own. A loop or branch of the run is traced once: what it takes out of an iterator
+    from before it would be one item for all its iterations, so that is refused."""
+
+    def __init__(self, interpreter: Interpreter, inner: Iterator[Any], frame: Frame | None = None) -> None:
+        """`frame`: of a generator expression, whose parts are evaluated in it."""
+        self.inner = inner
+        self._interpreter = interpreter
+        self._frame = frame
+        self._block = interpreter.tracer.blocks[-1]
+        self._place = interpreter.tracer.frames[-1]
+
+    def __iter__(self) -> TracedIterator:
+        return self
+
+    def __next__(self) -> Any:
+        interpreter, tracer = self._interpreter, self._interpreter.tracer
+        refuse_elsewhere(tracer, self._block)
+        if self._frame is None:
+            return next(self.inner)
+        self._frame.caller = caller = interpreter.frame
+        interpreter.frame = self._frame
+        tracer.frames.append([*self._place])
+        try:
+            return next(self.inner)
+        finally:
+            tracer.frames.pop()
+            interpreter.frame = caller
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+def refuse_elsewhere(tracer: Any, block: Any) -> None:
+    """TraceError where the program is being written into another block than that."""
+    if tracer.blocks[-1] is not block:
+        raise tracer.error(
+            "loops: advancing an iterator that was made before a loop or branch of the run",
+            "iterators are Python's own while tracing, and a loop of the run is traced as one iteration",
+            "Make it inside, or index with the loop's variable instead.",
+            "iterator",
+        )
+
+
+__all__ = ["TracedIterator", "refuse_elsewhere"]

@@ -1,0 +1,412 @@
+"""Iterators are advanced when Python advances them, and Python's own objects are not changed in loops of the run."""
+
+import collections
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+import tilewright
+
+X = np.arange(2000.0) + 1
+
+
+def generator_expression(x):
+    a = x.copy()
+    doubled = (a[i] * 2 for i in range(3))
+    a[0] = 100.0
+    return a + sum(doubled)
+
+
+def of_map(x):
+    a = x.copy()
+    doubled = map(lambda i: a[i] * 2, range(3))
+    a[0] = 100.0
+    return a + sum(doubled)
+
+
+def map_that_nobody_asks(x):
+    a = x.copy()
+
+    def write(i):
+        a[i] = 7.0
+
+    map(write, range(3))
+    return a * 2
+
+
+def any_that_stops(x):
+    a = x.copy()
+
+    def write(i):
+        a[i] = 7.0
+        return True
+
+    any(write(i) for i in range(3))
+    return a * 2
+
+
+def filter_that_stops(x):
+    a = x.copy()
+
+    def write(i):
+        a[i] = 7.0
+        return i > 0
+
+    return a * 2 + next(filter(write, range(3)))
+
+
+def zip_that_stops(x):
+    numbers, s = itertools.count(), x.copy()
+    for v, k in zip(x[:3], numbers):  # noqa: B905
+        s = s + k * v
+    return s * next(numbers)
+
+
+def rows_of_an_array(x):
+    a = x[:3].copy()
+    rows = iter(a)
+    a[0] = 77.0
+    return x * next(rows)
+
+
+def generator_in_another_function(x):
+    k, y = 5.0, x + 1
+
+    def total(parts):
+        k, y = 1.0, 0.0  # noqa: F841
+        return sum(parts) + k
+
+    return y * total(v * k for v in x[:3]) + total(i for i in range(4) if i % 2)
+
+
+def walrus_in_a_generator(x):
+    parts = list((last := i) * x for i in range(3))  # noqa: C400
+    return parts[0] + parts[2] + last
+
+
+def names_of_a_generator(x):
+    i = 10.0
+    parts = (x * i for i in range(3))
+    return next(parts) + i + next(parts)
+
+
+def enumerate_twice(x):
+    numbered, s = enumerate(x[:3]), x * 0
+    for _, v in numbered:
+        s = s + v
+    for _, v in numbered:
+        s = s + v
+    return s
+
+
+def zip_in_two_parts(x):
+    pairs, s = zip(x[:3], x[3:6]), x * 0  # noqa: B905
+    for a, _ in pairs:
+        s = s + a
+        break
+    for _, b in pairs:
+        s = s + b
+    return s
+
+
+def lists_of_a_zip(x):
+    pairs = zip(x[:3], x[3:6])  # noqa: B905
+    return x + len(list(pairs)) + 10 * len(list(pairs))
+
+
+def iterator_in_a_loop(x):
+    numbers, s = iter(range(100_000)), np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        s[i] = next(numbers) * x[i]
+    return s
+
+
+def counter_in_a_loop(x):
+    numbers, s = itertools.count(), np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        s[i] = next(numbers) * x[i]
+    return s
+
+
+def zip_in_a_loop(x):
+    pairs, s = zip(x, x), np.zeros(x.shape[0])  # noqa: B905
+    for i in range(x.shape[0]):
+        for a, b in pairs:
+            s[i] = a + b
+    return s
+
+
+def iterator_in_a_branch(x):
+    numbers, s = iter([1.0, 2.0, 3.0]), x.copy()
+    if x[0] > 0:
+        s += next(numbers)
+    else:
+        s -= next(numbers)
+    return s * next(numbers)
+
+
+def deque_that_turns(x):
+    held, s = collections.deque([1.0, 2.0, 3.0]), np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        s[i] = held[0] * x[i]
+        held.rotate(1)
+    return s
+
+
+def item_of_a_deque(x):
+    held, s = collections.deque([1.0]), np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        held[0] = held[0] + 1
+        s[i] = held[0] * x[i]
+    return s
+
+
+def bytes_that_change(x):
+    held, s = bytearray(b"abc"), np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        held[0] = (held[0] + 1) % 200
+        s[i] = held[0] * x[i]
+    return s
+
+
+def polynomial(x):
+    held, s = np.poly1d([1.0, 2.0]), np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        held[0] = held[0] + 1
+        s[i] = held[0] * x[i]
+    return s
+
+
+def item_of_an_array_of_plain_values(x):
+    w, s = np.hanning(5), np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        w[0] += 1
+        s[i] = w[0] * x[i]
+    return s
+
+
+def array_of_plain_values_sorted(x):
+    w, s = np.hanning(5), np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        s[i] = w[1] * x[i]
+        w.sort()
+    return s
+
+
+def array_of_plain_values_as_out(x):
+    w, s = np.hanning(5), np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        s[i] = w[1] * x[i]
+        np.add(w, 1, out=w)
+    return s
+
+
+def array_of_plain_values_in_a_branch(x):
+    w = np.hanning(5)
+    if x[0] > 0:
+        w[0] = 7.0
+    else:
+        w[1] = 9.0
+    return x * w[0] + w[1]
+
+
+def view_of_an_array_of_plain_values(x):
+    w = np.hanning(5)
+    wide = np.broadcast_to(w[:, None], (5, x.shape[0]))
+    w[0] = 7.0
+    return wide * x
+
+
+def list_of_a_closure(x):
+    def make():
+        held = [0]
+
+        def add():
+            held[0] += 1
+
+        def get():
+            return held[0]
+
+        return add, get
+
+    add, get = make()
+    for _ in range(x.shape[0]):
+        add()
+    return x * get()
+
+
+def list_of_a_default(x):
+    def add(held=[0]):  # noqa: B006
+        held[0] += 1
+        return held[0]
+
+    for _ in range(x.shape[0]):
+        add()
+    return x * add()
+
+
+def list_of_a_bound_method(x):
+    def make():
+        held = [0]
+        return held.append, held.__len__
+
+    append, length = make()
+    for _ in range(x.shape[0]):
+        append(1)
+    return x * length()
+
+
+def array_of_a_closure(x):
+    def make():
+        buffer = np.zeros(3)
+
+        def add(v):
+            buffer[0] += v
+
+        def get():
+            return buffer[0]
+
+        return add, get
+
+    add, get = make()
+    for i in range(x.shape[0]):
+        add(x[i])
+    return x * get()
+
+
+def array_of_a_default(x):
+    def add(v, buffer=np.zeros(3)):  # noqa: B008
+        buffer[0] += v
+        return buffer
+
+    for i in range(x.shape[0]):
+        add(x[i])
+    return x * add(0.0)[0]
+
+
+def else_that_returns(x):
+    y = np.zeros(3)
+
+    def inner():
+        try:
+            z = x + 1
+        except ValueError:
+            z = x
+        else:
+            return z
+        finally:
+            y[:] = 5.0
+
+    return inner() + y[0]
+
+
+def finally_that_returns(x):
+    def inner():
+        try:
+            raise ValueError
+        finally:
+            return x * 2  # noqa: B012
+
+    return inner()
+
+
+COMPILED = [
+    generator_expression, of_map, map_that_nobody_asks, any_that_stops, filter_that_stops, zip_that_stops, rows_of_an_array,
+    generator_in_another_function, walrus_in_a_generator, names_of_a_generator, array_of_a_closure, array_of_a_default,
+    else_that_returns, finally_that_returns,
+]  # fmt: skip
+IN_NUMPY = [
+    enumerate_twice, zip_in_two_parts, lists_of_a_zip, iterator_in_a_loop, counter_in_a_loop, zip_in_a_loop,
+    iterator_in_a_branch, deque_that_turns, item_of_a_deque, bytes_that_change, polynomial, item_of_an_array_of_plain_values,
+    array_of_plain_values_sorted, array_of_plain_values_as_out, array_of_plain_values_in_a_branch,
+    view_of_an_array_of_plain_values, list_of_a_closure, list_of_a_default, list_of_a_bound_method,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", COMPILED)
+def test_they_are_compiled(function):
+    jitted = tilewright.jit(function, strict=True)
+    for k in (1.0, 2.0):
+        np.testing.assert_array_equal(jitted(X * k), function(X * k))
+
+
+@pytest.mark.parametrize("function", IN_NUMPY)
+def test_they_run_in_numpy(function):
+    jitted = tilewright.jit(function)
+    with pytest.warns(tilewright.FallbackWarning):
+        assert np.array_equal(jitted(X), function(X))
+    assert not jitted.specializations
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (iterator_in_a_loop, "loops: advancing an iterator that was made before a loop or branch of the run; iterators are Python's "
+         "own while tracing, and a loop of the run is traced as one iteration. Make it inside, or index with the loop's variable instead."),
+        (enumerate_twice, "going on with a zip, enumerate or reversed of an array; of these there is no rule for what is left. Make it "
+         "again, or go through its items once."),
+        (array_of_plain_values_sorted, "loops: changing an array of plain values in a loop or branch of the run; it was made by a call "
+         "that is not traced, and a loop of the run is traced as one iteration. Make it with np.zeros or np.array inside of the function."),
+        (view_of_an_array_of_plain_values, "changing an array of plain values after it was used beside traced ones; it was made by a "
+         "call that is not traced, and only its contents are known. Make it with np.zeros or np.array inside of the function."),
+        (item_of_a_deque, "loops: assigning an item of held in a loop or branch of the run; lists, dicts and sets are Python's own while "
+         "tracing, and a loop of the run is traced as one trip. Write into an array that is made before the loop."),
+    ],
+)  # fmt: skip
+def test_why_they_run_in_numpy(function, text):
+    with pytest.raises(tilewright.TraceError) as error:
+        tilewright.jit(function).for_args(X)
+    assert str(error.value).partition(f"in {function.__name__}: ")[2] == text
+
+
+def with_an_effect(x):
+    try:
+        calls.append(1)
+    finally:
+        return x * 2  # noqa: B012
+
+
+calls: list[int] = []
+
+
+def test_a_finally_that_returns_hides_no_refusal():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        jitted = tilewright.jit(with_an_effect)
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(X), X * 2)
+    assert len(calls) == 3
+
+
+def entered(x, quiet):
+    with quiet:
+        return 1.0 / (x - 1.0)
+
+
+loud = np.errstate(all="raise")
+
+
+def entered_from_outside(x):
+    with loud:
+        return 1.0 / (x - 1.0)
+
+
+def with_settings(x, settings):
+    with np.errstate(**settings) as nothing:
+        y = 1.0 / (x - 1.0)
+    return y if nothing is None else x
+
+
+def test_an_errstate_from_outside_is_entered_at_each_call():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(FloatingPointError):
+            tilewright.jit(entered)(X, np.errstate(all="raise"))
+        with pytest.raises(FloatingPointError):
+            tilewright.jit(entered_from_outside)(X)
+        with pytest.raises(FloatingPointError):
+            tilewright.jit(with_settings)(X, {"all": "raise"})
+        jitted = tilewright.jit(with_settings)
+        assert np.isinf(jitted(X, {"all": "ignore"})[0])
+    assert len(jitted.specializations) == 1
