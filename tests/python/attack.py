@@ -14,15 +14,17 @@ import argparse
 import functools
 import hashlib
 import linecache
+import logging
 import multiprocessing
 import operator
 import os
 import random
 import re
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -50,6 +52,8 @@ LITERALS = ["2", "0", "1", "-1", "0.5", "3", "True", "np.uint8(200)", "np.float3
 SINGLE = [np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.complex64)]
 ROUNDS = re.compile(r"sqrt|/|\*\*|mean|reciprocal")
 ADDS = re.compile(r"sum|mean|dot|norm|prod")
+# Of zeros of both signs NumPy's vectors give now one, now the other.
+CHOOSES_A_ZERO = re.compile(r"max|min")
 
 
 class Scale:
@@ -246,6 +250,13 @@ def arguments(  # noqa: PLR0917
     return x, y, number, op, o, {"k": parts["dk"], "op": parts["dop"]}, [parts["tool"]]
 
 
+def named(values: dict[str, Any]) -> str:
+    return " ".join(
+        f"{name}={value.__self__!r}.{value.__name__}" if hasattr(value, "__self__") else f"{name}={value!r}"
+        for name, value in values.items()
+    )
+
+
 def calls_of(rng: random.Random) -> Iterator[Call]:
     types = [rng.choice(DTYPES), rng.choice(DTYPES)]
     if rng.random() < 0.5:
@@ -314,7 +325,7 @@ def calls_of(rng: random.Random) -> Iterator[Call]:
         make = functools.partial(arguments, seed, list(types), kind, layout, length, number, op, dict(parts))
         yield Call(
             make,
-            f"{types} {kind} {layout} n={length} k={number!r} op={op!r} {parts} G={space['G']!r} OP={space['OP']!r} helper={space['helper']!r} H={space['H']}",
+            f"{types} {kind} {layout} n={length} k={number!r} {named({'op': op, **parts, **space})}",
             dict(space),
         )
 
@@ -342,8 +353,8 @@ def answer(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, st
             return error, type(error).__name__
 
 
-def differs(got: Any, wanted: Any, tolerance: float) -> str:
-    """How a result is not NumPy's, or ""; a relative tolerance of 0 asks for each bit."""
+def differs(got: Any, wanted: Any, tolerance: float, *, any_zero: bool) -> str:
+    """How a result is not NumPy's, or ""; a relative tolerance of 0 asks for each bit, but for the sign of `any_zero`."""
     if isinstance(wanted, np.ndarray) != isinstance(got, np.ndarray) or type(got) is not type(wanted):
         return f"a {type(got).__name__}, not a {type(wanted).__name__}"
     if not isinstance(wanted, (np.ndarray, np.generic)):
@@ -356,7 +367,9 @@ def differs(got: Any, wanted: Any, tolerance: float) -> str:
     if got.dtype != wanted.dtype or got.shape != wanted.shape:
         return f"{got.dtype}{got.shape}, not {wanted.dtype}{wanted.shape}"
     if np.array_equal(got, wanted, equal_nan=got.dtype.kind in "fc"):
-        if got.dtype.kind == "f" and not np.array_equal(np.signbit(got)[got == 0], np.signbit(wanted)[got == 0]):
+        if any_zero or got.dtype.kind != "f":
+            return ""
+        if not np.array_equal(np.signbit(got)[got == 0], np.signbit(wanted)[got == 0]):
             return "another sign of zero"
         return ""
     if got.dtype in SINGLE:
@@ -386,18 +399,33 @@ def problem_of(source: str, jitted: Any, plain: Any, call: Call, space: dict[str
     if (ROUNDS.search(source) and ADDS.search(source)) or "complex" in call.described or "j" in call.described:
         # What was rounded to single precision stays so where it becomes double.
         tolerance = 1e-4 if any(dtype.name in source + call.described for dtype in SINGLE) else 1e-10
+    any_zero = CHOOSES_A_ZERO.search(source + call.described) is not None
     found, expected = leaves(got), leaves(wanted)
     if type(got) is not type(wanted) or len(found) != len(expected):
         return f"{got!r}, not {wanted!r}"
     for k, (one, other) in enumerate(zip(found, expected, strict=True)):
-        if text := differs(one, other, tolerance):
+        if text := differs(one, other, tolerance, any_zero=any_zero):
             return f"result {k}: {text}"
         if relation(one, ours) != relation(other, theirs):
             return f"result {k}: is or shares or may be written {relation(one, ours)}, not {relation(other, theirs)}"
     for name, one, other in zip("xy", ours, theirs, strict=False):
-        if text := differs(one, other, tolerance):
+        if text := differs(one, other, tolerance, any_zero=any_zero):
             return f"{name} afterwards: {text}"
     return ""
+
+
+@contextmanager
+def said_to_report() -> Iterator[list[str]]:
+    """What is logged of errors inside of tilewright; NumPy runs such calls."""
+    said: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("tilewright")
+    logger.addHandler(handler)
+    try:
+        yield said
+    finally:
+        logger.removeHandler(handler)
 
 
 def attack(seed: int) -> tuple[str, bool]:
@@ -414,8 +442,10 @@ def attack(seed: int) -> tuple[str, bool]:
     exec(compile(source, name, "exec"), space)
     plain, jitted = space["f"], tilewright.jit(space["f"])
     for call in calls_of(rng):
-        if text := problem_of(source, jitted, plain, call, space):
-            return f"seed {seed}: {text}\n{source}{call.described}", True
+        with said_to_report() as said:
+            text = problem_of(source, jitted, plain, call, space)
+        if text or said:
+            return f"seed {seed}: {text or said[0]}\n{source}{call.described}", True
     return "", any(one.versions for one in jitted.specializations)
 
 
@@ -435,7 +465,9 @@ def main() -> int:
     ran = wrong = compiled = 0
     with (
         suppress(KeyboardInterrupt),  # which ends the run with the figures so far
-        multiprocessing.get_context("spawn").Pool(chosen.processes, maxtasksperchild=10) as pool,
+        multiprocessing.get_context("spawn").Pool(
+            chosen.processes, signal.signal, (signal.SIGINT, signal.SIG_IGN), maxtasksperchild=10
+        ) as pool,
     ):
         for found in pool.imap_unordered(_attack_all, batches):
             for _, text, was_compiled in found:
