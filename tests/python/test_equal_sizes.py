@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import signal
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from tilewright.trace.scalars import MAX_WEIGHT
 from tilewright.trace.sizes import Size
 from tilewright.trace.tracer import MAX_ROUNDS, Tracer
 
@@ -140,4 +142,33 @@ def test_sizes_that_lead_to_each_other_are_an_error_that_names_the_function() ->
     assert str(error.value) == (
         f"f.py:3, in f: the size a.0 + {MAX_ROUNDS} in its normal form; what is equal to it did not settle in "
         f"{MAX_ROUNDS} rounds. Leave this statement out of the compiled function."
+    )
+
+
+def squared_and_again(x, g):
+    s = g
+    for _ in range(3):
+        s = s * s + g
+    r = s
+    for _ in range(len(x)):
+        r = r * s + 1
+    return x * (r % 7)
+
+
+@pytest.mark.parametrize("g", [3, -2, 2**62])
+def test_the_formula_of_an_integer_has_an_end(g: int) -> None:
+    x = np.arange(64.0)
+    with at_most(20), warnings.catch_warnings():
+        warnings.simplefilter("ignore", tilewright.FallbackWarning)
+        np.testing.assert_array_equal(tilewright.jit(squared_and_again)(x, g), squared_and_again(x, g))
+
+
+def test_a_formula_that_is_too_long_is_an_error_that_says_what_to_do() -> None:
+    with at_most(20), pytest.raises(tilewright.TraceError) as error:
+        tilewright.jit(squared_and_again, strict=True)(np.arange(64.0), 2**62)
+    line = squared_and_again.__code__.co_firstlineno + 6
+    assert str(error.value) == (
+        f"{__file__}:{line}, in squared_and_again: a Python integer whose formula has more than {MAX_WEIGHT} symbols; "
+        "each operation that uses such a number twice doubles its formula. "
+        "Pass the number that comes out, or compute with np.int64, which has 64 bits as kernels do."
     )

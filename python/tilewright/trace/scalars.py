@@ -102,6 +102,10 @@ def _ufunc(tracer: Tracer, ufunc: np.ufunc, *inputs: Any) -> Any:
     return apply_operator(tracer, ufunc, inputs)
 
 
+# Of the formula of an integer (Size.weight): a product of two such takes some 10 ms.
+MAX_WEIGHT = 1000
+
+
 def _is_int(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, np.generic)
 
@@ -174,6 +178,12 @@ class SymInt(_Number):
 
     def _make(self, size: Size) -> Any:
         size = self.tracer.resolve(size)
+        if size.weight > MAX_WEIGHT:
+            raise self.tracer.error(
+                f"a Python integer whose formula has more than {MAX_WEIGHT} symbols",
+                "each operation that uses such a number twice doubles its formula",
+                "Pass the number that comes out, or compute with np.int64, which has 64 bits as kernels do.",
+            )
         return size.constant_part if size.is_constant else SymInt(self.tracer, size)
 
     def as_value(self) -> Value:
@@ -332,10 +342,10 @@ class SymInt(_Number):
             other = other.__index__()
         if _is_int(other):
             if 0 <= other <= 8:
-                size = Size.constant(1)
+                power: Any = 1
                 for _ in range(other):
-                    size = size * self.size
-                return self._make(size)
+                    power = self * power
+                return power
             return self.__index__() ** other
         if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
             return float(self) ** float(other)

@@ -22,6 +22,10 @@ def _atom_text(atom: Atom) -> str:
     return f"{left.text_in_product()} {operation} {right.text_in_product()}"
 
 
+def _atom_weight(atom: Atom) -> int:
+    return 1 if isinstance(atom, str) else atom[1].weight + atom[2].weight
+
+
 def _factor_text(atom: Atom, alone: bool) -> str:
     text = _atom_text(atom)
     return text if alone or isinstance(atom, str) or atom[0] in ("min", "max") else f"({text})"
@@ -30,7 +34,7 @@ def _factor_text(atom: Atom, alone: bool) -> str:
 class Size:
     """A polynomial: monomial (sorted atoms) -> coefficient; the constant is the empty monomial."""
 
-    __slots__ = ("_text", "terms")
+    __slots__ = ("_text", "_weight", "terms")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
         kept = {monomial: coefficient for monomial, coefficient in terms.items() if coefficient}
@@ -38,6 +42,7 @@ class Size:
             kept = dict(sorted(kept.items(), key=lambda term: (-len(term[0]), [_atom_text(a) for a in term[0]])))
         self.terms: dict[Monomial, int] = kept
         self._text: str | None = None
+        self._weight: int | None = None
 
     # -- making ---------------------------------------------------------------------------------
 
@@ -129,6 +134,13 @@ class Size:
             for monomial, coefficient in self.terms.items()
         )
         return str(self) if simple else f"({self})"
+
+    @property
+    def weight(self) -> int:
+        """How many symbols and coefficients its text has: what each operation on it costs in time."""
+        if self._weight is None:
+            self._weight = sum(1 + sum(map(_atom_weight, monomial)) for monomial in self.terms)
+        return self._weight
 
     # -- arithmetic -----------------------------------------------------------------------------
 
