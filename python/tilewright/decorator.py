@@ -240,9 +240,9 @@ class JitFunction(_face.Dispatcher):
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         # First of all: these calls are to cost as little beside NumPy's as they can.
-        may_stay = self._stays and not kwargs and recording.recorder is None
-        if may_stay and _shape_key(args) in self._stays and _face.current_device() is None:
-            return self.__wrapped__(*args)
+        may_stay = self._stays and "out" not in kwargs and recording.recorder is None
+        if may_stay and self._stays_with_numpy(args, kwargs) and _face.current_device() is None:
+            return self.__wrapped__(*args, **kwargs)
         if (views := on_host(self.__name__, args, kwargs)) is not None:
             return self(*views[0], **views[1])
         if recording.recorder is not None:
@@ -273,9 +273,8 @@ class JitFunction(_face.Dispatcher):
                 if self._strict:
                     raise
                 self._fall_back(error)
-                self._stay(args)
-            elif not any(isinstance(arg, int) for arg in args):  # f(x, 1) of no iterations says nothing of f(x, 1000)
-                self._stay(args)
+            # f(x, 1) of no iterations says nothing of f(x, 1000).
+            self._stay(args, kwargs, at_any_values=not _is_idle_here(error))
         except InternalError as error:
             if self._strict:
                 raise
@@ -321,7 +320,7 @@ class JitFunction(_face.Dispatcher):
                 return "unserved"
             if is_beyond_limit(specialization.program, bound) or not self._loses(specialization, bound, args, kwargs):
                 return "plan"
-        self._stay(args)
+        self._stay(args, kwargs)
         return "numpy"
 
     def _take_new_parts(self) -> None:
@@ -710,10 +709,19 @@ class JitFunction(_face.Dispatcher):
         module = self.__module__ or Path(file).stem
         warnings.warn_explicit(f"runs in NumPy: {error}", FallbackWarning, file, line, module=module)
 
-    def _stay(self, args: tuple[Any, ...]) -> None:
+    def _stay(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, at_any_values: bool = True) -> None:
         """Let NumPy serve such calls without another look. That is always right, if not always fastest."""
-        if len(self._stays) < _MAX_STAYS:
-            self._stays.add(_shape_key(args))
+        if len(self._stays) >= _MAX_STAYS:
+            return
+        key = _shape_key(args, kwargs)
+        self._stays.add(key)
+        alike = _without_values(key)
+        if at_any_values and sum(_without_values(other) == alike for other in self._stays) >= _MAX_OF_ONE_VALUE:
+            self._stays.add(alike)
+
+    def _stays_with_numpy(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        key = _shape_key(args, kwargs)
+        return key in self._stays or _without_values(key) in self._stays
 
     def _the_only(self, what: str) -> Specialization:
         if len(self._specializations) == 1:
@@ -802,11 +810,22 @@ def _numpy_raises() -> bool:
     return "raise" in np.geterr().values()
 
 
+_WORDS = (str, bool, int)
 _EACH_ITS_OWN = (np.ufunc, types.BuiltinFunctionType, JitFunction, type(np.sum), type)
 
 
-def _shape_key(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple((a.shape, a.dtype) if type(a) is np.ndarray else _identity_key(a) for a in args)
+def _shape_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Equal for calls of arrays of the same shapes, with equal words and whole numbers: these often choose what is done."""
+    values = (*args, *kwargs.values(), *kwargs) if kwargs else args
+    return tuple(
+        (a.shape, a.dtype) if type(a) is np.ndarray else (type(a), a) if type(a) in _WORDS else _identity_key(a)
+        for a in values
+    )
+
+
+def _without_values(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The _shape_key() of the same call with any words and numbers."""
+    return tuple(part[0] if type(part) is tuple and part[0] in _WORDS else part for part in key)
 
 
 def _identity_key(value: Any) -> Any:
@@ -824,8 +843,10 @@ def _call_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
 def _value_key(name: str, value: Any) -> tuple[Any, ...]:
     if isinstance(value, np.ndarray):
         return (name, value.dtype.str, value.ndim, type(value), value.size == 0, value.flags.c_contiguous)
-    if value is None or isinstance(value, (str, bool, np.dtype)):
+    if value is None or isinstance(value, np.dtype):
         return (name, value)
+    if type(value) in _WORDS:
+        return (name, type(value), value)
     placed = _face.placed(value)
     if placed is not None:
         return (name, placed[1], len(placed[2]), type(value), 0 in placed[2])

@@ -314,6 +314,47 @@ def test_an_error_of_the_trace_alone_is_said_once_and_no_call_is_traced_again(mo
     assert str(function._refused.popitem()[1]) in text
 
 
+def by_mode(x, mode="plain"):
+    if mode in ("log", 1):
+        seen.append(mode)
+    return x * 2 + 1
+
+
+seen: list[object] = []
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
+@pytest.mark.parametrize(("refused", "taken"), [("log", "plain"), (1, 2)])
+def test_what_one_word_or_number_refuses_is_compiled_with_another(refused, taken):
+    x = points(300)
+    for call in (lambda f, mode: f(x, mode), lambda f, mode: f(x, mode=mode)):
+        f = tilewright.jit(by_mode)
+        for mode in (refused, taken, refused, taken):
+            same(call(f, mode), by_mode(x, mode))
+        assert len(f.specializations) == 1
+    f = tilewright.jit(by_mode)
+    same(f(x, mode=refused), f(x))
+    assert len(f.specializations) == 1
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
+@pytest.mark.parametrize("as_keyword", [False, True])
+def test_words_that_are_new_at_each_call_are_not_traced_for_ever(as_keyword, monkeypatch):
+    def labelled(x, label):
+        seen.append(label)
+        return x + len(label)
+
+    from tilewright import trace as package
+
+    traces, trace = [], package.trace
+    monkeypatch.setattr(package, "trace", lambda *args, **kwargs: (traces.append(1), trace(*args, **kwargs))[1])
+    f, x = tilewright.jit(labelled), points(300)
+    for k in range(50):
+        label = "a" * k
+        same(f(x, label=label) if as_keyword else f(x, label), x + k)
+    assert len(traces) == 8
+
+
 def test_for_args_passes_the_functions_own_errors_and_names_ours(monkeypatch):
     from tilewright.ops.registry import FUNCTIONS
 
