@@ -436,9 +436,11 @@ class JitFunction(_face.Dispatcher):
             try:
                 with drawing(specialization.traced, bound) as values:
                     return specialization.runner(values, out)
+            except _face.TooLargeError as error:
+                self._say_too_large(str(error), args, kwargs)
             except (_face.WrittenError, _face.CheckError, SharedGenerator):
-                # Arrays share memory with one that is written: NumPy's order of writes decides. Or see _check_failed.
-                return self._in_numpy(args, kwargs, out)
+                pass  # arrays share memory with one that is written: NumPy's order of writes decides; or see _check_failed
+            return self._in_numpy(args, kwargs, out)
         try:
             with _marked_active(self):
                 if out is not None:
@@ -455,11 +457,13 @@ class JitFunction(_face.Dispatcher):
         if is_beyond_limit(specialization.program, bound):
             try:
                 # Apart from `out`: where that shares memory with an argument, no part may write what another one reads.
-                return self._in_out(self._told(specialization, bound, None), out)
+                result = self._told(specialization, bound, None)
             except _face.TooLargeError as error:
                 self._say_too_large(str(error), args, kwargs)
             except (ValueError, IndexError, SharedGenerator):
                 pass  # an error that NumPy raises as well, or arrays that share memory: its order of writes decides
+            else:
+                return self._in_out(result, out)
         elif large := specialization.large_numbers(bound):
             code = self.__wrapped__.__code__
             given = " and ".join(f"{name} is {value}" for name, value in large.items())

@@ -644,6 +644,53 @@ def what_numpy_runs() -> str:
     return ""
 
 
+def listed(x, y):
+    return [x * 2, y + 1]
+
+
+def drawn(x, rng):
+    x += rng.random(x.shape[0])
+    return x * 2
+
+
+def what_python_passes_on() -> str:
+    """Calls whose arguments or results C does not handle by itself: too large, NumPy runs them and that is said once."""
+    import tilewright
+
+    for function, make in (
+        (listed, lambda n: (np.zeros(n), np.ones(n))),
+        (drawn, lambda n: (np.zeros(n), np.random.default_rng(1))),
+    ):
+        compiled = tilewright.jit(function)
+        for n in (300, 6 * LIMIT, 6 * LIMIT):
+            mine, theirs = make(n), make(n)
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                got = compiled(*mine)
+            expected = function(*theirs)
+            if (
+                type(got) is not type(expected)
+                or not all(map(is_same, got, expected))
+                or not is_same(mine[0], theirs[0])
+            ):
+                return f"{function.__name__} of {n}: {got}"
+            if function is drawn and mine[1].random() != theirs[1].random():
+                return f"the generator after {n}"
+            if n == 300 and (said or not compiled.specializations):
+                return f"{function.__name__} of {n} is not compiled: {said}"
+        reason = f"{function.__name__}: x is float64[{6 * LIMIT}]; kernels index with 32 bits"
+        if reason not in compiled.explain():
+            return compiled.explain()
+        try:
+            always_compiled(function)(*make(6 * LIMIT))
+        except tilewright.TraceError as error:
+            if not str(error).startswith(reason):
+                return str(error)
+        else:
+            return f"{function.__name__} is not refused"
+    return ""
+
+
 def what_is_said() -> str:
     """Where a call that is too large does not run in parts: an error, or a warning and a line in explain()."""
     import tilewright
@@ -936,6 +983,7 @@ def run_python(*words: str, **more: str) -> str:
         "REFUSED",
         "what_numpy_runs",
         "what_is_said",
+        "what_python_passes_on",
         "in_a_module",
         "in_modules_of_more_passes",
         "one_or_the_other",
