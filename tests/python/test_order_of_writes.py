@@ -281,3 +281,101 @@ def test_pythons_complex_number_times_a_double_is_pythons() -> None:
     assert [type(part) for part in got] == [type(part) for part in expected]
     assert got[1].dtype == expected[1].dtype
     same(got[1:], expected[1:])
+
+
+def item_read_before_its_new_value(a):
+    def write():
+        a[0] = 100.0
+        return 1.0
+
+    a[0] += write()
+    return a * 2
+
+
+def view_read_behind_its_new_value(a):
+    def write():
+        a[0] = 100.0
+        return 1.0
+
+    a[0:2] += write()
+    return a * 2
+
+
+def items_of_containers(a):
+    numbers, table = [1.0, 2.0], {"k": 1.0}
+
+    def write():
+        numbers[0] = table["k"] = 100.0
+        return 1.0
+
+    numbers[0] += write()
+    table["k"] += write()
+    return a * numbers[0] + table["k"]
+
+
+def displays(a):
+    seen = []
+
+    def told(v):
+        seen.append(v)
+        return v
+
+    _ = {told(1): told(2), told(3): told(4)}, [told(5), *(told(6), told(7))]
+    _ = {told(k): told(k + 10) for k in (8, 9)}
+    a[told(0) : told(3) : told(1)] = told(20)
+    return a * sum(v * k for k, v in enumerate(seen))
+
+
+def keys_of_the_largest(a):
+    seen = []
+
+    def key(v):
+        seen.append(v)
+        return -v
+
+    return a * max((3, 1, 2), key=key) + sum(v * k for k, v in enumerate(seen))
+
+
+def nearest_row(a):
+    rows = [a[:2], a[2:4], a[1:3]]
+    return min(rows, key=lambda row: ((row - a[1:3]) ** 2).sum()) * 1.0
+
+
+def quotients(a):
+    n = len(a)
+    rows, rest = divmod(n, 7)
+    return a * rows + rest + divmod(10_000_000, n)[1]
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
+@pytest.mark.parametrize(
+    "function",
+    [
+        item_read_before_its_new_value, view_read_behind_its_new_value, items_of_containers, displays, keys_of_the_largest,
+        nearest_row, quotients,
+    ],
+)  # fmt: skip
+def test_parts_are_evaluated_in_pythons_order(function: Any) -> None:
+    check(function, np.arange(700.0))
+    if function is item_read_before_its_new_value:
+        with pytest.raises(tilewright.TraceError) as error:
+            tilewright.jit(function).for_args(np.arange(700.0))
+        assert str(error.value).partition(f"in {function.__name__}: ")[2] == (
+            "changing a[0] by what writes into a; there is no rule for what was there before. Compute the new value in a "
+            "statement of its own."
+        )
+    else:
+        assert tilewright.jit(function, strict=True).for_args(np.arange(700.0))
+
+
+def given_twice(a):
+    def inner(v, **more):
+        return v + len(more)
+
+    return a * inner(1.0, v=2.0)  # type: ignore[misc]
+
+
+def test_an_argument_that_is_given_twice_is_pythons_error() -> None:
+    for function in (given_twice, tilewright.jit(given_twice)):
+        with pytest.raises(TypeError, match=r"inner\(\) got multiple values for argument 'v'"):
+            function(np.ones(3))

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from .tracer import Tracer
 
 
+_NONE: Any = object()
+
+
 def _itself(value: Any) -> Any:
     return value
 
@@ -618,26 +621,30 @@ class Calls:
     def _extreme(self, node: ast.Call, compare: Callable[[Any, Any], Any], name: str, args: Any, key: Any) -> Any:
         if len(args) == 1:
             self._refuse_long(node, args[0], name)
-        items = list(args[0]) if len(args) == 1 else list(args)
-        if not items:
-            raise ValueError(f"{name}() arg is an empty sequence")
-        best = items[0]
-        for item in items[1:]:
-            keys = (item, best) if key is None else (self.call(node, key, [item], {}), self.call(node, key, [best], {}))
-            if any(isinstance(one, SymArray) and one.sizes for one in keys):
+        best: Any = _NONE
+        of_best: Any = _NONE
+        for item in args[0] if len(args) == 1 else args:
+            of_item = item if key is None else self.call(node, key, [item], {})
+            if best is _NONE:
+                best, of_best = item, of_item
+                continue
+            if any(isinstance(one, SymArray) and one.sizes for one in (of_item, of_best)):
                 raise self.error(node, f"{ast.unparse(node)}, {name}() of arrays",
                                  "the truth of an array of several elements is an error", f"Use np.{name}imum.")  # fmt: skip
-            holds = compare(*keys)
-            if self.is_of_the_run(holds):
-                if key is None and all(isinstance(one, SymInt) or type(one) is int for one in keys):
-                    sizes = [one.size if isinstance(one, SymInt) else Size.constant(one) for one in keys]
-                    extreme = Size.minimum(*sizes) if name == "min" else Size.maximum(*sizes)
-                    best = SymInt(self.tracer, self.tracer.resolve(extreme))
-                else:
-                    ways = [functools.partial(_itself, one) for one in (item, best)]
-                    best = self.choose(node, holds, *ways)
-            elif holds:
-                best = item
+            holds = compare(of_item, of_best)
+            if not self.is_of_the_run(holds):
+                best, of_best = (item, of_item) if holds else (best, of_best)
+            elif key is None and all(isinstance(one, SymInt) or type(one) is int for one in (item, best)):
+                sizes = [one.size if isinstance(one, SymInt) else Size.constant(one) for one in (item, best)]
+                extreme = Size.minimum(*sizes) if name == "min" else Size.maximum(*sizes)
+                best = of_best = SymInt(self.tracer, self.tracer.resolve(extreme))
+            else:
+                best, of_best = (
+                    self.choose(node, holds, *(functools.partial(_itself, one) for one in ways))
+                    for ways in ((item, best), (of_item, of_best))
+                )
+        if best is _NONE:
+            raise ValueError(f"{name}() arg is an empty sequence")
         return best
 
     def _min(self, node: ast.Call, *args: Any, key: Any = None, **kwargs: Any) -> Any:
@@ -690,9 +697,12 @@ def bind_arguments(
     if len(args) > len(positional) and arguments.vararg is None:
         raise TypeError(f"{name}() takes {len(positional)} positional arguments but {len(args)} were given")
     variables.update(zip(positional, args, strict=False))
+    position_only = {a.arg for a in arguments.posonlyargs}
+    for parameter in positional[: len(args)]:
+        if parameter in kwargs and parameter not in position_only:
+            raise TypeError(f"{name}() got multiple values for argument '{parameter}'")
     if arguments.vararg is not None:
         variables[arguments.vararg.arg] = tuple(args[len(positional) :])
-    position_only = {a.arg for a in arguments.posonlyargs}
     for parameter in [*positional[len(args) :], *(a.arg for a in arguments.kwonlyargs)]:
         if parameter in remaining and parameter not in position_only:
             variables[parameter] = remaining.pop(parameter)

@@ -120,7 +120,8 @@ class Expressions:
             if key is None:
                 table.update(self.unpacked(value))
             else:
-                table[self.evaluate(key)] = self.evaluate(value)
+                name = self.evaluate(key)  # before the value, as an assignment would not
+                table[name] = self.evaluate(value)
         return table
 
     def _eval_BinOp(self, node: ast.BinOp) -> Any:
@@ -352,7 +353,8 @@ class Expressions:
     def _eval_DictComp(self, node: ast.DictComp) -> Any:
         table = {}
         for _ in self._comprehend(node.generators):
-            table[self.evaluate(node.key)] = self.evaluate(node.value)
+            name = self.evaluate(node.key)
+            table[name] = self.evaluate(node.value)
         return table
 
     def _comprehend(self, generators: list[ast.comprehension]) -> Iterator[None]:

@@ -460,15 +460,18 @@ class Interpreter(Expressions, Calls, Regions):
         elif isinstance(target, ast.Subscript):
             owner = self.evaluate(target.value)
             key = self.evaluate_index(target.slice)
-            value = self.evaluate(node.value)
-            self.refuse_outer(node, owner, f"changing {ast.unparse(target.value)} in place")
             if isinstance(owner, SymArray):
-                ufunc = self.ufunc_of(node.op)
-                indexing.update_item(owner, key, ufunc, value)
+                version = owner.storage.version
+                value = self.evaluate(node.value)
+                if owner.storage.version != version:
+                    self._refuse_late_read(node, owner, key)
+                indexing.update_item(owner, key, self.ufunc_of(node.op), value)
                 if isinstance(target.value, ast.Name):
                     self.name_value(target.value.id, owner)
-            else:
-                owner[key] = self.in_place(node.op, owner[key], value)
+                return
+            self.refuse_outer(node, owner, f"changing {ast.unparse(target.value)} in place")
+            held = owner[key]
+            owner[key] = self.in_place(node.op, held, self.evaluate(node.value))
         else:
             owner = self.evaluate(target.value)
             held = self.get_attribute(target, owner, target.attr)
@@ -476,6 +479,15 @@ class Interpreter(Expressions, Calls, Regions):
                 self.in_place(node.op, held, self.evaluate(node.value))
             raise self.error(node, f"changing {ast.unparse(target)}", "objects are only read in a compiled function",
                              "Return the value, and assign it at the caller.")  # fmt: skip
+
+    def _refuse_late_read(self, node: ast.AugAssign, owner: SymArray, key: Any) -> None:
+        """`x[k] += f()` reads x[k] before f() writes into x, unless x[k] is a view."""
+        item = owner[key]
+        if item.is_scalar or item.storage is not owner.storage:
+            raise self.error(
+                node, f"changing {ast.unparse(node.target)} by what writes into {ast.unparse(node.target.value)}",  # type: ignore[union-attr]
+                "there is no rule for what was there before", "Compute the new value in a statement of its own.",
+            )  # fmt: skip
 
     # -- control flow ------------------------------------------------------------------------------------
 

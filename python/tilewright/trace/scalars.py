@@ -307,6 +307,9 @@ class SymInt(_Number):
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
 
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
     def _true_divide(self, other: Any, swapped: bool) -> Any:
         if isinstance(other, SymInt) or _is_int(other):
             divisor = self if swapped else other
