@@ -1,9 +1,14 @@
 // dsl/runtime/glibc/newer.cpp: what headers, libstdc++ and libgcc take from a glibc newer than 2.28, where they find
 // one.
 //
-// Hidden, under the names that they use, so that modules and C libraries run where their builder's glibc is not.
+// Hidden, under the names that they use, so that what is built runs where its builder's glibc is not.
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdarg>
@@ -18,6 +23,40 @@ extern "C" {
 // 2.32: libstdc++ counts references without atomics where it is true.
 extern char tw_single_threaded TW_HIDDEN("__libc_single_threaded");
 char tw_single_threaded = 0;
+
+// 2.33: these were functions of the linker's archive before. Each has two names, whose structures are one here.
+#define TW_STAT(name, parameters, call)                                                                                \
+    int tw_##name parameters TW_HIDDEN(#name);                                                                         \
+    int tw_##name parameters {                                                                                         \
+        return static_cast<int>(call);                                                                                 \
+    }                                                                                                                  \
+    int tw_##name##64 parameters TW_HIDDEN(#name "64");                                                                \
+    int tw_##name##64 parameters {                                                                                     \
+        return static_cast<int>(call);                                                                                 \
+    }
+TW_STAT(stat, (const char* path, struct stat* found), syscall(SYS_stat, path, found))
+TW_STAT(lstat, (const char* path, struct stat* found), syscall(SYS_lstat, path, found))
+TW_STAT(fstat, (int file, struct stat* found), syscall(SYS_fstat, file, found))
+TW_STAT(fstatat, (int folder, const char* path, struct stat* found, int flags),
+        syscall(SYS_newfstatat, folder, path, found, flags))
+#undef TW_STAT
+
+// 2.30: std::condition_variable waits with it until a time of the steady clock. An older glibc waits for as long by the
+// clock of the day.
+using TwClockWait = int (*)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*);
+int tw_clockwait(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*) TW_HIDDEN("pthread_cond_clockwait");
+int tw_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
+    const auto of_libc = reinterpret_cast<TwClockWait>(dlsym(RTLD_DEFAULT, "pthread_cond_clockwait"));
+    if (of_libc) return of_libc(condition, mutex, clock, until);
+    constexpr std::int64_t second_ns = 1'000'000'000;
+    const auto ns = [](const timespec& time) { return time.tv_sec * second_ns + time.tv_nsec; };
+    timespec now, day;
+    clock_gettime(clock, &now);
+    clock_gettime(CLOCK_REALTIME, &day);
+    const std::int64_t end_ns = ns(day) + ns(*until) - ns(now);
+    const timespec end = {end_ns / second_ns, end_ns % second_ns};
+    return pthread_cond_timedwait(condition, mutex, &end);
+}
 
 // 2.36: std::random_device.
 std::uint32_t tw_random() TW_HIDDEN("arc4random");
