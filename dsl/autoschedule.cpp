@@ -349,8 +349,9 @@ class ReadBack {
 
     void add_storage_order(std::vector<Directive>& chain, const StageInfo& stage) const {
         const StageImpl& impl = impl_.stages.at(stage.name);
-        const auto& dims = impl.func.function().schedule().storage_dims();
-        const auto& args = impl.func.function().args();
+        const Halide::Internal::Function function = impl.func.function();
+        const auto& dims = function.schedule().storage_dims();
+        const auto& args = function.args();
         if (stage.output || dims.size() < 2) return;
         bool same = true;
         std::vector<Argument> axes;
