@@ -80,6 +80,19 @@ def test_jobs_are_of_several_scripts(place):
     assert err == "autotune: --jobs 2: is about several scripts, and one is given. Leave it out.\n"
 
 
+def test_a_module_of_another_function_is_not_lost(place):
+    place.autotune("s.py", "--build-only", "--function", "work")
+    _, said = place.autotune("s.py", "--build-only", "--function", "helper", code=2)
+    assert said.splitlines()[-1] == (
+        f"autotune: {place.folder}/s_tuned: it has work, and a module holds one function. "
+        "Give --out s_helper_tuned for helper, or --force to overwrite it."
+    )
+    place.autotune("s.py", "--build-only", "--function", "helper", "--out", "s_helper_tuned")
+    place.autotune("s.py", "--build-only", "--function", "work")
+    out, _ = place.autotune("s.py", "--build-only", "--function", "helper", "--force")
+    assert "from s_tuned import helper\n" in out
+
+
 def test_check_says_which_modules_are_stale(place):
     place.autotune("s.py", "--build-only")
     assert place.autotune("check", "s_tuned") == ("s_tuned: up to date\n", "")

@@ -20,7 +20,7 @@ from ..devices import check_device
 from ..errors import Error, ExportError, ScheduleError
 from ..export import ExportOptions, export_module
 from ..export.cubins import check_cubins
-from ..export.package import check_exportable, check_place
+from ..export.package import check_exportable, check_keeps, check_place
 from ..export.versions import count_of_versions, isa_levels
 from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, targets_of
 from ..quantities import counted, format_ns
@@ -220,6 +220,7 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
         progress.say(f"running {script.name}")
         recorded = prepare(script, options.request, lambda f, s: _why_no_module(f, s, options.export))
         prepared = recorded.prepared
+        check_keeps(options.out, options.export, dict.fromkeys(one.function.__name__ for one in prepared))
         for line in recorded.times:
             progress.say(line)
         for refusal in recorded.refusals:

@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -94,6 +94,7 @@ def export_module(
     """Write the module and return its folder. Raises ExportError; nothing is left behind then."""
     folder = folder.absolute()
     check_place(folder, options)
+    check_keeps(folder, options, {function.__name__})
     check_exportable(function, specializations, options)
     try:
         levels = isa_levels(options.targets)
@@ -147,6 +148,19 @@ def check_place(folder: Path, options: ExportOptions) -> None:
     if options.force or (options.replace_own and is_own_and_unchanged(folder)):
         return
     raise ExportError(f"{folder}: exists.", "Give --force to overwrite it, or another --out.")
+
+
+def check_keeps(folder: Path, options: ExportOptions, functions: Collection[str]) -> None:
+    """ExportError where the module that is there has another function than one of these, which would be lost."""
+    if options.force or not os.path.lexists(folder):
+        return
+    held = json.loads((folder / MANIFEST).read_text())["function"]
+    if held not in functions:
+        name = next(iter(functions))
+        raise ExportError(
+            f"{folder}: it has {held}, and a module holds one function.",
+            f"Give --out {folder.name.removesuffix('_tuned')}_{name}_tuned for {name}, or --force to overwrite it.",
+        )
 
 
 def is_own_and_unchanged(folder: Path) -> bool:
