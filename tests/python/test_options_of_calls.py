@@ -35,6 +35,8 @@ np.dot(F, a, out=C[0]) | np.dot(F, a, out=F[:, 0]) | np.dot(F, a, out=b.astype(n
 np.sum(F, axis=False) | np.max(F, axis=True) | np.argmax(F, axis=False) | np.mean(F, axis=True) | np.any(F, axis=(0, True))
 np.average(F, axis=True) | np.count_nonzero(F, axis=True) | np.linalg.norm(F, axis=True) | np.flip(F, axis=True)
 np.stack([a, b], axis=True) | np.add.reduce(F, axis=True) | np.ptp(F, axis=True) | np.std(F, axis=False)
+np.clip(a, 2) | np.clip(a, a_min=2) | np.clip(a, a_max=2) | np.clip(a, 2, 4, min=1) | np.clip(a, min=2) | np.clip(a, max=4, min=2)
+a.clip(2) | a.clip(max=2) | a.clip(2, 4, b) | a[a > 2].clip(3) | a[a > 2].clip(max=5) | a.sum().clip(2, 4) | np.clip(a, None, 4, out=b)
 """
 
 

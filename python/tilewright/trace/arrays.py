@@ -480,11 +480,18 @@ def _reducing(name: str) -> Any:
     return method
 
 
-for _name in ("sum", "prod", "max", "min", "argmax", "argmin", "mean", "var", "std", "any", "all", "clip", "dot"):
+for _name in ("sum", "prod", "max", "min", "argmax", "argmin", "mean", "var", "std", "any", "all", "dot"):
     setattr(SymArray, _name, _reducing(_name))
 for _name in ("ptp", "round", "cumsum", "cumprod", "repeat", "take", "nonzero", "argsort", "diagonal", "trace"):
     if hasattr(np.ndarray, _name):
         setattr(SymArray, _name, _reducing(_name))
+
+
+def _clip(self: SymArray, min: Any = None, max: Any = None, out: Any = None, **others: Any) -> Any:
+    return self._call(np.clip, min, max, out, **others)  # which wants both bounds, where the method does not
+
+
+SymArray.clip = _clip  # type: ignore[attr-defined]
 
 
 def _operator(ufunc: np.ufunc, swapped: bool) -> Any:

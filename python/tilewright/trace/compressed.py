@@ -225,8 +225,17 @@ def _method(name: str) -> Any:
     return method
 
 
-for _name in ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "clip", "dot", "round", "conjugate"):
+for _name in ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "dot", "round", "conjugate"):
     setattr(Compressed, _name, _method(_name))
+
+
+def _clip(self: Compressed, min: Any = None, max: Any = None, out: Any = None, **others: Any) -> Any:
+    from ..ops import call_numpy
+
+    return call_numpy(self.tracer, np.clip, (self, min, max, out), others)
+
+
+Compressed.clip = _clip  # type: ignore[attr-defined]
 Compressed.conj = Compressed.conjugate  # type: ignore[attr-defined]
 
 
