@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tilewright.record import Recorder, Script, ScriptRaised, ScriptStopped, run_script
 from tilewright.record.choose import NothingToTune, choose
+from tilewright.record.times import time_rows
 
 
 @pytest.fixture(autouse=True)
@@ -484,6 +485,93 @@ def test_methods_are_seen_with_the_arrays_of_their_object(tmp_path):
     for only in ("Model.inner", "inner"):
         recorder, _ = record(tmp_path, text, only=only)
         assert set(by_name(recorder)) == {"Model.inner"}
+
+
+DECORATED = """
+    import functools, time
+    import numpy as np
+
+    def timed(f):
+        @functools.wraps(f)
+        def wrapper(*args):
+            start = time.perf_counter()
+            result = f(*args)
+            wrapper.spent = time.perf_counter() - start
+            return result
+        return wrapper
+
+    def bare(f):
+        def call(x):
+            return f(x)
+        return call
+
+    class Counted:
+        def __init__(self, f):
+            self.f, self.calls = f, 0
+
+        def __call__(self, x):
+            self.calls += 1
+            return self.f(x)
+
+    def recursive():
+        def again(x, n):
+            return x if n == 0 else again(x + 1, n - 1)
+        return again
+
+    @timed
+    def a(x):
+        return np.sqrt(x) + 1
+
+    @timed
+    @bare
+    @timed
+    def b(x):
+        return np.sqrt(x) + 2
+
+    @Counted
+    def c(x):
+        return np.sqrt(x) + 3
+
+    class Model:
+        @timed
+        def d(self, x):
+            return np.sqrt(x) + 4
+
+    e = recursive()
+    originals = [a.__wrapped__, c.f, e.__closure__[0].cell_contents]
+    x = np.arange(1000.0)
+    results = [a(x), b(x), c(x), Model().d(x), e(x, 3)]
+"""
+
+
+def test_what_decorators_wrap_is_seen(tmp_path):
+    recorder, main = record(tmp_path, DECORATED)
+    plain = [c for c in recorder.candidates.values() if "sqrt" in c.function.__code__.co_names]
+    assert sorted(c.name for c in plain) == ["a", "b", "c", "d"]
+    for k, result in enumerate(main.results[:4]):
+        np.testing.assert_array_equal(result, np.sqrt(main.x) + k + 1)
+    np.testing.assert_array_equal(main.results[4], main.x + 3)
+    # What the script wrote stands where it did.
+    assert not any(hasattr(f, "__tilewright_recorded__") for f in main.originals[:1])
+    for wrapper in (main.a, main.b, main.Model.d, main.e):
+        assert not any(hasattr(cell.cell_contents, "__tilewright_recorded__") for cell in wrapper.__closure__)
+    assert not hasattr(main.c.f, "__tilewright_recorded__")
+
+
+def test_of_a_function_and_its_wrapper_one_is_tuned(tmp_path):
+    recorder, _ = record(tmp_path, DECORATED, only="b")
+    choices, _ = choose(recorder, "script.py", "b", "time", accept)
+    assert len(choices) == 1
+    recorder, _ = record(tmp_path, DECORATED, only="a")
+
+    def no_clock(candidate, call):
+        return "it reads the clock" if "start" in candidate.function.__code__.co_varnames else object()
+
+    choices, refusals = choose(recorder, "script.py", "a", "time", no_clock)
+    assert [c.candidate.function.__code__.co_varnames for c in choices] == [("x",)]
+    assert refusals == ["a: not tuned: it reads the clock"]
+    names = [row.function for row in time_rows(recorder)]
+    assert sum(name.startswith("a (line ") for name in names) == 2
 
 
 def test_functions_of_a_package_that_is_not_beside_the_script_are_seen(tmp_path):

@@ -52,14 +52,20 @@ def choose(
     marked = [c for c in candidates if c.marked]
     if function is not None or marked:
         chosen = marked if function is None else candidates
-        choices = []
+        choices: list[Choice] = []
+        compiled: dict[int, str] = {}
         for candidate in chosen:
+            around = {compiled.get(key or 0) for key in candidate.called_by}
+            if around == {candidate.name}:  # what a decorator has wrapped is compiled along with the wrapper
+                compiled[id(candidate.function)] = candidate.name
+                continue
             for call in _calls(candidate, workload):
                 traced = try_trace(candidate, call)
                 if isinstance(traced, str):
                     _refuse(candidate, traced, refusals)
                     break
                 choices.append(_choice(candidate, call, total, traced))
+                compiled[id(candidate.function)] = candidate.name
         if not choices:
             raise NothingToTune("\n".join(refusals))
         return choices, refusals

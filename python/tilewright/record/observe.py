@@ -1,8 +1,9 @@
 """The user's functions as they come into being: at the script's top level, in its modules, in classes.
 
 `exec` of a script with `names()` as its locals reports what the top level binds; `importing()` reports what the user's
-modules define, wherever they lie. Each plain function, method, static and class method goes through `replace`; what
-that gives stands in its place until `restore()`.
+modules define, wherever they lie. Each plain function, method, static and class method goes through `replace`, and so
+does what a decorator has wrapped: the functions in closures, and in objects that are called. What `replace` gives stands
+in its place until `restore()`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ class Observer:
         self._users = users
         self._replace = replace
         self._places: list[tuple[Any, str, Any, Any]] = []  # holder, name, original, replacement
+        self._cells: list[tuple[types.CellType, Any, Any]] = []  # of closures; original, replacement
+        self._looked_through: dict[int, types.FunctionType] = {}
 
     def names(self, namespace: dict[str, Any]) -> dict[str, Any]:
         """The mapping to run a script's top level with; names go on to `namespace`."""
@@ -54,11 +57,16 @@ class Observer:
             for name, value in list(items.items()):
                 if id(value) in originals:
                     _put(holder, name, originals[id(value)])
+        for cell, original, replacement in self._cells:
+            if _contents(cell) is replacement:
+                cell.cell_contents = original
         self._places.clear()
+        self._cells.clear()
 
     def observed(self, name: str, value: Any, into: Any) -> Any:
         """What stands under `name` in a dictionary or class from now on."""
         if isinstance(value, types.FunctionType):
+            self._look_through_closure(value)
             if not self._users.has_file(value.__code__.co_filename):
                 return value
             replacement = self._replace(value, name)
@@ -69,7 +77,42 @@ class Observer:
             self._look_through_class(value)
         elif isinstance(value, types.ModuleType):
             self.look_through_module(value)
+        elif self._users.has_type(type(value)) and callable(value):
+            self._look_through_object(value)
         return value
+
+    def _look_through_closure(self, function: types.FunctionType) -> None:
+        """Replace the functions that `function` has wrapped: a decorator's, whosever that is."""
+        if id(function) in self._looked_through:
+            return
+        self._looked_through[id(function)] = function
+        for cell in function.__closure__ or ():
+            inner = _contents(cell)
+            if self._is_named(inner):
+                self._look_through_closure(inner)  # decorators above decorators
+                replacement = self._replace(inner, inner.__name__)
+                if replacement is not inner:
+                    cell.cell_contents = replacement
+                    self._cells.append((cell, inner, replacement))
+
+    def _look_through_object(self, value: Any) -> None:
+        """Replace the functions in the attributes of an object that is called: a decorator's too."""
+        attributes = getattr(value, "__dict__", {})
+        for name, inner in list(attributes.items()):
+            if self._is_named(inner):
+                self._look_through_closure(inner)
+                replacement = self._replace(inner, inner.__name__)
+                if replacement is not inner:
+                    attributes[name] = replacement
+                    self._places.append((attributes, name, inner, replacement))
+
+    def _is_named(self, value: Any) -> bool:
+        """Whether it is a function of the user's that a module can be of: it has a name."""
+        return (
+            isinstance(value, types.FunctionType)
+            and value.__name__.isidentifier()
+            and self._users.has_file(value.__code__.co_filename)
+        )
 
     def look_through_module(self, module: types.ModuleType) -> None:
         """Replace the functions that a module of the user's defines, and those of its classes."""
@@ -91,6 +134,8 @@ class Observer:
             if name.startswith("__") and name.endswith("__") and name != "__call__":
                 continue
             inner = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
+            if isinstance(inner, types.FunctionType):
+                self._look_through_closure(inner)
             if not isinstance(inner, types.FunctionType) or not self._users.has_file(inner.__code__.co_filename):
                 continue
             replacement = self._replace(inner, f"{cls.__qualname__}.{name}")
@@ -99,6 +144,13 @@ class Observer:
             placed = type(member)(replacement) if inner is not member else replacement
             if _put(cls, name, placed):
                 self._places.append((cls, name, member, vars(cls)[name]))
+
+
+def _contents(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing is in it yet
+        return None
 
 
 def _put(holder: Any, name: str, value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from ..quantities import format_ns
@@ -31,13 +32,30 @@ def time_rows(recorder: Recorder) -> list[Row]:
     script_ns = max(recorder.script_ns, 1)
     candidates.sort(key=lambda c: (-c.total_ns, c.order))
     shown = [c for c in candidates if c.total_ns >= _LEAST_SHARE * script_ns or c.fate][:_MOST_ROWS]
+    names = Counter(c.name for c in shown)
     rows = [
-        Row(c.name, c.count, c.total_ns, c.own_ns, c.total_ns / script_ns, c.own_ns / script_ns, _fate(c, candidates))
+        Row(
+            _named(c, names),
+            c.count,
+            c.total_ns,
+            c.own_ns,
+            c.total_ns / script_ns,
+            c.own_ns / script_ns,
+            _fate(c, candidates),
+        )
         for c in shown
     ]
     left_ns = max(0, script_ns - sum(row.own_ns for row in rows))
     rows.append(Row("elsewhere", None, left_ns, left_ns, left_ns / script_ns, left_ns / script_ns, ""))
     return rows
+
+
+def _named(candidate: Candidate, names: Counter[str]) -> str:
+    """With its line where others have its name: a function and what a decorator has made of it."""
+    code = getattr(candidate.function, "__code__", None)
+    if names[candidate.name] == 1 or code is None:
+        return candidate.name
+    return f"{candidate.name} (line {code.co_firstlineno})"
 
 
 def time_lines(recorder: Recorder) -> list[str]:
