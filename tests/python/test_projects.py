@@ -56,7 +56,7 @@ def checksum(text):
 CASES = [
     ("functions.py", "functions_tuned", "diffuse", {"cool", "diffuse", "main", "elsewhere"}),
     ("methods.py", "methods_tuned", "accelerations", {"Cluster.run", "Cluster.step", "Cluster.accelerations", "main"}),
-    ("src_layout/scripts/run.py", "run_tuned", "advance", {"simulate", "advance", "main"}),
+    ("src_layout/scripts/run.py", "run_tuned", "advance", {"simulate (line 15)", "advance", "main"}),
     ("several.py", "several_tuned", "blur", {"film", "track", "blur", "edges", "main"}),
 ]
 
