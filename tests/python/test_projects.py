@@ -42,7 +42,7 @@ def table_of(err):
     start = next(k for k, line in enumerate(lines) if line.startswith("where the script's"))
     rows = {}
     for line in lines[start + 2 :]:
-        found = re.match(r"  (\S+) +(?:\d+ +)?[\d.]+ \w+ +(?:\d+ %)? +\d+ %(?:  (.*))?$", line)
+        found = re.match(r"  (\S+(?: \(line \d+\))?) +(?:\d+ +)?[\d.]+ \w+ +(?:\d+ %)? +\d+ %(?:  (.*))?$", line)
         if found is None:
             break
         rows[found[1]] = found[2] or ""
