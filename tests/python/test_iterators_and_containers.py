@@ -285,6 +285,34 @@ def array_of_a_default(x):
     return x * add(0.0)[0]
 
 
+def tuple_that_grows(x):
+    held = ()
+    for _ in range(x.shape[0]):
+        held += (1,)
+    return x * len(held)
+
+
+def tuple_that_grows_inside(x):
+    held = ((x[0],), x[1])
+    for i in range(x.shape[0]):
+        held = (held[0] + (1.0,), held[1] + x[i])
+    return x * len(held[0]) + held[1]
+
+
+def tuple_that_loses_its_parts(x):
+    held = (1, 2)
+    for _ in range(x.shape[0]):
+        held = held[:1]
+    return x * len(held)
+
+
+def tuple_that_turns(x):
+    held = (x[0], (x[1], x[2]), ())
+    for i in range(x.shape[0]):
+        held = (held[1][0] + i, (held[0], held[1][1]), held[2])
+    return x * held[0] + held[1][0]
+
+
 def else_that_returns(x):
     y = np.zeros(3)
 
@@ -314,13 +342,14 @@ def finally_that_returns(x):
 COMPILED = [
     generator_expression, of_map, map_that_nobody_asks, any_that_stops, filter_that_stops, zip_that_stops, rows_of_an_array,
     generator_in_another_function, walrus_in_a_generator, names_of_a_generator, array_of_a_closure, array_of_a_default,
-    else_that_returns, finally_that_returns,
+    else_that_returns, finally_that_returns, tuple_that_turns,
 ]  # fmt: skip
 IN_NUMPY = [
     enumerate_twice, zip_in_two_parts, lists_of_a_zip, iterator_in_a_loop, counter_in_a_loop, zip_in_a_loop,
     iterator_in_a_branch, deque_that_turns, item_of_a_deque, bytes_that_change, polynomial, item_of_an_array_of_plain_values,
     array_of_plain_values_sorted, array_of_plain_values_as_out, array_of_plain_values_in_a_branch,
-    view_of_an_array_of_plain_values, list_of_a_closure, list_of_a_default, list_of_a_bound_method,
+    view_of_an_array_of_plain_values, list_of_a_closure, list_of_a_default, list_of_a_bound_method, tuple_that_grows,
+    tuple_that_grows_inside, tuple_that_loses_its_parts,
 ]  # fmt: skip
 
 
@@ -350,6 +379,8 @@ def test_they_run_in_numpy(function):
          "that is not traced, and a loop of the run is traced as one iteration. Make it with np.zeros or np.array inside of the function."),
         (view_of_an_array_of_plain_values, "changing an array of plain values after it was used beside traced ones; it was made by a "
          "call that is not traced, and only its contents are known. Make it with np.zeros or np.array inside of the function."),
+        (tuple_that_grows, "loops: held, a tuple that a trip reads and makes of another length; a tuple keeps its length from trip to "
+         "trip. Write into an array that is made before the loop."),
         (item_of_a_deque, "loops: assigning an item of held in a loop or branch of the run; lists, dicts and sets are Python's own while "
          "tracing, and a loop of the run is traced as one trip. Write into an array that is made before the loop."),
     ],

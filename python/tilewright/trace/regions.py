@@ -223,14 +223,17 @@ class Regions(Branches):
         unset: dict[str, Form] = {}
         # Arrays that a trip assigns to their own name again stay what they are.
         same: dict[str, SymArray | Compressed | None] = {}
+        # Of names that hold tuples: how these are nested.
+        tuples: dict[str, Any] = {}
         for _ in range(MAX_RUNS):
             block = Block()
             checks, symbols = dict(tracer.checks), set(tracer.loops)
             carried = [self._carried_memory(m) for m in memories]
             try:
                 with tracer.writing(block):
-                    self._enter(node, before, carried, memories, forms, unset, same)
+                    self._enter(node, before, carried, memories, forms, unset, same, tuples)
                     again = trip()
+                    self._refuse_other_tuples(node, tuples)
                     wider = again or self._rebound(before, same) or self._close(node, carried, forms)
                     after = {n: frame.variables.get(n, MISSING) for n in names}
                     handed = {c.name for c in carried if c.frame is frame}
@@ -274,6 +277,7 @@ class Regions(Branches):
     def _enter(  # noqa: PLR0917
         self, node: ast.stmt, before: dict[str, Any], carried: list[Carried], memories: list[Memory],
         forms: dict[str, Form], unset: dict[str, Form], same: dict[str, SymArray | Compressed | None],
+        tuples: dict[str, Any],
     ) -> None:  # fmt: skip
         """The state in which a trip begins."""
         tracer, frame = self.tracer, self.frame
@@ -293,6 +297,8 @@ class Regions(Branches):
                     return same[name]
                 if not made:
                     made.append(carry(before[name], ()))
+                    if type(made[0]) is tuple:
+                        tuples[name] = _nesting(made[0])
                 return made[0]
 
             def carry(held: Any, path: tuple[int, ...]) -> Any:
@@ -318,6 +324,16 @@ class Regions(Branches):
         for one, memory in zip(carried, memories, strict=True):
             one.parameter = self._parameter(one)
             memory.set(one.parameter)
+
+    def _refuse_other_tuples(self, node: ast.stmt, tuples: dict[str, Any]) -> None:
+        """What a tuple holds is carried part by part: it ends an iteration with the parts that it began with."""
+        for name, nesting in tuples.items():
+            held = self.frame.variables.get(name)
+            if not isinstance(held, Pending) and _nesting(held) != nesting:
+                raise self.error(
+                    node, f"loops: {name}, a tuple that a trip reads and makes of another length",
+                    "a tuple keeps its length from trip to trip", "Write into an array that is made before the loop.",
+                )  # fmt: skip
 
     def _rebound(self, before: dict[str, Any], same: dict[str, SymArray | Compressed | None]) -> bool:
         """Whether a name that was taken to keep its array has another one at the end of a trip."""
@@ -547,6 +563,11 @@ class Regions(Branches):
         value = memory.value
         shape = tuple(self.tracer.resolve(size) for size in value.shape)
         return Carried(value, Form("array", value.dtype, shape), None, memory.name, memory.storage)
+
+
+def _nesting(held: Any) -> Any:
+    """Equal for tuples of the same lengths, inside too."""
+    return tuple(map(_nesting, held)) if type(held) is tuple else None
 
 
 def _assigned(statements: list[ast.stmt]) -> set[str]:
