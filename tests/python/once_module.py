@@ -16,6 +16,48 @@ from typing import Any
 import numpy as np
 
 
+class Counting:
+    """An object that counts what is done with it, and keeps what is assigned."""
+
+    def __init__(self) -> None:
+        self.items: dict[Any, Any] = {0: 1.0}
+        self.done = 0
+
+    def _count(self, *_: Any) -> Any:
+        self.done += 1
+        return self
+
+    __iadd__ = __imul__ = __enter__ = __exit__ = _count
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._count().items[key] = value
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._count().items[key]
+
+    def __delitem__(self, key: Any) -> None:
+        self._count().items.pop(key, None)
+
+    def __index__(self) -> int:
+        return 1 + 0 * self._count().done
+
+    def __float__(self) -> float:
+        return 2.0 + 0 * self._count().done
+
+    def __call__(self, *_: Any) -> float:
+        return 2.0 + 0 * self._count().done
+
+
+# What is done with `o`, in a function of x.
+STATEMENTS = [
+    "o[0] = 5.0", "o['x'] = x", "o[0] += 5.0", "del o[0]", "o += 1", "o *= x", "y = o[0]", "y = [1, 2, 3][o]",
+    "y = [0, 0, 7]; y[o] = 5", "y = [0, 0, 7]; y[o] += 5", "y = [0, 0, 7]; del y[o]", "y = [1, 2, 3][o:]", "x[o] = 5.0",
+    "x[o] += 5.0", "x[0] = o", "y = x[o]", "y = x[:o]", "y = x.reshape(o, -1)", "y = x.sum(axis=o - 1)", "y = np.zeros(o)",
+    "y = np.sum(x, axis=o)", "y = np.full(3, o)", "y = rng.random(o)", "y = o()", "y = list(map(o, [1]))", "y = range(o)",
+    "y = sorted([1, 2], key=o)", "y = (v for v in [1] if o())", "y = next(v for v in [1] if o())", "with o: y = 1",
+]  # fmt: skip
+
+
 class Own:
     """An object whose class says what its operators and conversions give."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import importlib.util
 import itertools
 import warnings
@@ -52,6 +53,43 @@ def test_what_an_object_says_is_asked_at_each_call(text: str, tmp_path: Path) ->
     for k in (1.0, 2.0, 3.0, 2.0):
         once_module.o.k = once_module.slotted.k = k
         assert_same(answer(lambda: jitted(X)), answer(lambda: module.f(X)))
+
+
+@pytest.mark.parametrize("outside", [False, True])
+@pytest.mark.parametrize("statement", once_module.STATEMENTS)
+def test_what_is_done_with_an_object_is_done_at_each_call(statement: str, outside: bool, tmp_path: Path) -> None:
+    ours, theirs = once_module.Counting(), once_module.Counting()
+    file = tmp_path / "made_statement.py"
+    declared = "" if "o " not in statement[:2] or not outside else "    global o\n"
+    parameters = "x, rng" if outside else "x, rng, o"
+    file.write_text(f"import numpy as np\n\ndef f({parameters}):\n{declared}    {statement}\n    return x * 2\n")
+
+    def function(o: Any) -> Any:
+        space: dict[str, Any] = {"o": o}
+        exec(compile(file.read_text(), str(file), "exec"), space)
+        return space["f"]
+
+    plain, jitted = function(theirs), tilewright.jit(function(ours))
+    for _ in range(3):
+        rngs = np.random.default_rng(1), np.random.default_rng(1)
+        xs = np.ones((2, 3)), np.ones((2, 3))
+        given = [(x, rng) if outside else (x, rng, o) for x, rng, o in zip(xs, rngs, (ours, theirs), strict=True)]
+        assert_same(answer(lambda given=given[0]: jitted(*given)), answer(lambda given=given[1]: plain(*given)))
+        assert_same(*xs)
+        assert (ours.done, ours.items.keys()) == (theirs.done, theirs.items.keys())
+
+
+def test_containers_in_containers_are_changed_at_each_call_of_functions_without_source() -> None:
+    def space() -> dict[str, Any]:
+        return {"table": {"a": [1.0]}, "pair": ([1.0],), "rows": [[1.0]], "waiting": collections.deque([[1.0]])}
+
+    for place in ("table['a']", "pair[0]", "rows[0]", "waiting[0]", "waiting"):
+        ours, theirs = space(), space()
+        for names in (ours, theirs):
+            exec(f"def f(x):\n    {place}.append(2.0)\n    return x * len({place})", names)
+        jitted = tilewright.jit(ours["f"])
+        for _ in range(3):
+            assert_same(answer(lambda f=jitted: f(X)), theirs["f"](X))
 
 
 @pytest.mark.parametrize("name", once_module.OF_OUTSIDE)

@@ -29,6 +29,7 @@ from .sizes import Size
 from .tracer import Argument, PythonGuard, Tracer, numbers_wanted
 
 _INT64 = np.iinfo(np.int64)
+MAX_NESTING = 8  # of containers in which objects and other containers are looked for
 _NUMBERS = (bool, int, float)
 _IMMUTABLE = (
     str, bytes, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range, frozenset,
@@ -226,7 +227,7 @@ class Inputs:
         """The first such object in a value, looking into containers; None where there is none."""
         if self.is_object(value):
             return value
-        if depth > 8:
+        if depth > MAX_NESTING:
             return None
         parts: Any = ()
         if isinstance(value, (list, tuple, set, frozenset, collections.deque)):

@@ -200,6 +200,7 @@ class Calls:
         if isinstance(function, Followed):
             return self.call(node, function.function, args, kwargs)
         if isinstance(function, GeneratorMethod):
+            self._refuse_objects(node, args, kwargs)
             return function.generator.call(function.name, args, kwargs)
         special = self._special(function)
         if special is not None:
@@ -227,6 +228,7 @@ class Calls:
         if isinstance(bound_to, (np.random.Generator, np.random.RandomState, np.random.BitGenerator)):
             raise self._refuse_draw(node, bound_to)
         if self._rule_for(function) is not None:
+            self._refuse_objects(node, args, kwargs)
             return call_numpy(self.tracer, function, args, kwargs)
         if function is super:
             raise self.error(node, "super()", "inherited methods are not followed through it",
@@ -234,6 +236,7 @@ class Calls:
         if isinstance(function, type):
             return self._call_class(node, function, args, kwargs)
         if isinstance(bound_to, (SymArray, SymInt, SymScalar, Compressed, TracedIterator)):
+            self._refuse_objects(node, args, kwargs)
             return function(*args, **kwargs)
         if isinstance(function, types.MethodType):
             return self.call(node, function.__func__, [function.__self__, *args], kwargs)

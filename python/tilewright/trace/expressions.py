@@ -322,15 +322,21 @@ class Expressions:
         owner = self.evaluate(node.value)
         key = self.evaluate_index(node.slice)
         self.at(node)
-        self.refuse_object(node, owner, *(() if isinstance(owner, dict) else key if type(key) is tuple else (key,)))
+        self.refuse_object(node, owner, *self.in_key(owner, key))
         self.inputs.pin(key)
         return owner[key]
+
+    @staticmethod
+    def in_key(owner: Any, key: Any) -> tuple[Any, ...]:
+        """What is asked for a number where items are found by it; the keys of a dict are themselves."""
+        return () if isinstance(owner, dict) else key if type(key) is tuple else (key,)
 
     def evaluate_index(self, node: ast.expr) -> Any:
         return self.evaluate(node)
 
     def _eval_Slice(self, node: ast.Slice) -> slice:
         parts = [None if part is None else self.evaluate(part) for part in (node.lower, node.upper, node.step)]
+        self.refuse_object(node, *parts)
         return slice(*parts)
 
     def _eval_Call(self, node: ast.Call) -> Any:

@@ -369,6 +369,7 @@ class Interpreter(Expressions, Calls, Regions):
             owner = self.evaluate(target.value)
             key = self.evaluate_index(target.slice)
             self.refuse_outer(target, owner, f"assigning an item of {ast.unparse(target.value)}")
+            self.refuse_object(target, *self.in_key(owner, key), value if isinstance(owner, SymArray) else None)
             if isinstance(owner, np.ndarray) and isinstance(value, Symbolic):
                 raise self.error(target, "storing a traced value in an array of plain values",
                                  "the array was made by a call that is not traced",
@@ -381,7 +382,6 @@ class Interpreter(Expressions, Calls, Regions):
             if isinstance(owner, SymArray):
                 raise self.error(target, f"assigning the attribute {target.attr} of an array",
                                  "there is no rule for it", "Use reshape or astype.")  # fmt: skip
-            self.refuse_outer(target, owner, f"assigning {ast.unparse(target)}")
             raise self.error(
                 target, f"assigning {ast.unparse(target)}", "objects are only read in a compiled function",
                 "Return the value, and assign it at the caller.",
@@ -460,6 +460,7 @@ class Interpreter(Expressions, Calls, Regions):
         elif isinstance(target, ast.Subscript):
             owner = self.evaluate(target.value)
             key = self.evaluate_index(target.slice)
+            self.refuse_object(target, *self.in_key(owner, key))
             if isinstance(owner, SymArray):
                 version = owner.storage.version
                 value = self.evaluate(node.value)
@@ -759,7 +760,9 @@ class Interpreter(Expressions, Calls, Regions):
             elif isinstance(target, ast.Subscript):
                 owner = self.evaluate(target.value)
                 self.refuse_outer(target, owner, f"deleting an item of {ast.unparse(target.value)}")
-                del owner[self.evaluate_index(target.slice)]
+                key = self.evaluate_index(target.slice)
+                self.refuse_object(target, *self.in_key(owner, key))
+                del owner[key]
             else:
                 raise self.error(node, f"del {ast.unparse(target)}", "objects are only read in a compiled function",
                                  "Leave it out of the compiled function.")  # fmt: skip
@@ -806,7 +809,8 @@ class Interpreter(Expressions, Calls, Regions):
     def refuse_outer(self, node: ast.AST, owner: Any, asked: str) -> None:
         """Changing what lives outside of the function would happen only once."""
         self.refuse_in_region(node, owner, asked)
-        if isinstance(owner, (list, dict, set, collections.deque)) and self.inputs.is_outer(owner):
+        is_container = isinstance(owner, (list, dict, set, collections.deque))
+        if (is_container and self.inputs.is_outer(owner)) or self.inputs.is_object(owner):
             raise self.error(
                 node,
                 asked,

@@ -4,6 +4,7 @@ symbolic before: its globals, its closure and its defaults are replaced in a cop
 from __future__ import annotations
 
 import builtins
+import collections
 import dis
 import functools
 import types
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .._face import Dispatcher
+from .arguments import MAX_NESTING
 from .pure import EFFECTS, MODULES, is_pure_class
 
 if TYPE_CHECKING:
@@ -59,8 +61,7 @@ def _usable(inputs: Inputs, name: str, value: Any) -> Any:
         return without_source(inputs, value)
     if isinstance(value, Dispatcher):
         return without_source(inputs, value.__wrapped__)  # type: ignore[attr-defined]
-    if isinstance(value, (list, dict, set)):
-        inputs.lent.append((name, value, _contents(value)))
+    inputs.lent += [(name, held, _contents(held)) for held in _containers(value)]
     if isinstance(value, types.ModuleType):
         if value.__name__.split(".")[0] in {"numpy", *MODULES}:
             return value
@@ -87,8 +88,7 @@ def call_without_source(inputs: Inputs, function: types.FunctionType, args: Any,
     if held is not None:
         raise _refused(inputs, f"a {type(held).__name__} object")
     for name, value in [*((f"argument {k}", v) for k, v in enumerate(args)), *kwargs.items()]:
-        if isinstance(value, (list, dict, set)) and inputs.is_outer(value):
-            inputs.lent.append((name, value, _contents(value)))
+        inputs.lent += [(name, held, _contents(held)) for held in _containers(value) if inputs.is_outer(held)]
     result = without_source(inputs, function)(*args, **kwargs)
     for name, value, contents in inputs.lent:
         now = _contents(value)
@@ -98,6 +98,15 @@ def call_without_source(inputs: Inputs, function: types.FunctionType, args: Any,
                 "Return the value, and keep it at the caller.", "outer container",
             )  # fmt: skip
     return result
+
+
+def _containers(value: Any, depth: int = 0) -> Iterator[Any]:
+    """The containers that a value is or holds."""
+    if isinstance(value, (list, dict, set, collections.deque)):
+        yield value
+    if isinstance(value, (list, tuple, dict, collections.deque)) and depth < MAX_NESTING:
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _containers(part, depth + 1)
 
 
 def _contents(value: Any) -> list[Any]:
