@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import importlib.util
 import itertools
 import warnings
@@ -77,6 +78,32 @@ def test_what_is_done_with_an_object_is_done_at_each_call(statement: str, outsid
         assert_same(answer(lambda given=given[0]: jitted(*given)), answer(lambda given=given[1]: plain(*given)))
         assert_same(*xs)
         assert (ours.done, ours.items.keys()) == (theirs.done, theirs.items.keys())
+
+
+# Functions of x in a module without source, where `h` is one too.
+WITHOUT_SOURCE = [
+    "try:\n        y = x * float(x[0])\n    except Exception:\n        y = x * 3\n    return y + 1",
+    "y = x * 3\n    with contextlib.suppress(Exception):\n        y = x * float(x[0])\n    return y + 1",
+    "with np.errstate(all='raise'):\n        return 1.0 / (x - x[0])",
+    "try:\n        return x[:sizes[0]] + x[:3]\n    except ValueError:\n        return x * 2",
+    "h()\n    return x * 2",
+    "def inner():\n        global done\n        done += 1\n    inner()\n    return x * 2",
+]
+
+
+@pytest.mark.parametrize("body", WITHOUT_SOURCE)
+def test_functions_without_source_catch_nothing_of_a_trace_and_write_globals_at_each_call(body: str) -> None:
+    def space() -> dict[str, Any]:
+        names: dict[str, Any] = {"np": np, "contextlib": contextlib, "done": 0, "sizes": [4]}
+        exec(f"def h():\n    global done\n    done += 1\n\ndef f(x):\n    {body}", names)
+        return names
+
+    ours, theirs = space(), space()
+    jitted = tilewright.jit(ours["f"])
+    for size in (4, 5, 3):
+        ours["sizes"][0] = theirs["sizes"][0] = size
+        assert_same(answer(lambda: jitted(X)), answer(lambda: theirs["f"](X)))
+        assert ours["done"] == theirs["done"]
 
 
 def test_containers_in_containers_are_changed_at_each_call_of_functions_without_source() -> None:

@@ -25,6 +25,7 @@ def without_source(inputs: Inputs, function: types.FunctionType) -> types.Functi
     if made is not None:
         return made
     path = inputs.path_of_function(function)
+    _refuse_statements(inputs, function.__code__)
     is_root = path == (("function", ""),)
     table: dict[str, Any] = {
         "__name__": function.__globals__.get("__name__") or "__main__",
@@ -78,12 +79,6 @@ def _usable(inputs: Inputs, name: str, value: Any) -> Any:
 
 def call_without_source(inputs: Inputs, function: types.FunctionType, args: Any, kwargs: Any) -> Any:
     """What the function gives for symbolic arguments. TraceError where it changes what lives outside of it."""
-    for instruction in dis.get_instructions(function.__code__):
-        if instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-            raise inputs.tracer.error(
-                f"assigning the global {instruction.argval}", "it would happen only once, while tracing",
-                "Return the value, and assign it at the caller.", "global",
-            )  # fmt: skip
     held = inputs.objects_in([*args, *kwargs.values()])
     if held is not None:
         raise _refused(inputs, f"a {type(held).__name__} object")
@@ -98,6 +93,24 @@ def call_without_source(inputs: Inputs, function: types.FunctionType, args: Any,
                 "Return the value, and keep it at the caller.", "outer container",
             )  # fmt: skip
     return result
+
+
+def _refuse_statements(inputs: Inputs, code: types.CodeType) -> None:
+    """What code that nobody follows may not do: assign globals, and catch what a trace raises."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            raise inputs.tracer.error(
+                f"assigning the global {instruction.argval}", "it would happen only once, while tracing",
+                "Return the value, and assign it at the caller.", "global",
+            )  # fmt: skip
+        if instruction.opname == "PUSH_EXC_INFO":
+            raise inputs.tracer.error(
+                "a try or a with in a function without source", "it might catch what the trace has to say",
+                "Define the function in a file.", "try",
+            )  # fmt: skip
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _refuse_statements(inputs, constant)
 
 
 def _containers(value: Any, depth: int = 0) -> Iterator[Any]:
