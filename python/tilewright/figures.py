@@ -25,15 +25,13 @@ from .quantities import format_ns
 COLD = " (its first call)"  # after NumPy's time, where no warm call of it was affordable
 
 _TURN_NS = 1e6  # shorter calls are made several times in a turn: the clock takes 50 ns itself
-_WARM_NS = (
-    1e8  # calls up to here are made once untimed in each turn: what the other one left in the caches is not theirs
-)
+# Calls up to here are made once untimed in each turn: what the other one left in the caches is not theirs.
+_WARM_NS = 1e8
 _MOST_CALLS = 5000  # in a turn
 _MOST_TURNS = 60
 _LEAST_TURNS = 3
-_CHEAP_TURNS = (
-    9  # are made at least where they take no longer than this, however short the time: another process may have had it
-)
+# So many turns are made at least where they take no longer than this, however short the time: another process may have had it.
+_CHEAP_TURNS = 9
 _CHEAP_S = 0.5
 _RESERVED_SHARE = 0.1  # of the budget, for the turns
 _MOST_RESERVED_S = 4.0
@@ -99,12 +97,18 @@ class Figures:
             return f", {format_ns(self.kernel_ns)} of it in the kernel"
         return f", {format_ns(self.kernel_ns)} in the search"
 
+    @property
+    def loses(self) -> bool:
+        """Whether NumPy is the faster one beyond doubt."""
+        return self.turns > 1 and self.ratio_high is not None and self.ratio_high < 1
+
     def text(self, place: str = "") -> str:
         """NumPy 31.2 ms -> tuned 2.73 ms (11.4x, 11.2 to 11.7 in 40 turns)"""
+        advice = "; NumPy is faster here: keep the function as it is" if self.loses else ""
         busy = f"; the machine was busy: {self.busy}" if self.busy else ""
         return (
             f"NumPy {self.numpy_text} -> tuned {format_ns(self.tuned_ns)}{place} "
-            f"({self.ratio_text}{self.kernel_text}){busy}"
+            f"({self.ratio_text}{self.kernel_text}){advice}{busy}"
         )
 
 
