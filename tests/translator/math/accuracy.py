@@ -86,14 +86,17 @@ def make_inputs(name: str, dtype: np.dtype[Any], count: int) -> list[Array]:
     return [np.concatenate([columns[0], special])]
 
 
-def evaluate(tool: str, name: str, isa: str, lanes: int, inputs: list[Array]) -> Array:
+def evaluate(tool: subprocess.Popen[str], name: str, isa: str, lanes: int, inputs: list[Array]) -> Array:
     dtype = inputs[0].dtype
     with tempfile.TemporaryDirectory() as folder:
         paths = [str(Path(folder) / f"in{i}") for i in range(len(inputs))]
         for path, column in zip(paths, inputs, strict=True):
             column.tofile(path)
         out = str(Path(folder) / "out")
-        subprocess.run([tool, name, dtype.name, isa, str(lanes), "strict", *paths, out], check=True)
+        assert tool.stdin and tool.stdout
+        print(name, dtype.name, isa, lanes, "strict", *paths, out, file=tool.stdin, flush=True)
+        if tool.stdout.readline() != "done\n":
+            raise RuntimeError(f"math_evaluate ended with {tool.wait()}")
         return np.fromfile(out, dtype)
 
 
@@ -131,10 +134,11 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="functions; all of them without one")
     options = parser.parse_args()
     failed = False
+    tool = subprocess.Popen([options.evaluate], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     for name in options.names or REFERENCES:
         for dtype in (np.dtype(np.float64), np.dtype(np.float32)):
             inputs = make_inputs(name, dtype, options.count)
-            got = evaluate(options.evaluate, name, options.isa, 32 // dtype.itemsize, inputs)
+            got = evaluate(tool, name, options.isa, 32 // dtype.itemsize, inputs)
             with np.errstate(all="ignore"):
                 judged = getattr(np, name)(*inputs)
                 errors = [

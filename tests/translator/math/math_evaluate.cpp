@@ -2,6 +2,7 @@
 //
 // math_evaluate NAME float32|float64 ISA LANES fast|strict INPUT... OUTPUT   raw little-endian arrays of equal length
 // math_evaluate NAME float32|float64 ISA LANES fast|strict time LOW HIGH     ns for each of 8192 elements, to stdout
+// math_evaluate                                                such words in lines of stdin; "done" after each
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <iostream>
 #include <iterator>
 #include <random>
+#include <sstream>
 
 #include "math_kernel.h"
 
@@ -69,11 +71,21 @@ int evaluate(const std::vector<std::string>& a) {
     return 0;
 }
 
+/// One process for many functions: the JIT compiles its own runtime once, which takes longer than most of them.
+int serve() {
+    for (std::string line; std::getline(std::cin, line);) {
+        std::istringstream words(line);
+        evaluate({std::istream_iterator<std::string>(words), {}});
+        std::cout << "done" << std::endl;
+    }
+    return 0;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
     try {
-        return evaluate(std::vector<std::string>(argv + 1, argv + argc));
+        return argc == 1 ? serve() : evaluate(std::vector<std::string>(argv + 1, argv + argc));
     } catch (const Halide::Error& e) {
         std::cerr << "math_evaluate: " << e.what() << "\n";
     } catch (const std::exception& e) {
