@@ -212,14 +212,20 @@ class Specialization:
         # A person decides for all sizes; what was measured at one magnitude says nothing about the other.
         any_size = label == "by hand" or bound.on_device
         conditions = () if any_size else (work_condition(self.program, is_small(self.program, bound)),)
-        with self._lock:
-            lead = self._leads[bound.on_device] = self._version(label, made, dict(bound.layouts), conditions)
-            # Where a person's schedule serves not all sizes, calls that it does not run come here, and say so.
-            alone = label == "by hand" and bool(made.requires)
-            kept = [v for v in self.versions if not alone or v.build.on_device != bound.on_device]
-            others = [v for v in kept if v.label not in _LEADING or v.build.on_device != bound.on_device]
-            self.versions = [lead, *others]
+        self.lead_with(self._version(label, made, dict(bound.layouts), conditions), bound.on_device)
         self._warn_where_by_hand_is_not_run(bound)
+
+    def lead_with(self, lead: plan.Version | None, on_device: bool) -> None:
+        """Calls on the host, or on a device, run this version where it serves them; None: the defaults alone."""
+        with self._lock:
+            self._leads.pop(on_device, None)
+            others = [v for v in self.versions if v.label not in _LEADING or v.build.on_device != on_device]
+            if lead is not None:
+                self._leads[on_device] = lead
+                # Where a person's schedule serves not all sizes, calls that it does not run come here, and say so.
+                alone = lead.label == "by hand" and bool(lead.build.requires)
+                others = [lead, *(v for v in others if not alone or v.build.on_device != on_device)]
+            self.versions = others
 
     def drop_schedule(self) -> None:
         """The defaults run again."""

@@ -283,12 +283,16 @@ def tune_call(
             with suppress(OSError):
                 options.db.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         way = _WayToKernel(specialization, bound, datasets.Reference(compiled, traced, program), recorded, notify)
-        found = run_search(json.dumps(job), notify if on_device else way)
+        try:
+            found = run_search(json.dumps(job), notify if on_device else way)
+        except BaseException:
+            way.go_back()
+            raise
     result = _result(found, job, workload, measured, float(needed))
-    if result.complete:
+    is_used = result.complete and found["present"] != "not measured"
+    if is_used:
         notify({"event": "phase", "phase": "compiling the best schedule for this process"})
-        if found["present"] != "not measured":  # interrupted before what runs now had its turn: it stays
-            way.use(result.schedule)
+        way.use(result.schedule)
         notify({"event": "phase", "phase": "NumPy and the best schedule take turns"})
         left_s = started + options.budget_s - time.perf_counter()
         limit_s = min(kept_s, 0.2 if "interrupted" in found else max(left_s, 0.5 * kept_s))
@@ -301,13 +305,16 @@ def tune_call(
                 result.copied_ns = call_ns if on_device else None
         except KeyboardInterrupt:
             found["interrupted"] = True  # what was found stays found, with an estimate of what it gives
+    else:
+        way.go_back()  # what ran before the search stays: nothing was found, or it had no turn
+    if result.complete:
         if on_device:
             result.device = device_name(options.devices)
         result.elapsed_s = time.perf_counter() - started
-        if on_device:
-            specialization.evidence_on_device = result.evidence()
-        else:
-            specialization.evidence = result.evidence()
+    if is_used and on_device:
+        specialization.evidence_on_device = result.evidence()
+    elif is_used:
+        specialization.evidence = result.evidence()
     return result
 
 
@@ -332,6 +339,7 @@ class _WayToKernel:
         self._call = call
         self._notify = notify
         self._way_ns: float | None = None
+        self._before = specialization.lead_for(bound.on_device)
 
     def __call__(self, event: dict[str, Any]) -> None:
         if event.get("event") == "new_best" and event["median_ns"] < _SHORT_NS:
@@ -347,6 +355,12 @@ class _WayToKernel:
         """Make it the one that calls of the function run."""
         self._specialization.set_schedule(schedule, self._bound, file="the best schedule", label="tuned")
         self._specialization.changed()
+
+    def go_back(self) -> None:
+        """Calls run what they ran before the search."""
+        if self._specialization.lead_for(self._bound.on_device) is not self._before:
+            self._specialization.lead_with(self._before, self._bound.on_device)
+            self._specialization.changed()
 
     def call_ns(self, kernel_ns: float) -> float | None:
         """What a call from Python takes with the schedule in use; None where the kernel is all of it."""

@@ -66,6 +66,36 @@ def test_what_runs_stays_where_nothing_beats_it(own_store):
 # ---- places for files -----------------------------------------------------------------------------------------------
 
 
+def interrupt(event):
+    if event["event"] == "new_best":
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def fail(event):
+    if event["event"] == "new_best":
+        raise ValueError("the observer's own")
+
+
+@pytest.mark.parametrize("observer", [interrupt, fail])
+def test_what_runs_stays_where_a_search_ends_before_its_turn(own_store, observer):
+    f = tilewright.jit(halves)
+    x = np.random.default_rng(0).random(20_000)  # short: each best one is used at once, to see what a call of it takes
+    default = f.for_args(x).schedule
+    f.schedule = f"tilewright-schedule 1\nschedule halves for host\n{f.for_args(x).stages[-1]['name']}.compute_root()\n"
+    mine = f.schedule
+    if observer is fail:
+        with pytest.raises(ValueError, match="the observer's own"):
+            f.tune(x, budget=10, observer=observer)
+    else:
+        result = f.tune(x, budget=10, observer=observer)
+        assert (result.raw["present"], result.schedule) == ("not measured", default)
+    specialization = f.for_args(x)
+    assert (f.schedule, specialization.is_by_hand, specialization.evidence) == (mine, True, None)
+    assert np.array_equal(f(x), halves(x))
+    f.schedule = None
+    assert f.schedule == default
+
+
 def test_leftovers_of_killed_processes_are_removed_and_others_are_not(tmp_path):
     code = (
         "import sys, time; from pathlib import Path; from tilewright.work_folders import work_folder\n"
