@@ -130,3 +130,22 @@ def test_a_dtype_that_was_compiled_in_is_no_other(module_of):
     made = module_of(of_dtype, X, np.float64)
     with pytest.raises((TypeError, ValueError), match="of_dtype: dtype is <class 'numpy.float32'>"):
         made(X, np.float32)
+
+
+class Weighted:
+    weights = X + 1
+    scale = 2.0
+
+    def apply(self, x):
+        return x * self.__class__.weights * type(self).scale
+
+
+def of_class(weighted, x):
+    return weighted.apply(x) + type(weighted).scale
+
+
+def test_a_module_reads_the_class_of_an_object_at_each_call(module_of, monkeypatch):
+    made = module_of(of_class, Weighted(), X)
+    monkeypatch.setattr(Weighted, "scale", 5.0)
+    monkeypatch.setattr(Weighted, "weights", X - 1)
+    assert np.array_equal(made(Weighted(), X), of_class(Weighted(), X))

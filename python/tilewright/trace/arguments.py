@@ -248,6 +248,12 @@ class Inputs:
         elif not self.is_outer(value) and _is_users(value) and not isinstance(value, BaseException):
             self.make(value, (("object", Same(value)),), is_parameter=False)
 
+    def know_class(self, value: Any, kind: type) -> None:
+        """The class of an object from outside is found at the object."""
+        path = self.path_of(value)
+        if path is not None and kind is type(value) and _is_users(kind):
+            self.outside((*path, ("attribute", "__class__")), kind)
+
     def pin(self, value: Any) -> None:
         """Its identity decides something: another object needs another program."""
         path = self.path_of(value)

@@ -551,7 +551,9 @@ class Calls:
         return type(value, *rest) if rest else self.type_of(node, value)
 
     def type_of(self, node: ast.AST, value: Any) -> type:
-        return type(self._stand_in(node, value))
+        kind = type(self._stand_in(node, value))
+        self.inputs.know_class(value, kind)
+        return kind
 
     def _hasattr(self, node: ast.Call, value: Any, name: str) -> bool:
         is_there = hasattr(self._stand_in(node, value), name)
