@@ -154,6 +154,25 @@ class Planet(enum.Enum):
 class OwnPartial(functools.partial[Any]): ...
 
 
+held: list[float] = []
+appending = operator.methodcaller("append", 2.0)
+
+
+def appended_by_a_getter(x: Any) -> Any:
+    appending(held)
+    return x * len(held)
+
+
+def appended_by_code_of_c(x: Any) -> Any:
+    list(itertools.starmap(held.append, [(1.0,), (2.0,)]))
+    return x * len(held)
+
+
+def appended_by_a_getter_in_code_of_c(x: Any) -> Any:
+    list(itertools.starmap(appending, [(held,)]))
+    return x * len(held)
+
+
 o = Own()
 slotted = Slotted()
 shared = Shared()

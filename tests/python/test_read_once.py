@@ -80,6 +80,22 @@ def test_what_is_done_with_an_object_is_done_at_each_call(statement: str, outsid
         assert (ours.done, ours.items.keys()) == (theirs.done, theirs.items.keys())
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        once_module.appended_by_a_getter,
+        once_module.appended_by_code_of_c,
+        once_module.appended_by_a_getter_in_code_of_c,
+    ],
+)
+def test_what_grows_grows_at_each_call(function: Any) -> None:
+    lengths = []
+    for called in (function, tilewright.jit(function)):
+        once_module.held.clear()
+        lengths.append([(answer(lambda f=called: f(X))[0], len(once_module.held)) for _ in range(3)])
+    assert lengths[0] == lengths[1]
+
+
 # Functions of x in a module without source, where `h` is one too.
 WITHOUT_SOURCE = [
     "try:\n        y = x * float(x[0])\n    except Exception:\n        y = x * 3\n    return y + 1",

@@ -267,6 +267,8 @@ class Calls:
             return self._call_method_of_c(node, function, args, kwargs)
         if isinstance(function, operator.attrgetter):
             return self._get_attributes(node, function, *args, **kwargs)
+        if isinstance(function, operator.methodcaller) and len(args) == 1 and not kwargs:
+            return self._call_method(node, function, args[0])
         if isinstance(function, (operator.itemgetter, operator.methodcaller)):
             self.refuse_object(node, function)
             return self._run(node, function, args, kwargs)
@@ -310,8 +312,8 @@ class Calls:
         return TracedIterator(self, made) if is_plain else made  # type: ignore[arg-type]
 
     def _followed(self, node: ast.Call, value: Any) -> Any:
-        is_ours = isinstance(value, (types.FunctionType, types.MethodType, JIT, functools._lru_cache_wrapper))
-        return Followed(self, node, value) if is_ours else value
+        of_container = isinstance(getattr(value, "__self__", None), (list, dict, set, collections.deque))
+        return Followed(self, node, value) if isinstance(value, _OURS) or of_container else value
 
     def _refuse_objects(self, node: ast.Call, args: Any, kwargs: Any) -> None:
         """Code that is not followed would read objects behind our back: once, and not at later calls."""
@@ -356,6 +358,15 @@ class Calls:
                 held = self.get_attribute(node, held, part)
             found.append(held)
         return found[0] if len(found) == 1 else tuple(found)
+
+    def _call_method(self, node: ast.Call, caller: operator.methodcaller, owner: Any) -> Any:
+        self.refuse_object(node, caller)
+        reduced: Any = caller.__reduce__()
+        made, parts = reduced
+        # With keywords it is a partial of the class, which has the name.
+        name, *args = (*made.args, *parts) if isinstance(made, functools.partial) else parts
+        keywords = made.keywords if isinstance(made, functools.partial) else {}
+        return self.call(node, self.get_attribute(node, owner, name), args, dict(keywords))
 
     def _refuse_effect(self, node: ast.Call, what: str) -> TraceError:
         return self.error(
@@ -689,6 +700,8 @@ _MATH = {
     math.sinh: "sinh", math.cosh: "cosh", math.tanh: "tanh", math.exp: "exp", math.expm1: "expm1", math.log: "log",
     math.log2: "log2", math.log10: "log10", math.log1p: "log1p", math.sqrt: "sqrt", math.fabs: "absolute",
 }  # fmt: skip
+# Functions that are followed where code that is not hands them arguments.
+_OURS = (types.FunctionType, types.MethodType, JIT, functools._lru_cache_wrapper, operator.methodcaller)
 _TAKE_OBJECTS = (isinstance, type, getattr, hasattr, callable, id)
 
 
