@@ -219,6 +219,14 @@ WAYS = {
         "(setattr(helper, '__defaults__', (v,)), f(x))[1]",
     ),
     "global": ("v = None\n\ndef f(x):\n    return {use}\n", "(globals().update(v=v), f(x))[1]"),
+    "global, first in a loop": (
+        "v = None\n\ndef f(x):\n    t = x\n    for i in range(len(x)):\n        t = {use}\n    return {use}, t\n",
+        "(globals().update(v=v), f(x))[1]",
+    ),
+    "global, first in a branch": (
+        "v = None\n\ndef f(x):\n    if x[0] > 0:\n        t = {use}\n    else:\n        t = {use}\n    return {use}, t\n",
+        "(globals().update(v=v), f(x))[1]",
+    ),
     "global of a helper": (
         "v = None\n\ndef helper(x):\n    return {use}\n\ndef f(x):\n    return helper(x)\n",
         "(globals().update(v=v), f(x))[1]",

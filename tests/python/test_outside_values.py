@@ -53,5 +53,6 @@ def test_another_value_is_another_answer(kind: str, way: str, tmp_path: Any) -> 
     plain = function_of(tmp_path, kind, way, None)
     for mine, theirs in ((first, own), (second, numpys), (first, own), (second, numpys)):
         assert_same(answer(jitted.call, mine), answer(plain.call, theirs))
-    if kind not in IN_NUMPY:
+    draws_in_a_region = kind.startswith("random generator") and "first in" in way
+    if kind not in IN_NUMPY and not draws_in_a_region:
         assert jitted.f.specializations, jitted.f.explain()

@@ -536,7 +536,8 @@ class Inputs:
         argument.program_value = _argument_value(tracer, "scalar", argument.name, np.dtype(carried), ())
         made = argument.program_value
         if value.dtype != carried:
-            made = tracer.add("cast", (made,), {}, value.dtype, ())
+            with tracer.before_all_regions():  # where it is used again, the loop that read it first may have ended
+                made = tracer.add("cast", (made,), {}, value.dtype, ())
         return SymArray(tracer, Storage(made), is_scalar=True)
 
     def _number(self, value: Any, path: Path, is_parameter: bool) -> Any:
