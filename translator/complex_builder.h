@@ -38,7 +38,6 @@ class ComplexBuilder {
 
     Value value(const std::string& name) { return {this, name}; }
     const Type& type(const std::string& name) const { return types_.at(name); }
-    bool is_known(const std::string& name) const { return types_.count(name) != 0; }
     void declare(const std::string& name, const Type& type) { types_[name] = type; }
     std::string unique(const std::string& wish);
     std::string temporary();

@@ -1,10 +1,10 @@
-"""Times and sizes as people give them: numbers (seconds, bytes) or text with a unit ("15s", "2GB"); and as they read them."""
+"""Times as people give them, numbers of seconds or text with a unit ("15s"); times, sizes and counts as they read them."""
 
 from __future__ import annotations
 
 import math
 import re
-from numbers import Integral, Real
+from numbers import Real
 
 _UNITS_S = {
     "": 1.0,
@@ -17,21 +17,9 @@ _UNITS_S = {
     "h": 3600.0,
     "d": 86400.0,
 }
-_UNITS_BYTES = {
-    "": 1,
-    "b": 1,
-    "kb": 10**3,
-    "mb": 10**6,
-    "gb": 10**9,
-    "tb": 10**12,
-    "kib": 1 << 10,
-    "mib": 1 << 20,
-    "gib": 1 << 30,
-    "tib": 1 << 40,
-}
 _NUMBER_AND_UNIT = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*", re.ASCII)
 _LONGEST_S = 366 * 86400.0
-_MOST_BYTES = 1 << 62
+_HINT = "Write 60s, 2m or 1h."
 
 
 def parse_duration_s(value: object, name: str) -> float:
@@ -39,35 +27,23 @@ def parse_duration_s(value: object, name: str) -> float:
 
     name: of the argument or option, which the message begins with. Raises TypeError, ValueError.
     """
-    seconds = _parse(value, name, _UNITS_S, "duration", "Write 60s, 2m or 1h.")
+    seconds = _seconds(value, name)
     if not 0 < seconds <= _LONGEST_S:
-        raise ValueError(f"{name}: {_shown(value)} is no duration. Write 60s, 2m or 1h.")
+        raise ValueError(f"{name}: {_shown(value)} is no duration. {_HINT}")
     return seconds
 
 
-def parse_size_bytes(value: object, name: str) -> int:
-    """4096, "64MiB", "2GB" -> bytes, at least zero: kB, MB, GB count by thousands, KiB, MiB, GiB by 1024.
-
-    name: of the argument or option, which the message begins with. Raises TypeError, ValueError.
-    """
-    size = _parse(value, name, _UNITS_BYTES, "size", "Write 4096, 64MiB or 2GB.")
-    if not 0 <= size <= _MOST_BYTES or size != int(size):
-        raise ValueError(f"{name}: {_shown(value)} is no size. Write 4096, 64MiB or 2GB.")
-    return int(size)
-
-
-def _parse(value: object, name: str, units: dict[str, float] | dict[str, int], kind: str, hint: str) -> float:
-    """The number in base units, which is NaN where it is none; an int stays exact."""
+def _seconds(value: object, name: str) -> float:
+    """NaN where it is too large for one."""
     if isinstance(value, str):
         match = _NUMBER_AND_UNIT.fullmatch(value.lower())
-        if match is None or match[2] not in units:
-            raise ValueError(f"{name}: {_shown(value)} is no {kind}. {hint}")
-        return (int(match[1]) if match[1].isdigit() and len(match[1]) < 20 else float(match[1])) * units[match[2]]
+        if match is None or match[2] not in _UNITS_S:
+            raise ValueError(f"{name}: {_shown(value)} is no duration. {_HINT}")
+        return float(match[1]) * _UNITS_S[match[2]]
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name}: a {kind} is a number or text, and this is {_kind_of(value)}. {hint}")
+        raise TypeError(f"{name}: a duration is a number or text, and this is {_kind_of(value)}. {_HINT}")
     try:
-        whole = int(value) if isinstance(value, Integral) else None
-        return whole if whole is not None and abs(whole) <= _MOST_BYTES else float(value)
+        return float(value)
     except OverflowError:
         return math.nan
 

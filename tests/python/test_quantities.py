@@ -1,10 +1,10 @@
-"""Times and sizes: numbers or text with a unit, and one sentence for everything else."""
+"""Durations: numbers or text with a unit, and one sentence for everything else; numbers in words."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from tilewright.quantities import counted, format_ns, parse_duration_s, parse_size_bytes
+from tilewright.quantities import counted, format_ns, parse_duration_s
 
 
 @pytest.mark.parametrize(
@@ -16,18 +16,6 @@ from tilewright.quantities import counted, format_ns, parse_duration_s, parse_si
 )  # fmt: skip
 def test_a_duration_is_a_number_or_text_with_a_unit(value, seconds):
     assert parse_duration_s(value, "budget") == seconds
-
-
-@pytest.mark.parametrize(
-    ("value", "size"),
-    [
-        (0, 0), (4096, 4096), (2.0, 2), (np.uint64(7), 7), ("0", 0), ("64MiB", 64 << 20), ("2GB", 2 * 10**9), ("1.5 kB", 1500), ("3kib", 3072),
-        (2**62, 2**62), ("4611686018427387904", 2**62),
-    ],
-)  # fmt: skip
-def test_a_size_is_a_number_or_text_with_a_unit(value, size):
-    found = parse_size_bytes(value, "limit")
-    assert found == size and type(found) is int
 
 
 @pytest.mark.parametrize(
@@ -62,23 +50,6 @@ def test_a_size_is_a_number_or_text_with_a_unit(value, size):
 def test_what_is_no_duration_is_refused_in_one_sentence(value, error, text):
     with pytest.raises(error) as found:
         parse_duration_s(value, "budget")
-    assert str(found.value) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "error", "text"),
-    [
-        ("2 furlongs", ValueError, "limit: '2 furlongs' is no size. Write 4096, 64MiB or 2GB."),
-        (-1, ValueError, "limit: -1 is no size. Write 4096, 64MiB or 2GB."),
-        (0.5, ValueError, "limit: 0.5 is no size. Write 4096, 64MiB or 2GB."),
-        (float("nan"), ValueError, "limit: nan is no size. Write 4096, 64MiB or 2GB."),
-        (2**63, ValueError, "limit: 9223372036854775808 is no size. Write 4096, 64MiB or 2GB."),
-        (False, TypeError, "limit: a size is a number or text, and this is of type bool. Write 4096, 64MiB or 2GB."),
-    ],
-)
-def test_what_is_no_size_is_refused_in_one_sentence(value, error, text):
-    with pytest.raises(error) as found:
-        parse_size_bytes(value, "limit")
     assert str(found.value) == text
 
 

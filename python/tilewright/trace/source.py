@@ -6,7 +6,6 @@ import ast
 import linecache
 import types
 from collections.abc import Iterator
-from typing import Any
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -125,7 +124,3 @@ def _code_column(code: types.CodeType) -> tuple[int, int]:
     # RESUME has no width and stands at column 0.
     places = [(line, start) for line, _, start, end in code.co_positions() if line and start is not None and end]
     return min(places, default=(0, 0))
-
-
-def qualified_name(function: Any) -> str:
-    return getattr(function, "__qualname__", getattr(function, "__name__", repr(function)))

@@ -79,10 +79,6 @@ class Traced:
         paths = {guard.path for guard in self.guards if guard.kind == "contiguous" and guard.value}
         return tuple(argument.name for argument in self.arguments if argument.path in paths)
 
-    @property
-    def has_program(self) -> bool:
-        return bool(self.program_text)
-
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters of a call, by name, with defaults."""
         return bind_call(self.function, args, kwargs)
