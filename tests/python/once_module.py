@@ -11,7 +11,7 @@ import operator
 import os
 import time
 from os import environ
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -151,6 +151,44 @@ class Planet(enum.Enum):
         self.mass = 1.0
 
 
+class Cell(NamedTuple):
+    x: Any
+    k: float
+    scale = 1.0  # type: ignore[misc]  # of the class
+
+    @property
+    def scaled(self) -> Any:
+        return self.x * factor
+
+    def times(self, v: Any) -> Any:
+        return self.x * self.k * factor + v
+
+    @staticmethod
+    def of_factor(v: Any) -> Any:
+        return v * factor
+
+    @classmethod
+    def of_scale(cls, v: Any) -> Any:
+        return v * cls.scale
+
+
+class Product(NamedTuple):
+    x: Any
+    k: float
+
+    def __mul__(self, other: Any) -> Any:
+        return self.x * other * factor
+
+
+class Made(collections.namedtuple("Made", "a b")):  # noqa: PYI024, SLOT002
+    def __new__(cls, a: Any, b: Any) -> Any:
+        return super().__new__(cls, a * factor, b)
+
+
+factor = 1.0
+cell, product, made_before = Cell(np.ones(3), 2.0), Product(np.ones(3), 2.0), Made(np.ones(3), 2.0)
+
+
 class OwnPartial(functools.partial[Any]): ...
 
 
@@ -280,6 +318,24 @@ OF_OUTSIDE = {
     "a list's own class": ("x * own_list[0] + len(own_list)", lambda k: own_list.__setitem__(slice(None), [k, k])),
     "a list": ("x * numbers[0] + len(numbers)", lambda k: numbers.__setitem__(slice(None), [k] * int(k))),
     "a list in a dict": ("x * nested['a'][1]['b']", lambda k: nested["a"][1].update(b=k)),
+    "a global in a named tuple's property": (
+        "x[:3] * cell.scaled + Cell(x, 1.0).scaled[:3]",
+        lambda k: globals().update(factor=k),
+    ),
+    "a global in a named tuple's methods": (
+        "cell.times(x[:3]) + cell.of_factor(x[:3]) + Cell(x[:3], 2.0).times(1.0)",
+        lambda k: globals().update(factor=k),
+    ),
+    "an attribute of a named tuple's class": (
+        "x * cell.scale + Cell(x, 1.0).of_scale(x) + Cell.scale",
+        lambda k: setattr(Cell, "scale", k),
+    ),
+    "a method of a named tuple's class": (
+        "cell.times(x[:3])",
+        lambda k: setattr(Cell, "times", (lambda self, v: v * 2) if k == 3 else (lambda self, v: v + self.x)),
+    ),
+    "operators of a named tuple": ("product * x[:3] + Product(x, 1.0) * 2.0", lambda k: globals().update(factor=k)),
+    "what makes a named tuple": ("made_before.a * x[:3] + Made(x, 1.0).a[:3]", lambda k: globals().update(factor=k)),
     "a list in an itemgetter": ("x[:2] * picked(x)", lambda k: places.__setitem__(0, int(k))),
     "an array in an itemgetter": ("x[:2] * picked_too(x)", lambda k: places_array.__setitem__(0, int(k))),
     "an array in a methodcaller": ("x[:2] * taking(x)", lambda k: places_array.__setitem__(0, int(k))),
@@ -291,7 +347,7 @@ OF_OUTSIDE = {
     "an object in a frozenset": ("x * sum([v.k for v in own_frozenset])", lambda k: setattr(shared, "k", k)),
     "an object in a dict's key": ("x * sum([v.k for v, _ in own_keys])", lambda k: setattr(shared, "k", k)),
     "an attribute of an object's class": ("x * type(shared).scale", lambda k: setattr(Shared, "scale", k)),
-    "one in its methods": ("shared.scaled(x)", lambda k: setattr(Shared, "scale", k)),
+    "an attribute of its class, in its methods": ("shared.scaled(x)", lambda k: setattr(Shared, "scale", k)),
     "an array of a function behind lru_cache": ("x[:3] * table(3)", lambda k: table(3).__setitem__(0, k)),
     "an item of the environment": (
         "x * float(os.environ['TILEWRIGHT_X'])",

@@ -146,6 +146,14 @@ def test_what_is_outside_is_read_at_each_call(name: str, tmp_path: Path) -> None
         assert_same(answer(lambda: jitted(X)), answer(lambda: module.f(X)))
 
 
+@pytest.mark.parametrize(
+    "text", ["x[:3] * cell.scaled + Cell(x, 1.0).times(x)[:3]", "x * cell.scale + Cell(x, 1.0).of_scale(x)"]
+)
+def test_named_tuples_without_methods_of_python_are_compiled(text: str, tmp_path: Path) -> None:
+    f = tilewright.jit(made(tmp_path, text).f, strict=True)
+    assert len(f.for_args(X).program.arguments) > 2
+
+
 @pytest.mark.parametrize("function", [once_module.of_path, once_module.with_object])
 def test_a_with_happens_at_each_call(function: Any, tmp_path: Path) -> None:
     once_module.path = str(tmp_path / "number")

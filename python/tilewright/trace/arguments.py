@@ -24,6 +24,7 @@ from .arrays import Storage, SymArray
 from .generators import SymGenerator
 from .graph import Value
 from .guards import GETTERS, Missing, Path, Same, exact, follow, keeps_data, path_text, pcg64_words, root_text
+from .pure import is_named_tuple
 from .scalars import Symbolic, SymInt, SymScalar
 from .sizes import Size
 from .tracer import Argument, PythonGuard, Tracer, numbers_wanted
@@ -89,10 +90,6 @@ def _is_users(value: Any) -> bool:
     return top not in ("numpy", "tilewright") and top not in sys.stdlib_module_names
 
 
-def _is_named_tuple(value: Any) -> bool:
-    return isinstance(value, tuple) and hasattr(value, "_fields")
-
-
 def _is_single(value: Any) -> bool:
     """Whether its identity says all: a module, a function of C, a class, a jit function."""
     if isinstance(value, types.BuiltinFunctionType):
@@ -133,7 +130,7 @@ _KINDS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("a static method", _exactly(staticmethod), "_static_method"),  # its function
     ("a partial function", _is_partial, "_partial"),  # function, arguments and keywords
     ("a function behind lru_cache", _exactly(functools._lru_cache_wrapper), "_single"),  # what it gives is an input
-    ("a named tuple", _is_named_tuple, "_named_tuple"),  # class and length, and each item
+    ("a named tuple", lambda value: is_named_tuple(type(value)), "_named_tuple"),  # class and length, and each item
     ("a list or a tuple", _exactly(list, tuple), "_items"),  # length, and each item
     ("a deque", _exactly(collections.deque), "_deque"),  # length, and each item
     ("a dict", _exactly(*_TABLES), "_table"),  # keys, and each value
@@ -372,7 +369,7 @@ class Inputs:
 
     def _named_tuple(self, value: Any, path: Path, is_parameter: bool) -> Any:
         self._guard(path, "length", (type(value), len(value)))
-        return type(value)(*self._parts(value, path, is_parameter))
+        return tuple.__new__(type(value), self._parts(value, path, is_parameter))
 
     def _items(self, value: Any, path: Path, is_parameter: bool) -> Any:
         self._guard(path, "length", (type(value), len(value)))

@@ -31,6 +31,7 @@ from .pure import (
     MODULES,
     MUTATORS,
     changes_first,
+    is_named_tuple,
     is_numpys,
     is_pure_class,
     is_pure_method,
@@ -445,8 +446,7 @@ class Calls:
                 node, ast.unparse(node)[:80], "of random generators only np.random.default_rng() is made in a compiled function",
                 "Use np.random.default_rng(seed), or make it at the caller and pass it in.",
             )  # fmt: skip
-        is_named_tuple = issubclass(cls, tuple) and hasattr(cls, "_fields")
-        if is_pure_class(cls) or is_named_tuple or self._inside_numpy():
+        if is_pure_class(cls) or is_named_tuple(cls) or self._inside_numpy():
             return self._run(node, cls, args, kwargs)
         raise self.error(
             node,

@@ -15,6 +15,7 @@ from .arrays import SymArray
 from .compressed import Compressed
 from .generators import SymGenerator
 from .iterators import TracedIterator
+from .pure import is_named_tuple
 from .scalars import Symbolic, known_exponent, refuse_kinds
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
 }  # fmt: skip
+_OF_NAMED_TUPLES = frozenset(["_replace", "_asdict", "_make", "_fields", "_field_defaults"])
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
@@ -300,12 +302,25 @@ class Expressions:
         refuse_kinds(owner, f"{name}")
         if isinstance(owner, types.ModuleType):
             return self.inputs.of_module(owner, name)
+        if is_named_tuple(type(owner)):
+            return self._attribute_of_named_tuple(node, owner, name)
         self.inputs.know(owner)
         if not self.inputs.is_object(owner):
             value = getattr(owner, name)
             # A method of a container is that of what stands for it.
             return value if isinstance(value, types.BuiltinMethodType) else self.inputs.attribute(owner, name, value)
         return self._attribute_of_object(node, owner, name)
+
+    def _attribute_of_named_tuple(self, node: ast.AST, owner: Any, name: str) -> Any:
+        """Its parts are its own; all else is its class's: read at each call, and followed."""
+        kind = type(owner)
+        if name in kind._fields or name in _OF_NAMED_TUPLES or hasattr(tuple, name):
+            return getattr(owner, name)
+        held = inspect.getattr_static(kind, name, None)
+        if type(held) is property and isinstance(held.fget, types.FunctionType):
+            return self.call_function(self.inputs.getter(kind, name, held), [owner], {})
+        found = self.inputs.of_class(kind, name)  # or Python's own error
+        return types.MethodType(found, owner) if isinstance(held, types.FunctionType) else found
 
     def _attribute_of_object(self, node: ast.AST, owner: Any, name: str) -> Any:
         """Attributes are found as Python finds them, at each call; a property in Python is followed instead."""

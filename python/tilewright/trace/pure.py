@@ -104,6 +104,23 @@ def is_pure_class(cls: type) -> bool:
     return cls.__module__.split(".")[0] in MODULES
 
 
+def is_named_tuple(cls: type) -> bool:
+    """Whether objects of the class are tuples with names for their parts, and no dunder method says otherwise."""
+    if not issubclass(cls, tuple) or not hasattr(cls, "_fields"):
+        return False
+    for base in cls.__mro__[: cls.__mro__.index(tuple)]:
+        for name, held in vars(base).items():
+            function = held.__func__ if isinstance(held, staticmethod) else held  # __new__ is one
+            if name.startswith("__") and isinstance(function, types.FunctionType) and not _is_of_namedtuple(function):
+                return False
+    return True
+
+
+def _is_of_namedtuple(function: types.FunctionType) -> bool:
+    module = str(function.__globals__.get("__name__"))
+    return module == "collections" or module.startswith("namedtuple_")
+
+
 def is_pure_method(function: Any, owner: Any) -> bool:
     """Whether a method of C of this object may run."""
     if isinstance(owner, types.ModuleType) or owner is None:
