@@ -172,6 +172,39 @@ class Cell(NamedTuple):
         return v * cls.scale
 
 
+class Unit(enum.Enum):
+    METRE = 1.0
+
+    def __mul__(self, other: Any) -> Any:
+        return other * factor
+
+    def __str__(self) -> str:
+        return "x" * int(factor)
+
+
+class Counted(type):
+    def __getitem__(cls, key: Any) -> Any:
+        return factor
+
+    def __iter__(cls) -> Any:
+        return iter([factor])
+
+    def __len__(cls) -> int:
+        return int(factor)
+
+    def __contains__(cls, key: Any) -> bool:
+        return factor > 2.5
+
+
+class Registry(metaclass=Counted):
+    k = 2.0
+
+
+class Generic:
+    def __class_getitem__(cls, key: Any) -> Any:
+        return factor
+
+
 class Product(NamedTuple):
     x: Any
     k: float
@@ -335,6 +368,12 @@ OF_OUTSIDE = {
         lambda k: setattr(Cell, "times", (lambda self, v: v * 2) if k == 3 else (lambda self, v: v + self.x)),
     ),
     "operators of a named tuple": ("product * x[:3] + Product(x, 1.0) * 2.0", lambda k: globals().update(factor=k)),
+    "operators of an enumeration": ("Unit.METRE * x", lambda k: globals().update(factor=k)),
+    "the text of an enumeration": ("x * len(f'{Unit.METRE}')", lambda k: globals().update(factor=k)),
+    "items of a class": ("x * Registry[0]", lambda k: globals().update(factor=k)),
+    "what a class goes through": ("x * sum(Registry) + len(Registry)", lambda k: globals().update(factor=k)),
+    "what is in a class": ("x * (1 if 3 in Registry else 2)", lambda k: globals().update(factor=k)),
+    "a class with parameters": ("x * Generic[0]", lambda k: globals().update(factor=k)),
     "what makes a named tuple": ("made_before.a * x[:3] + Made(x, 1.0).a[:3]", lambda k: globals().update(factor=k)),
     "a list in an itemgetter": ("x[:2] * picked(x)", lambda k: places.__setitem__(0, int(k))),
     "an array in an itemgetter": ("x[:2] * picked_too(x)", lambda k: places_array.__setitem__(0, int(k))),

@@ -24,7 +24,7 @@ from .arrays import Storage, SymArray
 from .generators import SymGenerator
 from .graph import Value
 from .guards import GETTERS, Missing, Path, Same, exact, follow, keeps_data, path_text, pcg64_words, root_text
-from .pure import is_named_tuple
+from .pure import has_own_operators, is_generic_by_itself, is_named_tuple
 from .scalars import Symbolic, SymInt, SymScalar
 from .sizes import Size
 from .tracer import Argument, PythonGuard, Tracer, numbers_wanted
@@ -75,7 +75,7 @@ def _program_name(tracer: Tracer, path: Path) -> str:
 
 
 def _is_enum(value: Any) -> bool:
-    return isinstance(value, enum.Enum)
+    return isinstance(value, enum.Enum) and not has_own_operators(type(value))
 
 
 def _is_partial(value: Any) -> bool:
@@ -330,6 +330,8 @@ class Inputs:
         known = isinstance(value, type) and value.__module__.split(".")[0] in ("numpy", "builtins")
         if not known and not isinstance(value, types.ModuleType):
             self.by_identity.setdefault(id(value), (value, path))  # its attributes are guarded as they are read
+        if isinstance(value, type) and (has_own_operators(type(value)) or is_generic_by_itself(value)):
+            self.objects.add(id(value))
         return value
 
     def _function(self, value: types.FunctionType, path: Path, is_parameter: bool) -> Any:

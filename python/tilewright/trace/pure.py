@@ -3,6 +3,7 @@ call of code that is not followed would happen once, while tracing, and its resu
 
 from __future__ import annotations
 
+import sys
 import types
 from typing import Any
 
@@ -102,6 +103,32 @@ def is_pure_class(cls: type) -> bool:
     if issubclass(cls, (BaseException, *_NUMPY_CLASSES)):
         return True
     return cls.__module__.split(".")[0] in MODULES
+
+
+_OPERATORS = [f"__{name}__" for name in _words("""
+    add radd iadd sub rsub isub mul rmul imul truediv rtruediv itruediv floordiv rfloordiv ifloordiv mod rmod imod pow rpow
+    ipow matmul rmatmul imatmul and rand iand or ror ior xor rxor ixor lshift rlshift ilshift rshift rrshift irshift neg pos
+    abs invert eq ne lt le gt ge hash bool len iter next reversed contains getitem setitem delitem call int float complex
+    index round trunc floor ceil str repr format array
+""")]  # fmt: skip
+
+
+def has_own_operators(cls: type) -> bool:
+    """Whether code of the user's answers for what Python does with objects of the class beside reading their attributes."""
+    return any(_is_users(getattr(cls, name, None)) for name in _OPERATORS)
+
+
+def is_generic_by_itself(cls: type) -> bool:
+    """Whether code of the user's answers for `cls[key]`."""
+    return _is_users(getattr(getattr(cls, "__class_getitem__", None), "__func__", None))
+
+
+def _is_users(function: Any) -> bool:
+    return (
+        isinstance(function, types.FunctionType)
+        and str(function.__globals__.get("__name__")).split(".")[0] not in sys.stdlib_module_names
+        and not is_numpys(function)
+    )
 
 
 def is_named_tuple(cls: type) -> bool:
