@@ -720,7 +720,7 @@ class JitFunction(_face.Dispatcher):
         key = _shape_key(args, kwargs)
         self._stays.add(key)
         alike = _without_values(key)
-        if at_any_values and sum(_without_values(other) == alike for other in self._stays) >= _MAX_OF_ONE_VALUE:
+        if at_any_values and sum(_without_values(other) == alike for other in [*self._stays]) >= _MAX_OF_ONE_VALUE:
             self._stays.add(alike)
 
     def _stays_with_numpy(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
