@@ -476,8 +476,8 @@ void Analysis::collect_stages() {
         plan.name = plan.operand = stage_names_.at(operation.result);
         if (operation.op == "matmul" && chosen_.at(plan.name) == "blas") {
             plan.library = true;
-            plan.library_operands = {library_operand(operation, operation.operands[0], "_a"),
-                                     library_operand(operation, operation.operands[1], "_b")};
+            add_library_operand(plan, operation.operands[0], "_a");
+            add_library_operand(plan, operation.operands[1], "_b");
         }
         std::set<std::string> seen;
         for (const std::string& operand : operation.operands)
@@ -605,22 +605,72 @@ void Analysis::join_halves() {
     }
 }
 
-std::string Analysis::library_operand(const Operation& matmul, const std::string& value, const char* suffix) {
-    const ValueInfo& info = values_.at(value);
-    if (info.kind == ValueInfo::Kind::array && layout(value) == Layout::c) return value;
-    if (info.kind == ValueInfo::Kind::stage && info.operation->op != "for") {
-        StagePlan& plan = stage(stage_of_value_.at(value));
-        plan.materialised = plan.for_library = true;
-        return plan.name;
+namespace {
+
+/// What a view of an array is to a library that takes any strides: which axis of the array each axis is, kNewAxis for
+/// one that it has not. Nothing for views that leave elements out, or join axes.
+constexpr int kNewAxis = -1;
+
+std::optional<std::vector<int>> axes_of_view(const Operation& view, const Type& of) {
+    if (view.op == "transpose") return try_axes(view.attributes.at("axes"));
+    if (view.op != "index" || !keeps_order(view, of)) return std::nullopt;
+    std::vector<int> out;
+    int axis = 0;
+    for (const IndexEntry& entry : index_entries(view.attributes.at("index"))) {
+        if (entry.kind == IndexEntry::Kind::position) return std::nullopt;
+        out.push_back(entry.kind == IndexEntry::Kind::newaxis ? kNewAxis : axis++);
     }
-    StagePlan plan;
-    plan.name = plan.operand = unique(stage_names_.at(matmul.result) + suffix);
-    plan.value = value;
-    plan.materialised = true;
-    std::set<std::string> seen;
-    collect_reads(value, plan.reads, seen);
-    stages_.push_back(plan);
-    return plan.name;
+    return out;
+}
+
+bool are_all_in_order(const std::vector<int>& axes) {
+    for (std::size_t k = 0; k < axes.size(); ++k)
+        if (axes[k] != static_cast<int>(k)) return false;
+    return true;
+}
+
+} // namespace
+
+/// An array in memory with its axes as `value` has them: an argument, a stage, or a copy of what is neither.
+void Analysis::add_library_operand(StagePlan& product, const std::string& value, const char* suffix) {
+    std::string from = value;
+    std::vector<int> axes;
+    for (std::size_t k = 0; k < values_.at(value).type.shape.size(); ++k)
+        axes.push_back(static_cast<int>(k));
+    const ValueInfo* info = &values_.at(from);
+    while (info->kind == ValueInfo::Kind::expression && info->operation != nullptr && is_view(info->operation->op)) {
+        const std::string& operand = info->operation->operands[0];
+        const auto view = axes_of_view(*info->operation, values_.at(operand).type);
+        if (!view) break;
+        for (int& axis : axes)
+            if (axis != kNewAxis) axis = (*view)[static_cast<std::size_t>(axis)];
+        from = operand;
+        info = &values_.at(from);
+    }
+    std::string order;
+    for (const int axis : axes)
+        order += axis == kNewAxis ? "n" : std::to_string(axis);
+    product.library_axes.push_back(are_all_in_order(axes) && axes.size() == info->type.shape.size() ? "" : order);
+    product.library_operands.push_back(from);
+    if (info->kind == ValueInfo::Kind::array) return;
+    std::string& name = product.library_operands.back();
+    if (info->kind == ValueInfo::Kind::stage && info->operation->op != "for") {
+        StagePlan& plan = stage(stage_of_value_.at(from));
+        plan.materialised = plan.for_library = true;
+        name = plan.name;
+        return;
+    }
+    const auto [copy, is_new] = library_copies_.try_emplace(from);
+    if (is_new) {
+        StagePlan plan;
+        plan.name = plan.operand = copy->second = unique(product.name + suffix);
+        plan.value = from;
+        plan.materialised = true;
+        std::set<std::string> seen;
+        collect_reads(from, plan.reads, seen);
+        stages_.push_back(plan);
+    }
+    name = copy->second;
 }
 
 void Analysis::collect_reads(const std::string& value, std::set<std::string>& reads,

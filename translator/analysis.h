@@ -60,8 +60,10 @@ struct StagePlan {
     const Operation* operation = nullptr;      ///< null for a copy of `value`
     bool library = false;                      ///< a `library matmul` line
     std::vector<std::string> library_operands; ///< plan names
-    bool for_library = false;                  ///< a library line reads it
-    std::set<std::string> reads;               ///< stages
+    /// Of each: which axis of that array the product has there ("021"; n: an axis of one element); "" for all in order.
+    std::vector<std::string> library_axes;
+    bool for_library = false;    ///< a library line reads it
+    std::set<std::string> reads; ///< stages
     int kernel = 0;
     bool result = false;
     bool materialised = false;      ///< read by another kernel or the library, or a result
@@ -168,11 +170,12 @@ class Analysis {
     void choose_variants();
     void choose_reduction(const Operation& operation);
     void choose_matmul(const Operation& operation);
+    bool suits_library(const Operation& operation) const;
     void collect_stages();
     /// The stage that gives a returned value; `operand` is its name in the plan, "" for the stage's own.
     std::string result_stage(const std::string& value, const std::string& operand);
     void return_complex(const Operation& operation);
-    std::string library_operand(const Operation& matmul, const std::string& value, const char* suffix);
+    void add_library_operand(StagePlan& product, const std::string& value, const char* suffix);
     void collect_reads(const std::string& value, std::set<std::string>& reads, std::set<std::string>& seen) const;
     /// Whether elements of `value` are worked out from those of a stage of at least so many dimensions.
     bool reads_stage(const std::string& value, std::size_t rank, std::set<std::string>& seen) const;
@@ -200,8 +203,9 @@ class Analysis {
     std::vector<std::string> requirements_;
     std::vector<std::string> returned_;
     std::vector<std::pair<std::string, Type>> complex_results_;
-    std::map<std::string, std::string> complex_names_; ///< value -> its name in the plan
-    std::map<std::string, std::string> copies_;        ///< value -> the result's stage that copies it
+    std::map<std::string, std::string> complex_names_;  ///< value -> its name in the plan
+    std::map<std::string, std::string> copies_;         ///< value -> the result's stage that copies it
+    std::map<std::string, std::string> library_copies_; ///< the same of what a library reads
     std::vector<std::string> sizes_;
     std::set<std::string> names_;
     int kernels_ = 0;

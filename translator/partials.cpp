@@ -197,7 +197,8 @@ class Splitter {
     bool is_cut(const Operation& operation) const {
         if (!operation.regions.empty() || rows_.place_of(operation.result) != Rows::kNone) return false;
         if (operation.op == "matmul")
-            return rows_.place_of(operation.operands[0]) == 1 && rows_.place_of(operation.operands[1]) == 0;
+            return rows_.place_of(operation.operands[0]) == rows_.rank_of(operation.operands[0]) - 1 &&
+                   rows_.place_of(operation.operands[1]) == rows_.rank_of(operation.operands[1]) - 2;
         if (!is_reduction(operation.op)) return false;
         const std::vector<int> axes = reduced_axes(operation);
         return std::count(axes.begin(), axes.end(), rows_.place_of(operation.operands[0])) != 0;

@@ -104,8 +104,12 @@ std::vector<std::string> plan_calls(const Analysis& analysis, const std::vector<
     std::vector<std::string> out;
     auto libraries_before = [&](int kernel) {
         for (const StagePlan& stage : analysis.stages()) {
-            if (stage.library && stage.kernel == kernel)
-                out.push_back("library matmul (" + joined(stage.library_operands) + ", " + stage.name + ")\n");
+            if (!stage.library || stage.kernel != kernel) continue;
+            std::vector<std::string> arrays = stage.library_operands;
+            for (std::size_t k = 0; k < arrays.size(); ++k)
+                if (!stage.library_axes[k].empty()) arrays[k] += "^" + stage.library_axes[k];
+            arrays.push_back(stage.name);
+            out.push_back("library matmul (" + joined(arrays) + ")\n");
         }
     };
     for (std::size_t k = 0; k < kernels.size(); ++k) {

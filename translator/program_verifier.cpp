@@ -285,6 +285,11 @@ class Verifier {
         }
     }
 
+    /// Of matrices that lie along some axes: those axes.
+    static Type stack_of(const Type& matrices) {
+        return {matrices.dtype, {matrices.shape.begin(), matrices.shape.end() - 2}};
+    }
+
     void check_elementwise(const Operation& operation, const Rule& rule, const Scope& scope) const {
         check_operands(operation, static_cast<std::size_t>(rule.arity), {});
         for (const std::string& name : operation.operands)
@@ -499,10 +504,16 @@ class Verifier {
             check_operands(operation, 2, {});
             const Type& a = operand(0);
             const Type& b = operand(1);
-            require(a.shape.size() == 2 && b.shape.size() == 2, where_, "takes matrices");
-            require(same_size(a.shape[1], b.shape[0]), where_, text_of(a) + " @ " + text_of(b));
+            require(a.shape.size() >= 2 && b.shape.size() >= 2, where_, "takes matrices");
+            require(same_size(a.shape.back(), b.shape.end()[-2]), where_, text_of(a) + " @ " + text_of(b));
             require(a.dtype == result.dtype && b.dtype == result.dtype, where_, "takes and gives one dtype");
-            require_shape(result.shape, {a.shape[0], b.shape[1]}, "the result's shape");
+            require(result.shape.size() == std::max(a.shape.size(), b.shape.size()), where_,
+                    "the result has other axes than " + text_of(a) + " @ " + text_of(b));
+            std::vector<Size> shape = stack_of(result).shape;
+            for (const Type* each : {&a, &b})
+                check_broadcast(stack_of(*each), stack_of(result));
+            shape.insert(shape.end(), {a.shape.end()[-2], b.shape.back()});
+            require_shape(result.shape, shape, "the result's shape");
         } else if (op == "sum" || op == "prod" || op == "max" || op == "min" || op == "any" || op == "all" ||
                    op == "argmin" || op == "argmax") {
             require(operation.operands.size() == 1, where_, "takes one operand");

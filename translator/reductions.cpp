@@ -523,15 +523,22 @@ void ReductionBuilder::axis_by_axis(const Monoid& op, int levels) {
 void ReductionBuilder::matmul() {
     const Operation& operation = *plan_.operation;
     const Type& a = shared_.analysis.value(operation.operands[0]).type;
+    const Type& b = shared_.analysis.value(operation.operands[1]).type;
+    const std::vector<Size>& shape = operation.type.shape;
     Source source;
-    for (const Size& extent : operation.type.shape)
+    for (const Size& extent : shape)
         source.kept.push_back(tree_of(extent));
-    source.extent = tree_of(a.shape[1]);
+    source.extent = tree_of(a.shape.back());
     const bool is_bool = a.dtype == "bool";
-    source.at = [this, &operation, is_bool](const Exprs& kept, const Expr& position) {
-        Expr left = evaluator_.at(operation.operands[0], {kept[0], position});
-        Expr right = evaluator_.at(operation.operands[1], {position, kept[1]});
-        return is_bool ? left && right : ops::wrapping_multiply(left, right);
+    // The matrix of an operand that is at the result's place in the stack.
+    const auto stack = [](const auto& all) { return std::vector(all.begin(), all.end() - 2); };
+    source.at = [&, is_bool, stack](const Exprs& kept, const Expr& position) {
+        Exprs left = Evaluator::broadcast(stack(a.shape), stack(shape), stack(kept));
+        Exprs right = Evaluator::broadcast(stack(b.shape), stack(shape), stack(kept));
+        left.insert(left.end(), {kept.end()[-2], position});
+        right.insert(right.end(), {position, kept.back()});
+        const Expr x = evaluator_.at(operation.operands[0], left), y = evaluator_.at(operation.operands[1], right);
+        return is_bool ? x && y : ops::wrapping_multiply(x, y);
     };
     Operation as_sum = operation;
     as_sum.op = "sum";

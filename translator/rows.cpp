@@ -118,7 +118,18 @@ bool Rows::fits(const Operation& operation) const {
         const auto before = std::count_if(axes.begin(), axes.end(), [&](int axis) { return axis < from; });
         return std::count(axes.begin(), axes.end(), from) == 0 && to == from - static_cast<int>(before);
     }
-    return op == "matmul" && from == 0 && to == 0 && has_none(operation.operands[1]);
+    return op == "matmul" && fits_matmul(operation, to);
+}
+
+/// A matrix of a stack at the same place in each stack; of one matrix alone, its rows.
+bool Rows::fits_matmul(const Operation& operation, int to) const {
+    const int behind = static_cast<int>(operation.type.shape.size()) - to; // axes from this one on
+    if (to == kNone || behind == 1) return false;
+    const auto is_there = [&](const std::string& operand) { return rank_of(operand) - place_of(operand) == behind; };
+    const auto has_none = [&](const std::string& operand) { return place_of(operand) == kNone; };
+    const std::string &a = operation.operands[0], &b = operation.operands[1];
+    if (behind == 2) return is_there(a) && has_none(b);
+    return (is_there(a) || has_none(a)) && (is_there(b) || has_none(b));
 }
 
 /// All of the axis, and nothing of it elsewhere.

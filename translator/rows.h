@@ -25,6 +25,7 @@ class Rows {
     bool are_clear() const;
     int place_of(const std::string& value) const { return *place(types_.at(value)); }
     const Type& type_of(const std::string& value) const { return types_.at(value); }
+    int rank_of(const std::string& value) const { return static_cast<int>(types_.at(value).shape.size()); }
     bool is_argument(const std::string& value) const;
     /// The arguments that have the extent.
     std::vector<std::string> arguments() const;
@@ -37,10 +38,10 @@ class Rows {
   private:
     /// The axis that has the extent; nothing where several do, or one has a part of it.
     std::optional<int> place(const Type& type) const;
-    int rank_of(const std::string& value) const { return static_cast<int>(types_.at(value).shape.size()); }
     bool fits(const Block& block) const;
     bool fits_index(const Operation& operation, const std::string& array, int to) const;
     bool fits_update(const Operation& operation, int to) const;
+    bool fits_matmul(const Operation& operation, int to) const;
     bool fits_region(const Operation& operation) const;
 
     const Program& program_;

@@ -24,8 +24,11 @@ constexpr std::int64_t kFewThreads = 65536; ///< a device has room for more
 constexpr const char* kNarrow = "narrow1";
 constexpr int kNarrower = 4;
 constexpr std::int64_t kLongestNarrow = 192; ///< rows up to this long begin with narrow lanes
+constexpr std::size_t kMostLibraryAxes = 8;  ///< plans have no arrays of more
 constexpr std::int64_t kLibraryWork = 64 * 64 * 64;
+constexpr std::int64_t kLibraryWorkInStack = 384 * 384 * 384;  ///< loops have a matrix for each thread
 constexpr std::int64_t kLibraryWorkOnDevice = 256 * 256 * 256; ///< below, a product takes as long as its launch
+constexpr std::int64_t kLibraryMatrixOnDevice = 16 * 16 * 16;  ///< of a stack: loops do better by smaller ones
 
 bool is_float(const std::string& dtype) {
     return find_dtype(dtype)->kind == Kind::floating;
@@ -187,16 +190,27 @@ void Analysis::choose_reduction(const Operation& operation) {
         require(most_length, power(lane_shape(operation).block(), chosen_levels));
 }
 
+/// Whether the library is the default for a product: by the multiplications of one matrix and of all of its stack.
+bool Analysis::suits_library(const Operation& operation) const {
+    const std::vector<Size>& shape = operation.type.shape;
+    const ValueInfo& right = values_.at(operation.operands[1]);
+    const SizeTree inner = tree_of(right.type.shape.end()[-2]);
+    const std::int64_t one = here(product({shape.end() - 2, shape.end()}) * inner);
+    const std::int64_t all = here(product(shape) * inner);
+    if (shape.size() == 2) return all > (options_.device ? kLibraryWorkOnDevice : kLibraryWork);
+    // Loops read a right matrix that lies in columns with gaps.
+    const bool in_columns = right.contiguous_axis == static_cast<int>(right.type.shape.size()) - 2;
+    if (!options_.device) return one > (in_columns ? kLibraryWork : kLibraryWorkInStack);
+    return one >= kLibraryMatrixOnDevice && all > kLibraryWorkOnDevice / (in_columns ? 4 : 1);
+}
+
 void Analysis::choose_matmul(const Operation& operation) {
     const std::string& name = stage_names_.at(operation.result);
-    bool library =
-        (operation.type.dtype == "float32" || operation.type.dtype == "float64") && options_.contract != "reproducible";
+    bool library = (operation.type.dtype == "float32" || operation.type.dtype == "float64") &&
+                   options_.contract != "reproducible" && operation.type.shape.size() <= kMostLibraryAxes;
     std::vector<std::string> options{"loops"};
     if (library) {
-        SizeTree work = product(values_.at(operation.operands[0]).type.shape) * tree_of(operation.type.shape[1]);
-        std::int64_t count = here(work);
-        options.insert(
-            count > (options_.device ? kLibraryWorkOnDevice : kLibraryWork) ? options.begin() : options.end(), "blas");
+        options.insert(suits_library(operation) ? options.begin() : options.end(), "blas");
     }
     std::string choice = options.front();
     if (auto given = options_.variant.find(name); given != options_.variant.end()) {

@@ -184,6 +184,8 @@ class Executable {
     };
     struct Product {
         int arrays[3];
+        int ranks[3];                        ///< as the product sees them
+        std::int8_t dimensions[3][kMaxRank]; ///< of the array's buffer, for each of those; -1: one element
     };
     struct Version {
         std::size_t index;  ///< in plan_.versions

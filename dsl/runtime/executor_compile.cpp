@@ -33,7 +33,7 @@ std::vector<Life> lives_of(const PlanVersionBody& body) {
         if (s.kind == PlanStep::Kind::temporary) known[body.temporaries[s.temporary].name] = {s.temporary, open.size()};
         for (const SizeExpression& a : s.arguments) {
             if (a.op != SizeExpression::Op::symbol) continue;
-            auto found = known.find(complex_half(a.name).first);
+            auto found = known.find(array_of(a.name));
             if (found == known.end()) continue;
             auto [temporary, depth] = found->second;
             std::size_t statement = depth < open.size() ? open[depth] : i;
@@ -67,7 +67,7 @@ std::vector<std::size_t> lenders_of(const Plan& plan, const PlanVersionBody& bod
         }
         for (const SizeExpression& a : s.arguments) {
             if (a.op != SizeExpression::Op::symbol) continue;
-            const std::string name(complex_half(a.name).first);
+            const std::string name = array_of(a.name);
             if (const auto result = results.find(name); result != results.end())
                 first[result->second] = std::min(first[result->second], statement);
             if (const auto found = temporaries.find(name); found != temporaries.end() && s.kind == PlanStep::Kind::swap)
@@ -223,10 +223,7 @@ class Executable::VersionCompiler {
         case PlanStep::Kind::call:
             return call(s);
         case PlanStep::Kind::matmul:
-            check_product(s);
-            emit(Op::matmul, static_cast<int>(v_.products.size()));
-            v_.products.push_back({{buffer(s.arguments[0]), buffer(s.arguments[1]), buffer(s.arguments[2])}});
-            return;
+            return product(s);
         case PlanStep::Kind::copy:
         case PlanStep::Kind::swap:
             emit(s.kind == PlanStep::Kind::copy ? Op::copy : Op::swap, buffer(s.arguments[0]), buffer(s.arguments[1]));
@@ -272,8 +269,26 @@ class Executable::VersionCompiler {
             return close();
         }
     }
-    void check_product(const PlanStep& s) {
-        const DType dtype = v_.buffers[static_cast<std::size_t>(buffer(s.arguments[0]))].dtype;
+    void product(const PlanStep& s) {
+        Product made;
+        for (int k = 0; k < 3; ++k) {
+            SizeExpression array = s.arguments[static_cast<std::size_t>(k)];
+            const auto [name, axes] = ordered_axes(array.name);
+            array.name = name;
+            made.arrays[k] = buffer(array);
+            const int rank = v_.buffers[static_cast<std::size_t>(made.arrays[k])].rank;
+            made.ranks[k] = axes.empty() ? rank : static_cast<int>(axes.size());
+            // Both count from the last axis, as buffers do.
+            for (int d = 0; d < made.ranks[k]; ++d) {
+                const char axis = axes.empty() ? ' ' : axes[static_cast<std::size_t>(made.ranks[k] - 1 - d)];
+                made.dimensions[k][d] = static_cast<std::int8_t>(axis == ' '   ? d
+                                                                 : axis == 'n' ? -1
+                                                                               : rank - 1 - (axis - '0'));
+            }
+        }
+        const DType dtype = v_.buffers[static_cast<std::size_t>(made.arrays[0])].dtype;
+        emit(Op::matmul, static_cast<int>(v_.products.size()));
+        v_.products.push_back(made);
         if (v_.capability > 0 && dtype < DType::float32)
             throw ExportError("plan of " + plan_.function + ": library matmul of " + std::string(info(dtype).name) +
                                   " in a version for a device: cuBLAS has none.",

@@ -412,15 +412,31 @@ class Executable::Run {
         }
     }
     int multiply(const Product& product) {
-        MatrixView views[3];
-        DType dtype = buffer(product.arrays[0]).dtype;
-        std::int64_t bytes = info(dtype).bytes;
-        for (int k = 0; k < 3; ++k) {
-            const halide_buffer_t& h = buffers_[product.arrays[k]];
-            views[k] = {data_of(h), h.dim[1].extent, h.dim[0].extent, h.dim[1].stride * bytes, h.dim[0].stride * bytes};
+        const DType dtype = buffer(product.arrays[0]).dtype;
+        const std::int64_t bytes = info(dtype).bytes;
+        const auto dimension = [&](int k, int d) {
+            const int own = product.dimensions[k][d];
+            return own < 0 ? halide_dimension_t{0, 1, 1} : buffers_[product.arrays[k]].dim[own];
+        };
+        const auto matrix = [&](int k) {
+            const halide_dimension_t row = dimension(k, 1), column = dimension(k, 0);
+            return MatrixView{data_of(buffers_[product.arrays[k]]), row.extent, column.extent, row.stride * bytes,
+                              column.stride * bytes};
+        };
+        MatrixProducts products{matrix(0), matrix(1), matrix(2)};
+        for (int d = 2; d < product.ranks[2]; ++d) {
+            const std::int64_t extent = dimension(2, d).extent;
+            // As NumPy broadcasts: an operand without the axis, or with one element on it, is the same for all.
+            const auto stride = [&](int k, std::int64_t& out) {
+                const halide_dimension_t own = d < product.ranks[k] ? dimension(k, d) : halide_dimension_t{0, 1, 1};
+                out = own.extent == 1 ? 0 : own.stride * bytes;
+                return own.extent == 1 || own.extent == extent;
+            };
+            StackAxis& axis = products.axes[products.axis_count++];
+            axis.extent = extent;
+            if (!stride(0, axis.a) || !stride(1, axis.b) || !stride(2, axis.c)) return -1;
         }
-        if (call_) return cuda::matmul(*call_, dtype, views[0], views[1], views[2]);
-        return matmul(dtype, views[0], views[1], views[2]);
+        return call_ ? cuda::matmul(*call_, dtype, products) : matmul(dtype, products);
     }
     /// As Python's range.
     bool begin(int index, bool& any) {

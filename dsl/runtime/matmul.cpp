@@ -87,8 +87,8 @@ const Blas& blas() {
 /// OpenBLAS has one thread count for the process: it is lowered round the call, never raised.
 class BlasThreads {
   public:
-    explicit BlasThreads(const Blas& library) : library_(library) {
-        int allowed = inside_a_loop_limit();
+    explicit BlasThreads(const Blas& library, int most = kMaxThreads) : library_(library) {
+        int allowed = std::min(most, inside_a_loop_limit());
         if (!library.get_threads || !library.set_threads) return;
         if (library.get_threads() <= allowed) return;
         lock_ = std::unique_lock(mutex());
@@ -113,64 +113,112 @@ class BlasThreads {
     int before_ = 0;
 };
 
-/// A matrix as gemm takes it: one of its strides is one element.
+/// The matrices of one operand: where each is, as gemm takes it.
 struct Operand {
-    const void* data = nullptr;
-    int transpose = kNoTranspose;
-    std::int64_t leading = 0;
+    MatrixView matrix{};
+    GemmOperand gemm;
+    std::int64_t strides[MatrixProducts::kMostAxes] = {}; ///< bytes
     void* copy = nullptr;
+    Operand() = default;
+    Operand(const Operand&) = delete;
+    Operand& operator=(const Operand&) = delete;
     ~Operand() { scratch_release(copy); }
 };
 
-bool prepare(const MatrixView& m, int bytes, Operand& operand) {
-    bool whole = m.row_stride % bytes == 0 && m.column_stride % bytes == 0;
-    std::int64_t rows = m.row_stride / bytes, columns = m.column_stride / bytes;
-    operand.data = m.data;
-    if (whole && (columns == 1 || m.columns == 1) && (rows >= m.columns || m.rows == 1) && rows >= 0) {
-        operand.leading = std::max({rows, m.columns, std::int64_t{1}});
-        return true;
+/// Calls f(i) for each row of all matrices, in parallel where they have enough elements.
+template <class F> void for_rows(std::int64_t rows, std::int64_t work, F&& f) {
+    if (work < 32768) {
+        for (std::int64_t i = 0; i < rows; ++i)
+            f(i);
+        return;
     }
-    if (whole && (rows == 1 || m.rows == 1) && (columns >= m.rows || m.columns == 1) && columns >= 0) {
-        operand.transpose = kTranspose;
-        operand.leading = std::max({columns, m.rows, std::int64_t{1}});
-        return true;
-    }
-    operand.copy = scratch_allocate(static_cast<std::size_t>(m.rows * m.columns) * static_cast<std::size_t>(bytes));
-    if (!operand.copy) return false;
-    char* to = static_cast<char*>(operand.copy);
-    for (std::int64_t i = 0; i < m.rows; ++i)
-        for (std::int64_t j = 0; j < m.columns; ++j, to += bytes)
-            std::memcpy(to, static_cast<const char*>(m.data) + i * m.row_stride + j * m.column_stride,
-                        static_cast<std::size_t>(bytes));
-    operand.data = operand.copy;
-    operand.leading = std::max<std::int64_t>(m.columns, 1);
-    return true;
+    parallel_for(static_cast<int>(rows), [&](int i) { f(i); });
 }
 
-template <class Integer, class Scalar>
-void call_gemm(void* gemm, const Operand& a, const Operand& b, const MatrixView& c, std::int64_t inner, Scalar one,
-               Scalar zero) {
+void copy_row(char* to, const char* from, std::int64_t count, std::int64_t stride, int bytes) {
+    const auto each = [&]<class T>(T) {
+        for (std::int64_t k = 0; k < count; ++k)
+            std::memcpy(to + k * static_cast<std::int64_t>(sizeof(T)), from + k * stride, sizeof(T));
+    };
+    if (bytes == 4)
+        each(std::uint32_t{});
+    else if (bytes == 8)
+        each(std::uint64_t{});
+    else
+        each(std::complex<double>{});
+}
+
+/// Where the matrix of a product is: `number` counts the products, the first axis fastest.
+std::int64_t offset_of(const MatrixProducts& products, std::int64_t number, const std::int64_t* strides) {
+    std::int64_t offset = 0;
+    for (int k = 0; k < products.axis_count; ++k) {
+        offset += number % products.axes[k].extent * strides[k];
+        number /= products.axes[k].extent;
+    }
+    return offset;
+}
+
+/// What gemm cannot take as it lies is copied; a matrix that several products share once.
+bool prepare(const MatrixProducts& products, const MatrixView& m, std::int64_t StackAxis::*stride, int bytes,
+             Operand& operand) {
+    operand.matrix = m;
+    for (int k = 0; k < products.axis_count; ++k)
+        operand.strides[k] = products.axes[k].*stride;
+    if (as_gemm_takes_it(m, bytes, operand.gemm)) return true;
+    MatrixProducts own = products;
+    std::int64_t size = m.rows * m.columns * bytes;
+    std::int64_t from[MatrixProducts::kMostAxes];
+    for (int k = 0; k < products.axis_count; ++k) {
+        from[k] = operand.strides[k];
+        if (from[k] == 0) {
+            own.axes[k].extent = 1;
+            continue;
+        }
+        operand.strides[k] = size;
+        size *= own.axes[k].extent;
+    }
+    operand.copy = scratch_allocate(static_cast<std::size_t>(size));
+    if (!operand.copy) return false;
+    auto* const to = static_cast<char*>(operand.copy);
+    const std::int64_t row_bytes = m.columns * bytes;
+    for_rows(own.count() * m.rows, size / bytes, [&](std::int64_t i) {
+        const std::int64_t source = offset_of(own, i / m.rows, from) + i % m.rows * m.row_stride;
+        copy_row(to + i * row_bytes, static_cast<const char*>(m.data) + source, m.columns, m.column_stride, bytes);
+    });
+    operand.matrix = {operand.copy, m.rows, m.columns, row_bytes, bytes};
+    return as_gemm_takes_it(operand.matrix, bytes, operand.gemm);
+}
+
+/// Rows of one product.
+struct Part {
+    const GemmOperand &left, &right;
+    const void *a, *b;
+    void* c;
+    std::int64_t rows, columns, inner;
+};
+
+template <class Integer, class Scalar> void call_gemm(void* gemm, const Part& part, Scalar one, Scalar zero) {
     auto function = reinterpret_cast<void (*)(int, int, int, Integer, Integer, Integer, Scalar, const void*, Integer,
                                               const void*, Integer, Scalar, void*, Integer)>(gemm);
-    function(kRowMajor, a.transpose, b.transpose, static_cast<Integer>(c.rows), static_cast<Integer>(c.columns),
-             static_cast<Integer>(inner), one, a.data, static_cast<Integer>(a.leading), b.data,
-             static_cast<Integer>(b.leading), zero, c.data, static_cast<Integer>(std::max<std::int64_t>(c.columns, 1)));
+    function(kRowMajor, part.left.transposed ? kTranspose : kNoTranspose,
+             part.right.transposed ? kTranspose : kNoTranspose, static_cast<Integer>(part.rows),
+             static_cast<Integer>(part.columns), static_cast<Integer>(part.inner), one, part.a,
+             static_cast<Integer>(part.left.leading), part.b, static_cast<Integer>(part.right.leading), zero, part.c,
+             static_cast<Integer>(std::max<std::int64_t>(part.columns, 1)));
 }
 
-template <class Integer>
-void call_by_type(const Blas& library, DType dtype, const Operand& a, const Operand& b, const MatrixView& c,
-                  std::int64_t inner) {
+template <class Integer> void call_by_type(const Blas& library, DType dtype, const Part& part) {
     static const std::complex<float> kOneC(1), kZeroC(0);
     static const std::complex<double> kOneZ(1), kZeroZ(0);
     switch (dtype) {
     case DType::float32:
-        return call_gemm<Integer, float>(library.gemm[0], a, b, c, inner, 1, 0);
+        return call_gemm<Integer, float>(library.gemm[0], part, 1, 0);
     case DType::float64:
-        return call_gemm<Integer, double>(library.gemm[1], a, b, c, inner, 1, 0);
+        return call_gemm<Integer, double>(library.gemm[1], part, 1, 0);
     case DType::complex64:
-        return call_gemm<Integer, const void*>(library.gemm[2], a, b, c, inner, &kOneC, &kZeroC);
+        return call_gemm<Integer, const void*>(library.gemm[2], part, &kOneC, &kZeroC);
     default:
-        return call_gemm<Integer, const void*>(library.gemm[3], a, b, c, inner, &kOneZ, &kZeroZ);
+        return call_gemm<Integer, const void*>(library.gemm[3], part, &kOneZ, &kZeroZ);
     }
 }
 
@@ -179,30 +227,98 @@ constexpr std::int64_t kStripWork = 250'000;
 // From here on a library's own threads do better than strips of ours.
 constexpr std::int64_t kMostStripWork = 4'000'000;
 constexpr std::int64_t kLeastStripRows = 16;
+// A stack of few large products is computed in about this many pieces, of at least so many rows.
+constexpr std::int64_t kPiecesOfStack = 64;
+constexpr std::int64_t kLeastLargeStripRows = 64;
+
+bool is_worth_threads(std::int64_t rows, std::int64_t columns, std::int64_t inner) {
+    return columns > kMostStripWork / inner || rows > kMostStripWork / (columns * inner);
+}
 
 /// How many strips of rows a product is computed in. It follows from the shape alone: the bits of a result do not
 /// depend on the number of threads.
 std::int64_t strips_of(std::int64_t rows, std::int64_t columns, std::int64_t inner) {
-    if (columns > kMostStripWork / inner) return 1;
+    if (is_worth_threads(rows, columns, inner)) return 1;
     const std::int64_t work_per_row = columns * inner;
-    if (rows > kMostStripWork / work_per_row) return 1;
     return std::max<std::int64_t>(1, std::min(rows / kLeastStripRows, rows * work_per_row / kStripWork));
 }
 
+/// In pieces that our threads share, each of which the library computes on one: strips of rows of a product, or several
+/// products of a stack. One product that is worth the library's own threads has them.
+void multiply_in_pieces(DType dtype, const MatrixProducts& products, const Operand& left, const Operand& right) {
+    const int bytes = info(dtype).bytes;
+    const MatrixView &a = left.matrix, &b = right.matrix, &c = products.c;
+    std::int64_t c_strides[MatrixProducts::kMostAxes];
+    for (int k = 0; k < products.axis_count; ++k)
+        c_strides[k] = products.axes[k].c;
+    const std::int64_t count = products.count();
+    const bool is_large = is_worth_threads(c.rows, c.columns, a.columns);
+    const bool is_shared = count > 1 && blas().set_threads && c.columns > kStripWork / a.columns / c.rows;
+    const BlasThreads threads(blas(), is_shared ? 1 : kMaxThreads);
+    std::int64_t strips = strips_of(c.rows, c.columns, a.columns);
+    if (is_shared) {
+        const std::int64_t most = is_large ? c.rows / kLeastLargeStripRows : strips;
+        strips = std::max<std::int64_t>(1, std::min(most, kPiecesOfStack / count));
+    }
+    const auto multiply = [&](std::int64_t number, std::int64_t first, std::int64_t end) {
+        const Part part{left.gemm,
+                        right.gemm,
+                        static_cast<const char*>(a.data) + offset_of(products, number, left.strides) +
+                            first * bytes * (left.gemm.transposed ? 1 : left.gemm.leading),
+                        static_cast<const char*>(b.data) + offset_of(products, number, right.strides),
+                        static_cast<char*>(c.data) + offset_of(products, number, c_strides) + first * c.columns * bytes,
+                        end - first,
+                        c.columns,
+                        a.columns};
+        if (blas().wide)
+            call_by_type<std::int64_t>(blas(), dtype, part);
+        else
+            call_by_type<int>(blas(), dtype, part);
+    };
+    if (is_large && !is_shared) {
+        for (std::int64_t number = 0; number < count; ++number)
+            multiply(number, 0, c.rows);
+        return;
+    }
+    if (strips > 1) {
+        parallel_for(static_cast<int>(count * strips), [&](int piece) {
+            const std::int64_t strip = piece % strips;
+            multiply(piece / strips, c.rows * strip / strips, c.rows * (strip + 1) / strips);
+        });
+        return;
+    }
+    const std::int64_t together = std::max<std::int64_t>(1, kStripWork / (c.rows * c.columns * a.columns));
+    parallel_for(static_cast<int>((count + together - 1) / together), [&](int piece) {
+        const std::int64_t end = std::min(count, (piece + 1) * together);
+        for (std::int64_t number = piece * together; number < end; ++number)
+            multiply(number, 0, c.rows);
+    });
+}
+
 /// Rows in parallel, in panels of `inner` that stay in the cache. Integers wrap: unsigned arithmetic has the same bits.
-template <class T> void plain_matmul(const MatrixView& a, const MatrixView& b, const MatrixView& c) {
+template <class T> void plain_matmul(const MatrixProducts& products) {
     constexpr std::int64_t kPanel = 128;
+    const MatrixView &a = products.a, &b = products.b, &c = products.c;
+    std::int64_t strides[3][MatrixProducts::kMostAxes];
+    for (int k = 0; k < products.axis_count; ++k) {
+        strides[0][k] = products.axes[k].a;
+        strides[1][k] = products.axes[k].b;
+        strides[2][k] = products.axes[k].c;
+    }
     std::int64_t inner = a.columns;
     using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
-    auto row = [&](int i) {
-        auto* out = reinterpret_cast<Stored*>(static_cast<char*>(c.data) + i * c.row_stride);
+    auto row = [&](std::int64_t at) {
+        const std::int64_t number = at / c.rows, i = at % c.rows;
+        const char* const lefts = static_cast<const char*>(a.data) + offset_of(products, number, strides[0]);
+        const char* const rights = static_cast<const char*>(b.data) + offset_of(products, number, strides[1]);
+        auto* out = reinterpret_cast<Stored*>(static_cast<char*>(c.data) + offset_of(products, number, strides[2]) +
+                                              i * c.row_stride);
         std::fill_n(out, c.columns, Stored{});
         for (std::int64_t k0 = 0; k0 < inner; k0 += kPanel)
             for (std::int64_t k = k0; k < std::min(inner, k0 + kPanel); ++k) {
                 Stored left;
-                std::memcpy(&left, static_cast<const char*>(a.data) + i * a.row_stride + k * a.column_stride,
-                            sizeof left);
-                const char* right = static_cast<const char*>(b.data) + k * b.row_stride;
+                std::memcpy(&left, lefts + i * a.row_stride + k * a.column_stride, sizeof left);
+                const char* right = rights + k * b.row_stride;
                 for (std::int64_t j = 0; j < c.columns; ++j) {
                     Stored value;
                     std::memcpy(&value, right + j * b.column_stride, sizeof value);
@@ -215,76 +331,58 @@ template <class T> void plain_matmul(const MatrixView& a, const MatrixView& b, c
                 }
             }
     };
-    if (c.rows * c.columns * inner < 32768) {
-        for (std::int64_t i = 0; i < c.rows; ++i)
-            row(static_cast<int>(i));
-        return;
-    }
-    parallel_for(static_cast<int>(c.rows), row);
+    const std::int64_t rows = products.count() * c.rows;
+    for_rows(rows, rows * c.columns * inner, row);
 }
 
 } // namespace
 
-int matmul(DType dtype, const MatrixView& a, const MatrixView& b, const MatrixView& c) {
-    if (a.columns != b.rows || c.rows != a.rows || c.columns != b.columns) return -1;
-    if (c.rows == 0 || c.columns == 0) return 0;
+int matmul(DType dtype, const MatrixProducts& all) {
+    if (!all.agree()) return -1;
+    if (all.c.rows == 0 || all.c.columns == 0 || all.count() == 0) return 0;
+    const MatrixProducts products = all.joined();
     int bytes = info(dtype).bytes;
     bool has_blas =
         dtype == DType::float32 || dtype == DType::float64 || dtype == DType::complex64 || dtype == DType::complex128;
-    if (has_blas && blas().gemm[0] && a.columns > 0) {
+    if (has_blas && blas().gemm[0] && products.a.columns > 0) {
         Operand left, right;
-        if (!prepare(a, bytes, left) || !prepare(b, bytes, right)) return kOutOfMemory;
-        BlasThreads threads(blas());
-        const std::int64_t strips = strips_of(c.rows, c.columns, a.columns);
-        parallel_for(static_cast<int>(strips), [&](int strip) {
-            const std::int64_t first = c.rows * strip / strips;
-            const std::int64_t end = c.rows * (strip + 1) / strips;
-            Operand rows;
-            rows.transpose = left.transpose;
-            rows.leading = left.leading;
-            rows.data =
-                static_cast<const char*>(left.data) + first * bytes * (left.transpose == kTranspose ? 1 : left.leading);
-            MatrixView part = c;
-            part.data = static_cast<char*>(c.data) + first * std::max<std::int64_t>(c.columns, 1) * bytes;
-            part.rows = end - first;
-            if (blas().wide)
-                call_by_type<std::int64_t>(blas(), dtype, rows, right, part, a.columns);
-            else
-                call_by_type<int>(blas(), dtype, rows, right, part, a.columns);
-        });
+        if (!prepare(products, products.a, &StackAxis::a, bytes, left) ||
+            !prepare(products, products.b, &StackAxis::b, bytes, right))
+            return kOutOfMemory;
+        multiply_in_pieces(dtype, products, left, right);
         return 0;
     }
     switch (dtype) {
     case DType::boolean:
-        plain_matmul<bool>(a, b, c);
+        plain_matmul<bool>(products);
         break;
     case DType::int8:
     case DType::uint8:
-        plain_matmul<std::uint8_t>(a, b, c);
+        plain_matmul<std::uint8_t>(products);
         break;
     case DType::int16:
     case DType::uint16:
-        plain_matmul<std::uint16_t>(a, b, c);
+        plain_matmul<std::uint16_t>(products);
         break;
     case DType::int32:
     case DType::uint32:
-        plain_matmul<std::uint32_t>(a, b, c);
+        plain_matmul<std::uint32_t>(products);
         break;
     case DType::int64:
     case DType::uint64:
-        plain_matmul<std::uint64_t>(a, b, c);
+        plain_matmul<std::uint64_t>(products);
         break;
     case DType::float32:
-        plain_matmul<float>(a, b, c);
+        plain_matmul<float>(products);
         break;
     case DType::float64:
-        plain_matmul<double>(a, b, c);
+        plain_matmul<double>(products);
         break;
     case DType::complex64:
-        plain_matmul<std::complex<float>>(a, b, c);
+        plain_matmul<std::complex<float>>(products);
         break;
     case DType::complex128:
-        plain_matmul<std::complex<double>>(a, b, c);
+        plain_matmul<std::complex<double>>(products);
         break;
     }
     return 0;

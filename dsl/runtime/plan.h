@@ -47,7 +47,7 @@ struct PlanRequirement {
 struct PlanStep {
     enum class Kind {
         call,         ///< a kernel of an object; an argument that is one symbol may name an array, a scalar or a size
-        matmul,       ///< three arrays
+        matmul,       ///< three arrays, the first two of them perhaps with their axes in another order
         copy,         ///< two arrays: from, to
         swap,         ///< two temporaries
         read,         ///< one array, of no dimensions; `symbol` is the size that it gives
@@ -76,6 +76,10 @@ struct PlanStep {
 
 /// `Z.real` is Z and its half 0, `Z.imag` Z and 1; any other name is itself and -1.
 std::pair<std::string, int> complex_half(const std::string& name);
+/// `B^021` is B and "021", the axes of B in another order; any other name is itself and "".
+std::pair<std::string, std::string> ordered_axes(const std::string& name);
+/// The array or scalar of a name that stands for a part of it, or for its axes in another order.
+std::string array_of(const std::string& name);
 
 struct PlanVersionBody {
     std::string label;

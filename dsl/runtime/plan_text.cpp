@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 
 #include "dsl/runtime/isa.h"
 #include "dsl/runtime/plan.h"
@@ -272,7 +273,7 @@ class PlanReader : PlanLines {
         skip_blanks();
         std::size_t n = std::min(line_.find_first_of(" \t(),[]{}\"+*/%<>=!"), line_.size());
         std::string name(line_.substr(0, n));
-        if (complex_half(name).second < 0) return size();
+        if (complex_half(name).second < 0 && name.find('^') == std::string::npos) return size();
         line_.remove_prefix(n);
         SizeExpression result;
         result.op = SizeExpression::Op::symbol;
@@ -437,12 +438,21 @@ class PlanReader : PlanLines {
         arguments(s);
         if (s.arguments.size() != 3) fail("matmul takes three arrays, not " + std::to_string(s.arguments.size()) + ".");
         DType first = DType::float64;
+        int most = 0;
         for (std::size_t i = 0; i < 3; ++i) {
-            const SizeExpression& a = s.arguments[i];
+            SizeExpression a = s.arguments[i];
+            std::string axes;
+            if (a.op == SizeExpression::Op::symbol && i < 2) std::tie(a.name, axes) = ordered_axes(a.name);
             if (!is_array(a) || complex_half(a.name).second >= 0)
-                fail("matmul takes three arrays; '" + print_size(a) + "' is none.");
+                fail("matmul takes three arrays; '" + print_size(s.arguments[i]) + "' is none.");
             auto [type, rank] = type_of(a.name);
-            if (rank != 2) fail("matmul takes arrays of rank 2; " + a.name + " has rank " + std::to_string(rank) + ".");
+            if (a.name != s.arguments[i].name) rank = check_axes(s.arguments[i].name, axes, rank);
+            if (rank < 2)
+                fail("matmul takes arrays of rank 2 or more; " + a.name + " has rank " + std::to_string(rank) + ".");
+            if (i == 2 && rank != most)
+                fail("matmul gives an array of rank " + std::to_string(most) + " here; " + a.name + " has rank " +
+                     std::to_string(rank) + ".");
+            most = std::max(most, rank);
             if (i == 0)
                 first = type;
             else if (type != first)
@@ -455,6 +465,16 @@ class PlanReader : PlanLines {
             lies_in_c = lies_in_c || (r.kind == PlanRequirement::Kind::layout_c && r.name == product);
         if (!lies_in_c) fail("matmul writes in C order; the version does not require 'layout " + product + " C'.");
         version_->steps.push_back(std::move(s));
+    }
+    /// Each axis once, and `n` for an axis of one element; gives how many there are.
+    int check_axes(const std::string& name, const std::string& axes, int rank) const {
+        std::set<char> seen;
+        for (const char c : axes)
+            if (c != 'n' && (c < '0' || c >= '0' + rank || !seen.insert(c).second))
+                fail(name + ": '" + axes + "' are not the axes of an array of rank " + std::to_string(rank) + ".");
+        if (static_cast<int>(seen.size()) != rank || axes.size() > static_cast<std::size_t>(kMaxRank))
+            fail(name + ": '" + axes + "' are not the axes of an array of rank " + std::to_string(rank) + ".");
+        return static_cast<int>(axes.size());
     }
     /// dtype and rank of an array, of a scalar or of a half of either.
     std::pair<DType, int> type_of(const std::string& of) const {
@@ -515,6 +535,16 @@ std::pair<std::string, int> complex_half(const std::string& name) {
     for (const char* half : {".real", ".imag"})
         if (name.size() > 5 && name.ends_with(half)) return {name.substr(0, name.size() - 5), half[1] == 'i'};
     return {name, -1};
+}
+
+std::pair<std::string, std::string> ordered_axes(const std::string& name) {
+    const std::size_t at = name.find('^');
+    if (at == std::string::npos) return {name, ""};
+    return {name.substr(0, at), name.substr(at + 1)};
+}
+
+std::string array_of(const std::string& name) {
+    return complex_half(ordered_axes(name).first).first;
 }
 
 Plan parse_plan(std::string_view text) {

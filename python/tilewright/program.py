@@ -177,11 +177,21 @@ class Program:
     def work(self) -> str:
         """A size expression that grows with the number of element operations of a call."""
         terms: dict[str, None] = {}
-        for _, shape in self._all_shapes():
+        for shape in (*self._shapes_of_terms(), *(shape for _, shape in self._all_shapes())):
             factors = sorted(size for size in shape if size != "1")
             if factors:
                 terms.setdefault(" * ".join(f if _is_atom(f) else f"({f})" for f in factors))
         return " + ".join(list(terms)[:12]) or "1"
+
+    def _shapes_of_terms(self) -> list[tuple[str, ...]]:
+        """Of what products of stacks of matrices add up: (stack, m, k, n)."""
+        shapes = dict(self._all_shapes())
+        found = []
+        for value in self.values:
+            left = shapes.get(value.operands[0]) if value.operation == "matmul" else None
+            if left is not None and value.name in shapes and len(value.shape) > 2:
+                found.append((*value.shape, left[-1]))
+        return found
 
     def _all_shapes(self) -> list[tuple[str, tuple[str, ...]]]:
         """Of arguments and values, but for those whose size changes from trip to trip of a loop."""

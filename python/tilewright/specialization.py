@@ -491,10 +491,13 @@ def work_condition(program: Program, small: bool, limit: int = SMALL_WORK) -> st
 
 
 def is_one_library_call(program: Program) -> bool:
-    """A matrix product and nothing else: NumPy's own call to BLAS cannot be beaten by another call to it."""
+    """A matrix product and nothing else: NumPy's own call to BLAS cannot be beaten by another call to it.
+
+    Of stacks NumPy calls it for one matrix after the other, small ones too: that can be."""
     work = [value for value in program.values if value.operation not in VIEWS]
     # Of booleans NumPy stops at the first true term, which no schedule of ours does.
-    return len(work) == 1 and work[0].operation == "matmul" and work[0].dtype in ("float32", "float64", "bool")
+    is_product = len(work) == 1 and work[0].operation == "matmul" and len(work[0].shape) == 2
+    return is_product and work[0].dtype in ("float32", "float64", "bool")
 
 
 def _rank(version: plan.Version) -> int:

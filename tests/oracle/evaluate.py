@@ -414,7 +414,7 @@ def _run(
         elif operation in ("argmin", "argmax"):
             result = getattr(np, operation)(operands[0], axis=int(attributes["axis"]))
         elif operation == "matmul":
-            _check(operands[0].ndim == operands[1].ndim == 2, line)
+            _check(min(operand.ndim for operand in operands) >= 2, line)
             result = operands[0] @ operands[1]
         elif operation == "take":
             axis = int(attributes["axis"])

@@ -529,12 +529,39 @@ case(
     ],
     judge="sum",
 )
+STACKS_OF_MATRICES = [((5, 7, 9), (5, 9, 3)), ((40, 64, 100), (40, 100, 70)), ((40, 64, 100), (1, 100, 70)), ((1, 64, 100), (40, 100, 70)),
+                      ((0, 7, 9), (0, 9, 3)), ((5, 7, 0), (5, 0, 3)), ((1, 1, 1), (1, 1, 1)), ((3000, 3, 3), (3000, 3, 3)), ((2000, 16, 33), (2000, 33, 31))]  # fmt: skip
+for _d in (*FLOATS, "complex64", "int32"):
+    case(
+        f"stacks of products {_d}", "a, b", ["a @ b", "(a + 1) @ b - 1", "b.mT @ a.mT", "a @ b[0]", "a[0] @ b", "a[:, None, :2] @ b[None, :3, :, :2]"],
+        partial(lambda d, rng: [(values(rng, d, s), values(rng, d, t)) for s, t in STACKS_OF_MATRICES if s[0] > 0] if d != "int32" else [(values(rng, d, s) % 50, values(rng, d, t) % 50) for s, t in STACKS_OF_MATRICES[:5:2]], _d),
+        judge="bits" if _d == "int32" else "sum",
+    )  # fmt: skip
 case(
-    "batched products",
+    "stacks of products of four axes",
+    "a, b",
+    ["a @ b", "a.transpose(0, 2, 1, 3) @ b.transpose(0, 2, 3, 1)", "a[:, ::-1] @ b[:, :1]", "a[::2] @ b[::2]"],
+    lambda rng: [(values(rng, "float32", (4, n, n, 80)), values(rng, "float32", (4, n, 80, 80))) for n in (1, 5, 16)],
+    judge="sum",
+)
+case(
+    "stacks of products of layouts",
+    "a, b",
+    ["a @ b", "a @ a.mT"],
+    lambda rng: [
+        (np.stack([x] * 24)[::step], np.stack([y.T] * 24)[::step])
+        for x, y in zip(
+            layouts(values(rng, "float64", (97, 83))), reversed(layouts(values(rng, "float64", (97, 83)))), strict=True
+        )
+        for step in (1, -1)
+    ],
+    judge="sum",
+)
+case(
+    "empty stacks of products",
     "a, b",
     ["a @ b"],
-    lambda rng: [(values(rng, "float32", (5, 7, 9)), values(rng, "float32", (5, 9, 3)))],
-    judge="sum",
+    lambda rng: [(values(rng, "float64", s), values(rng, "float64", t)) for s, t in STACKS_OF_MATRICES if 0 in s],
 )
 case(
     "labels",

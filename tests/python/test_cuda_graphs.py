@@ -74,7 +74,12 @@ def diffused(x):
     return u
 
 
-WITH_TEMPORARIES = [l2_norm, column_norms, variance, softmax, chain_of_products, diffused]
+def products_of_stacks(x):
+    s = x[:256, :128].reshape(4, 64, 128)
+    return (s[:, None] @ s.mT).sum(axis=(0, 1))
+
+
+WITH_TEMPORARIES = [l2_norm, column_norms, variance, softmax, chain_of_products, products_of_stacks, diffused]
 
 
 @pytest.mark.parametrize("is_cold", [False, True])

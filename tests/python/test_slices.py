@@ -337,6 +337,10 @@ def outer_backwards(x, y):
     return x[::-1, None] * y
 
 
+def contracted_in_a_stack(x, y):
+    return x.T[None] @ y[None] + 1
+
+
 def rows(n: int = 2, dtype: str = "float64") -> Any:
     return np.random.default_rng(n).integers(-9, 10, (ROWS, n)).astype(dtype)
 
@@ -405,6 +409,7 @@ REDUCED: list[Case] = [
     (rows_in_numbers, lambda: (rows(),)),
     (every_second, lambda: (rows(5),)),
     (contracted, lambda: (rows(2), rows(3))),
+    (contracted_in_a_stack, lambda: (rows(2), rows(3))),
     (of_loops, lambda: (rows(),)),
     (times_the_sum, lambda: (np.arange(3.0), rows())),
     (times_the_sum, lambda: (np.arange(3, dtype="float32")[::-2], rows(1, "float32")[::2, 0])),

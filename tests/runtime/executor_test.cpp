@@ -304,7 +304,7 @@ template <class T> void check_matmul(DType dtype, int m, int k, int n, bool tran
     MatrixView va{a.data(), m, k, transposed_a ? s : s * k, transposed_a ? s * m : s};
     MatrixView vb{b.data(), k, n, s * n * step_b, s * step_b};
     MatrixView vc{c.data(), m, n, s * n, s};
-    ASSERT_EQ(matmul(dtype, va, vb, vc), 0);
+    ASSERT_EQ(matmul(dtype, {va, vb, vc}), 0);
     for (int i = 0; i < m; ++i)
         for (int j = 0; j < n; ++j) {
             T sum{};
@@ -313,6 +313,77 @@ template <class T> void check_matmul(DType dtype, int m, int k, int n, bool tran
                                                b[static_cast<std::size_t>((p * n + j) * step_b)]);
             ASSERT_EQ(c[static_cast<std::size_t>(i * n + j)], sum) << i << " " << j;
         }
+}
+
+/// Of doubles: element (i, j) of the matrix of product `number`, by the strides alone.
+double& element(const MatrixProducts& all, const MatrixView& m, std::int64_t StackAxis::*stride, std::int64_t number,
+                std::int64_t i, std::int64_t j) {
+    std::int64_t at = i * m.row_stride + j * m.column_stride;
+    for (int k = 0; k < all.axis_count; ++k) {
+        at += number % all.axes[k].extent * (all.axes[k].*stride);
+        number /= all.axes[k].extent;
+    }
+    return *reinterpret_cast<double*>(static_cast<char*>(m.data) + at);
+}
+
+void check_stack(const MatrixProducts& all) {
+    ASSERT_EQ(matmul(DType::float64, all), 0);
+    for (std::int64_t number = 0; number < all.count(); ++number)
+        for (std::int64_t i = 0; i < all.c.rows; ++i)
+            for (std::int64_t j = 0; j < all.c.columns; ++j) {
+                double sum = 0;
+                for (std::int64_t p = 0; p < all.a.columns; ++p)
+                    sum += element(all, all.a, &StackAxis::a, number, i, p) *
+                           element(all, all.b, &StackAxis::b, number, p, j);
+                ASSERT_EQ(element(all, all.c, &StackAxis::c, number, i, j), sum) << number << ": " << i << " " << j;
+            }
+}
+
+TEST(Matmul, StacksOfMatrices) {
+    std::vector<double> a(40'000), b(40'000), c(200'000);
+    for (std::size_t i = 0; i < a.size(); ++i)
+        a[i] = static_cast<double>(i % 17) - 8, b[i] = static_cast<double>(i % 13) - 6;
+    for (auto [m, k, n] : {std::array<std::int64_t, 3>{1, 1, 1}, {5, 4, 3}, {3, 0, 2}, {4, 7, 0}, {33, 20, 17}}) {
+        const MatrixView right{b.data(), k, n, 8 * n, 8}, left{a.data(), m, k, 8 * k, 8},
+            turned{a.data(), m, k, 8, 8 * m}, gaps{a.data(), m, k, 16 * k, 16}, back{a.data() + m * k, m, k, -8 * k, 8},
+            product{c.data(), m, n, 8 * n, 8};
+        const std::int64_t step_a = 8 * m * k, step_b = 8 * k * n, step_c = 8 * m * n;
+        for (const MatrixView& view : {left, turned, gaps, back}) {
+            check_stack({view, right, product, {{6, step_a, step_b, step_c}}, 1});
+            check_stack({view, right, product, {{6, step_a, 0, step_c}}, 1}); // rows of one matrix, where it lies so
+            check_stack({view, right, product, {{6, 0, step_b, step_c}}, 1});
+            check_stack({view, right, product, {{0, step_a, step_b, step_c}}, 1});
+            check_stack({view, right, product, {{3, step_a, step_b, step_c}, {1, 0, 0, 0}}, 2});
+            // Two axes that follow each other, that cross, that are broadcast beside each other.
+            check_stack(
+                {view, right, product, {{3, step_a, step_b, step_c}, {4, 3 * step_a, 3 * step_b, 3 * step_c}}, 2});
+            check_stack(
+                {view, right, product, {{3, 4 * step_a, step_b, step_c}, {4, step_a, 3 * step_b, 3 * step_c}}, 2});
+            check_stack({view, right, product, {{3, step_a, 0, step_c}, {4, 0, step_b, 3 * step_c}}, 2});
+            check_stack({view, right, product, {{3, 0, step_b, step_c}, {4, step_a, 0, 3 * step_c}}, 2});
+        }
+        MatrixView last = right;
+        last.data = b.data() + 5 * k * n; // a stack from its end
+        check_stack({left, last, product, {{6, step_a, -step_b, step_c}}, 1});
+    }
+}
+
+TEST(Matmul, AxesOfAStackAreJoined) {
+    const MatrixView a{nullptr, 5, 4, 32, 8}, b{nullptr, 4, 3, 24, 8}, c{nullptr, 5, 3, 24, 8};
+    const MatrixProducts rows = MatrixProducts{a, b, c, {{7, 160, 0, 120}, {2, 1120, 0, 840}}, 2}.joined();
+    EXPECT_EQ(rows.axis_count, 0);
+    EXPECT_EQ(rows.a.rows, 70);
+    EXPECT_EQ(rows.c.rows, 70);
+    const MatrixProducts one =
+        MatrixProducts{a, b, c, {{7, 160, 96, 120}, {1, 0, 0, 0}, {2, 1120, 672, 840}}, 3}.joined();
+    ASSERT_EQ(one.axis_count, 1);
+    EXPECT_EQ(one.axes[0].extent, 14);
+    const MatrixProducts two = MatrixProducts{a, b, c, {{7, 160, 0, 120}, {2, 1120, 96, 840}}, 2}.joined();
+    ASSERT_EQ(two.axis_count, 1);
+    EXPECT_EQ(two.a.rows, 35);
+    EXPECT_EQ(two.axes[0].extent, 2);
+    const MatrixProducts apart = MatrixProducts{a, b, c, {{7, 0, 96, 120}, {2, 160, 0, 840}}, 2}.joined();
+    EXPECT_EQ(apart.axis_count, 2);
 }
 
 TEST(Matmul, EveryLayoutAndTypeWithoutABlas) {

@@ -179,6 +179,8 @@ TEST(PlanText, LoopsAreCanonical) {
     for (std::size_t i = 0; i < text.size(); ++i)
         if (text[i] != ' ' || i == 0 || (text[i - 1] != ' ' && text[i - 1] != '\n')) flat += text[i];
     EXPECT_EQ(print_plan(parse_plan(flat)), text);
+    const std::string turned = replaced(text, "matmul (u, v, A)", "matmul (u, v^10, A)");
+    EXPECT_EQ(print_plan(parse_plan(turned)), turned);
     Plan plan = parse_plan(text);
     EXPECT_TRUE(plan.arguments[0].written && !plan.arguments[1].written && plan.returns.empty());
 }
@@ -218,7 +220,14 @@ TEST(PlanText, LoopsThatContradictThemselvesAreNamed) {
     EXPECT_EQ(message("swap u v", "swap u w"), "21: swap takes temporaries of one dtype and shape; w has another.");
     EXPECT_EQ(message("swap u v", "swap u c"), "21: swap takes temporaries of one dtype and shape; c has another.");
     EXPECT_EQ(message("swap u v", "swap u u"), "21: 'u' is swapped with itself.");
-    EXPECT_EQ(message("matmul (u, v, A)", "matmul (u, A, Z)"), "24: matmul takes arrays of rank 2; Z has rank 1.");
+    EXPECT_EQ(message("matmul (u, v, A)", "matmul (u, A, Z)"),
+              "24: matmul takes arrays of rank 2 or more; Z has rank 1.");
+    EXPECT_EQ(message("matmul (u, v, A)", "matmul (u, v^n10, A)"),
+              "24: matmul gives an array of rank 3 here; A has rank 2.");
+    for (const std::string axes : {"11", "1", "12", "1x0"})
+        EXPECT_EQ(message("matmul (u, v, A)", "matmul (u, v^" + axes + ", A)"),
+                  "24: v^" + axes + ": '" + axes + "' are not the axes of an array of rank 2.");
+    EXPECT_EQ(message("matmul (u, v, A)", "matmul (u, v, A^10)"), "24: matmul takes three arrays; 'A^10' is none.");
     EXPECT_EQ(message("require layout A C\n", ""),
               "23: matmul writes in C order; the version does not require 'layout A C'.");
     EXPECT_EQ(message("  if t % 2 == 0 and n >= 3 {", "  loop {\nleave"), "26: 'else' follows no 'if'.");

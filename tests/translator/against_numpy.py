@@ -668,6 +668,30 @@ def test_matmul_and_softmax(evaluator: Evaluator) -> None:
         evaluator.run(SOFTMAX, arguments, variant={"z": "blas"}, contract="reproducible")
 
 
+def test_stacks_of_matrices(evaluator: Evaluator) -> None:
+    text = """tilewright-program 1
+function f
+arg A: float64[A.0, 1, A.2, A.3]
+arg B: float64[B.0, A.3, B.2]
+C: float64[A.0, B.0, A.2, B.2] = matmul(A, B) @2
+%1: float64[B.0, B.2, A.3] = transpose(B) {axes=[0, 2, 1]} @3
+%2: float64[A.0, 1, A.3, A.2] = transpose(A) {axes=[0, 1, 3, 2]} @3
+D: float64[A.0, B.0, B.2, A.2] = matmul(%1, %2) @3
+%3: float64[A.3, B.2] = index(B) {index=[B.0 - 1, 0:1, 0:1]} @4
+%4: float64[A.0, 1, A.2, A.3] = add(A, A) @4
+E: float64[A.0, 1, A.2, B.2] = matmul(%4, %3) @4
+return (C, D, E)
+"""
+    rng = np.random.default_rng(3)
+    for (s, t), (m, k, n) in itertools.product([(2, 3), (1, 1), (4, 1)], [(1, 1, 1), (3, 5, 4), (17, 2, 33)]):
+        arguments = {"A": rng.normal(size=(s, 1, m, k)), "B": rng.normal(size=(t, k, n))}
+        expected = numpys(text, arguments)
+        for variant, layouts in itertools.product(["loops", "blas"], [{}, {"A": "f"}, {"A": "any", "B": "f"}]):
+            results = run_both(evaluator, text, arguments, variant=dict.fromkeys("CDE", variant), layouts=layouts)
+            for ours, theirs in zip(results, expected, strict=True):
+                np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
 def test_integer_matmul_wraps(evaluator: Evaluator) -> None:
     rng = np.random.default_rng(4)
     for dtype in ("int8", "int64", "uint32", "bool"):

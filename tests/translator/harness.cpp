@@ -78,16 +78,66 @@ Halide::Buffer<> buffer_of(Buffers& buffers, const std::string& operand, Halide:
     return Halide::Buffer<>(type, data + offset, rank, dims.data());
 }
 
+/// Where the matrix of `array` begins that stands at a place of the stack `shape`, as NumPy broadcasts.
+std::int64_t matrix_at(const Array& array, const std::vector<std::int64_t>& shape, std::int64_t place) {
+    const std::size_t rank = array.shape.size();
+    std::int64_t stride = array.shape[rank - 2] * array.shape[rank - 1], offset = 0;
+    for (std::size_t d = 3; d <= shape.size(); ++d) {
+        const std::int64_t at = place % shape[shape.size() - d];
+        place /= shape[shape.size() - d];
+        if (d > rank) continue;
+        if (array.shape[rank - d] != 1) offset += at * stride;
+        stride *= array.shape[rank - d];
+    }
+    return offset;
+}
+
+/// `B^021`: B with its axes in that order, n for one of one element.
+Array operand_of(const Buffers& buffers, const std::string& name) {
+    const std::size_t at = name.find('^');
+    const Array& array = buffers.arrays.at(name.substr(0, at));
+    if (at == std::string::npos) return array;
+    const std::string order = name.substr(at + 1);
+    std::vector<std::int64_t> strides(array.shape.size(), 1);
+    for (std::size_t k = strides.size(); k-- > 1;)
+        strides[k - 1] = strides[k] * array.shape[k];
+    Array out = array;
+    out.shape.clear();
+    std::vector<std::int64_t> steps;
+    for (const char c : order) {
+        const auto axis = static_cast<std::size_t>(c - '0');
+        out.shape.push_back(c == 'n' ? 1 : array.shape[axis]);
+        steps.push_back(c == 'n' ? 0 : strides[axis]);
+    }
+    const std::size_t element = array.count() == 0 ? 1 : array.bytes.size() / static_cast<std::size_t>(array.count());
+    for (std::int64_t k = 0; k < array.count(); ++k) {
+        std::int64_t rest = k, from = 0;
+        for (std::size_t axis = order.size(); axis-- > 0;) {
+            from += rest % out.shape[axis] * steps[axis];
+            rest /= out.shape[axis];
+        }
+        std::copy_n(array.bytes.begin() + from * static_cast<std::int64_t>(element), element,
+                    out.bytes.begin() + k * static_cast<std::int64_t>(element));
+    }
+    return out;
+}
+
 template <class T> void multiply(const Array& a, const Array& b, Array& c) {
-    const std::int64_t n = a.shape[0];
-    const std::int64_t inner = a.shape[1];
-    const std::int64_t m = b.shape[1];
-    for (std::int64_t i = 0; i < n; ++i) {
-        for (std::int64_t j = 0; j < m; ++j) {
-            double sum = 0;
-            for (std::int64_t k = 0; k < inner; ++k)
-                sum += static_cast<double>(a.as<T>()[i * inner + k]) * static_cast<double>(b.as<T>()[k * m + j]);
-            c.as<T>()[i * m + j] = static_cast<T>(sum);
+    const std::int64_t n = a.shape[a.shape.size() - 2];
+    const std::int64_t inner = a.shape.back();
+    const std::int64_t m = b.shape.back();
+    std::int64_t matrices = 1;
+    for (std::size_t k = 0; k + 2 < c.shape.size(); ++k)
+        matrices *= c.shape[k];
+    for (std::int64_t place = 0; place < matrices; ++place) {
+        const T *left = a.as<T>() + matrix_at(a, c.shape, place), *right = b.as<T>() + matrix_at(b, c.shape, place);
+        for (std::int64_t i = 0; i < n; ++i) {
+            for (std::int64_t j = 0; j < m; ++j) {
+                double sum = 0;
+                for (std::int64_t k = 0; k < inner; ++k)
+                    sum += static_cast<double>(left[i * inner + k]) * static_cast<double>(right[k * m + j]);
+                c.as<T>()[(place * n + i) * m + j] = static_cast<T>(sum);
+            }
         }
     }
 }
@@ -203,10 +253,11 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
                 c = c == ',' ? ' ' : c;
             std::vector<std::string> operands = words(names);
             Array& c = buffers.arrays.at(operands[2]);
+            const Array a = operand_of(buffers, operands[0]), b = operand_of(buffers, operands[1]);
             if (c.dtype == "float32")
-                multiply<float>(buffers.arrays.at(operands[0]), buffers.arrays.at(operands[1]), c);
+                multiply<float>(a, b, c);
             else
-                multiply<double>(buffers.arrays.at(operands[0]), buffers.arrays.at(operands[1]), c);
+                multiply<double>(a, b, c);
         }
         if (line.rfind("call ", 0) != 0) continue;
         std::string symbol = words(line)[1];

@@ -218,8 +218,17 @@ TEST(Translate, LibraryProductsCutThePlan) {
               "require B.1 <= 1073741824\nrequire layout A C\nrequire layout B C\ntemp z float32 [A.0, B.1]\n"
               "library matmul (A, B, z)\n"
               "call softmax_k0 in \"softmax_k0\" (A.0, A.1, B.1, z, result)\n");
+    // A library takes any strides: it needs a copy only of what is no whole array.
     options.layouts = {{"A", Layout::any}};
-    dsl::Algorithm copied = translate(read_program(kSoftmax), options);
+    EXPECT_EQ(translate(read_program(kSoftmax), options).impl().plan_body,
+              "require B.1 <= 1073741824\nrequire layout B C\ntemp z float32 [A.0, B.1]\nlibrary matmul (A, B, z)\n"
+              "call softmax_k0 in \"softmax_k0\" (A.0, A.1, B.1, z, result)\n");
+    std::string sliced = kSoftmax;
+    const std::string product = "z: float32[A.0, B.1] = matmul(A, B) @2\n";
+    sliced.replace(sliced.find(product), product.size(),
+                   "%0: float32[A.0, A.1] = index(A) {index=[A.0 - 1:-1, 0:1]} @2\n"
+                   "z: float32[A.0, B.1] = matmul(%0, B) @2\n");
+    dsl::Algorithm copied = translate(read_program(sliced), options);
     EXPECT_EQ(copied.impl().plan_body,
               "require B.1 <= 1073741824\nrequire layout B C\ntemp z_a float32 [A.0, A.1]\ntemp z float32 [A.0, B.1]\n"
               "call softmax_k0 in \"softmax_k0\" (A.0, A.1, B.1, A, z_a)\n"
@@ -228,6 +237,52 @@ TEST(Translate, LibraryProductsCutThePlan) {
     ASSERT_EQ(copied.impl().kernels.size(), 2U);
     EXPECT_EQ(copied.impl().kernels[1].argument_names, (std::vector<std::string>{"A.0", "A.1", "B.1", "z"}));
     EXPECT_EQ(copied.impl().kernels[1].output_names, std::vector<std::string>{"result"});
+}
+
+TEST(Translate, StacksOfMatricesAreCutIntoParts) {
+    const auto slices = [](const std::string& types, const std::string& product) {
+        const std::string header =
+            translate(read_program("tilewright-program 1\nfunction f\n" + types + product + "return C\n"), {})
+                .impl()
+                .plan_header;
+        const std::size_t at = header.find("slices");
+        return at == std::string::npos ? "" : header.substr(at, header.find('\n', at) - at);
+    };
+    EXPECT_EQ(slices("arg A: float64[A.0, A.1, A.2]\narg B: float64[A.2, B.1]\n",
+                     "C: float64[A.0, A.1, B.1] = matmul(A, B)\n"),
+              "slices (A)");
+    EXPECT_EQ(slices("arg A: float64[A.0, A.1, A.2]\narg B: float64[A.0, A.2, B.2]\n",
+                     "C: float64[A.0, A.1, B.2] = matmul(A, B)\n"),
+              "slices (A, B)");
+    // Rows of the left matrices of a stack.
+    EXPECT_EQ(slices("arg A: float64[A.0, A.1]\narg B: float64[B.0, A.1, B.2]\n",
+                     "%1: float64[B.0, A.0, B.2] = matmul(A, B)\n"
+                     "C: float64[A.0, B.0, B.2] = transpose(%1) {axes=[1, 0, 2]}\n"),
+              "slices (A)");
+    EXPECT_EQ(slices("arg A: float64[A.0, A.1, A.2]\narg B: float64[A.0, B.1]\n",
+                     "%1: float64[A.1, A.2, A.0] = transpose(A) {axes=[1, 2, 0]}\n"
+                     "C: float64[A.1, A.2, B.1] = matmul(%1, B)\n"),
+              "");
+}
+
+TEST(Translate, LibrariesTakeViewsOfArrays) {
+    TranslateOptions options;
+    options.variant = {{"C", "blas"}, {"D", "blas"}};
+    dsl::Algorithm algorithm =
+        translate(read_program("tilewright-program 1\nfunction f\n"
+                               "arg A: float64[A.0, A.1, A.2]\narg B: float64[B.0, A.1, A.2]\n"
+                               "%1: float64[A.0, 1, A.1, A.2] = index(A) {index=[0:1, newaxis, 0:1, 0:1]}\n"
+                               "%2: float64[B.0, A.2, A.1] = transpose(B) {axes=[0, 2, 1]}\n"
+                               "C: float64[A.0, B.0, A.1, A.1] = matmul(%1, %2)\n"
+                               "%3: float64[B.0, A.2, A.1] = add(%2, %2)\n"
+                               "%4: float64[B.0, A.1, A.2] = transpose(%3) {axes=[0, 2, 1]}\n"
+                               "D: float64[B.0, A.2, A.2] = matmul(%3, %4)\n"
+                               "return (C, D)\n"),
+                  options);
+    EXPECT_EQ(algorithm.impl().plan_body, "require layout A C\nrequire layout B C\ntemp D_a float64 [B.0, A.2, A.1]\n"
+                                          "library matmul (A^0n12, B^021, C)\n"
+                                          "call f_k0 in \"f_k0\" (A.0, A.1, A.2, B.0, B, D_a)\n"
+                                          "library matmul (D_a, D_a^021, D)\n");
 }
 
 TEST(Translate, TheSameProgramGivesTheSameNamesEachTime) {

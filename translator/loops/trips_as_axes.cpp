@@ -407,20 +407,21 @@ class Lift {
         const std::string& b = operation.operands[1];
         keeps(operation, type);
         const auto opened = [&](const std::string& name, bool left) {
-            const bool has_trips = is_lifted(name);
-            Type open = types_.at(has_trips ? lifted_.at(name) : now(name));
+            // A stack with an axis of trips has as many axes behind it as the result.
+            const std::string from = is_lifted(name) ? stretched(name, operation.type.shape.size()) : now(name);
+            Type open = types_.at(from);
             std::vector<IndexEntry> entries(open.shape.size(), all());
-            const std::size_t at = (has_trips ? 1 : 0) + (left ? 2 : 0);
-            open.shape.insert(open.shape.begin() + static_cast<std::ptrdiff_t>(at), SizeTree::integer(1).size());
-            entries.insert(entries.begin() + static_cast<std::ptrdiff_t>(at), newaxis());
-            return add(open, "index", {has_trips ? lifted_.at(name) : now(name)}, {{"index", text_of(entries)}});
+            const auto at = static_cast<std::ptrdiff_t>(open.shape.size()) - (left ? 0 : 2);
+            open.shape.insert(open.shape.begin() + at, SizeTree::integer(1).size());
+            entries.insert(entries.begin() + at, newaxis());
+            return add(open, "index", {from}, {{"index", text_of(entries)}});
         };
         const std::string left = opened(a, true), right = opened(b, false);
         Type all_products = type;
         const std::vector<Size>& shape_a = types_.at(is_lifted(a) ? lifted_.at(a) : now(a)).shape;
         all_products.shape.insert(all_products.shape.end() - 1, shape_a.back());
         const std::string terms = add(all_products, "multiply", {left, right}, {});
-        emit(operation.result, type, "sum", {terms}, {{"axes", "[2]"}});
+        emit(operation.result, type, "sum", {terms}, {{"axes", axes_text({type.shape.size() - 1})}});
         set_order(out_.back(), {.trips = 1});
     }
 

@@ -19,6 +19,9 @@ using Handle = struct BlasHandle*;
 enum Operation : int { kPlain = 0, kTransposed = 1 };
 using Gemm = int (*)(Handle, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*,
                      void*, int);
+/// Of so many matrices, with the elements from one to the next behind each leading dimension.
+using BatchedGemm = int (*)(Handle, int, int, int, int, int, const void*, const void*, int, long long, const void*, int,
+                            long long, const void*, void*, int, long long, int);
 
 struct Blas {
     std::string name;
@@ -27,7 +30,8 @@ struct Blas {
     int (*set_mode)(Handle, int) = nullptr;
     int (*set_workspace)(Handle, void*, std::size_t) = nullptr;
     const char* (*status_text)(int) = nullptr;
-    Gemm gemm[4] = {};
+    Gemm gemm[4] = {}; ///< s, d, c, z
+    BatchedGemm batched[4] = {};
 };
 
 const char* const kNames[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
@@ -41,10 +45,13 @@ const Blas* find_in(void* library, const char* name) {
     };
     find(blas->status_text, "cublasGetStatusString");
     find(blas->set_workspace, "cublasSetWorkspace_v2");
-    const bool whole = find(blas->create, "cublasCreate_v2") && find(blas->set_stream, "cublasSetStream_v2") &&
-                       find(blas->set_mode, "cublasSetMathMode") && find(blas->gemm[0], "cublasSgemm_v2") &&
-                       find(blas->gemm[1], "cublasDgemm_v2") && find(blas->gemm[2], "cublasCgemm_v2") &&
-                       find(blas->gemm[3], "cublasZgemm_v2");
+    bool whole = find(blas->create, "cublasCreate_v2") && find(blas->set_stream, "cublasSetStream_v2") &&
+                 find(blas->set_mode, "cublasSetMathMode");
+    for (int k = 0; k < 4; ++k) {
+        const std::string routine = std::string("cublas") + "SDCZ"[k] + "gemm";
+        whole = whole && find(blas->gemm[k], (routine + "_v2").c_str()) &&
+                find(blas->batched[k], (routine + "StridedBatched").c_str());
+    }
     return whole ? blas.release() : nullptr;
 }
 
@@ -86,12 +93,15 @@ struct DeviceBlas {
     Handle handle = nullptr;
 };
 
-/// A matrix as gemm takes it: one of its strides is one element.
+/// The matrices of one operand: where each is, as gemm takes it.
 struct Operand {
-    const void* data = nullptr;
-    int operation = kPlain;
-    int leading = 1;
+    const char* data = nullptr;
+    GemmOperand gemm;
+    std::int64_t strides[MatrixProducts::kMostAxes] = {}; ///< bytes
     void* copy = nullptr;
+
+    int operation() const { return gemm.transposed ? kTransposed : kPlain; }
+    int leading() const { return static_cast<int>(gemm.leading); }
 };
 
 /// What cuBLAS advises, from compute capability 9.0 on and before.
@@ -120,40 +130,120 @@ class Workspace {
     void* memory_ = nullptr;
 };
 
-Operand prepare(Call& call, DType dtype, const MatrixView& m) {
-    const DTypeInfo& type = info(dtype);
-    const std::int64_t bytes = type.bytes;
-    const bool whole = m.row_stride % bytes == 0 && m.column_stride % bytes == 0;
-    const std::int64_t rows = m.row_stride / bytes, columns = m.column_stride / bytes;
-    auto leading = [](std::int64_t stride, std::int64_t least) {
-        return static_cast<int>(std::max({stride, least, std::int64_t{1}}));
-    };
-    if (whole && (columns == 1 || m.columns == 1) && (rows >= m.columns || m.rows == 1) && rows >= 0)
-        return {m.data, kPlain, leading(m.rows == 1 ? 0 : rows, m.columns), nullptr};
-    if (whole && (rows == 1 || m.rows == 1) && (columns >= m.rows || m.columns == 1) && columns >= 0)
-        return {m.data, kTransposed, leading(m.columns == 1 ? 0 : columns, m.rows), nullptr};
-    const auto size = static_cast<std::size_t>(m.rows * m.columns * bytes);
+/// What gemm cannot take as it lies is copied; a matrix that several products share once.
+Operand prepare(Call& call, DType dtype, const MatrixProducts& products, const MatrixView& m,
+                std::int64_t StackAxis::*stride) {
+    const std::int64_t bytes = info(dtype).bytes;
+    Operand out;
+    out.data = static_cast<const char*>(m.data);
+    bool fits = as_gemm_takes_it(m, bytes, out.gemm);
+    for (int k = 0; k < products.axis_count; ++k) {
+        out.strides[k] = products.axes[k].*stride;
+        // No routine says what it makes of these.
+        fits = fits && out.strides[k] >= 0 && out.strides[k] % bytes == 0;
+    }
+    if (fits) return out;
+    halide_dimension_t from_dims[2 + MatrixProducts::kMostAxes], to_dims[2 + MatrixProducts::kMostAxes];
+    const auto width = static_cast<std::int32_t>(m.columns), height = static_cast<std::int32_t>(m.rows);
+    from_dims[0] = {0, width, static_cast<std::int32_t>(m.column_stride / bytes)};
+    from_dims[1] = {0, height, static_cast<std::int32_t>(m.row_stride / bytes)};
+    to_dims[0] = {0, width, 1};
+    to_dims[1] = {0, height, width};
+    int rank = 2;
+    std::int64_t elements = m.rows * m.columns;
+    for (int k = 0; k < products.axis_count; ++k) {
+        if (out.strides[k] == 0) continue;
+        const auto extent = static_cast<std::int32_t>(products.axes[k].extent);
+        from_dims[rank] = {0, extent, static_cast<std::int32_t>(out.strides[k] / bytes)};
+        to_dims[rank++] = {0, extent, static_cast<std::int32_t>(elements)};
+        out.strides[k] = elements * bytes;
+        elements *= extent;
+    }
+    const auto size = static_cast<std::size_t>(elements * bytes);
     void* copy = call.device().pool.allocate(call.place(), size);
     if (!copy) throw out_of_device_memory(call.place(), size, "a copy of a matrix");
     // Released at the end of the call also where the copy fails.
     if (!call.remember_temporary(copy))
         throw DeviceError("cuda: a call has more than 64 temporaries.", "Please report this.");
-    halide_dimension_t from_dims[2], to_dims[2];
     halide_buffer_t from{}, to{};
     from.type.bits = to.type.bits = static_cast<std::uint8_t>(8 * bytes);
-    from.dimensions = to.dimensions = 2;
+    from.dimensions = to.dimensions = rank;
     from.dim = from_dims;
     to.dim = to_dims;
     from.device = reinterpret_cast<std::uintptr_t>(m.data);
     to.device = reinterpret_cast<std::uintptr_t>(copy);
-    const auto width = static_cast<std::int32_t>(m.columns), height = static_cast<std::int32_t>(m.rows);
-    from_dims[0] = {0, width, static_cast<std::int32_t>(columns)};
-    from_dims[1] = {0, height, static_cast<std::int32_t>(rows)};
-    to_dims[0] = {0, width, 1};
-    to_dims[1] = {0, height, width};
     if (copy_strided(call, from, to)) throw DeviceError(call.error());
-    return {copy, kPlain, leading(0, m.columns), copy};
+    out.data = static_cast<const char*>(copy);
+    out.copy = copy;
+    out.gemm = {false, std::max<std::int64_t>(m.columns, 1)};
+    return out;
 }
+
+/// The calls of cuBLAS that make up the products: one for all matrices along the longest axis of the stack.
+class GemmCalls {
+  public:
+    GemmCalls(const Blas& library, Handle handle, DType dtype, const MatrixProducts& products, const Operand& left,
+              const Operand& right)
+        : library_(library), handle_(handle), p_(products), left_(left), right_(right), bytes_(info(dtype).bytes),
+          which_(static_cast<int>(dtype) - static_cast<int>(DType::float32)) {
+        static_assert(static_cast<int>(DType::complex128) - static_cast<int>(DType::float32) == 3);
+        static const std::complex<float> kOneC(1), kZeroC(0);
+        static const std::complex<double> kOneZ(1), kZeroZ(0);
+        const bool is_single = dtype == DType::float32 || dtype == DType::complex64;
+        // A real one is the first part of a complex one.
+        one_ = is_single ? static_cast<const void*>(&kOneC) : &kOneZ;
+        zero_ = is_single ? static_cast<const void*>(&kZeroC) : &kZeroZ;
+        for (int k = 0; k < p_.axis_count; ++k)
+            if (batch_ < 0 || p_.axes[k].extent > p_.axes[batch_].extent) batch_ = k;
+    }
+
+    void run() const {
+        const std::int64_t calls = batch_ < 0 ? 1 : p_.count() / p_.axes[batch_].extent;
+        for (std::int64_t number = 0; number < calls; ++number) {
+            std::int64_t rest = number, a = 0, b = 0, c = 0;
+            for (int k = 0; k < p_.axis_count; ++k) {
+                if (k == batch_) continue;
+                const std::int64_t at = rest % p_.axes[k].extent;
+                rest /= p_.axes[k].extent;
+                a += at * left_.strides[k];
+                b += at * right_.strides[k];
+                c += at * p_.axes[k].c;
+            }
+            call(left_.data + a, right_.data + b, static_cast<char*>(p_.c.data) + c);
+        }
+    }
+
+  private:
+    /// cuBLAS counts by columns: to it, all three are transposed, and C' = B' A'.
+    void call(const char* a, const char* b, char* c) const {
+        const int columns = static_cast<int>(p_.c.columns), rows = static_cast<int>(p_.c.rows);
+        const int inner = static_cast<int>(p_.a.columns);
+        count_launch();
+        if (batch_ < 0)
+            return require_blas(library_,
+                                library_.gemm[which_](handle_, right_.operation(), left_.operation(), columns, rows,
+                                                      inner, one_, b, right_.leading(), a, left_.leading(), zero_, c,
+                                                      columns),
+                                "a product of matrices");
+        const StackAxis& axis = p_.axes[batch_];
+        require_blas(library_,
+                     library_.batched[which_](handle_, right_.operation(), left_.operation(), columns, rows, inner,
+                                              one_, b, right_.leading(), right_.strides[batch_] / bytes_, a,
+                                              left_.leading(), left_.strides[batch_] / bytes_, zero_, c, columns,
+                                              axis.c / bytes_, static_cast<int>(axis.extent)),
+                     "products of matrices");
+    }
+    static void count_launch() { count(g_calls.launches); }
+
+    const Blas& library_;
+    Handle handle_;
+    const MatrixProducts& p_;
+    const Operand &left_, &right_;
+    std::int64_t bytes_;
+    int which_;      ///< of s, d, c, z
+    int batch_ = -1; ///< the axis of a call
+    const void *one_ = nullptr, *zero_ = nullptr;
+};
 
 } // namespace
 
@@ -170,20 +260,23 @@ std::string blas_library() {
     return b ? b->name : "none";
 }
 
-int matmul(Call& call, DType dtype, const MatrixView& a, const MatrixView& b, const MatrixView& c) noexcept {
+int matmul(Call& call, DType dtype, const MatrixProducts& all) noexcept {
     return call.attempt([&] {
-        if (a.columns != b.rows || c.rows != a.rows || c.columns != b.columns)
+        if (!all.agree())
             throw DeviceError("cuda: a product of matrices whose shapes do not agree.", "Please report this.");
-        const auto result_bytes = static_cast<std::size_t>(c.rows * c.columns * info(dtype).bytes);
+        const auto result_bytes =
+            static_cast<std::size_t>(all.count() * all.c.rows * all.c.columns * info(dtype).bytes);
         if (result_bytes == 0) return;
-        if (a.columns == 0) return fill(call.place(), c.data, 0, result_bytes);
+        if (all.a.columns == 0) return fill(call.place(), all.c.data, 0, result_bytes);
         const Blas* library = blas();
         if (!library)
             throw DeviceError("cuda: a product of matrices: there is no cuBLAS (libcublas.so.13, .12 or .11).",
                               "Install nvidia-cublas, or import torch or CuPy, which bring one, before the call.");
-        const Operand left = prepare(call, dtype, a), right = prepare(call, dtype, b);
-        static DeviceBlas* const all = new DeviceBlas[kMostDevices];
-        DeviceBlas& device = all[call.place().device];
+        const MatrixProducts products = all.joined();
+        const Operand left = prepare(call, dtype, products, products.a, &StackAxis::a);
+        const Operand right = prepare(call, dtype, products, products.b, &StackAxis::b);
+        static DeviceBlas* const devices = new DeviceBlas[kMostDevices];
+        DeviceBlas& device = devices[call.place().device];
         {
             std::lock_guard lock(device.mutex);
             if (!device.handle) {
@@ -194,26 +287,8 @@ int matmul(Call& call, DType dtype, const MatrixView& a, const MatrixView& b, co
             }
             require_blas(*library, library->set_stream(device.handle, stream_of(call.place())), "cublasSetStream");
             const Workspace workspace(call, *library, device.handle);
-            static const std::complex<float> kOneC(1), kZeroC(0);
-            static const std::complex<double> kOneZ(1), kZeroZ(0);
-            const bool is_single = dtype == DType::float32 || dtype == DType::complex64;
-            // A real one is the first part of a complex one.
-            const void* one = is_single ? static_cast<const void*>(&kOneC) : &kOneZ;
-            const void* zero = is_single ? static_cast<const void*>(&kZeroC) : &kZeroZ;
-            const int which = dtype == DType::float32     ? 0
-                              : dtype == DType::float64   ? 1
-                              : dtype == DType::complex64 ? 2
-                                                          : 3;
-            // cuBLAS counts by columns: to it, all three are transposed, and C' = B' A'.
-            count(g_calls.launches);
             const Timed timed(call, "library matmul (cuBLAS)");
-            require_blas(*library,
-                         library->gemm[which](device.handle, right.operation, left.operation,
-                                              static_cast<int>(c.columns), static_cast<int>(c.rows),
-                                              static_cast<int>(a.columns), one, right.data, right.leading, left.data,
-                                              left.leading, zero, c.data,
-                                              static_cast<int>(std::max<std::int64_t>(c.columns, 1))),
-                         "a product of matrices");
+            GemmCalls(*library, device.handle, dtype, products, left, right).run();
         }
         for (void* copy : {left.copy, right.copy})
             if (copy && call.forget_temporary(copy)) call.device().pool.release(call.place(), copy);

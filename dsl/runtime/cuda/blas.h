@@ -11,7 +11,7 @@ bool has_blas() noexcept;
 /// Name of the library: "libcublas.so.12", or "none".
 std::string blas_library();
 
-/// float32 (not TF32), float64, complex64, complex128; c is C-contiguous. 0, or kDeviceFailed.
-int matmul(Call& call, DType dtype, const MatrixView& a, const MatrixView& b, const MatrixView& c) noexcept;
+/// float32 (not TF32), float64, complex64, complex128; all of c together is C-contiguous. 0, or kDeviceFailed.
+int matmul(Call& call, DType dtype, const MatrixProducts& products) noexcept;
 
 } // namespace tilewright::runtime::cuda

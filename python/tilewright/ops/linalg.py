@@ -43,6 +43,13 @@ def _contract(tracer: Tracer, left: Size, right: Size, message: str) -> None:
     tracer.unify(left, right, message)
 
 
+def _is_of_matrices(tracer: Tracer, a: SymArray, b: SymArray, dtype: np.dtype[Any]) -> bool:
+    """Whether stacks are of products that a library may compute: of floats, and not of vectors, which memory bounds."""
+    one = Size.constant(1)
+    by_vectors = tracer.resolve(b.sizes[-1]) == one or (b.ndim > 2 and tracer.resolve(a.sizes[-2]) == one)
+    return dtype.kind == "f" and not by_vectors
+
+
 def product(tracer: Tracer, x: Any, y: Any, name: str) -> Any:
     """NumPy's matrix product of operands of rank 1 and up."""
     a, b = as_array(tracer, x), as_array(tracer, y)
@@ -56,9 +63,10 @@ def product(tracer: Tracer, x: Any, y: Any, name: str) -> Any:
         return SymArray.fresh(tracer, _sum_of_products(tracer, a, b, -1, dtype, name))
     if a.ndim == 1:
         return SymArray.fresh(tracer, _sum_of_products(tracer, a[:, None], b, -2, dtype, name))
-    if a.ndim == 2 and b.ndim == 2 and dtype != BOOL:
+    if dtype != BOOL and (a.ndim == b.ndim == 2 or _is_of_matrices(tracer, a, b, dtype)):
         left, right = cast(tracer, a.read(), dtype), cast(tracer, b.read(), dtype)
-        shape = (tracer.resolve(a.sizes[0]), tracer.resolve(b.sizes[1]))
+        stack = broadcast_shapes(tracer, [left.shape[:-2], right.shape[:-2]])
+        shape = (*stack, tracer.resolve(a.sizes[-2]), tracer.resolve(b.sizes[-1]))
         return SymArray.fresh(tracer, tracer.add("matmul", (left, right), {}, dtype, shape, name))
     stacked = (Ellipsis, slice(None), slice(None), None), (Ellipsis, None, slice(None), slice(None))
     return SymArray.fresh(tracer, _sum_of_products(tracer, a[stacked[0]], b[stacked[1]], -2, dtype, name))

@@ -403,6 +403,56 @@ TEST_F(OnDevice, ProductsOfMatrices) {
         }
 }
 
+TEST_F(OnDevice, ProductsOfStacksOfMatrices) {
+    if (!cuda::has_blas()) GTEST_SKIP() << "no cuBLAS";
+    auto e = load_for_device("tilewright-plan 1\nfunction f\narg A float64 4\narg B float64 3\n"
+                             "result C float64 [A.0, B.0, A.2, B.2]\nreturn C\nversion \"cuda\"\n"
+                             "require isa cuda-sm_70\nlibrary matmul (A, B, C)\nend\n");
+    const std::int64_t m = 5, k = 4, n = 3;
+    // Extents of the stack, elements between its matrices, and those between rows and columns.
+    struct Left {
+        std::int64_t outer, inner, outer_step, inner_step, row, column, first;
+    };
+    struct Right {
+        std::int64_t extent, step, row, column, first;
+    };
+    for (const Left& l : {Left{2, 3, 60, 20, k, 1, 0},
+                          {2, 3, 20, 40, 1, m, 0},
+                          {2, 1, 20, 0, k, 1, 0},
+                          {2, 3, 0, 0, k, 1, 0},
+                          {2, 3, 60, -20, k, 1, 200},
+                          {3, 3, 4, 12, 36, 1, 0},
+                          {2, 3, 200, 50, 9, 2, 0},
+                          {1, 1, 0, 0, k, 1, 0},
+                          {0, 3, 60, 20, k, 1, 0}})
+        for (const Right& r :
+             {Right{3, 12, n, 1, 0}, {3, 12, 1, k, 0}, {1, 0, n, 1, 0}, {3, -12, n, 1, 100}, {3, 40, 7, 2, 0}}) {
+            const std::int64_t count = std::max(l.inner, r.extent);
+            std::vector<double> a(1024), b(1024);
+            for (std::size_t i = 0; i < a.size(); ++i)
+                a[i] = static_cast<double>(i % 17) - 8, b[i] = static_cast<double>(i % 13) - 6;
+            DeviceVector da(place_, a), db(place_, b);
+            if (l.inner != r.extent && l.inner != 1 && r.extent != 1) continue;
+            if (r.extent != count) continue; // the plan says that C has as many
+            const std::int64_t a_shape[] = {l.outer, l.inner, m, k}, b_shape[] = {r.extent, k, n};
+            const std::int64_t a_bytes[] = {8 * l.outer_step, 8 * l.inner_step, 8 * l.row, 8 * l.column},
+                               b_bytes[] = {8 * r.step, 8 * r.row, 8 * r.column};
+            auto c = call_on_device(*e, place_,
+                                    {{da.data() + l.first, a_shape, a_bytes}, {db.data() + r.first, b_shape, b_bytes}});
+            ASSERT_EQ(c.status, RunStatus::done) << c.failed;
+            for (std::int64_t at = 0; at < l.outer * count * m * n; ++at) {
+                const std::int64_t o = at / (count * m * n), s = at / (m * n) % count, i = at / n % m, j = at % n;
+                double sum = 0;
+                for (std::int64_t x = 0; x < k; ++x)
+                    sum +=
+                        a[static_cast<std::size_t>(l.first + o * l.outer_step + (l.inner == 1 ? 0 : s) * l.inner_step +
+                                                   i * l.row + x * l.column)] *
+                        b[static_cast<std::size_t>(r.first + s * r.step + x * r.row + j * r.column)];
+                ASSERT_EQ(c.results[0][static_cast<std::size_t>(at)], sum) << at;
+            }
+        }
+}
+
 TEST_F(OnDevice, LargeCopiesGoThroughPinnedSlotsAndBack) {
     for (std::size_t bytes : {std::size_t{1}, std::size_t{255}, std::size_t{257}, std::size_t{65'537},
                               (std::size_t{4} << 20) + 3, (std::size_t{37} << 20) + 11}) {
