@@ -300,3 +300,25 @@ def test_a_module_and_its_c_library(tmp_path: Path) -> None:
     assert (
         subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout == "0 of 56700 differ\n"
     )
+
+
+@pytest.mark.skipif(not hasattr(np, "matvec"), reason="this NumPy has no matvec")
+@pytest.mark.parametrize("dtype", ["float64", "complex128", "int32"])
+def test_vectors_of_stacks(dtype: str) -> None:
+    def both(a, x, y):
+        return np.matvec(a, x), np.vecmat(y, a)
+
+    compiled = tilewright.jit(strict=True)(both)
+    rng = np.random.default_rng(7)
+    for of_a, of_x, of_y in [
+        ((4, 3), (3,), (4,)),
+        ((3, 4, 3), (3, 3), (3, 4)),
+        ((4, 3), (5, 3), (2, 1, 4)),
+        ((2, 1, 3, 3), (5, 3), (3,)),
+    ]:
+        a, x, y = (rng.integers(-9, 9, s).astype(dtype) for s in (of_a, of_x, of_y))
+        if dtype == "complex128":
+            a, x, y = a + 1j, x * 1j + 2, y - 3j
+        for ours, theirs in zip(compiled(a, x, y), both(a, x, y), strict=True):
+            assert ours.dtype == theirs.dtype
+            np.testing.assert_array_equal(ours, theirs)

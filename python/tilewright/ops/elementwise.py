@@ -219,7 +219,9 @@ def _generalized(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
     if ufunc.__name__ == "vecdot":
         return linalg.vecdot(tracer, *inputs)
     if ufunc.__name__ == "matvec":
-        return linalg.matmul(tracer, inputs[0], inputs[1])
+        return linalg.matvec(tracer, *inputs)
+    if ufunc.__name__ == "vecmat":
+        return linalg.vecmat(tracer, *inputs)
     raise _error(tracer, f"np.{ufunc.__name__}", "there is no rule for it")
 
 

@@ -91,6 +91,27 @@ def vecdot(tracer: Tracer, x1: Any, x2: Any, /) -> Any:
         return SymArray.fresh(tracer, _sum_of_products(tracer, a, b, -1, common_dtype(a, b), "vecdot"))
 
 
+def matvec(tracer: Tracer, x1: Any, x2: Any, /) -> Any:
+    """np.matvec, which NumPy 2.0 has not: stacks of vectors, where matmul takes x2 for a matrix."""
+    with tracer.composite("matvec"):
+        a, b = as_array(tracer, x1), as_array(tracer, x2)
+        if a.ndim < 2 or b.ndim < 1:
+            raise ValueError("matvec: Input operand does not have enough dimensions")
+        _contract(tracer, a.sizes[-1], b.sizes[-1], "matvec: mismatch in its core dimension 0")
+        vectors = b[..., None, :]
+        return SymArray.fresh(tracer, _sum_of_products(tracer, a, vectors, -1, common_dtype(a, b), "matvec"))
+
+
+def vecmat(tracer: Tracer, x1: Any, x2: Any, /) -> Any:
+    with tracer.composite("vecmat"):
+        a, b = _conjugate(as_array(tracer, x1)), as_array(tracer, x2)
+        if a.ndim < 1 or b.ndim < 2:
+            raise ValueError("vecmat: Input operand does not have enough dimensions")
+        _contract(tracer, a.sizes[-1], b.sizes[-2], "vecmat: mismatch in its core dimension 0")
+        vectors = a[..., :, None]
+        return SymArray.fresh(tracer, _sum_of_products(tracer, vectors, b, -2, common_dtype(a, b), "vecmat"))
+
+
 @rule(np.dot)
 def dot(tracer: Tracer, a: Any, b: Any, out: Any = None) -> Any:
     # Arrays first: a Python number is an int64 or a float64 beside a NumPy scalar too.
