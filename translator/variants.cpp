@@ -26,7 +26,7 @@ constexpr int kNarrower = 4;
 constexpr std::int64_t kLongestNarrow = 192; ///< rows up to this long begin with narrow lanes
 constexpr std::size_t kMostLibraryAxes = 8;  ///< plans have no arrays of more
 constexpr std::int64_t kLibraryWork = 64 * 64 * 64;
-constexpr std::int64_t kLibraryWorkInStack = 384 * 384 * 384;  ///< loops have a matrix for each thread
+constexpr std::int64_t kLibraryWorkInStack = 256 * 256 * 256;  ///< loops have a matrix for each thread
 constexpr std::int64_t kLibraryWorkOnDevice = 256 * 256 * 256; ///< below, a product takes as long as its launch
 constexpr std::int64_t kLibraryMatrixOnDevice = 16 * 16 * 16;  ///< of a stack: loops do better by smaller ones
 
@@ -200,7 +200,7 @@ bool Analysis::suits_library(const Operation& operation) const {
     if (shape.size() == 2) return all > (options_.device ? kLibraryWorkOnDevice : kLibraryWork);
     // Loops read a right matrix that lies in columns with gaps.
     const bool in_columns = right.contiguous_axis == static_cast<int>(right.type.shape.size()) - 2;
-    if (!options_.device) return one > (in_columns ? kLibraryWork : kLibraryWorkInStack);
+    if (!options_.device) return in_columns ? one >= kLibraryWork : one > kLibraryWorkInStack;
     return one >= kLibraryMatrixOnDevice && all > kLibraryWorkOnDevice / (in_columns ? 4 : 1);
 }
 

@@ -438,7 +438,8 @@ TEST_F(OnDevice, ProductsOfStacksOfMatrices) {
             const std::int64_t a_bytes[] = {8 * l.outer_step, 8 * l.inner_step, 8 * l.row, 8 * l.column},
                                b_bytes[] = {8 * r.step, 8 * r.row, 8 * r.column};
             auto c = call_on_device(*e, place_,
-                                    {{da.data() + l.first, a_shape, a_bytes}, {db.data() + r.first, b_shape, b_bytes}});
+                                    {{static_cast<double*>(da.data()) + l.first, a_shape, a_bytes},
+                                     {static_cast<double*>(db.data()) + r.first, b_shape, b_bytes}});
             ASSERT_EQ(c.status, RunStatus::done) << c.failed;
             for (std::int64_t at = 0; at < l.outer * count * m * n; ++at) {
                 const std::int64_t o = at / (count * m * n), s = at / (m * n) % count, i = at / n % m, j = at % n;
