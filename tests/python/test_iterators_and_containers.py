@@ -313,6 +313,18 @@ def tuple_that_turns(x):
     return x * held[0] + held[1][0]
 
 
+def slice_of_the_last_iteration(x):
+    for i in range(x.shape[0] - 3):
+        part = slice(i, i + 2)
+    return x[part] * 2
+
+
+def range_of_the_last_iteration(x):
+    for i in range(x.shape[0] - 3):
+        part = range(i, i + 3)
+    return x * len(part) + part[0]
+
+
 def else_that_returns(x):
     y = np.zeros(3)
 
@@ -349,7 +361,7 @@ IN_NUMPY = [
     iterator_in_a_branch, deque_that_turns, item_of_a_deque, bytes_that_change, polynomial, item_of_an_array_of_plain_values,
     array_of_plain_values_sorted, array_of_plain_values_as_out, array_of_plain_values_in_a_branch,
     view_of_an_array_of_plain_values, list_of_a_closure, list_of_a_default, list_of_a_bound_method, tuple_that_grows,
-    tuple_that_grows_inside, tuple_that_loses_its_parts,
+    tuple_that_grows_inside, tuple_that_loses_its_parts, slice_of_the_last_iteration, range_of_the_last_iteration,
 ]  # fmt: skip
 
 
@@ -381,6 +393,8 @@ def test_they_run_in_numpy(function):
          "call that is not traced, and only its contents are known. Make it with np.zeros or np.array inside of the function."),
         (tuple_that_grows, "loops: held, a tuple that a trip reads and makes of another length; a tuple keeps its length from trip to "
          "trip. Write into an array that is made before the loop."),
+        (slice_of_the_last_iteration, "loops: part after the loop that made it, a slice of values of a trip; arrays and numbers come out "
+         "of a loop. Set part before the loop, or keep its parts in variables of their own."),
         (item_of_a_deque, "loops: assigning an item of held in a loop or branch of the run; lists, dicts and sets are Python's own while "
          "tracing, and a loop of the run is traced as one trip. Write into an array that is made before the loop."),
     ],

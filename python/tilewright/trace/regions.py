@@ -455,6 +455,10 @@ class Regions(Branches):
             if isinstance(value, (list, tuple, dict, set)) and is_symbolic(value):
                 left[name] = Pending(self._lost_container(name, f"a {type(value).__name__} of values of a trip"))
                 continue
+            if self._is_of_trips(value):
+                kind = "slice" if isinstance(value, slice) else "range"
+                left[name] = Pending(self._lost_container(name, f"a {kind} of values of a trip"))
+                continue
             if isinstance(value, Compressed) and value is not before[name]:
                 left[name] = Pending(self._lost_container(name, "elements under a mask"))
                 continue
@@ -477,6 +481,15 @@ class Regions(Branches):
             if not same:
                 left[name] = MISSING  # read after the loop, it needs a trip
         return left
+
+    def _is_of_trips(self, value: Any) -> bool:
+        """Whether it is a slice or a range whose limits differ from trip to trip."""
+        from .calls import SymRange
+
+        if not isinstance(value, (slice, SymRange)):
+            return False
+        sizes = [limit.size for limit in (value.start, value.stop, value.step) if isinstance(limit, SymInt)]
+        return any(not self.tracer.loops.keys().isdisjoint(size.symbols()) for size in sizes)
 
     def _of_inner_loop(self, name: str, held: Any) -> Any:
         """What a loop in the trip leaves, if it has a trip itself for certain; nobody may read it otherwise."""
