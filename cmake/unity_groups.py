@@ -118,7 +118,7 @@ class Source:
             return
         if self.is_header or unnamed or _INTERNAL.match(text):
             name = _NAME.match(text)
-            if name and "::" not in name[1] and not _MACRO_CALL.match(text):
+            if name and "::" not in name[1] and name[1] != "static_assert" and not _MACRO_CALL.match(text):
                 self.names.add(name[1])
 
 
@@ -133,15 +133,17 @@ def environment(header: Path) -> tuple[frozenset[str], frozenset[tuple[str, str]
 
 
 def groups(sources: list[Source], most_lines: int) -> list[list[Source]]:
-    """The longest first, each into the shortest group that takes it."""
+    """Next comes the file that the most groups refuse, of those the one that clashes with the most files, then the longest; each into the shortest group that
+    takes it. (As graphs are coloured by DSATUR: fewer groups than by length alone.)"""
+    clashes = {a: {b for b in sources if b is not a and not a.may_join(b)} for a in sources}
     made: list[list[Source]] = []
     lines: list[int] = []
-    for source in sorted(sources, key=lambda s: (-s.lines, s.path)):
-        takers = [
-            number
-            for number, group in enumerate(made)
-            if lines[number] + source.lines <= most_lines and all(source.may_join(other) for other in group)
-        ]
+    refused: dict[Source, set[int]] = {source: set() for source in sources}
+    left = sorted(sources, key=lambda s: s.path)
+    while left:
+        source = max(left, key=lambda s: (len(refused[s]), len(clashes[s]), s.lines))
+        left.remove(source)
+        takers = [n for n in range(len(made)) if n not in refused[source] and lines[n] + source.lines <= most_lines]
         if not takers:
             takers = [len(made)]
             made.append([])
@@ -149,6 +151,8 @@ def groups(sources: list[Source], most_lines: int) -> list[list[Source]]:
         chosen = min(takers, key=lines.__getitem__)
         made[chosen].append(source)
         lines[chosen] += source.lines
+        for other in clashes[source]:
+            refused[other].add(chosen)
     return made
 
 

@@ -53,6 +53,7 @@ def test_what_a_file_keeps_to_itself_stays_out_of_others(tmp_path, first):
         "namespace tw { int size_of(int n) { int other = n; return other; } }\n",  # of all files: the linker's business
         "namespace tw { int Size::size_of(int n) { return n; } }\n",
         "namespace tw { namespace { int run_twice(int size_of) { return size_of; } } }\n",
+        "namespace tw { static_assert(sizeof(int) == 4); int size_of(int n) { static_assert(true); return n; } }\n",
     ],
 )
 def test_what_others_may_see_or_cannot_see_is_no_reason(tmp_path, first):
@@ -91,3 +92,15 @@ def test_groups_keep_to_their_length(tmp_path):
         sources.append(unity_groups.Source(path))
     made = unity_groups.groups(sources, 80)
     assert sorted("".join(sorted(s.path.stem for s in group)) for group in made) == ["ad", "bc", "e"]
+
+
+def test_clashes_need_no_more_groups_than_they_must(tmp_path):
+    """A chain of files, of which each clashes with its neighbours: two groups, also where the longest ones stand far apart."""
+    sources = []
+    for number, count in enumerate([60, 10, 20, 50, 30, 40]):
+        near = "".join(f"int calls{k}() {{ return own{k}(); }}\n" for k in (number - 1,) if k >= 0)
+        path = tmp_path / f"{number}.cpp"
+        path.write_text(f"static int own{number}() {{ return 1; }}\n" + near + f"int run{number}();\n" * count)
+        sources.append(unity_groups.Source(path))
+    made = unity_groups.groups(sources, 1000)
+    assert sorted(sorted(s.path.stem for s in group) for group in made) == [["0", "2", "4"], ["1", "3", "5"]]
