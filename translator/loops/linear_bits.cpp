@@ -120,9 +120,7 @@ class Emitter {
 /// folded.
 class Numbers {
   public:
-    Numbers(std::map<std::string, Type>& types, long& next, int line) : types_(types), emitter_(types, next) {
-        emitter_.line = line;
-    }
+    Numbers(std::map<std::string, Type>& types, long& next, int line) : emitter_(types, next) { emitter_.line = line; }
     const std::vector<Operation>& operations() const { return emitter_.operations; }
 
     std::string constant(std::uint64_t bits, const std::string& dtype) {
@@ -217,7 +215,6 @@ class Numbers {
     }
 
   private:
-    std::map<std::string, Type>& types_;
     Emitter emitter_;
     std::map<std::string, std::uint64_t> constants_, masks_;
 
