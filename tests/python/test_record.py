@@ -721,3 +721,21 @@ def test_what_grows_is_copied_for_a_few_sizes_alone(tmp_path):
     )
     (candidate,) = recorder.candidates.values()
     assert candidate.count == 100 and len(candidate.calls) < 70
+
+
+def test_whose_a_file_is_is_answered_without_an_import():
+    # Finders of modules ask it: in Python 3.13 one for each module that the answer imported, without end.
+    code = """
+        import sys
+        from tilewright.record.ownership import Users
+        users = Users("/nowhere")
+
+        class Refuses:
+            def find_spec(self, name, path=None, target=None):
+                raise AssertionError(name)
+
+        sys.meta_path.insert(0, Refuses())
+        print(users.has_file("/elsewhere/mine.py"), users.has_file(sys.modules["os"].__file__))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("True False\n", "")

@@ -20,6 +20,7 @@ class Users:
         self._folder = Path(folder).resolve()
         self._known: dict[str, bool] = {}
         self._types: dict[type, bool] = {}
+        _standard_library()  # sysconfig imports: while another import asks whose its file is, it would ask again
 
     def has_file(self, filename: str) -> bool:
         """Whether a file is the user's: no part of Python, of an installed package, or of tilewright."""
