@@ -23,6 +23,13 @@ get_labels.tune(X, X[:2], budget=3)
 shutil.rmtree("labels_tuned", ignore_errors=True)
 get_labels.export("labels_tuned")
 subprocess.run([sys.executable, "-c", "from labels_tuned import get_labels"], check=True)
-subprocess.run([sys.executable, "-m", "tilewright", "doctor"], check=True)
+
+# The command, which sees the script's own imports.
+Path("script.py").write_text(
+    "import numpy as np\ndef halved(x):\n    return np.sqrt(x) / 2 + x\nprint(halved(np.ones(1_000_000)).sum())\n"
+)
+for words in (["script.py", "--budget", "2s"], ["run", "script.py"], ["check"], ["doctor"]):
+    subprocess.run([sys.executable, "-m", "tilewright", *words], check=True)
+subprocess.run([sys.executable, "-c", "from script_tuned import halved"], check=True)
 sqlite = sorted({line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "sqlite3.so" in line})
 print("works with", *sqlite)
