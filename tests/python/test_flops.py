@@ -28,6 +28,10 @@ def counted(lines, **sizes):
         ("%1: float64[X.0, X.1] = exp(X) @8\n", {"float64": 10_000}),
         ("s: float64[X.0] = sum(X) {axes=[1]} @8\n", {"float64": 900}),
         ("p: float64[X.0, 5] = matmul(X, W) @8\n", {"float64_products": 2 * 100 * 5 * 10}),
+        (
+            "%1: float64[7, X.0, X.1] = add(X, X) @8\np: float64[7, X.0, 5] = matmul(%1, W) @8\n",
+            {"float64_products": 7 * 2 * 100 * 5 * 10, "float64": 7000},
+        ),
         ("%1: float32[X.1, 5] = sqrt(W) @8\n", {"float32": 50}),
         ("%1: complex128[X.0, X.1] = add(Z, Z) @8\n", {"float64": 2000}),
         ("p: complex128[X.0, 4] = matmul(Z, Z) @8\n", {"float64_products": 4 * 2 * 100 * 4 * 10}),
