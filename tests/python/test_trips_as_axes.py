@@ -141,6 +141,13 @@ def products(a, b):
     return out
 
 
+def products_of_stacks(a, b, c):
+    out = np.zeros((a.shape[0], c.shape[0], a.shape[1], c.shape[2]))
+    for i in range(a.shape[0]):
+        out[i] = (a[i] @ c) @ b + c @ (b + i)
+    return out
+
+
 def histogram(x, edges):
     out = np.zeros(edges.shape[0] - 1)
     for i in range(edges.shape[0] - 1):
@@ -174,6 +181,7 @@ CASES: list[tuple[Any, list[tuple[Any, ...]]]] = [
     (chooses, [(ones(50),)]),
     (edges, [(ones(12),), (ones(1),)]),
     (products, [(ones(4, 6, 5), ones(5, 7))]),
+    (products_of_stacks, [(ones(4, 5, 5), ones(6, 6), ones(3, 5, 6))]),
     (histogram, [(ones(3000), np.linspace(-0.2, 0.7, 12))]),
     (steps_of_time, [(ones(9, 5),)]),
 ]
