@@ -168,7 +168,6 @@ class SearchSession {
     std::string present_fate_;
     std::string default_failure_;
     std::string default_digest_;
-    double earlier_default_ns_ = 0;
     std::optional<PairedRatio> to_default_;
     int roofline_renewals_ = 0;
     const Trial* measured_beside_limit_ = nullptr; ///< the best one whose share is no guess

@@ -85,7 +85,7 @@ class Captures : public testing::TestWithParam<int> {
 class KeptCall {
   public:
     KeptCall(const Executable& e, const cuda::Place& place, const DeviceVector& x, std::int64_t n)
-        : executable_(e), place_(place), memory_(e.frame_bytes()) {
+        : place_(place), memory_(e.frame_bytes()) {
         Executable::Frame frame = e.lay_out(memory_.data());
         frame.place = &place_;
         for (std::size_t i = 0; i < e.plan().arguments.size(); ++i)
@@ -113,7 +113,6 @@ class KeptCall {
     }
 
   private:
-    const Executable& executable_;
     cuda::Place place_;
     std::vector<char> memory_;
     std::size_t elements_ = 0;
