@@ -547,7 +547,7 @@ case(
 case(
     "stacks of products of layouts",
     "a, b",
-    ["a @ b", "a @ a.mT"],
+    ["a @ b", "a @ a.mT", "a * 2"],
     lambda rng: [
         (np.stack([x] * 24)[::step], np.stack([y.T] * 24)[::step])
         for x, y in zip(
