@@ -14,7 +14,7 @@ import typer
 from .. import settings
 from ..errors import StoreError
 from ..native import compiler
-from ..quantities import format_ns
+from ..quantities import counted, format_ns
 from .app import OK, SCRIPT_RAISED
 
 app = typer.Typer(
@@ -102,7 +102,7 @@ def prune(
     if foreign:
         options["foreign_to"] = compiler().machine(None)["fingerprint"]
     gone = _open(db).prune(options)
-    print(f"forgot {gone['workloads']} workloads and {gone['trials']} trials")
+    print(f"forgot {counted(gone['workloads'], 'workload')} and {counted(gone['trials'], 'trial')}")
     return OK
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__, settings
+from ..quantities import counted
 from .app import OK, SCRIPT_RAISED
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -185,4 +186,4 @@ def _store(db: Path | None) -> str:
     problems = store.check()
     if problems:
         raise RuntimeError(f"{path}: {problems[0]}")
-    return f"{path}, {len(store.list())} workloads"
+    return f"{path}, {counted(len(store.list()), 'workload')}"
