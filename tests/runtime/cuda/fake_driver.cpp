@@ -635,7 +635,25 @@ int cublasDgemm_v2(void** handle, int left, int right, int m, int n, int k, cons
     });
     return 0;
 }
+int cublasDgemmStridedBatched(void** handle, int left, int right, int m, int n, int k, const double* alpha,
+                              const double* a, int lda, long long next_a, const double* b, int ldb, long long next_b,
+                              const double* beta, double* c, int ldc, long long next_c, int count) {
+    for (int one = 0; one < count; ++one)
+        if (const int status = cublasDgemm_v2(handle, left, right, m, n, k, alpha, a + one * next_a, lda,
+                                              b + one * next_b, ldb, beta, c + one * next_c, ldc))
+            return status;
+    return 0;
+}
 int cublasSgemm_v2() {
+    return 15;
+}
+int cublasSgemmStridedBatched() {
+    return 15;
+}
+int cublasCgemmStridedBatched() {
+    return 15;
+}
+int cublasZgemmStridedBatched() {
     return 15;
 }
 int cublasCgemm_v2() {
