@@ -25,7 +25,7 @@ class Observer:
     def __init__(self, users: Users, replace: Replace) -> None:
         self._users = users
         self._replace = replace
-        self._places: list[tuple[Any, str, Any, Any]] = []  # holder, name, original, replacement
+        self._places: list[tuple[Any, Any, Any]] = []  # holder, original, replacement
         self._cells: list[tuple[types.CellType, Any, Any]] = []  # of closures; original, replacement
         self._looked_through: dict[int, types.FunctionType] = {}
 
@@ -46,8 +46,8 @@ class Observer:
 
     def restore(self) -> None:
         """Put the user's own functions back, so that what is traced is what was written."""
-        originals = {id(replacement): original for _, _, original, replacement in self._places}
-        holders = {id(holder): holder for holder, _, _, _ in self._places}
+        originals = {id(replacement): original for _, original, replacement in self._places}
+        holders = {id(holder): holder for holder, _, _ in self._places}
         # `from mine import f` has made further names of a replacement.
         for module in list(sys.modules.values()):
             if isinstance(module, types.ModuleType) and self._users.has_module(module):
@@ -71,7 +71,7 @@ class Observer:
                 return value
             replacement = self._replace(value, name)
             if replacement is not value:
-                self._places.append((into, name, value, replacement))
+                self._places.append((into, value, replacement))
             return replacement
         if isinstance(value, type) and not name.startswith("__"):
             self._look_through_class(value)
@@ -100,11 +100,7 @@ class Observer:
         attributes = getattr(value, "__dict__", {})
         for name, inner in list(attributes.items()):
             if self._is_named(inner):
-                self._look_through_closure(inner)
-                replacement = self._replace(inner, inner.__name__)
-                if replacement is not inner:
-                    attributes[name] = replacement
-                    self._places.append((attributes, name, inner, replacement))
+                attributes[name] = self.observed(inner.__name__, inner, attributes)
 
     def _is_named(self, value: Any) -> bool:
         """Whether it is a function of the user's that a module can be of: it has a name."""
@@ -134,16 +130,17 @@ class Observer:
             if name.startswith("__") and name.endswith("__") and name != "__call__":
                 continue
             inner = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
-            if isinstance(inner, types.FunctionType):
-                self._look_through_closure(inner)
-            if not isinstance(inner, types.FunctionType) or not self._users.has_file(inner.__code__.co_filename):
+            if not isinstance(inner, types.FunctionType):
+                continue
+            self._look_through_closure(inner)
+            if not self._users.has_file(inner.__code__.co_filename):
                 continue
             replacement = self._replace(inner, f"{cls.__qualname__}.{name}")
             if replacement is inner:
                 continue
             placed = type(member)(replacement) if inner is not member else replacement
             if _put(cls, name, placed):
-                self._places.append((cls, name, member, vars(cls)[name]))
+                self._places.append((cls, member, vars(cls)[name]))
 
 
 def _contents(cell: types.CellType) -> Any:
