@@ -204,3 +204,20 @@ def test_a_check_that_fails_leaves_the_arguments() -> None:
     with pytest.raises(IndexError):
         j(x, np.array([0, 50]))
     np.testing.assert_array_equal(x, np.arange(50.0) * 4)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
+@pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
+def test_of_nothing_written_nothing_is_left(shape: tuple[int, ...]) -> None:
+    def pushed(y, flag):
+        if flag:
+            y[2:-2] = y[1:-3]
+        return flag
+
+    for flag in (np.True_, np.False_):
+        y = np.zeros(shape)
+        assert tilewright.jit(pushed, strict=True)(y, flag) == flag
+    # NumPy writes nothing into this one either, and says so.
+    y.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        tilewright.jit(pushed)(y, np.True_)

@@ -122,7 +122,9 @@ class Emitter:
         self.results = [self.merged[value.number] for value in self.results]
         self.checks = [(self.merged[value.number], reason) for value, reason in self.checks]
         written = {name: self.merged[value.number] for name, value in self.writes.items()}
-        self.writes = {name: value for name, value in written.items() if value.name != name}
+        self.writes = {
+            name: value for name, value in written.items() if value.name != name and Size.constant(0) not in value.shape
+        }
         # Merging leaves values that nothing uses any more.
         self._mark()
         self.values = list(self._in_order(program))
