@@ -6,12 +6,44 @@ them, or a seeded one. What Python itself refuses (an unset variable) is left to
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 from random_functions import Choices
 
-INTEGERS = ["i", "c", "k[i]", "k[i] % 5", "int(x[i] * 4)", "i // 2", "p", "-i", "len(y)", "2", "d", "h[0]", "len(y[m])"]
+# What stands in braces is chosen when it is written: one of several, or an expression of a kind below. `last` is the innermost
+# loop's index, `i` any loop's.
+_KINDS: dict[str, list[str]] = {
+    "term": ["{i}", "c", "k[{i}]", "k[{i}] % 5", "int(x[{i}] * 4)", "{last} // 2", "p", "-{last}", "len(y)", "2", "d", "h[0]", "len(y[m])"],
+    "n": ["{term}", "{term}", "{term} + {term}", "({term}) % 3", "min({term}, {term})", "({term}) - 1", "({term}) & 3"],
+    "number": [
+        "s", "v", "q", "0.5", "t[0]", "x[{i}]", "y[{i}]", "y[{n}]", "x[{n}:].sum()", "a[{i}, {i}]", "b[{i}].sum()", "a[{n}, :{n}].sum()",
+        "float({n})", "y[m].sum()", "x[~m].sum()", "z[z > 0.3].sum()", "(y[m] * z[m]).sum()", "x[k].sum()", "w[0]", "w.sum()", "z.mean()",
+        "(s if s < 1 else v)", "abs({n})", "u", "e", "float(np.count_nonzero(m))", "np.where(m, y, z).sum()", "max(s, v)", "y[m].mean()",
+        "z[m].max()",
+    ],
+    "array": [
+        "y * 0.5 + {number}", "z + y * {number}", "a[{i}] * 0.25", "b[:, {i}] - {number}", "np.where(m, y, z)", "np.sqrt(np.abs(z))",
+        "x[::-1] * 0.5", "x[k] * 0.5", "y.copy()", "z - z.mean()",
+    ],
+    "truth": [
+        "{number} > 0.4", "{number} < {number}", "{n} > 1", "{last} % 3 == 1", "m.any()", "c > 2", "{number} > 0.2 and {number} < 2",
+        "not {number} > 1", "len(y[m]) > 2", "p > 2", "{last} > p", "y[m].any()",
+    ],
+    "statement": [
+        "y[{i}] = {number} * 0.25", "s = s * 0.5 + {number}", "c = {n}", "b[{i}, {n}:] += {number}", "c {+=|-=|^=|&=} {n}",
+        "h[{0|1|2|{i} % 4}] += {n}", "s, v = v, s + 0.25", "t = (t[1], t[0] + {number})", "z = {array}", "y, z = z, y",
+        "y[m] {*=|+=|=} {number}", "m = {y|z|x} > {number}", "y[y > {number}] = {number}", "w {*=|+=} 0.5",
+        "y[1:-1] = {y[2:] * 0.5|y[:-2] + z[1:-1]|0.5 * (y[:-2] + y[2:])}", "u = {number}", "e = {array}", "z[m] = {y[m]|z[m] * 0.5|y[m] - z[m]}",
+        "s += {number}", "y[{n}:] *= 0.5", "w = z[1:]", "d = {n}", "b[m] *= {0.5|q}",
+    ],
+    "limits": [
+        "len(x)", "1, len(x) - 1", "p", "len(x) - 1, 0, -1", "{few}, len(x)", "0, len(x), 2", "{few}", "1, {few}", "3", "0",
+    ],
+    "few": ["min({n}, 9)"],  # integers double from trip to trip
+}  # fmt: skip
+_INNERMOST = re.compile(r"\{([^{}]*)\}")
 ENDS = ["", "", "", "continue", "break", "return y, s", "return y, s"]
 
 
@@ -51,44 +83,23 @@ class LoopWriter:
     def _chance(self, one_in: int) -> bool:
         return self._choices.integer(1, one_in) == 1
 
-    # -- expressions --------------------------------------------------------------------------------------
+    def _text(self, template: str, indices: list[str]) -> str:
+        """With all choices made, the innermost first."""
+        while found := _INNERMOST.search(template):
+            name, start, end = found[1], *found.span()
+            if name == "i":
+                text = self._pick(*indices)
+            elif name == "last":
+                text = indices[-1]
+            elif name in _KINDS:
+                text = self._some(name, indices)
+            else:
+                text = self._pick(*name.split("|"))
+            template = template[:start] + text + template[end:]
+        return template
 
-    def _index(self, indices: list[str]) -> str:
-        return self._pick(*indices)
-
-    def _integer(self, indices: list[str]) -> str:
-        one, two = (self._pick(*INTEGERS).replace("i]", f"{self._index(indices)}]") for _ in range(2))
-        one, two = (
-            self._index(indices) if term == "i" else term.replace("-i", f"-{indices[-1]}") for term in (one, two)
-        )
-        one, two = (term.replace("i // 2", f"{indices[-1]} // 2") for term in (one, two))
-        return self._pick(
-            one, one, f"{one} + {two}", f"({one}) % 3", f"min({one}, {two})", f"({one}) - 1", f"({one}) & 3"
-        )
-
-    def _number(self, indices: list[str]) -> str:
-        i, n = self._index(indices), self._integer(indices)
-        return self._pick(
-            "s", "v", "q", "0.5", "t[0]", f"x[{i}]", f"y[{i}]", f"y[{n}]", f"x[{n}:].sum()", f"a[{i}, {i}]", f"b[{i}].sum()",
-            f"a[{n}, :{n}].sum()", f"float({n})", "y[m].sum()", "x[~m].sum()", "z[z > 0.3].sum()", "(y[m] * z[m]).sum()",
-            "x[k].sum()", "w[0]", "w.sum()", "z.mean()", "(s if s < 1 else v)", f"abs({n})", "u", "e", "float(np.count_nonzero(m))",
-            "np.where(m, y, z).sum()", "max(s, v)", "y[m].mean()", "z[m].max()",
-        )  # fmt: skip
-
-    def _array(self, indices: list[str]) -> str:
-        i = self._index(indices)
-        number = self._number(indices)
-        return self._pick(
-            f"y * 0.5 + {number}", f"z + y * {number}", f"a[{i}] * 0.25", f"b[:, {i}] - {number}", "np.where(m, y, z)",
-            "np.sqrt(np.abs(z))", "x[::-1] * 0.5", "x[k] * 0.5", "y.copy()", "z - z.mean()",
-        )  # fmt: skip
-
-    def _truth(self, indices: list[str]) -> str:
-        one, two = self._number(indices), self._number(indices)
-        return self._pick(
-            f"{one} > 0.4", f"{one} < {two}", f"{self._integer(indices)} > 1", f"{indices[-1]} % 3 == 1", "m.any()", "c > 2",
-            f"{one} > 0.2 and {two} < 2", f"not {one} > 1", "len(y[m]) > 2", "p > 2", f"{indices[-1]} > p", "y[m].any()",
-        )  # fmt: skip
+    def _some(self, kind: str, indices: list[str]) -> str:
+        return self._text(self._pick(*_KINDS[kind]), indices)
 
     # -- statements ---------------------------------------------------------------------------------------
 
@@ -100,29 +111,22 @@ class LoopWriter:
 
     def _statement(self, pad: str, depth: int, indices: list[str], in_loop: bool) -> list[str]:
         kind = self._choices.integer(0, 27 if depth < 3 else 21)
-        i, n, number = self._index(indices), self._integer(indices), self._number(indices)
-        plain = [
-            f"y[{i}] = {number} * 0.25", f"s = s * 0.5 + {number}", f"c = {n}", f"b[{i}, {n}:] += {number}",
-            f"c {self._pick('+=', '-=', '^=', '&=')} {n}", f"h[{self._pick('0', '1', '2', i + ' % 4')}] += {n}", "s, v = v, s + 0.25",
-            f"t = (t[1], t[0] + {number})", f"z = {self._array(indices)}", "y, z = z, y", f"y[m] {self._pick('*=', '+=', '=')} {number}",
-            f"m = {self._pick('y', 'z', 'x')} > {number}", f"y[y > {number}] = {number}", f"w {self._pick('*=', '+=')} 0.5",
-            f"y[1:-1] = {self._pick('y[2:] * 0.5', 'y[:-2] + z[1:-1]', '0.5 * (y[:-2] + y[2:])')}", f"u = {number}",
-            f"e = {self._array(indices)}", f"z[m] = {self._pick('y[m]', 'z[m] * 0.5', 'y[m] - z[m]')}", f"s += {number}",
-            f"y[{n}:] *= 0.5", "w = z[1:]", f"d = {n}", f"b[m] *= {self._pick('0.5', 'q')}",
-        ]  # fmt: skip
         if kind < 22:
-            return [pad + self._choices.pick(plain)]
+            return [pad + self._some("statement", indices)]
         if kind < 25:
             return self._branch(pad, depth, indices, in_loop)
         return self._loop(pad, depth + 1, indices)
 
     def _branch(self, pad: str, depth: int, indices: list[str], in_loop: bool) -> list[str]:
         ends = [end for end in ENDS if in_loop or end not in ("continue", "break")]
-        lines = [f"{pad}if {self._truth(indices)}:", *self._block(pad + "    ", depth + 1, indices, in_loop)]
+        lines = [f"{pad}if {self._some('truth', indices)}:", *self._block(pad + "    ", depth + 1, indices, in_loop)]
         if end := self._pick(*ends):
             lines.append(f"{pad}    {end}")
         if self._chance(4):
-            lines += [f"{pad}elif {self._truth(indices)}:", *self._block(pad + "    ", depth + 1, indices, in_loop)]
+            lines += [
+                f"{pad}elif {self._some('truth', indices)}:",
+                *self._block(pad + "    ", depth + 1, indices, in_loop),
+            ]
         if self._chance(2):
             lines += [f"{pad}else:", *self._block(pad + "    ", depth + 1, indices, in_loop)]
         return lines
@@ -130,14 +134,10 @@ class LoopWriter:
     def _loop(self, pad: str, depth: int, indices: list[str]) -> list[str]:
         index = f"i{self._loops}"
         self._loops += 1
-        n = f"min({self._integer(indices)}, 9)"  # integers double from trip to trip
         inner = [*indices, index] if indices != ["0"] else [index]
         kind = self._choices.integer(0, 9)
         if kind < 5:
-            limits = self._pick(
-                "len(x)", "1, len(x) - 1", "p", "len(x) - 1, 0, -1", f"{n}, len(x)", "0, len(x), 2", f"{n}", f"1, {n}", "3", "0",
-            )  # fmt: skip
-            head = [f"{pad}for {index} in range({limits}):"]
+            head = [f"{pad}for {index} in range({self._some('limits', indices)}):"]
         elif kind == 5:
             head = [f"{pad}for {index}, v in enumerate(x):"]
         elif kind == 6:
@@ -151,7 +151,7 @@ class LoopWriter:
             self._counters += 1
             head = [
                 f"{pad}{count} = 0",
-                f"{pad}while {self._truth(indices)} and {count} < {self._pick('5', 'p', '90')}:",
+                f"{pad}while {self._some('truth', indices)} and {count} < {self._pick('5', 'p', '90')}:",
             ]
             head += [f"{pad}    {count} += 1"]
             inner = indices
