@@ -23,8 +23,8 @@ from tilewright import TraceError, TranslateError
 from tilewright.trace import trace, tracer
 from trace_cases import CheckFailed, run_program, same_bits, well_formed
 
-TRACED = int(os.environ.get("TILEWRIGHT_RANDOM_LOOPS", "2000"))
-COMPILED = max(TRACED // 60, 1)
+TRACED = int(os.environ.get("TILEWRIGHT_RANDOM_LOOPS", "1000"))
+COMPILED = max(TRACED // 30, 1)
 SEED = int(os.environ.get("TILEWRIGHT_RANDOM_SEED", "0"))
 # Without the phase that explains: it runs a failing program again and again.
 PHASES = [Phase.explicit, Phase.generate, Phase.shrink]

@@ -354,7 +354,10 @@ SHAPES: list[tuple[int, ...]] = [(0,), (1,), (31,), (64,), (65,), (1000,), (5000
                                  (2, 3, 70), (1, 1100, 2), (2, 3, 4, 40)]  # fmt: skip
 
 
-@pytest.mark.parametrize("op", ["sum", "prod", "max", "min", "any", "all", "argmin", "argmax"])
+REDUCTIONS = ["sum", "prod", "max", "min", "any", "all", "argmin", "argmax"]
+
+
+@pytest.mark.parametrize("op", REDUCTIONS)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float32", "float64"])
 def test_reductions(evaluator: Evaluator, op: str, dtype: str) -> None:
     rng = np.random.default_rng(len(op) * 100 + len(dtype))
@@ -364,8 +367,11 @@ def test_reductions(evaluator: Evaluator, op: str, dtype: str) -> None:
         if (rank == 2 and dtype not in ("int8", "float64")) or (rank >= 3 and dtype != "float32"):
             continue
         subsets = [axes for n in range(1, rank + 1) for axes in itertools.combinations(range(rank), n)]
-        for axes in subsets:
+        for place, axes in enumerate(subsets):
             if op.startswith("arg") and len(axes) > 1:
+                continue
+            # Of three axes and more, one half of the operations takes every second choice, the other half the others.
+            if rank >= 3 and (place + REDUCTIONS.index(op)) % 2 == 1 and not op.startswith("arg"):
                 continue
             count = int(np.prod([shape[k] for k in axes]))
             if op in ("max", "min", "argmin", "argmax") and count == 0:
@@ -410,7 +416,7 @@ def test_sum_of_negative_zeros_is_zero(evaluator: Evaluator) -> None:
             same(ours, np.zeros((), dtype), option)
 
 
-@pytest.mark.parametrize("op", ["sum", "prod", "max", "min", "any", "all", "argmin", "argmax"])
+@pytest.mark.parametrize("op", REDUCTIONS)
 def test_reduction_along_an_axis_on_which_nothing_moves(evaluator: Evaluator, op: str) -> None:
     """Halide takes an update whose value does not change along its domain for one without a domain."""
     for dtype, out in (("float64", "float64"), ("int64", "int64"), ("bool", "bool")):
