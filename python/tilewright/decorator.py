@@ -440,6 +440,8 @@ class JitFunction(_face.Dispatcher):
                 self._say_too_large(str(error), args, kwargs)
             except (_face.WrittenError, _face.CheckError, SharedGenerator):
                 pass  # arrays share memory with one that is written: NumPy's order of writes decides; or see _check_failed
+            except ValueError:  # a guard does not hold: its formula of these integers needs more than 64 bits
+                return self._unserved(specialization, bound, args, kwargs, out)
             return self._in_numpy(args, kwargs, out)
         try:
             with _marked_active(self):

@@ -176,6 +176,16 @@ def test_one_program_serves_the_numbers_that_fit_it(body: str) -> None:
         assert outcome(compiled, X, k) == outcome(function, X, k), k
 
 
+@pytest.mark.parametrize("scale", [2.0, np.uint8(3), np.int16(3), np.float32(2)])
+@pytest.mark.parametrize("parameters", ["x, k, s", "x, k, s, **other"])
+def test_conditions_of_integers_are_exact(parameters: str, scale: Any) -> None:
+    # Some of these calls go through C alone, others through Python: a NumPy integer is converted there.
+    function = made("if k * k * k * k + k * k + k > 1:\n        return x * s + 1\n    return x * s", parameters)
+    compiled = tilewright.jit(function)
+    for k in (3, -1, *INTEGERS):
+        assert outcome(compiled, X, k, scale) == outcome(function, X, k, scale), k
+
+
 def test_products_of_sizes_are_exact() -> None:
     for power in (3, 5, 6, 7, 9):
         for length in (10, 700, 60_000):
