@@ -22,6 +22,7 @@ import random
 import re
 import signal
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -437,6 +438,26 @@ def said_to_report() -> Iterator[list[str]]:
         logger.removeHandler(handler)
 
 
+@contextmanager
+def printed_by_the_compiler() -> Iterator[list[str]]:
+    """What Halide and LLVM print, which users would see: C++ writes to the descriptor, so Python's sys.stderr knows nothing of it."""
+    lines: list[str] = []
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            yield lines
+        finally:
+            sys.stderr.flush()
+            os.dup2(kept, 2)
+            os.close(kept)
+            file.seek(0)
+            text = file.read().decode(errors="replace")
+            lines += [line for line in text.splitlines() if line.startswith(("Warning:", "warning:", "Error:"))]
+            sys.stderr.write(text)
+
+
 def attack(seed: int) -> tuple[str, bool]:
     """The problem with the function of that seed, or "", and whether any of it was compiled."""
     import tilewright
@@ -451,10 +472,10 @@ def attack(seed: int) -> tuple[str, bool]:
     exec(compile(source, name, "exec"), space)
     plain, jitted = space["f"], tilewright.jit(space["f"])
     for call in calls_of(rng):
-        with said_to_report() as said:
+        with said_to_report() as said, printed_by_the_compiler() as printed:
             text = problem_of(source, jitted, plain, call, space)
-        if text or said:
-            return f"seed {seed}: {text or said[0]}\n{source}{call.described}", True
+        if text or said or printed:
+            return f"seed {seed}: {text or (said + printed)[0]}\n{source}{call.described}", True
     return "", any(one.versions for one in jitted.specializations)
 
 
