@@ -221,3 +221,18 @@ def test_of_nothing_written_nothing_is_left(shape: tuple[int, ...]) -> None:
     y.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         tilewright.jit(pushed)(y, np.True_)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+def test_halide_says_nothing_of_elements_that_there_are_not(
+    dtype: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def every_second(y):
+        z = np.sqrt(y)
+        z[::2] = z[::-2]
+        return np.sqrt(z)
+
+    monkeypatch.setenv("TILEWRIGHT_CACHE", "off")  # what is not compiled has no warnings
+    got = tilewright.jit(every_second, strict=True)(np.zeros(0, dtype))
+    assert (got.dtype, got.shape) == (np.dtype(dtype), (0,))
+    assert "Warning" not in capfd.readouterr().err

@@ -239,6 +239,10 @@ class Tracer:
                 "Write the loop with array operations, or leave it out of the compiled function.",
                 "loop",
             )
+        if operation == "index" and Size.constant(0) in shape and operands[0].shape:
+            # Of no elements none is read: Halide would warn of places that lie outside.
+            nothing = self.add("const", (), {"value": dtype.type(0).item()}, dtype, ())
+            return self.add("broadcast_to", (nothing,), {}, dtype, shape, call_name)
         file, line, _ = self.location()
         value = Value(
             number=self.made,
