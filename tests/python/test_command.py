@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tilewright
-from tilewright import settings
+from tilewright import machine, settings
+from tilewright.cli.parse import jit_target, targets
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -140,6 +141,28 @@ def test_check_sees_files_formats_and_versions(place):
     for name, what in (("none", "no such folder"), ("data", "neither a module of ours nor a folder that holds one")):
         (place.folder / "data").mkdir(exist_ok=True)
         assert place.autotune("check", name, code=2) == ("", f"autotune: check: {name}: {what}.\n")
+
+
+def test_what_is_tuned_and_measured_is_the_code_that_the_module_holds(place):
+    place.autotune("s.py", "--budget", "2s", "--trials", "2", "--target", "x86-64")
+    evidence = json.loads((place.folder / "s_tuned" / "evidence.json").read_text())
+    (tuned,) = (place.folder / "s_tuned" / "schedules").glob("*.tuned.tws")
+    assert evidence["isa_levels"] == ["x86-64"] and tuned.read_text().splitlines()[1] == "schedule work for x86-64"
+    (place.folder / "own.tws").write_text(tuned.read_text())
+    out, _ = place.autotune("s.py", "--budget", "2s", "--target", "x86-64", "--schedule", "own.tws")
+    assert "work: your schedule " in out
+
+
+@pytest.mark.parametrize(
+    ("asked", "tuned"),
+    [
+        ("host", "x86-64-v3"), ("x86-64", "x86-64"), ("x86-64-v4", "host"), ("x86-64,x86-64-v4", "x86-64"), ("cuda", "cuda-sm_80"),
+        ("x86-64-v4,x86-64-v3,cuda-sm_70", "x86-64-v3,cuda-sm_70"), ("host,cuda-sm_80", "x86-64-v3,cuda-sm_80"),
+    ],
+)  # fmt: skip
+def test_the_level_to_tune_for(asked, tuned, monkeypatch):
+    monkeypatch.setattr(machine, "host_isa", lambda: "x86-64-v3")
+    assert jit_target(targets([asked])) == tuned
 
 
 def test_db_list_has_date_gain_and_machine(place):

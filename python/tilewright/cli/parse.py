@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from ..machine import is_cuda_isa, resolve_isa
+from ..machine import ISA_LEVELS, is_cuda_isa, resolve_isa, runs_here
 from ..quantities import parse_duration_s
 from ..record import Script
 from . import script_arguments
@@ -41,9 +41,12 @@ def targets(values: list[str]) -> tuple[str, ...]:
 
 
 def jit_target(names: tuple[str, ...]) -> str:
-    """What the recorded functions are compiled for while they are tuned: this machine, a CUDA device, or both."""
-    cuda = [name for name in names if is_cuda_isa(resolve_isa(name))]
-    return ",".join([*(["host"] if len(cuda) < len(names) else []), *cuda[:1]])
+    """What the recorded functions are compiled for while they are tuned: the best level of those asked for that this
+    machine runs, so that what is measured is what the module holds; a CUDA device; or both."""
+    asked = [resolve_isa(name) for name in names]
+    cuda = [isa for isa in asked if is_cuda_isa(isa)]
+    runs = [isa for isa in ISA_LEVELS if isa in asked and runs_here(isa)] or ["host"]
+    return ",".join([*(runs[:1] if len(cuda) < len(asked) else []), *cuda[:1]])
 
 
 def check_cuda_options(names: tuple[str, ...], options: dict[str, str]) -> None:
