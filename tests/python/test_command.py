@@ -153,6 +153,36 @@ def test_what_is_tuned_and_measured_is_the_code_that_the_module_holds(place):
     assert "work: your schedule " in out
 
 
+def products(a, b):
+    return np.tanh(a @ b)
+
+
+def test_a_module_without_libraries_was_searched_without_them(place, monkeypatch, caplog):
+    (place.folder / "p.py").write_text(
+        "import numpy as np\ndef products(a, b):\n    return np.tanh(a @ b)\nproducts(*np.ones((2, 300, 300)))\n"
+    )
+    out, _ = place.autotune("p.py", "--no-libs", "--budget", "2s", "--trials", "2")
+    assert "result equal under contract reproducible" in out
+    evidence = json.loads((place.folder / "p_tuned" / "evidence.json").read_text())
+    (tuned,) = (place.folder / "p_tuned" / "schedules").glob("*.tuned.tws")
+    assert "blas" not in tuned.read_text() and evidence["needs"] == ["numpy"]
+    _, err = place.autotune("p.py", "--no-libs", "--contract", "fast", code=2)
+    assert err == "autotune: --no-libs: code of --contract fast calls libraries. Choose numpy or reproducible.\n"
+
+    a, b = np.ones((2, 300, 300))
+    monkeypatch.chdir(place.folder)
+    fast = tilewright.jit(products, contract="fast").for_args(a, b)
+    with pytest.raises(tilewright.ExportError, match="libraries=False: code of contract fast calls libraries"):
+        fast.function.export("fast_tuned", libraries=False)
+    called = tilewright.jit(products)
+    specialization = called.for_args(a, b)
+    specialization.schedule = specialization.schedule
+    assert "blas" in specialization.schedule
+    called.export("called_tuned", libraries=False)
+    assert "the schedule in use calls a library, and the module is to have none" in caplog.text
+    assert not list((place.folder / "called_tuned").rglob("*tuned.tws"))
+
+
 @pytest.mark.parametrize(
     ("asked", "tuned"),
     [

@@ -21,7 +21,7 @@ from ..errors import Error, ExportError, ScheduleError
 from ..export import ExportOptions, export_module
 from ..export.cubins import check_cubins
 from ..export.package import check_exportable, check_keeps, check_place
-from ..export.versions import count_of_versions, isa_levels
+from ..export.versions import contract_of, count_of_versions, isa_levels
 from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, targets_of
 from ..quantities import counted, format_ns
 from ..record import Script, ScriptRaised, ScriptStopped, check_script
@@ -133,6 +133,9 @@ def tune(
             raise UsageError(f"--workload: {workload!r} is none of time, first, largest, all.")
         if contract not in ("numpy", "reproducible", "fast"):
             raise UsageError(f"--contract: {contract!r} is none of numpy, reproducible, fast.")
+        if no_libs and contract == "fast":
+            raise UsageError("--no-libs: code of --contract fast calls libraries. Choose numpy or reproducible.")
+        promised = contract_of(contract, not no_libs)  # what is measured is what the module holds
         named = targets(target or [])
         measuring = device_numbers(devices)
         check_cuda_options(named, {"--devices": devices, "--cubins": cubins})
@@ -158,10 +161,10 @@ def tune(
                 space=_checked("--space", space),
                 schedule=_checked("--schedule", schedule),
                 db=settings.store_path(db),
-                contract=contract,
+                contract=promised,
                 devices=measuring,
             ),
-            request=Request(function, workload, strict, contract, run_all, jit_target(named)),
+            request=Request(function, workload, strict, promised, run_all, jit_target(named)),
             export=ExportOptions(
                 targets=named,
                 force=force,

@@ -230,7 +230,9 @@ def _write(
         plans.append(compose(versions[0].build.header, versions))
         objects.update(all_objects(versions))
         needs |= {library for version in versions for library in version.build.libraries}
-        partials = partials_of(specialization, options.targets, number=number, say=options.say)
+        partials = partials_of(
+            specialization, options.targets, libraries=options.libraries, number=number, say=options.say
+        )
         if partials is not None:
             in_parts[number] = partials
             of_parts.update(partials.objects())

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from ..binding import Bound
 from ..builder import BuildRequest, build, with_schedule
-from ..errors import Error, ScheduleError
+from ..errors import Error, ExportError, ScheduleError
 from ..logs import logger
 from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa
 from ..native import compiler
@@ -62,6 +62,12 @@ def versions_of(
                 )
             made = _try_build(replace(request, isa=isa), required=label in ("default", "any layout"))
             if made is None:
+                if label == "tuned" and request.contract != specialization.contract:
+                    logger.warning(
+                        "%s: the schedule in use calls a library, and the module is to have none: it has default schedules. "
+                        "Tune with contract='reproducible'.",
+                        specialization.signature,
+                    )
                 continue
             suffix = f"{_SHORT[isa]}{f's{number}' if number else ''}{_letter(position)}"
             found.append(Version(f"{isa}, {label}", suffix, made, dict(request.layouts), conditions, made.schedule))
@@ -80,6 +86,7 @@ def partials_of(
     specialization: Specialization,
     targets: tuple[str, ...],
     *,
+    libraries: bool = True,
     number: int = 0,
     say: Callable[[str], None] | None = None,
 ) -> Partials | None:
@@ -102,8 +109,20 @@ def partials_of(
                 return Version(isa, suffix, build(request), dict(request.layouts))
 
             of_layouts = replace(placed, layouts=layouts)
-            found.compile(specialization.request(placed, isa=isa), of_layouts, make, totals=position == 0)
+            request = specialization.request(
+                placed, isa=isa, contract=contract_of(specialization.contract, libraries)
+            )
+            found.compile(request, of_layouts, make, totals=position == 0)
     return found
+
+
+def contract_of(contract: str, libraries: bool) -> str:
+    """The contract whose code is in the module: of `reproducible` no stage is a library's, and else it is as `numpy`."""
+    if not libraries and contract == "fast":
+        raise ExportError(
+            "libraries=False: code of contract fast calls libraries.", "Choose the contract numpy or reproducible."
+        )
+    return contract if libraries else "reproducible"
 
 
 def may_be_in_parts(specialization: Specialization) -> bool:
@@ -116,9 +135,7 @@ def _requests(
 ) -> Iterator[tuple[str, BuildRequest, tuple[str, ...]]]:
     """(label, request, conditions), first choice first."""
     program = specialization.program
-    # `reproducible` lists no library stages: the translator then writes loops for them.
-    contract = specialization.contract if libraries or specialization.contract != "numpy" else "reproducible"
-    base = specialization.request(bound, contract=contract)
+    base = specialization.request(bound, contract=contract_of(specialization.contract, libraries))
     contiguous = dict.fromkeys(bound.layouts, "c")
     small_call = is_small(program, bound)
     small_sizes = {name: min(size, _SMALL_EXTENT) for name, size in bound.sizes.items()}
