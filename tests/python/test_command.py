@@ -187,11 +187,15 @@ def test_a_module_without_libraries_was_searched_without_them(place, monkeypatch
     ("asked", "tuned"),
     [
         ("host", "x86-64-v3"), ("x86-64", "x86-64"), ("x86-64-v4", "host"), ("x86-64,x86-64-v4", "x86-64"), ("cuda", "cuda-sm_80"),
-        ("x86-64-v4,x86-64-v3,cuda-sm_70", "x86-64-v3,cuda-sm_70"), ("host,cuda-sm_80", "x86-64-v3,cuda-sm_80"),
+        ("x86-64-v4,x86-64-v3,cuda-sm_70", "x86-64-v3,cuda-sm_70"), ("host,cuda-sm_75", "x86-64-v3,cuda-sm_75"),
+        ("cuda-sm_70,cuda-sm_80,cuda-sm_86", "cuda-sm_80"),
     ],
 )  # fmt: skip
 def test_the_level_to_tune_for(asked, tuned, monkeypatch):
+    """On a machine of x86-64-v3 with devices of compute capability 9.0 and 8.0."""
     monkeypatch.setattr(machine, "host_isa", lambda: "x86-64-v3")
+    monkeypatch.setattr(machine._face, "no_device_reason", lambda: "")
+    monkeypatch.setattr(machine._face, "devices", lambda: [{"capability": (9, 0)}, {"capability": (8, 0)}])
     assert jit_target(targets([asked])) == tuned
 
 

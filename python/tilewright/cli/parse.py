@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from ..machine import ISA_LEVELS, is_cuda_isa, resolve_isa, runs_here
+from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, runs_here, suits_devices
 from ..quantities import parse_duration_s
 from ..record import Script
 from . import script_arguments
@@ -42,11 +42,14 @@ def targets(values: list[str]) -> tuple[str, ...]:
 
 def jit_target(names: tuple[str, ...]) -> str:
     """What the recorded functions are compiled for while they are tuned: the best level of those asked for that this
-    machine runs, so that what is measured is what the module holds; a CUDA device; or both."""
+    machine runs, and the best CUDA target that its devices run. What is measured is then what the module runs here."""
     asked = [resolve_isa(name) for name in names]
-    cuda = [isa for isa in asked if is_cuda_isa(isa)]
-    runs = [isa for isa in ISA_LEVELS if isa in asked and runs_here(isa)] or ["host"]
-    return ",".join([*(runs[:1] if len(cuda) < len(asked) else []), *cuda[:1]])
+    levels = [isa for isa in ISA_LEVELS if isa in asked]
+    devices = [isa for isa in CUDA_TARGETS if isa in asked]
+    chosen = [next((isa for isa in levels if runs_here(isa)), "host")] if levels else []
+    if devices:
+        chosen.append(next((isa for isa in devices if suits_devices(isa)), devices[-1]))
+    return ",".join(chosen)
 
 
 def check_cuda_options(names: tuple[str, ...], options: dict[str, str]) -> None:

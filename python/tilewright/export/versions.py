@@ -109,9 +109,7 @@ def partials_of(
                 return Version(isa, suffix, build(request), dict(request.layouts))
 
             of_layouts = replace(placed, layouts=layouts)
-            request = specialization.request(
-                placed, isa=isa, contract=contract_of(specialization.contract, libraries)
-            )
+            request = specialization.request(placed, isa=isa, contract=contract_of(specialization.contract, libraries))
             found.compile(request, of_layouts, make, totals=position == 0)
     return found
 
