@@ -74,6 +74,16 @@ def arch_of(device: dict[str, Any]) -> str:
     return f"sm_{major}{minor}"
 
 
+def number_of(arch: str) -> int:
+    """90 for sm_90 and cuda-sm_90. Code runs on devices of its own number and of higher ones."""
+    return int(arch.rpartition("_")[2])
+
+
+def suits_devices(isa: str) -> bool:
+    """Whether all CUDA devices that are here run code for a target: of none there is nothing to say."""
+    return all(number_of(isa) <= number_of(arch_of(device)) for device in _face.devices())
+
+
 @dataclass(frozen=True)
 class Occupancy:
     """The warps that a multiprocessor has under way, of those that it could have, and what keeps them from being more."""

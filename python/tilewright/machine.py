@@ -87,13 +87,6 @@ def runs_here(isa: str) -> bool:
     return isa in ISA_LEVELS and ISA_LEVELS.index(isa) >= ISA_LEVELS.index(host_isa())
 
 
-def suits_devices(isa: str) -> bool:
-    """Whether all CUDA devices that are here run code for a target: of none there is nothing to say."""
-    devices = [] if _face.no_device_reason() else _face.devices()
-    needed = divmod(int(isa.rpartition("_")[2]), 10)
-    return all(tuple(device["capability"]) >= needed for device in devices)
-
-
 def cpu_model() -> str:
     """As /proc/cpuinfo spells it."""
     try:

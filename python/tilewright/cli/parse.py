@@ -6,7 +6,8 @@ import os
 import stat
 from pathlib import Path
 
-from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, runs_here, suits_devices
+from ..device_code import suits_devices
+from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, runs_here
 from ..quantities import parse_duration_s
 from ..record import Script
 from . import script_arguments
@@ -42,7 +43,8 @@ def targets(values: list[str]) -> tuple[str, ...]:
 
 def jit_target(names: tuple[str, ...]) -> str:
     """What the recorded functions are compiled for while they are tuned: the best level of those asked for that this
-    machine runs, and the best CUDA target that its devices run. What is measured is then what the module runs here."""
+    machine runs, and the best CUDA target that its devices run: what is measured is then what the module runs here.
+    Where it runs none of them, its own best level stands for them, and nothing here measures what the module holds."""
     asked = [resolve_isa(name) for name in names]
     levels = [isa for isa in ISA_LEVELS if isa in asked]
     devices = [isa for isa in CUDA_TARGETS if isa in asked]

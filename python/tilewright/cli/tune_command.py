@@ -133,9 +133,12 @@ def tune(
             raise UsageError(f"--workload: {workload!r} is none of time, first, largest, all.")
         if contract not in ("numpy", "reproducible", "fast"):
             raise UsageError(f"--contract: {contract!r} is none of numpy, reproducible, fast.")
-        if no_libs and contract == "fast":
-            raise UsageError("--no-libs: code of --contract fast calls libraries. Choose numpy or reproducible.")
-        promised = contract_of(contract, not no_libs)  # what is measured is what the module holds
+        try:
+            promised = contract_of(contract, not no_libs)  # what is measured is what the module holds
+        except ExportError:
+            raise UsageError(
+                f"--no-libs: code of --contract {contract} calls libraries. Choose numpy or reproducible."
+            ) from None
         named = targets(target or [])
         measuring = device_numbers(devices)
         check_cuda_options(named, {"--devices": devices, "--cubins": cubins})

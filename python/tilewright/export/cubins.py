@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .. import _face
-from ..device_code import arch_of, cubin_of, ptx_of, ptxas_path
+from ..device_code import arch_of, cubin_of, number_of, ptx_of, ptxas_path
 from ..errors import ExportError
 from ..machine import is_cuda_isa
 
@@ -26,11 +26,11 @@ _AT_ONCE = 4
 def check_cubins(asked: tuple[str, ...] | None, levels: Iterable[str] = ()) -> None:
     """ExportError for names of no architecture, for those before the CUDA targets among `levels`, and where there is no
     ptxas for those that were asked for."""
-    oldest = min((_number(isa) for isa in levels if is_cuda_isa(isa)), default=0)
+    oldest = min((number_of(isa) for isa in levels if is_cuda_isa(isa)), default=0)
     for arch in asked or ():
         if not _ARCH.fullmatch(arch):
             raise ExportError(f"cubins: {arch!r} is no architecture.", "Write sm_90, sm_80,sm_90, or none.")
-        if _number(arch) < oldest:
+        if number_of(arch) < oldest:
             raise ExportError(
                 f"cubins for {arch}: the module's code is for compute capability {oldest // 10}.{oldest % 10} and later.",
                 f"Leave {arch} out, or add --target cuda-{arch} where that is one.",
@@ -50,7 +50,7 @@ def write_cubins(folder: Path, objects: Iterable[bytes], asked: tuple[str, ...] 
         return []
     texts = sorted({ptx for code in objects for ptx in ptx_of(code)})
     # Code for later devices is none for this one.
-    jobs = [(ptx, arch) for arch in archs for ptx in texts if _target_of(ptx) <= _number(arch)]
+    jobs = [(ptx, arch) for arch in archs for ptx in texts if _target_of(ptx) <= number_of(arch)]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         made = list(pool.map(lambda job: cubin_of(*job), jobs))
     written: list[str] = []
@@ -66,11 +66,6 @@ def write_cubins(folder: Path, objects: Iterable[bytes], asked: tuple[str, ...] 
                 f"TILEWRIGHT_PTXAS, or leave {arch} out, whose devices take the PTX.",
             )
     return list(dict.fromkeys(written))
-
-
-def _number(arch: str) -> int:
-    """sm_90 and cuda-sm_90 -> 90"""
-    return int(arch.rpartition("_")[2])
 
 
 def _target_of(ptx: str) -> int:

@@ -52,8 +52,16 @@ def versions_of(
     """All versions of one specialization, in the order in which the plan tries them. `say` hears which is compiled."""
     bound = specialization.example
     assert bound is not None
+    levels = isa_levels(targets)
+    leads = [specialization.lead_for(is_cuda_isa(isa)) for isa in levels]
+    if not libraries and any(lead is not None and lead.build.libraries for lead in leads):
+        logger.warning(
+            "%s: the schedule in use calls a library, and the module is to have none: it has default schedules. "
+            "Tune with contract='reproducible'.",
+            specialization.signature,
+        )
     found: list[Version] = []
-    for isa in isa_levels(targets):
+    for isa in levels:
         placed = replace(bound, on_device=is_cuda_isa(isa))
         for position, (label, request, conditions) in enumerate(_requests(specialization, placed, libraries)):
             if say is not None:
@@ -62,12 +70,6 @@ def versions_of(
                 )
             made = _try_build(replace(request, isa=isa), required=label in ("default", "any layout"))
             if made is None:
-                if label == "tuned" and request.contract != specialization.contract:
-                    logger.warning(
-                        "%s: the schedule in use calls a library, and the module is to have none: it has default schedules. "
-                        "Tune with contract='reproducible'.",
-                        specialization.signature,
-                    )
                 continue
             suffix = f"{_SHORT[isa]}{f's{number}' if number else ''}{_letter(position)}"
             found.append(Version(f"{isa}, {label}", suffix, made, dict(request.layouts), conditions, made.schedule))

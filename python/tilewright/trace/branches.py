@@ -431,8 +431,7 @@ class Branches:
         return value if value.dtype == dtype else self.tracer.add("cast", (value,), {}, dtype, value.shape)
 
     def _zeros(self, form: Form) -> Value:
-        value = self.tracer.add("const", (), {"value": form.dtype.type(0).item()}, form.dtype, ())
-        return self.tracer.add("broadcast_to", (value,), {}, form.dtype, form.shape) if form.shape else value
+        return self.tracer.zeros(form.dtype, form.shape)
 
     def _value_of(self, held: Any) -> tuple[Value, Form] | None:
         """A Python object as a value of the program and its form; None for what is no array and no number."""

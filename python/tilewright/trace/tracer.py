@@ -241,8 +241,7 @@ class Tracer:
             )
         if operation == "index" and Size.constant(0) in shape and operands[0].shape:
             # Of no elements none is read: Halide would warn of places that lie outside.
-            nothing = self.add("const", (), {"value": dtype.type(0).item()}, dtype, ())
-            return self.add("broadcast_to", (nothing,), {}, dtype, shape, call_name)
+            return self.zeros(dtype, shape)
         file, line, _ = self.location()
         value = Value(
             number=self.made,
@@ -261,6 +260,11 @@ class Tracer:
         value.home = self.blocks[0] if value.is_argument else self.blocks[-1]
         (value.home.parameters if operation == "parameter" else value.home.values).append(value)
         return value
+
+    def zeros(self, dtype: np.dtype[Any], shape: Sequence[Size]) -> Value:
+        """Zeros of a shape; of none, a zero."""
+        zero = self.add("const", (), {"value": dtype.type(0).item()}, dtype, ())
+        return self.add("broadcast_to", (zero,), {}, dtype, shape) if shape else zero
 
     @contextmanager
     def writing(self, block: Block) -> Iterator[Block]:
