@@ -1,10 +1,13 @@
-"""Fails when an include or import breaks the direction of the house: translator -> dsl <- autotune, composition in python/native."""
+"""Fails when an include or import breaks the direction of the house: translator -> dsl <- autotune, composition in python/native; the floors
+of Python (python_floors.py)."""
 
 from __future__ import annotations
 
 import re
 import sys
 from pathlib import Path
+
+import python_floors
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("dsl", "translator", "autotune", "python/native")
@@ -57,6 +60,7 @@ def main() -> int:
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in (".h", ".cpp", ".c"):
                 problems += problems_of(path)
+    problems += python_floors.problems(ROOT / "python/tilewright")
     for problem in problems:
         print(problem)
     return bool(problems)
