@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "dsl/base/dtypes.h"
 #include "dsl/base/error.h"
 
 namespace tilewright::autotune {
@@ -147,13 +148,9 @@ std::optional<std::string> optional_text(const json& object, const char* name) {
 } // namespace
 
 std::int64_t item_bytes(const std::string& dtype) {
-    static const std::map<std::string, std::int64_t> table = {
-        {"bool", 1},    {"int8", 1},    {"uint8", 1},     {"int16", 2},      {"uint16", 2},
-        {"float16", 2}, {"int32", 4},   {"uint32", 4},    {"float32", 4},    {"int64", 8},
-        {"uint64", 8},  {"float64", 8}, {"complex64", 8}, {"complex128", 16}};
-    const auto found = table.find(dtype);
-    if (found == table.end()) throw InternalError("tuning job: dtype " + dtype + ": not known.");
-    return found->second;
+    const DTypeInfo* const known = find_dtype(dtype);
+    if (known == nullptr) throw InternalError("tuning job: dtype " + dtype + ": not known.");
+    return known->bytes;
 }
 
 double Job::argument_bytes() const {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "dsl/base/digest.h"
+#include "dsl/base/dtypes.h"
 #include "dsl/base/error.h"
 #include "dsl/base/targets.h"
 #include "dsl/runtime/cuda/device.h"
@@ -224,12 +225,8 @@ int Machine::vector_bytes() const {
 }
 
 int Machine::lanes(const std::string& dtype) const {
-    static const std::map<std::string, int> item_bytes = {
-        {"bool", 1},    {"int8", 1},    {"uint8", 1},     {"int16", 2},      {"uint16", 2},
-        {"float16", 2}, {"int32", 4},   {"uint32", 4},    {"float32", 4},    {"int64", 8},
-        {"uint64", 8},  {"float64", 8}, {"complex64", 8}, {"complex128", 16}};
-    const auto found = item_bytes.find(dtype);
-    return found == item_bytes.end() ? 0 : vector_bytes() / found->second;
+    const DTypeInfo* const known = find_dtype(dtype);
+    return known == nullptr ? 0 : vector_bytes() / known->bytes;
 }
 
 bool is_device_isa(const std::string& isa) {

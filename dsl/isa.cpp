@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "dsl/base/dtypes.h"
 #include "dsl/base/error.h"
 #include "dsl/base/spelling.h"
 #include "dsl/base/targets.h"
@@ -63,13 +64,8 @@ int vector_bytes(const std::string& isa) {
 }
 
 int vector_lanes(const std::string& isa, const std::string& dtype) {
-    int bytes = 0;
-    if (dtype == "bool" || dtype == "int8" || dtype == "uint8") bytes = 1;
-    if (dtype == "int16" || dtype == "uint16" || dtype == "float16") bytes = 2;
-    if (dtype == "int32" || dtype == "uint32" || dtype == "float32") bytes = 4;
-    if (dtype == "int64" || dtype == "uint64" || dtype == "float64" || dtype == "complex64") bytes = 8;
-    if (dtype == "complex128") bytes = 16;
-    return bytes == 0 ? 1 : vector_bytes(isa) / bytes;
+    const DTypeInfo* const known = find_dtype(dtype);
+    return known == nullptr ? 1 : vector_bytes(isa) / known->bytes;
 }
 
 } // namespace tilewright::dsl

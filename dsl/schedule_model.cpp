@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dsl/base/dtypes.h"
 #include "dsl/base/spelling.h"
 #include "dsl/isa.h"
 
@@ -11,11 +12,8 @@ namespace tilewright::dsl {
 namespace {
 
 int bytes_of(const std::string& dtype) {
-    if (dtype == "complex128") return 16;
-    for (const auto& [suffix, bytes] : {std::pair{"128", 16}, {"64", 8}, {"32", 4}, {"16", 2}, {"8", 1}}) {
-        if (dtype.ends_with(suffix)) return bytes;
-    }
-    return dtype == "bool" ? 1 : 8;
+    const DTypeInfo* const known = find_dtype(dtype);
+    return known == nullptr ? 8 : known->bytes;
 }
 
 DefinitionModel make_definition(const DefinitionInfo& info, int update, bool output) {

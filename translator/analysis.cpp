@@ -380,8 +380,8 @@ void Analysis::collect_values() {
         }
     }
     for (const ArrayArgument& argument : program_.arrays) {
-        const DType& dtype = *find_dtype(argument.type.dtype);
-        if (!has_kernels(dtype) && dtype.kind != Kind::complex_number)
+        const DTypeInfo& dtype = *find_dtype(argument.type.dtype);
+        if (!has_kernels(dtype) && !dtype.is_complex())
             throw TranslateError(program_.function + ": the argument " + argument.name + " is " + argument.type.dtype +
                                      ", which has no translation in this release.",
                                  "Use bool, an integer dtype, float32, float64, complex64 or complex128.");

@@ -17,7 +17,7 @@ namespace tilewright::translator {
 namespace {
 
 bool is_complex(const Type& type) {
-    return find_dtype(type.dtype)->kind == Kind::complex_number;
+    return find_dtype(type.dtype)->is_complex();
 }
 
 Type half_of(const Type& type) {

@@ -1,4 +1,4 @@
-// translator/dtypes.cpp: the table of dtypes, and constants with exact bits.
+// translator/dtypes.cpp: the Halide types of dtypes, and constants with exact bits.
 #include "translator/dtypes.h"
 
 #include <bit>
@@ -10,25 +10,8 @@
 namespace tilewright::translator {
 namespace {
 
-constexpr DType kDTypes[] = {
-    {"bool", Kind::boolean, 8},
-    {"int8", Kind::signed_integer, 8},
-    {"int16", Kind::signed_integer, 16},
-    {"int32", Kind::signed_integer, 32},
-    {"int64", Kind::signed_integer, 64},
-    {"uint8", Kind::unsigned_integer, 8},
-    {"uint16", Kind::unsigned_integer, 16},
-    {"uint32", Kind::unsigned_integer, 32},
-    {"uint64", Kind::unsigned_integer, 64},
-    {"float16", Kind::floating, 16},
-    {"float32", Kind::floating, 32},
-    {"float64", Kind::floating, 64},
-    {"complex64", Kind::complex_number, 64},
-    {"complex128", Kind::complex_number, 128},
-};
-
-const DType& known(const std::string& name) {
-    const DType* dtype = find_dtype(name);
+const DTypeInfo& known(const std::string& name) {
+    const DTypeInfo* dtype = find_dtype(name);
     if (dtype == nullptr || !has_kernels(*dtype))
         throw InternalError("dtype " + name + ": has no Halide type; callers refuse it before.");
     return *dtype;
@@ -36,36 +19,29 @@ const DType& known(const std::string& name) {
 
 } // namespace
 
-const DType* find_dtype(const std::string& name) {
-    for (const DType& dtype : kDTypes) {
-        if (name == dtype.name) return &dtype;
-    }
-    return nullptr;
-}
-
 std::string real_dtype(const std::string& complex) {
-    return complex == "complex64" ? "float32" : "float64";
+    return std::string(info(find_dtype(complex)->part).name);
 }
 
-bool has_kernels(const DType& dtype) {
-    return dtype.kind != Kind::complex_number && !(dtype.kind == Kind::floating && dtype.bits == 16);
+bool has_kernels(const DTypeInfo& dtype) {
+    return !dtype.is_complex() && dtype.dtype != DType::float16;
 }
 
-Halide::Type value_type(const DType& dtype) {
+Halide::Type value_type(const DTypeInfo& dtype) {
     switch (dtype.kind) {
-    case Kind::boolean:
+    case DTypeKind::boolean:
         return Halide::Bool();
-    case Kind::signed_integer:
-        return Halide::Int(dtype.bits);
-    case Kind::unsigned_integer:
-        return Halide::UInt(dtype.bits);
+    case DTypeKind::signed_integer:
+        return Halide::Int(dtype.bits());
+    case DTypeKind::unsigned_integer:
+        return Halide::UInt(dtype.bits());
     default:
-        return Halide::Float(dtype.bits);
+        return Halide::Float(dtype.bits());
     }
 }
 
-Halide::Type storage_type(const DType& dtype) {
-    return dtype.kind == Kind::boolean ? Halide::UInt(8) : value_type(dtype);
+Halide::Type storage_type(const DTypeInfo& dtype) {
+    return dtype.kind == DTypeKind::boolean ? Halide::UInt(8) : value_type(dtype);
 }
 
 Halide::Type value_type(const std::string& dtype) {

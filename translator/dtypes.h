@@ -5,27 +5,18 @@
 #include <string>
 
 #include "Halide.h"
+#include "dsl/base/dtypes.h"
 
 namespace tilewright::translator {
 
-enum class Kind { boolean, signed_integer, unsigned_integer, floating, complex_number };
-
-struct DType {
-    const char* name;
-    Kind kind;
-    int bits; ///< of an element in memory
-};
-
-/// nullptr for what is no dtype of a program.
-const DType* find_dtype(const std::string& name);
 /// Of complex64 and complex128: the dtype of their halves.
 std::string real_dtype(const std::string& complex);
 /// Whether kernels can compute with it: not float16 and not complex.
-bool has_kernels(const DType& dtype);
+bool has_kernels(const DTypeInfo& dtype);
 /// The type of expressions: bool is UInt(1).
-Halide::Type value_type(const DType& dtype);
+Halide::Type value_type(const DTypeInfo& dtype);
 /// The type of elements in memory: bool is UInt(8).
-Halide::Type storage_type(const DType& dtype);
+Halide::Type storage_type(const DTypeInfo& dtype);
 /// Throws InternalError for a name without kernels.
 Halide::Type value_type(const std::string& dtype);
 Halide::Type storage_type(const std::string& dtype);

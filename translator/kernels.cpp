@@ -21,12 +21,12 @@ void make_parameters(Shared& shared) {
         const bool is_argument = name.find('.') == std::string::npos;
         shared.sizes.emplace(name, Halide::Param<int32_t>(shared.symbol(is_argument ? name + "_size" : name)));
     }
-    auto add_scalar = [&](const std::string& name, const DType& dtype) {
+    auto add_scalar = [&](const std::string& name, const DTypeInfo& dtype) {
         if (shared.scalars.count(name) != 0) return;
         shared.scalars.emplace(name, Halide::Param<void>(storage_type(dtype), shared.symbol(name + "_value")));
     };
     for (const ScalarArgument& argument : shared.program.scalars) {
-        const DType& dtype = *find_dtype(argument.dtype);
+        const DTypeInfo& dtype = *find_dtype(argument.dtype);
         // A scalar without kernels may still be returned as it is; operations on it were refused.
         if (has_kernels(dtype)) add_scalar(argument.name, dtype);
     }

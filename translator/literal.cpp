@@ -25,16 +25,16 @@ bool parse_float(std::string_view text, double& out) {
     return error == std::errc() || error == std::errc::result_out_of_range;
 }
 
-bool fits(const DType& dtype, std::string_view text, std::uint64_t& bits) {
-    if (dtype.kind == Kind::unsigned_integer) {
+bool fits(const DTypeInfo& dtype, std::string_view text, std::uint64_t& bits) {
+    if (dtype.kind == DTypeKind::unsigned_integer) {
         if (!parse(text, bits)) return false;
-        return dtype.bits == 64 || bits >> dtype.bits == 0;
+        return dtype.bits() == 64 || bits >> dtype.bits() == 0;
     }
     std::int64_t value = 0;
     if (!parse(text, value)) return false;
     bits = static_cast<std::uint64_t>(value);
     std::int64_t limit =
-        dtype.bits == 64 ? std::numeric_limits<std::int64_t>::max() : (std::int64_t{1} << (dtype.bits - 1)) - 1;
+        dtype.bits() == 64 ? std::numeric_limits<std::int64_t>::max() : (std::int64_t{1} << (dtype.bits() - 1)) - 1;
     return value <= limit && value >= -limit - 1;
 }
 
@@ -58,19 +58,19 @@ std::optional<std::pair<std::string, std::string>> complex_halves(std::string_vi
 } // namespace
 
 bool is_literal(const std::string& text, const std::string& name) {
-    const DType* dtype = find_dtype(name);
+    const DTypeInfo* dtype = find_dtype(name);
     if (dtype == nullptr) return false;
     double real = 0;
     std::uint64_t bits = 0;
     switch (dtype->kind) {
-    case Kind::boolean:
+    case DTypeKind::boolean:
         return text == "true" || text == "false";
-    case Kind::signed_integer:
-    case Kind::unsigned_integer:
+    case DTypeKind::signed_integer:
+    case DTypeKind::unsigned_integer:
         return fits(*dtype, text, bits);
-    case Kind::floating:
+    case DTypeKind::floating:
         return parse_float(text, real);
-    case Kind::complex_number:
+    case DTypeKind::complex_number:
         return complex_halves(text).has_value();
     }
     return false;
@@ -81,10 +81,10 @@ std::pair<std::string, std::string> halves_of(const std::string& text) {
 }
 
 Halide::Expr literal(const std::string& text, const std::string& name) {
-    const DType& dtype = *find_dtype(name);
-    if (dtype.kind == Kind::boolean)
+    const DTypeInfo& dtype = *find_dtype(name);
+    if (dtype.kind == DTypeKind::boolean)
         return text == "true" ? Halide::Internal::const_true() : Halide::Internal::const_false();
-    if (dtype.kind == Kind::floating) {
+    if (dtype.kind == DTypeKind::floating) {
         double value = 0;
         parse_float(text, value);
         return float_constant(value_type(dtype), value);

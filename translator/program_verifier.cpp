@@ -43,8 +43,7 @@ class Verifier {
         for (const ScalarArgument& argument : program_.scalars) {
             declare(argument.name);
             check_dtype(argument.dtype, argument.name);
-            if (const DType* dtype = find_dtype(argument.dtype);
-                dtype->kind == Kind::signed_integer || dtype->kind == Kind::unsigned_integer)
+            if (const DTypeInfo* dtype = find_dtype(argument.dtype); dtype->is_integer())
                 symbols_.insert(argument.name);
             scope[argument.name] = Type{argument.dtype, {}};
         }
@@ -300,8 +299,8 @@ class Verifier {
             for (std::size_t k = from; k < operation.operands.size(); ++k)
                 require(dtype(k) == to, where_, "operand " + operation.operands[k] + " is " + dtype(k) + ", not " + to);
         };
-        Kind kind = find_dtype(dtype(operation.operands.size() - 1))->kind;
-        if (kind == Kind::complex_number) {
+        DTypeKind kind = find_dtype(dtype(operation.operands.size() - 1))->kind;
+        if (kind == DTypeKind::complex_number) {
             require(!is_real_only(operation.op), where_, "does not take complex numbers");
             if (operation.op == "absolute") {
                 require(out == real_dtype(dtype(0)), where_, "gives " + real_dtype(dtype(0)) + ", not " + out);
@@ -316,12 +315,12 @@ class Verifier {
             return;
         case Signature::magnitude:
             require(out == "bool", where_, "gives bool, not " + out);
-            require(kind == Kind::floating, where_, "takes floats, not " + dtype(2));
+            require(kind == DTypeKind::floating, where_, "takes floats, not " + dtype(2));
             require(scope.at(operation.operands[2]).shape.empty(), where_, "compares with one number");
             all_equal(0, dtype(2));
             return;
         case Signature::float_test:
-            require(kind == Kind::floating, where_, "takes floats, not " + dtype(0));
+            require(kind == DTypeKind::floating, where_, "takes floats, not " + dtype(0));
             [[fallthrough]];
         case Signature::test:
             require(out == "bool", where_, "gives bool, not " + out);
@@ -333,17 +332,18 @@ class Verifier {
         case Signature::convert:
             return;
         case Signature::floats:
-            require(kind == Kind::floating || kind == Kind::complex_number, where_, "takes floats, not " + dtype(0));
+            require(kind == DTypeKind::floating || kind == DTypeKind::complex_number, where_,
+                    "takes floats, not " + dtype(0));
             break;
         case Signature::numbers:
-            require(kind != Kind::boolean, where_, "does not take bool");
+            require(kind != DTypeKind::boolean, where_, "does not take bool");
             break;
         case Signature::bits:
-            require(kind != Kind::floating && kind != Kind::complex_number, where_,
+            require(kind != DTypeKind::floating && kind != DTypeKind::complex_number, where_,
                     "takes integers and bool, not " + dtype(0));
             break;
         case Signature::integers:
-            require(kind == Kind::signed_integer || kind == Kind::unsigned_integer, where_,
+            require(kind == DTypeKind::signed_integer || kind == DTypeKind::unsigned_integer, where_,
                     "takes integers, not " + dtype(0));
             break;
         case Signature::words:
@@ -442,14 +442,13 @@ class Verifier {
             return check_elementwise(operation, Rule{rule->name, rule->arity, Signature::floats, 20, nullptr}, scope);
         if (op == "complex") {
             check_operands(operation, 2, {});
-            require(find_dtype(result.dtype)->kind == Kind::complex_number, where_,
-                    "gives complex numbers, not " + result.dtype);
+            require(find_dtype(result.dtype)->is_complex(), where_, "gives complex numbers, not " + result.dtype);
             for (std::size_t k = 0; k < 2; ++k)
                 require_type(operand(k), Type{real_dtype(result.dtype), result.shape}, where_,
                              "the operand " + operation.operands[k]);
         } else if (op == "conjugate" || op == "real" || op == "imag") {
             check_operands(operation, 1, {});
-            require(find_dtype(operand(0).dtype)->kind == Kind::complex_number, where_,
+            require(find_dtype(operand(0).dtype)->is_complex(), where_,
                     "takes complex numbers, not " + operand(0).dtype);
             const std::string dtype = op == "conjugate" ? operand(0).dtype : real_dtype(operand(0).dtype);
             require_type(result, Type{dtype, operand(0).shape}, where_, "the result");

@@ -91,13 +91,13 @@ Exprs ReductionBuilder::kept_index(StageDraft& draft, const std::vector<SizeTree
 ReductionBuilder::Monoid ReductionBuilder::monoid() const {
     const std::string& op = plan_.operation->op;
     const std::string& dtype = plan_.operation->type.dtype;
-    const DType& info = *find_dtype(dtype);
+    const DTypeInfo& info = *find_dtype(dtype);
     Monoid out;
     out.type = storage_type(info);
     out.finish = [](const Expr& x) { return x; };
-    const bool is_float = info.kind == Kind::floating;
+    const bool is_float = info.kind == DTypeKind::floating;
     const bool fast = shared_.options.contract == "fast";
-    if (info.kind == Kind::boolean) {
+    if (info.kind == DTypeKind::boolean) {
         // Truth as bytes: any is a maximum, all a minimum, and Halide knows that both are associative.
         bool any = op == "any" || op == "max" || op == "sum";
         out.identity = out.start = integer_constant(out.type, any ? 0 : 1);
@@ -167,7 +167,7 @@ ReductionBuilder::Monoid ReductionBuilder::monoid() const {
 
 Expr ReductionBuilder::operand_at(const Exprs& index) {
     const Operation& operation = *plan_.operation;
-    const DType& from = *find_dtype(shared_.analysis.value(operation.operands[0]).type.dtype);
+    const DTypeInfo& from = *find_dtype(shared_.analysis.value(operation.operands[0]).type.dtype);
     return ops::convert(evaluator_.at(operation.operands[0], index), from, *find_dtype(operation.type.dtype));
 }
 
@@ -179,9 +179,9 @@ ReductionBuilder::Source ReductionBuilder::value_source(const std::string& value
                                                         bool collapsed) {
     const Operation& operation = *plan_.operation;
     const Type& type = shared_.analysis.value(value).type;
-    const DType& from = *find_dtype(type.dtype);
+    const DTypeInfo& from = *find_dtype(type.dtype);
     const bool searches = operation.op == "argmin" || operation.op == "argmax";
-    const DType& to = searches ? from : *find_dtype(operation.type.dtype);
+    const DTypeInfo& to = searches ? from : *find_dtype(operation.type.dtype);
     Source out;
     out.extent = constant(1);
     std::vector<Size> trailing;

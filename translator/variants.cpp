@@ -31,7 +31,7 @@ constexpr std::int64_t kLibraryWorkOnDevice = 256 * 256 * 256; ///< below, a pro
 constexpr std::int64_t kLibraryMatrixOnDevice = 16 * 16 * 16;  ///< of a stack: loops do better by smaller ones
 
 bool is_float(const std::string& dtype) {
-    return find_dtype(dtype)->kind == Kind::floating;
+    return find_dtype(dtype)->kind == DTypeKind::floating;
 }
 bool is_argument_search(const std::string& op) {
     return op == "argmin" || op == "argmax";
@@ -68,7 +68,7 @@ LaneShape Analysis::lane_shape(const Operation& operation) const {
     const bool narrow = choice != chosen_.end() && choice->second == kNarrow;
     // A block's lanes fill four registers of the widest machines, narrow ones one: a row of a hundred elements spends
     // less on the tree over them than on its elements.
-    out.lanes = (find_dtype(dtype)->bits == 64 ? 32 : 64) / (narrow ? kNarrower : 1);
+    out.lanes = (find_dtype(dtype)->bytes == 8 ? 32 : 64) / (narrow ? kNarrower : 1);
     // Rounding asks for short sums; what is exact may have long ones.
     bool rounds = (operation.op == "sum" || operation.op == "prod") && is_float(dtype);
     // A device wants many lanes under way at once; of a search, which has two levels at most, one block of threads

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "dsl/base/dtypes.h"
+
 namespace tilewright::autotune {
 namespace {
 
@@ -16,7 +18,8 @@ constexpr int kMostRows = 3;
 constexpr double kTaskOps = 200'000;
 
 bool narrow(const std::string& dtype) {
-    return dtype == "bool" || dtype == "int8" || dtype == "uint8" || dtype == "int16" || dtype == "uint16";
+    const DTypeInfo* const known = find_dtype(dtype);
+    return known != nullptr && known->is_narrow();
 }
 
 /// Vector registers for one vector of `lanes` elements.

@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 
+#include "dsl/base/dtypes.h"
+
 namespace tilewright::autotune {
 namespace {
 
@@ -118,8 +120,7 @@ int default_lanes(const dsl::StageInfo& stage, const StageGraph& graph, const Ma
     auto take = [&](const std::vector<std::string>& dtypes) {
         for (const std::string& dtype : dtypes) {
             // Narrower values ride along: a bool beside float64 must not make vectors of 64.
-            if (dtype == "bool" || dtype == "int8" || dtype == "uint8" || dtype == "int16" || dtype == "uint16")
-                continue;
+            if (const DTypeInfo* known = find_dtype(dtype); known != nullptr && known->is_narrow()) continue;
             lanes = std::max(lanes, machine.lanes(dtype));
         }
     };

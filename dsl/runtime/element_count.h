@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "dsl/runtime/dtype.h"
+#include "dsl/base/dtypes.h"
 
 namespace tilewright::runtime {
 
@@ -14,19 +14,17 @@ namespace tilewright::runtime {
 /// vectors, tiles, blocks of threads and tasks, before they ask whether an element is there: what a schedule may round
 /// up by (dsl/loop_nest.h, kMostRounded) is left free.
 inline std::int64_t element_limit(DType dtype) {
-    const bool is_complex = dtype == DType::complex64 || dtype == DType::complex128;
     static constexpr std::int64_t kNumbers = (std::int64_t{1} << 31) - (std::int64_t{1} << 27);
     // Tests pretend that kernels index less.
     static const std::int64_t numbers = [] {
         const char* text = std::getenv("TILEWRIGHT_ELEMENT_LIMIT");
         return text && *text ? std::clamp<std::int64_t>(std::atoll(text), 1, kNumbers) : kNumbers;
     }();
-    return is_complex ? numbers / 2 : numbers;
+    return info(dtype).is_complex() ? numbers / 2 : numbers;
 }
 /// The same in words.
 inline const char* element_limit_text(DType dtype) {
-    const bool is_complex = dtype == DType::complex64 || dtype == DType::complex128;
-    return is_complex ? "2**30 - 2**26" : "2**31 - 2**27";
+    return info(dtype).is_complex() ? "2**30 - 2**26" : "2**31 - 2**27";
 }
 
 /// Product of extents; -1 when one is negative or the product is beyond the limit.

@@ -195,7 +195,6 @@ class Executable::VersionCompiler {
         if (!name.empty()) buffer_of_[name] = buffer;
         return buffer;
     }
-    static DType half_type(DType dtype) { return dtype == DType::complex64 ? DType::float32 : DType::float64; }
     /// -1 where it names no array.
     int buffer(const SizeExpression& e) {
         if (e.op != SizeExpression::Op::symbol) return -1;
@@ -205,7 +204,7 @@ class Executable::VersionCompiler {
         auto whole = static_cast<std::size_t>(found->second);
         if (v_.buffers[whole].halves[half] < 0) {
             int made = add_buffer("", Buffer::From::half, whole, static_cast<std::size_t>(v_.buffers[whole].rank),
-                                  half_type(v_.buffers[whole].dtype));
+                                  info(v_.buffers[whole].dtype).part);
             v_.buffers[whole].halves[half] = made;
             v_.has_halves = true;
         }
@@ -334,7 +333,7 @@ class Executable::VersionCompiler {
             int argument = argument_named(name);
             if (argument >= 0) {
                 DType dtype = plan_.arguments[static_cast<std::size_t>(argument)].dtype;
-                return {Operand::Kind::scalar, argument, half == 1 ? info(half_type(dtype)).bytes : 0};
+                return {Operand::Kind::scalar, argument, half == 1 ? info(info(dtype).part).bytes : 0};
             }
         }
         return {Operand::Kind::size, 0};

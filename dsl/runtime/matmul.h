@@ -1,7 +1,7 @@
 // dsl/runtime/matmul.h: C = A @ B by the BLAS that NumPy has loaded.
 #pragma once
 
-#include "dsl/runtime/dtype.h"
+#include "dsl/base/dtypes.h"
 #include "dsl/runtime/matrix_products.h"
 
 namespace tilewright::runtime {

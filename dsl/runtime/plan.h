@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "dsl/runtime/dtype.h"
+#include "dsl/base/dtypes.h"
 #include "dsl/runtime/size_expression.h"
 
 namespace tilewright::runtime {

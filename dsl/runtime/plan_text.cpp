@@ -481,8 +481,8 @@ class PlanReader : PlanLines {
         auto [name, half] = complex_half(of);
         auto typed = [&, part = half](DType dtype, std::size_t rank) {
             if (part < 0) return std::pair(dtype, static_cast<int>(rank));
-            if (dtype != DType::complex64 && dtype != DType::complex128) fail("'" + of + "': it is not complex.");
-            return std::pair(dtype == DType::complex64 ? DType::float32 : DType::float64, static_cast<int>(rank));
+            if (!info(dtype).is_complex()) fail("'" + of + "': it is not complex.");
+            return std::pair(info(dtype).part, static_cast<int>(rank));
         };
         if (const PlanArgument* a = argument_named(name)) return typed(a->dtype, static_cast<std::size_t>(a->rank));
         for (const PlanBuffer& b : plan_.results)

@@ -10,6 +10,8 @@ import math
 import re
 from collections.abc import Mapping
 
+import numpy as np
+
 from .program import Program, evaluate, split_sizes
 
 _OPENS = re.compile(r"\{\s*$")
@@ -25,12 +27,6 @@ _ELEMENTARIES = {
     "arcsin", "arccos", "arctan", "arctan2", "cbrt",
 }  # fmt: skip
 _OF_OPERAND = {"sum", "prod"}
-_WIDTHS = {
-    "float32": ("float32", 1),
-    "float64": ("float64", 1),
-    "complex64": ("float32", 2),
-    "complex128": ("float64", 2),
-}
 
 
 def flops_of(program: Program, sizes: Mapping[str, int]) -> dict[str, float]:
@@ -52,9 +48,11 @@ def flops_of(program: Program, sizes: Mapping[str, int]) -> dict[str, float]:
         elif match := _VALUE.match(text):
             name, dtype, shape, operation = match[1], match[2], split_sizes(match[3]), match[4]
             types[name] = shape
-            if dtype in _WIDTHS and trips[-1]:
+            element = np.dtype(dtype)
+            parts = 2 if element.kind == "c" else 1
+            width = element.type(0).real.dtype.name
+            if width in found and trips[-1]:
                 operands = split_sizes(match[5].partition(")")[0])
-                width, parts = _WIDTHS[dtype]
                 count = _count(operation, shape, [types.get(operand, ()) for operand in operands], known)
                 kind = f"{width}_products" if operation == "matmul" else width
                 # A product of complex numbers is four of real ones, anything else of them at least two operations.

@@ -16,8 +16,6 @@
 namespace tilewright::native {
 namespace {
 
-using runtime::DType;
-
 TEST(GuardedMemoryDeathTest, KillsOnAnyTouchOutside) {
     for (const std::size_t bytes :
          {std::size_t{8}, std::size_t{4096}, std::size_t{100003}, (std::size_t{5} << 20) + 8}) {

@@ -223,7 +223,7 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
             }
             // The content must not matter.
             array.bytes.assign(static_cast<std::size_t>(array.count()) *
-                                   static_cast<std::size_t>(find_dtype(array.dtype)->bits / 8),
+                                   static_cast<std::size_t>(find_dtype(array.dtype)->bytes),
                                'x');
             buffers.arrays[parts[1]] = array;
         } else if (parts[0] == "return") {

@@ -71,8 +71,7 @@ class Marker {
         const auto argument = std::find_if(program_.arrays.begin(), program_.arrays.end(),
                                            [&](const ArrayArgument& each) { return each.name == value; });
         if (argument == program_.arrays.end()) return std::nullopt;
-        const Kind kind = find_dtype(argument->type.dtype)->kind;
-        if (kind != Kind::signed_integer && kind != Kind::unsigned_integer) return std::nullopt;
+        if (!find_dtype(argument->type.dtype)->is_integer()) return std::nullopt;
         return argument->type.dtype == "uint64" ? std::nullopt : std::optional(value);
     }
 
@@ -110,7 +109,8 @@ class Marker {
             return std::nullopt;
         }
         auto seen = below_end(truths);
-        if (!seen || find_dtype(types_.at(seen->argument).dtype)->kind != Kind::unsigned_integer) return std::nullopt;
+        if (!seen || find_dtype(types_.at(seen->argument).dtype)->kind != DTypeKind::unsigned_integer)
+            return std::nullopt;
         return seen;
     }
 

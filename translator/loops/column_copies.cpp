@@ -66,7 +66,7 @@ class Copier {
     void decide(std::int64_t reads, std::int64_t bytes, ColumnCopies& out) {
         const auto argument = std::find_if(program_.arrays.begin(), program_.arrays.end(),
                                            [&](const ArrayArgument& each) { return each.name == array_; });
-        const std::int64_t most = bytes / (find_dtype(argument->type.dtype)->bits / 8);
+        const std::int64_t most = bytes / find_dtype(argument->type.dtype)->bytes;
         const SizeTree elements = product(argument->type.shape);
         const auto here = elements.evaluate(options_.sizes_here);
         const bool fits = !here || *here <= most;
@@ -86,8 +86,7 @@ class Copier {
     }
 
     bool may_be_copied(const ArrayArgument& argument) const {
-        if (argument.type.shape.size() != 2 || find_dtype(argument.type.dtype)->kind == Kind::complex_number)
-            return false;
+        if (argument.type.shape.size() != 2 || find_dtype(argument.type.dtype)->is_complex()) return false;
         const auto layout = options_.layouts.find(argument.name);
         if (layout != options_.layouts.end() && layout->second != Layout::c) return false;
         return std::none_of(program_.writes.begin(), program_.writes.end(),

@@ -39,10 +39,10 @@ struct Integer {
 /// Numbers of no dimensions alone.
 std::optional<Integer> integer_type(const Type& type) {
     if (!type.shape.empty()) return std::nullopt;
-    const DType* dtype = find_dtype(type.dtype);
-    if (dtype->kind == Kind::boolean) return Integer{1, false};
-    if (dtype->kind == Kind::signed_integer) return Integer{dtype->bits, true};
-    if (dtype->kind == Kind::unsigned_integer) return Integer{dtype->bits, false};
+    const DTypeInfo* dtype = find_dtype(type.dtype);
+    if (dtype->kind == DTypeKind::boolean) return Integer{1, false};
+    if (dtype->kind == DTypeKind::signed_integer) return Integer{dtype->bits(), true};
+    if (dtype->kind == DTypeKind::unsigned_integer) return Integer{dtype->bits(), false};
     return std::nullopt;
 }
 

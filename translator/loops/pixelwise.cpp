@@ -54,8 +54,9 @@ class DeadTrip {
                    (chosen == true || unchanged(operands[2], parameter, type));
         }
         // x + 0 and x | 0 of integers; a float -0.0 + 0.0 is another number.
-        const Kind kind = find_dtype(type.dtype)->kind;
-        if (kind == Kind::floating || kind == Kind::complex_number || made->type.dtype != type.dtype) return false;
+        const DTypeKind kind = find_dtype(type.dtype)->kind;
+        if (kind == DTypeKind::floating || kind == DTypeKind::complex_number || made->type.dtype != type.dtype)
+            return false;
         if (made->op == "add" || made->op == "bitwise_or" || made->op == "bitwise_xor") {
             return (unchanged(operands[0], parameter, type) && zero(operands[1])) ||
                    (unchanged(operands[1], parameter, type) && zero(operands[0]));

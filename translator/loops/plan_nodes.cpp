@@ -180,7 +180,7 @@ bool PlanText::is_flat_copy(const Step& step) const {
         const auto layout = context_.options.layouts.find(name);
         return layout == context_.options.layouts.end() || layout->second == Layout::c;
     };
-    const bool complex_values = find_dtype(from->type.dtype)->kind == Kind::complex_number;
+    const bool complex_values = find_dtype(from->type.dtype)->is_complex();
     return !complex_values && is_flat(step.from) && is_flat(step.to);
 }
 

@@ -47,8 +47,7 @@ class Names {
 };
 
 bool is_integer(const std::string& dtype) {
-    const Kind kind = find_dtype(dtype)->kind;
-    return kind == Kind::signed_integer || kind == Kind::unsigned_integer;
+    return find_dtype(dtype)->is_integer();
 }
 
 /// One loop's trips as an axis.

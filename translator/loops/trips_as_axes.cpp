@@ -557,7 +557,7 @@ class Lift {
 
     std::int64_t bytes_of(const Type& type) const {
         const auto count = product(type.shape).evaluate(options_.sizes_here);
-        return count ? *count * std::max(1, find_dtype(type.dtype)->bits / 8) : -1;
+        return count ? *count * find_dtype(type.dtype)->bytes : -1;
     }
     std::int64_t most_bytes() const {
         std::int64_t most = kMostBytes;

@@ -53,8 +53,7 @@ bool is_plain(const Segment& segment) {
         return operation.regions.empty() && (is_elementwise(operation.op) || others.count(operation.op) != 0);
     });
     return plain && std::none_of(segment.targets.begin(), segment.targets.end(), [](const Target& target) {
-               return target.buffer.find('.') != std::string::npos ||
-                      find_dtype(target.type.dtype)->kind == Kind::complex_number;
+               return target.buffer.find('.') != std::string::npos || find_dtype(target.type.dtype)->is_complex();
            });
 }
 

@@ -202,7 +202,7 @@ Expr reciprocal(const Exprs& x, const RuleContext& context) {
     Type type = x[0].type();
     if (type.is_float()) return quotient(Halide::Internal::make_one(type), x[0]);
     // NumPy divides in float64 and truncates: only 0, 1 and -1 give anything else than 0.
-    static const DType& float64 = *find_dtype("float64");
+    static const DTypeInfo& float64 = *find_dtype("float64");
     Expr infinity = float_constant(Halide::Float(64), std::numeric_limits<double>::infinity());
     Expr one = integer_constant(type, 1);
     Expr out = Halide::select(x[0] == one, one, Halide::Internal::make_zero(type));

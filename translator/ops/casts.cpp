@@ -39,13 +39,13 @@ Expr float_to_integer(const Expr& x, Type to) {
 
 } // namespace
 
-Expr convert(Expr x, const DType& from, const DType& to) {
-    if (from.kind == to.kind && from.bits == to.bits) return x;
-    if (to.kind == Kind::boolean) return truth(x);
+Expr convert(Expr x, const DTypeInfo& from, const DTypeInfo& to) {
+    if (from.kind == to.kind && from.bytes == to.bytes) return x;
+    if (to.kind == DTypeKind::boolean) return truth(x);
     Type type = value_type(to);
-    if (from.kind == Kind::boolean)
+    if (from.kind == DTypeKind::boolean)
         return Halide::select(x, Halide::Internal::make_one(type), Halide::Internal::make_zero(type));
-    if (from.kind == Kind::floating && to.kind != Kind::floating) return float_to_integer(x, type);
+    if (from.kind == DTypeKind::floating && to.kind != DTypeKind::floating) return float_to_integer(x, type);
     return Halide::cast(type, x);
 }
 

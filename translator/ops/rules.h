@@ -27,8 +27,8 @@ enum class Signature {
 
 /// What a rule may need beside its operands.
 struct RuleContext {
-    const DType* from = nullptr; ///< the last operand's dtype
-    const DType* to = nullptr;   ///< the result's dtype
+    const DTypeInfo* from = nullptr; ///< the last operand's dtype
+    const DTypeInfo* to = nullptr;   ///< the result's dtype
     Contraction contraction = Contraction::none;
     bool row_constant = false; ///< the last operand is the same all along the contiguous axis
 };
@@ -139,7 +139,7 @@ Halide::Expr pcg64_word(const Exprs&, const RuleContext&);
 // casts.cpp
 Halide::Expr cast(const Exprs&, const RuleContext&);
 /// astype: `x` of dtype `from` as `to`.
-Halide::Expr convert(Halide::Expr x, const DType& from, const DType& to);
+Halide::Expr convert(Halide::Expr x, const DTypeInfo& from, const DTypeInfo& to);
 
 } // namespace ops
 } // namespace tilewright::translator

@@ -189,7 +189,7 @@ class GemmCalls {
         static_assert(static_cast<int>(DType::complex128) - static_cast<int>(DType::float32) == 3);
         static const std::complex<float> kOneC(1), kZeroC(0);
         static const std::complex<double> kOneZ(1), kZeroZ(0);
-        const bool is_single = dtype == DType::float32 || dtype == DType::complex64;
+        const bool is_single = info(dtype).part == DType::float32;
         // A real one is the first part of a complex one.
         one_ = is_single ? static_cast<const void*>(&kOneC) : &kOneZ;
         zero_ = is_single ? static_cast<const void*>(&kZeroC) : &kZeroZ;

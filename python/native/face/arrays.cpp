@@ -8,21 +8,19 @@
 namespace tilewright::face {
 namespace {
 
-using runtime::DType;
-
 // Below this NumPy's own small-block cache is faster than setting an allocator.
 constexpr std::size_t kPoolFrom = 64u << 10;
 
-constexpr int kNumpyTypes[runtime::kDTypeCount] = {NPY_BOOL,    NPY_INT8,      NPY_INT16,     NPY_INT32,  NPY_INT64,
-                                                   NPY_UINT8,   NPY_UINT16,    NPY_UINT32,    NPY_UINT64, NPY_FLOAT32,
-                                                   NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
+constexpr int kNumpyTypes[kDTypeCount] = {NPY_BOOL,    NPY_INT8,      NPY_INT16,     NPY_INT32,  NPY_INT64,
+                                          NPY_UINT8,   NPY_UINT16,    NPY_UINT32,    NPY_UINT64, NPY_FLOAT32,
+                                          NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
 
 /// NumPy's type number -> ours, -1 for none. long and long long are the same to us.
 struct TypeTable {
     signed char of[NPY_NTYPES_LEGACY];
     TypeTable() {
         std::memset(of, -1, sizeof of);
-        for (int i = 0; i < runtime::kDTypeCount; ++i)
+        for (int i = 0; i < kDTypeCount; ++i)
             of[kNumpyTypes[i]] = static_cast<signed char>(i);
         of[NPY_LONGLONG] = static_cast<signed char>(DType::int64);
         of[NPY_ULONGLONG] = static_cast<signed char>(DType::uint64);
@@ -105,7 +103,7 @@ Mismatch check_array(PyObject* object, DType dtype, int rank) {
         return Mismatch::dtype;
     if (!PyArray_ISNBO(descr->byteorder)) return Mismatch::byte_order;
     if (PyArray_NDIM(array) != rank) return Mismatch::rank;
-    if (!PyArray_ISALIGNED(array) || !strides_are_whole(array, runtime::info(dtype).bytes)) return Mismatch::needs_copy;
+    if (!PyArray_ISALIGNED(array) || !strides_are_whole(array, info(dtype).bytes)) return Mismatch::needs_copy;
     return Mismatch::none;
 }
 
@@ -176,7 +174,7 @@ bool read_scalar(PyObject* object, DType dtype, PyTypeObject* exact_type, bool s
         break;
     }
     if (!PyLong_Check(object) || PyBool_Check(object)) return false;
-    int bytes = runtime::info(dtype).bytes;
+    int bytes = info(dtype).bytes;
     bool is_signed = dtype >= DType::int8 && dtype <= DType::int64;
     if (is_signed) {
         int overflow = 0;
@@ -205,7 +203,7 @@ std::string describe(PyObject* object) {
 }
 
 std::string describe(DType dtype, int rank) {
-    std::string out = std::string(runtime::info(dtype).name) + "[";
+    std::string out = std::string(info(dtype).name) + "[";
     for (int k = 0; k < rank; ++k)
         out += k ? ", :" : ":";
     return out + "]";
@@ -216,7 +214,7 @@ PyArrayObject* new_result(DType dtype, int rank, const std::int64_t* shape, std:
     npy_intp extents[runtime::kMaxRank];
     for (int k = 0; k < rank; ++k)
         extents[k] = shape[k];
-    std::size_t bytes = static_cast<std::size_t>(elements) * static_cast<std::size_t>(runtime::info(dtype).bytes);
+    std::size_t bytes = static_cast<std::size_t>(elements) * static_cast<std::size_t>(info(dtype).bytes);
     *is_pooled = bytes >= kPoolFrom && pooling;
     if (!*is_pooled) return reinterpret_cast<PyArrayObject*>(PyArray_SimpleNew(rank, extents, numpy_type(dtype)));
     Ref before(PyDataMem_SetHandler(g_allocator));

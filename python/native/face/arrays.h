@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "dsl/runtime/dtype.h"
+#include "dsl/base/dtypes.h"
 #include "dsl/runtime/executor.h"
 #include "dsl/runtime/memory_range.h"
 #include "python/native/face/numpy_api.h"
@@ -11,15 +11,15 @@
 namespace tilewright::face {
 
 /// NumPy's number of a dtype.
-int numpy_type(runtime::DType dtype);
+int numpy_type(DType dtype);
 /// The dtype of an array, byte order aside; false for one that plans do not know.
-bool dtype_of(PyArrayObject* array, runtime::DType& dtype);
+bool dtype_of(PyArrayObject* array, DType& dtype);
 
 /// Why an object was not accepted.
 enum class Mismatch { none, needs_copy, dtype, byte_order, rank, kind };
 
 /// An exact ndarray of this dtype and rank that a kernel may read in place.
-Mismatch check_array(PyObject* object, runtime::DType dtype, int rank);
+Mismatch check_array(PyObject* object, DType dtype, int rank);
 inline void view_of(PyArrayObject* array, runtime::ArrayView& view) {
     static_assert(sizeof(npy_intp) == sizeof(std::int64_t));
     view.data = PyArray_DATA(array);
@@ -34,16 +34,15 @@ bool is_memmap(PyObject* object);
 
 /// Writes a scalar argument. `exact_type` null: what a module accepts (Python's number of that kind, or NumPy's scalar
 /// of that dtype). False without a Python error when it is something else.
-bool read_scalar(PyObject* object, runtime::DType dtype, PyTypeObject* exact_type, bool strict, unsigned char* to);
+bool read_scalar(PyObject* object, DType dtype, PyTypeObject* exact_type, bool strict, unsigned char* to);
 
 /// "float32[100, 2]", "list", for messages.
 std::string describe(PyObject* object);
 /// "float64[:, :]".
-std::string describe(runtime::DType dtype, int rank);
+std::string describe(DType dtype, int rank);
 
 /// A new C-contiguous array, large ones from the pool. Null with MemoryError.
-PyArrayObject* new_result(runtime::DType dtype, int rank, const std::int64_t* shape, std::int64_t elements,
-                          bool* is_pooled);
+PyArrayObject* new_result(DType dtype, int rank, const std::int64_t* shape, std::int64_t elements, bool* is_pooled);
 /// Makes the allocator's capsule. False with a Python error.
 bool prepare_allocator();
 

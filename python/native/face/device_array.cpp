@@ -18,7 +18,6 @@ namespace tilewright::face {
 namespace {
 
 namespace cuda = runtime::cuda;
-using runtime::DType;
 using runtime::kMaxRank;
 
 struct DeviceArrayObject {
@@ -44,7 +43,7 @@ std::int64_t elements_of(const DeviceArrayObject& a) {
 }
 
 std::int64_t bytes_of(const DeviceArrayObject& a) {
-    return runtime::info(a.dtype).bytes;
+    return info(a.dtype).bytes;
 }
 
 bool is_contiguous(const DeviceArrayObject& a, bool c_order) {
@@ -129,8 +128,7 @@ PyObject* repr(PyObject* self) {
     const DeviceArrayObject& a = *of(self);
     Ref shape(extents(a.shape, a.rank));
     return shape ? PyUnicode_FromFormat("DeviceArray(%s, shape=%R, device='cuda:%d')",
-                                        std::string(runtime::info(a.dtype).name).c_str(), shape.get(),
-                                        a.memory->place().device)
+                                        std::string(info(a.dtype).name).c_str(), shape.get(), a.memory->place().device)
                  : nullptr;
 }
 
@@ -492,7 +490,7 @@ dlpack::ExchangeApi g_exchange = {
         }
         std::int64_t strides[kMaxRank];
         for (int k = 0; k < t.rank; ++k)
-            strides[k] = t.strides[k] * runtime::info(dtype).bytes;
+            strides[k] = t.strides[k] * info(dtype).bytes;
         exported->memory->retain();
         *out = new_device_array(exported->memory, t.data, dtype, t.rank, t.shape, strides);
         if (*out) managed->deleter(managed);
@@ -575,11 +573,11 @@ PyObject* new_device_array(DeviceMemory* memory, void* data, DType dtype, int ra
     a.data = data;
     a.dtype = dtype;
     a.rank = rank;
-    std::int64_t step = runtime::info(dtype).bytes;
+    std::int64_t step = info(dtype).bytes;
     for (int k = rank - 1; k >= 0; --k) {
         a.shape[k] = shape[k];
         a.strides[k] = strides ? strides[k] : step;
-        a.steps[k] = a.strides[k] / runtime::info(dtype).bytes;
+        a.steps[k] = a.strides[k] / info(dtype).bytes;
         step *= shape[k] > 0 ? shape[k] : 1;
     }
     return self;
@@ -587,7 +585,7 @@ PyObject* new_device_array(DeviceMemory* memory, void* data, DType dtype, int ra
 
 PyObject* new_device_array(const cuda::Place& place, DType dtype, int rank, const std::int64_t* shape,
                            std::int64_t elements) {
-    DeviceMemory* memory = DeviceMemory::make(place, elements * runtime::info(dtype).bytes);
+    DeviceMemory* memory = DeviceMemory::make(place, elements * info(dtype).bytes);
     return memory ? new_device_array(memory, memory->pointer(), dtype, rank, shape, nullptr) : nullptr;
 }
 
@@ -605,7 +603,7 @@ DeviceMemory* memory_of_device_array(PyObject* object) {
 }
 
 PyObject* device_copy_of(PyArrayObject* array, DType dtype, const cuda::Place& place) {
-    const std::int64_t bytes = static_cast<std::int64_t>(PyArray_SIZE(array)) * runtime::info(dtype).bytes;
+    const std::int64_t bytes = static_cast<std::int64_t>(PyArray_SIZE(array)) * info(dtype).bytes;
     DeviceMemory* memory = DeviceMemory::make(place, bytes);
     if (!memory) return nullptr;
     std::string failed;

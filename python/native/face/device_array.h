@@ -40,16 +40,16 @@ PyTypeObject* device_array_type();
 PyObject* make_device_array_type();
 
 /// Takes over a reference to the memory; strides in bytes, null for C order. Null with a Python error.
-PyObject* new_device_array(DeviceMemory* memory, void* data, runtime::DType dtype, int rank, const std::int64_t* shape,
+PyObject* new_device_array(DeviceMemory* memory, void* data, DType dtype, int rank, const std::int64_t* shape,
                            const std::int64_t* strides);
 /// A new C-contiguous one of uninitialised memory.
-PyObject* new_device_array(const runtime::cuda::Place& place, runtime::DType dtype, int rank, const std::int64_t* shape,
+PyObject* new_device_array(const runtime::cuda::Place& place, DType dtype, int rank, const std::int64_t* shape,
                            std::int64_t elements);
 void view_device_array(PyObject* object, DeviceView& view);
 /// Null for other objects.
 DeviceMemory* memory_of_device_array(PyObject* object);
 /// A copy of a NumPy array whose elements lie C- or Fortran-contiguous.
-PyObject* device_copy_of(PyArrayObject* array, runtime::DType dtype, const runtime::cuda::Place& place);
+PyObject* device_copy_of(PyArrayObject* array, DType dtype, const runtime::cuda::Place& place);
 
 /// A NumPy array with the elements of an array on a device, of whatever library. Null with a Python error.
 PyObject* host_copy(PyObject* object);

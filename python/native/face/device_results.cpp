@@ -12,7 +12,6 @@ namespace tilewright::face {
 namespace {
 
 namespace cuda = runtime::cuda;
-using runtime::DType;
 using Library = ArrayClass::Library;
 
 /// `module.name`, looked up once. Null with a Python error.

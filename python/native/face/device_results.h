@@ -24,8 +24,8 @@ struct ResultPlace {
 /// C-contiguous, of the library of `like`, allocated by it where it lets us: PyTorch and CuPy; of others a DeviceArray.
 /// Where the library finds no memory, our pool gives back what it keeps, and it is asked again.
 /// False with a Python error.
-bool new_result_like(const ResultPlace& at, runtime::DType dtype, int rank, const std::int64_t* shape,
-                     std::int64_t elements, DeviceResult& result);
+bool new_result_like(const ResultPlace& at, DType dtype, int rank, const std::int64_t* shape, std::int64_t elements,
+                     DeviceResult& result);
 
 /// " PyTorch keeps 1024 bytes that no array of its uses: …", and so of CuPy, of libraries that are imported: what to do
 /// where a device's memory is used up. No Python error may be set.

@@ -16,7 +16,6 @@
 namespace tilewright::face {
 namespace {
 
-using runtime::DType;
 using Access = ArrayClass::Access;
 using Library = ArrayClass::Library;
 
@@ -266,10 +265,10 @@ bool check_torch(PyObject* object, const ArrayClass& its_class, const dlpack::Te
 bool typestr_dtype(const char* text, DType& dtype) {
     if (std::strlen(text) < 3 || (text[0] != '<' && text[0] != '|' && text[0] != '=')) return false;
     const int bytes = std::atoi(text + 2);
-    for (int i = 0; i < runtime::kDTypeCount; ++i) {
+    for (int i = 0; i < kDTypeCount; ++i) {
         auto candidate = static_cast<DType>(i);
-        std::string_view name = runtime::info(candidate).name;
-        if (name[0] == text[1] && runtime::info(candidate).bytes == bytes) return dtype = candidate, true;
+        std::string_view name = info(candidate).name;
+        if (name[0] == text[1] && info(candidate).bytes == bytes) return dtype = candidate, true;
     }
     return false;
 }
@@ -323,7 +322,7 @@ bool read_interface(PyObject* object, DeviceView& view) {
                                          text_of(shape) + ", but extents are integers of 64 bits.");
     view.array.shape = view.extents;
     view.has_dtype = typestr_dtype(type, view.dtype);
-    if (!check_extents(object, view, view.has_dtype ? runtime::info(view.dtype).bytes : 1)) return false;
+    if (!check_extents(object, view, view.has_dtype ? info(view.dtype).bytes : 1)) return false;
     if (!read_address(PyTuple_GetItem(data, 0), view.array.data))
         return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ has the pointer " +
                                          text_of(PyTuple_GetItem(data, 0)) + ", but a pointer is an int of 64 bits.");
@@ -335,7 +334,7 @@ bool read_interface(PyObject* object, DeviceView& view) {
                                                             "are no tuple of an integer for each dimension.");
         view.array.strides = view.steps;
     } else {
-        c_strides(view, view.has_dtype ? runtime::info(view.dtype).bytes : 1);
+        c_strides(view, view.has_dtype ? info(view.dtype).bytes : 1);
     }
     if (stream && stream != Py_None) {
         if (!read_address(stream, view.stream))
@@ -533,7 +532,7 @@ std::string describe_placed(PyObject* object) {
     std::string text = describe(object);
     if (!is_read) return text;
     if (view.has_dtype && view.array.shape) {
-        text += " of " + std::string(runtime::info(view.dtype).name) + "[";
+        text += " of " + std::string(info(view.dtype).name) + "[";
         for (int k = 0; k < view.rank; ++k)
             text += (k ? ", " : "") + std::to_string(view.array.shape[k]);
         text += "]";
@@ -546,7 +545,7 @@ bool dtype_of(dlpack::DataType type, DType& dtype) {
         signed char of[8][129]; // by code and bits
         Table() {
             std::memset(of, -1, sizeof of);
-            for (int i = 0; i < runtime::kDTypeCount; ++i) {
+            for (int i = 0; i < kDTypeCount; ++i) {
                 dlpack::DataType known = dlpack_type(static_cast<DType>(i));
                 of[known.code][known.bits] = static_cast<signed char>(i);
             }
@@ -561,13 +560,10 @@ bool dtype_of(dlpack::DataType type, DType& dtype) {
 }
 
 dlpack::DataType dlpack_type(DType dtype) {
-    auto bits = static_cast<std::uint8_t>(8 * runtime::info(dtype).bytes);
-    std::uint8_t code = dtype == DType::boolean   ? dlpack::kBool
-                        : dtype <= DType::int64   ? dlpack::kInt
-                        : dtype <= DType::uint64  ? dlpack::kUInt
-                        : dtype <= DType::float64 ? dlpack::kFloat
-                                                  : dlpack::kComplex;
-    return {code, bits, 1};
+    static constexpr std::uint8_t kCodes[] = {dlpack::kBool, dlpack::kInt, dlpack::kUInt, dlpack::kFloat,
+                                              dlpack::kComplex}; // as DTypeKind
+    const DTypeInfo& type = info(dtype);
+    return {kCodes[static_cast<int>(type.kind)], static_cast<std::uint8_t>(type.bits()), 1};
 }
 
 } // namespace tilewright::face

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "dsl/base/dtypes.h"
 #include "dsl/runtime/cuda/device.h"
-#include "dsl/runtime/dtype.h"
 #include "dsl/runtime/executor.h"
 #include "python/native/face/dlpack.h"
 #include "python/native/face/numpy_api.h"
@@ -42,7 +42,7 @@ struct DeviceView {
     static constexpr int kHost = -1;
     const ArrayClass* of = nullptr;
     int device = kHost;
-    runtime::DType dtype = runtime::DType::float64;
+    DType dtype = DType::float64;
     bool has_dtype = false; ///< one that plans know
     bool read_only = false;
     bool has_stream = false; ///< the stream that its data are ready on
@@ -70,7 +70,7 @@ std::string describe_placed(PyObject* object);
 std::string device_name(int device);
 
 /// dtype <-> DLPack's.
-bool dtype_of(dlpack::DataType type, runtime::DType& dtype);
-dlpack::DataType dlpack_type(runtime::DType dtype);
+bool dtype_of(dlpack::DataType type, DType& dtype);
+dlpack::DataType dlpack_type(DType dtype);
 
 } // namespace tilewright::face

@@ -215,8 +215,7 @@ PyObject* placed(PyObject*, PyObject* object) {
         PyTuple_SetItem(strides.get(), k, PyLong_FromLongLong(view.array.strides[k]));
     }
     static constexpr const char* kLibraries[] = {"other", "tilewright", "torch", "cupy", "numba", "jax"};
-    Ref dtype(view.has_dtype ? PyUnicode_FromString(std::string(runtime::info(view.dtype).name).c_str())
-                             : Py_NewRef(Py_None));
+    Ref dtype(view.has_dtype ? PyUnicode_FromString(std::string(info(view.dtype).name).c_str()) : Py_NewRef(Py_None));
     Ref pointer(PyLong_FromVoidPtr(view.array.data));
     if (!shape || !strides || !dtype || !pointer) return nullptr;
     return Py_BuildValue("(iOOOOOs)", view.device, dtype.get(), shape.get(), strides.get(),
@@ -263,8 +262,7 @@ PyMethodDef kMethods[] = {
     {"placed", placed, METH_O,
      "placed($module, object, /)\n--\n\nNone, or of an array on a device: its number, dtype, shape, strides, "
      "read-only, pointer, library."},
-    {"element_limit",
-     [](PyObject*, PyObject*) { return PyLong_FromLongLong(runtime::element_limit(runtime::DType::float64)); },
+    {"element_limit", [](PyObject*, PyObject*) { return PyLong_FromLongLong(runtime::element_limit(DType::float64)); },
      METH_NOARGS,
      "element_limit($module)\n--\n\nHow many elements kernels can index; half as many of complex numbers."},
     {"matmul_library", matmul_library, METH_NOARGS,

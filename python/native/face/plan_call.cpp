@@ -363,7 +363,7 @@ std::string LoadedPlan::why_not_written(std::size_t argument, const runtime::Arr
     const std::vector<PlanArgument>& all = executable_->plan().arguments;
     const std::string& name = all[argument].name;
     if (!is_writeable) return name + " is read-only, and the call writes into it. Pass an array that can be written.";
-    if (runtime::overlaps_itself(view, all[argument].rank, runtime::info(all[argument].dtype).bytes))
+    if (runtime::overlaps_itself(view, all[argument].rank, info(all[argument].dtype).bytes))
         return "elements of " + name + " share memory with each other, and the call writes into it. Pass a copy.";
     for (std::size_t i = 0; i < all.size(); ++i)
         if (i != argument && ranges[argument].meets(ranges[i]))
@@ -405,7 +405,7 @@ bool LoadedPlan::take_out(const Executable::Frame& frame, PyObject* out, PyObjec
         std::size_t index = static_cast<std::size_t>(returns_[r].index);
         const runtime::PlanBuffer& b = plan.results[index];
         int rank = static_cast<int>(b.shape.size());
-        runtime::DType dtype;
+        DType dtype;
         bool is_array = PyArray_Check(item);
         auto* array = reinterpret_cast<PyArrayObject*>(item);
         bool same_type = is_array && dtype_of(array, dtype) && dtype == b.dtype;
@@ -418,7 +418,7 @@ bool LoadedPlan::take_out(const Executable::Frame& frame, PyObject* out, PyObjec
                 shape += (k ? ", " : "") + std::to_string(frame.results[index].shape[k]);
             PyErr_Format(same_type ? PyExc_ValueError : PyExc_TypeError,
                          "%s: out is %s, but the result is %s[%s]. Pass numpy.empty of that.", function,
-                         describe(item).c_str(), std::string(runtime::info(b.dtype).name).c_str(), shape.c_str());
+                         describe(item).c_str(), std::string(info(b.dtype).name).c_str(), shape.c_str());
             return false;
         }
         if (PyArray_FailUnlessWriteable(array, "out") != 0 || refuse_overlapping_out(function_, item)) return false;
@@ -465,7 +465,7 @@ LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version,
     for (std::size_t i = 0; i < results; ++i) {
         const runtime::PlanBuffer& b = plan.results[i];
         runtime::CallResult& r = frame.results[i];
-        bytes += r.elements * runtime::info(b.dtype).bytes;
+        bytes += r.elements * info(b.dtype).bytes;
         if (given[i]) {
             // As if nothing overlapped: an out array that shares memory with an argument, or lies between the elements
             // of another out, gets its values at the end.
@@ -492,8 +492,7 @@ LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version,
     RunStatus status;
     for (std::size_t a = 0; a < sources_.size() && bytes < kReleaseGilFrom; ++a)
         if (plan.arguments[a].is_array)
-            bytes += PyArray_SIZE(reinterpret_cast<PyArrayObject*>(arrays[a])) *
-                     runtime::info(plan.arguments[a].dtype).bytes;
+            bytes += PyArray_SIZE(reinterpret_cast<PyArrayObject*>(arrays[a])) * info(plan.arguments[a].dtype).bytes;
     RunningThread thread;
     const runtime::Interrupt interrupt{
         [](void* context) { return static_cast<RunningThread*>(context)->interrupted(); }, &thread};
@@ -550,9 +549,9 @@ void LoadedPlan::raise(const Problem& problem) const {
         bool has_numbers = PyTypeNum_ISNUMBER(type) || PyTypeNum_ISBOOL(type);
         std::string hint =
             is_array && !has_numbers ? "Pass an array of numbers."
-            : same_rank ? "Convert it: " + a.name + ".astype('" + std::string(runtime::info(a.dtype).name) + "')."
-            : is_array  ? "Pass an array of " + std::to_string(a.rank) + (a.rank == 1 ? " dimension." : " dimensions.")
-                        : "Pass an array.";
+            : same_rank              ? "Convert it: " + a.name + ".astype('" + std::string(info(a.dtype).name) + "')."
+            : is_array ? "Pass an array of " + std::to_string(a.rank) + (a.rank == 1 ? " dimension." : " dimensions.")
+                       : "Pass an array.";
         PyErr_Format(PyExc_TypeError, "%s: %s is %s, but this module takes %s. %s", function, a.name.c_str(),
                      got.c_str(), wanted.c_str(), hint.c_str());
         return;
@@ -561,7 +560,7 @@ void LoadedPlan::raise(const Problem& problem) const {
         const PlanArgument& a = plan.arguments[index];
         PyErr_Format(PyExc_TypeError, "%s: %s is %R (%s), but this module takes a number that is %s without a cast. %s",
                      function, a.name.c_str(), problem.object.get(), describe(problem.object.get()).c_str(),
-                     std::string(runtime::info(a.dtype).name).c_str(),
+                     std::string(info(a.dtype).name).c_str(),
                      is_number(problem.object.get()) ? "Convert it." : "Pass a number.");
         return;
     }

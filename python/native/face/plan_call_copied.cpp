@@ -173,7 +173,7 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
         for (std::size_t i = 0; i < results; ++i) {
             const runtime::PlanBuffer& b = plan.results[i];
             runtime::CallResult& r = frame.results[i];
-            const std::int64_t bytes = r.elements * runtime::info(b.dtype).bytes;
+            const std::int64_t bytes = r.elements * info(b.dtype).bytes;
             r.data = on_device(bytes);
             if (!r.data) return out_of_memory();
             void* to = scalars + 16 * i;

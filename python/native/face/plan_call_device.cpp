@@ -15,7 +15,6 @@ namespace tilewright::face {
 namespace {
 
 namespace cuda = runtime::cuda;
-using runtime::DType;
 using runtime::Executable;
 using runtime::MemoryRange;
 using runtime::RunStatus;
@@ -115,7 +114,7 @@ PyObject* LoadedPlan::number_on_device(PyObject* object, const DeviceView& view,
         array = Ref(PyArray_SimpleNew(0, nullptr, numpy_type(view.dtype)));
         if (!array) return nullptr;
         auto* made = static_cast<char*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array.get())));
-        std::memcpy(made, view.array.data, static_cast<std::size_t>(runtime::info(view.dtype).bytes));
+        std::memcpy(made, view.array.data, static_cast<std::size_t>(info(view.dtype).bytes));
     } else if (check_array(object, argument.dtype, 0) != Mismatch::none) {
         return nullptr;
     }
@@ -223,13 +222,13 @@ LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObj
         }
         if (!view.has_dtype || view.dtype != a.dtype || view.rank != a.rank)
             return no_match(Problem::Kind::array, i, object);
-        if (!has_whole_strides(view, runtime::info(a.dtype).bytes)) {
+        if (!has_whole_strides(view, info(a.dtype).bytes)) {
             PyErr_Format(PyExc_TypeError, "%s: %s is not aligned to its elements on the device. Pass a copy.",
                          function_.c_str(), a.name.c_str());
             return Attempt::error;
         }
         frame.arguments[i].array = view.array;
-        if (writes_arguments_) ranges[i] = runtime::memory_of(view.array, view.rank, runtime::info(a.dtype).bytes);
+        if (writes_arguments_) ranges[i] = runtime::memory_of(view.array, view.rank, info(a.dtype).bytes);
     }
     if (misplaced >= 0) {
         arguments.raise_misplaced(static_cast<std::size_t>(misplaced));
@@ -283,7 +282,7 @@ bool LoadedPlan::take_device_out(const DeviceCall& call, PyObject** given, Devic
         bool fits = its_class && view.device == call.arguments.place().device && same_type && view.rank == rank;
         for (int k = 0; k < rank && fits; ++k)
             fits = view.array.shape[k] == call.frame.results[index].shape[k];
-        const std::int64_t bytes = runtime::info(b.dtype).bytes;
+        const std::int64_t bytes = info(b.dtype).bytes;
         const char* why_not = !fits                                               ? nullptr
                               : view.read_only                                    ? "read-only"
                               : !is_c_contiguous(view, bytes)                     ? "not C-contiguous"
@@ -296,7 +295,7 @@ bool LoadedPlan::take_device_out(const DeviceCall& call, PyObject** given, Devic
             for (std::size_t i = 0; i < sources_.size(); ++i) {
                 if (!plan.arguments[i].is_array) continue;
                 const runtime::ArrayView& other = call.frame.arguments[i].array;
-                const int itsize = runtime::info(plan.arguments[i].dtype).bytes;
+                const int itsize = info(plan.arguments[i].dtype).bytes;
                 if (range.meets(runtime::memory_of(other, plan.arguments[i].rank, itsize)))
                     why_not = "in the memory of an argument";
             }
@@ -310,7 +309,7 @@ bool LoadedPlan::take_device_out(const DeviceCall& call, PyObject** given, Devic
             PyErr_Format(same_type || !its_class ? PyExc_ValueError : PyExc_TypeError,
                          "%s: out is %s%s%s, but the result is a C-contiguous %s[%s] on %s of its own memory.",
                          function, describe_placed(item).c_str(), why_not ? ", " : "", why_not ? why_not : "",
-                         std::string(runtime::info(b.dtype).name).c_str(), shape.c_str(),
+                         std::string(info(b.dtype).name).c_str(), shape.c_str(),
                          device_name(call.arguments.place().device).c_str());
             return false;
         }
@@ -375,8 +374,7 @@ LoadedPlan::Attempt LoadedPlan::run_on_device(const DeviceCall& call, PyObject* 
                                    ? (is_array ? call.frame.arguments[i].array.data
                                                : static_cast<const void*>(call.frame.arguments[i].scalar))
                                    : call.frame.results[i].data;
-            const int bytes =
-                runtime::info(returns_[r].is_result ? plan.results[i].dtype : plan.arguments[i].dtype).bytes;
+            const int bytes = info(returns_[r].is_result ? plan.results[i].dtype : plan.arguments[i].dtype).bytes;
             if (!is_array)
                 std::memcpy(number, from, 16);
             else if (!read_number(place, from, bytes, number))

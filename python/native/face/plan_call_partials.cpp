@@ -135,7 +135,7 @@ bool LoadedPlan::make_stacks(PyObject* const* values, Py_ssize_t parts, std::vec
         std::int64_t shape[runtime::kMaxRank] = {};
         std::copy_n(result.shape, rank, shape);
         shape[0] = parts;
-        const runtime::DType dtype = plan.results[static_cast<std::size_t>(each.index)].dtype;
+        const DType dtype = plan.results[static_cast<std::size_t>(each.index)].dtype;
         if (runtime::count_elements(shape, rank, runtime::element_limit(dtype)) < 0) return true;
         made.push_back(whole_result(static_cast<std::size_t>(each.index), shape, values));
         if (!made.back()) return false;

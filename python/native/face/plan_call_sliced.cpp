@@ -21,7 +21,7 @@ bool range_on_device(PyObject* object, runtime::MemoryRange& range) {
     DeviceView view;
     if (!its_class || !read_device_array(object, *its_class, nullptr, view)) return PyErr_Clear(), false;
     if (!view.has_dtype) return false;
-    range = runtime::memory_of(view.array, view.rank, runtime::info(view.dtype).bytes);
+    range = runtime::memory_of(view.array, view.rank, info(view.dtype).bytes);
     return true;
 }
 

@@ -135,9 +135,9 @@ Block* make(const dlpack::ExchangeApi* api, const cuda::Place& place, std::size_
 
 } // namespace
 
-Ref recycled_array(const ArrayClass& like, const cuda::Place& place, runtime::DType dtype, int rank,
-                   const std::int64_t* shape, std::int64_t elements, void*& data) {
-    const auto bytes = static_cast<std::size_t>(elements) * static_cast<std::size_t>(runtime::info(dtype).bytes);
+Ref recycled_array(const ArrayClass& like, const cuda::Place& place, DType dtype, int rank, const std::int64_t* shape,
+                   std::int64_t elements, void*& data) {
+    const auto bytes = static_cast<std::size_t>(elements) * static_cast<std::size_t>(info(dtype).bytes);
     if (like.library != ArrayClass::Library::torch || bytes == 0 || bytes > kMostBytes) return Ref();
     // 2 names another stream on each thread.
     if (place.stream == reinterpret_cast<void*>(2)) return Ref();

@@ -50,8 +50,7 @@ bool clock_has_passed(void* end) {
 }
 
 GuardedMemory copy_of(const auto& output) {
-    const auto bytes =
-        static_cast<std::size_t>(output.elements) * static_cast<std::size_t>(runtime::info(output.dtype).bytes);
+    const auto bytes = static_cast<std::size_t>(output.elements) * static_cast<std::size_t>(info(output.dtype).bytes);
     GuardedMemory copy(bytes);
     if (bytes > 0 && output.data != nullptr) std::memcpy(copy.behind_guard(), output.data, bytes);
     copy.make_read_only();
@@ -67,7 +66,7 @@ struct UploadedAfter {
     }
 };
 
-bool has_same_bits(runtime::DType dtype, const char* ours, const char* theirs, std::int64_t elements) {
+bool has_same_bits(DType dtype, const char* ours, const char* theirs, std::int64_t elements) {
     return ours != nullptr && theirs != nullptr && !first_bit_difference(dtype, ours, theirs, elements);
 }
 
@@ -120,7 +119,7 @@ Bench::Call Bench::make_ready(const Candidate& candidate, DataSet& set, Place pl
             for (std::size_t k = 0; plan.arguments[i].written && k < set.written.size(); ++k) {
                 const WrittenArgument& written = set.written[k];
                 if (written.argument != j) continue;
-                const auto item = static_cast<std::size_t>(runtime::info(written.dtype).bytes);
+                const auto item = static_cast<std::size_t>(info(written.dtype).bytes);
                 call.written[k] = on_device != nullptr           ? on_device->written(k).data()
                                   : place == Place::before_guard ? written.copy.before_guard(item)
                                                                  : written.copy.behind_guard();
@@ -146,7 +145,7 @@ Bench::Call Bench::make_ready(const Candidate& candidate, DataSet& set, Place pl
     if (!executable.size_results(call.frame))
         throw InternalError("tuning job: data set " + set.description->kind + ": a result has no legal size.");
     for (std::size_t i = 0; i < plan.results.size(); ++i) {
-        const auto item = static_cast<std::size_t>(runtime::info(plan.results[i].dtype).bytes);
+        const auto item = static_cast<std::size_t>(info(plan.results[i].dtype).bytes);
         const std::size_t bytes = static_cast<std::size_t>(call.frame.results[i].elements) * item;
         if (set.results.size() <= i) set.results.emplace_back(bytes);
         if (set.results[i].bytes() != bytes)
@@ -167,7 +166,7 @@ void Bench::poison(DataSet& set, const Candidate& candidate, Place place) {
         return;
     }
     for (std::size_t i = 0; i < set.results.size(); ++i) {
-        const auto item = static_cast<std::size_t>(runtime::info(plan.results[i].dtype).bytes);
+        const auto item = static_cast<std::size_t>(info(plan.results[i].dtype).bytes);
         fill_in_parallel(place == Place::before_guard ? set.results[i].before_guard(item)
                                                       : set.results[i].behind_guard(),
                          set.results[i].bytes());
@@ -208,7 +207,7 @@ bool Bench::act_on_device(const Candidate& candidate, const Call& call, DataSet&
     DeviceSet& there = *on_device(set);
     const runtime::Plan& plan = candidate.executable->plan();
     DeviceBlock* block = nullptr;
-    runtime::DType dtype{};
+    DType dtype{};
     if (!set.results.empty()) {
         block = &there.result(0, set.results[0].bytes());
         dtype = plan.results[0].dtype;
@@ -221,8 +220,8 @@ bool Bench::act_on_device(const Candidate& candidate, const Call& call, DataSet&
     std::vector<char> whole = block->whole();
     const bool done = act_while_running(
         candidate.fault,
-        {whole.data() + DeviceBlock::zone(), block->bytes(), static_cast<std::size_t>(runtime::info(dtype).bytes)},
-        recorded, timed);
+        {whole.data() + DeviceBlock::zone(), block->bytes(), static_cast<std::size_t>(info(dtype).bytes)}, recorded,
+        timed);
     block->put(whole);
     return done;
 }
@@ -242,11 +241,10 @@ std::optional<Bench::Failure> Bench::run(const Candidate& candidate, const Call&
     } else if (!candidate.fault.empty()) {
         FaultyResult output{nullptr, 0, 0};
         if (!set.results.empty()) {
-            const auto item =
-                static_cast<std::size_t>(runtime::info(candidate.executable->plan().results[0].dtype).bytes);
+            const auto item = static_cast<std::size_t>(info(candidate.executable->plan().results[0].dtype).bytes);
             output = {static_cast<char*>(call.frame.results[0].data), set.results[0].bytes(), item};
         } else if (!set.written.empty() && call.written[0] != nullptr) {
-            const auto item = static_cast<std::size_t>(runtime::info(set.written[0].dtype).bytes);
+            const auto item = static_cast<std::size_t>(info(set.written[0].dtype).bytes);
             output = {call.written[0], set.written[0].copy.bytes(), item};
         }
         if (!act_while_running(candidate.fault, output, set.recorded && !planted_, timed))
@@ -284,7 +282,7 @@ std::vector<Bench::Output> Bench::outputs(const Candidate& candidate, const Call
         output.elements = result.elements;
         output.data = static_cast<const char*>(result.data);
         if (DeviceSet* const there = on_device(set)) {
-            const auto item = static_cast<std::size_t>(runtime::info(output.dtype).bytes);
+            const auto item = static_cast<std::size_t>(info(output.dtype).bytes);
             char* const here = set.results[i].before_guard(item);
             there->result(i, set.results[i].bytes()).download(here);
             output.data = here;
@@ -293,7 +291,7 @@ std::vector<Bench::Output> Bench::outputs(const Candidate& candidate, const Call
         for (std::size_t r = 0; r < plan.returns.size() && r < set.expected.size(); ++r) {
             if (plan.returns[r] != output.name) continue;
             const autotune::JobExpected& expected = set.description->expected[r];
-            if (expected.shape != output.shape || expected.dtype != runtime::info(output.dtype).name)
+            if (expected.shape != output.shape || expected.dtype != info(output.dtype).name)
                 throw InternalError("tuning job: data set " + set.description->kind + ": NumPy's " + output.name +
                                     " has another shape or dtype than the program's.");
             output.numpy = set.expected[r].data();
@@ -313,7 +311,7 @@ std::vector<Bench::Output> Bench::outputs(const Candidate& candidate, const Call
             output.elements *= extent;
         const char* base = call.written[k];
         if (DeviceSet* const there = on_device(set)) {
-            const auto item = static_cast<std::size_t>(runtime::info(written.dtype).bytes);
+            const auto item = static_cast<std::size_t>(info(written.dtype).bytes);
             char* const here = written.copy.before_guard(item);
             there->written(k).download(here);
             base = here;

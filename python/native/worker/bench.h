@@ -43,7 +43,7 @@ class Bench {
     /// What a call leaves behind: a result, or the content of an argument that it writes into.
     struct Output {
         std::string name;
-        runtime::DType dtype{};
+        DType dtype{};
         std::vector<std::int64_t> shape;
         std::int64_t elements = 0;
         const char* data = nullptr; ///< in C order; null: memory between the elements of a written argument has changed

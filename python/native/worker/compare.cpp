@@ -13,8 +13,6 @@
 namespace tilewright::native {
 namespace {
 
-using runtime::DType;
-
 constexpr std::int64_t kBlockBytes = std::int64_t{1} << 20;
 
 template <class T> T load(const void* data, std::int64_t index) {
@@ -29,17 +27,17 @@ template <class T> bool same_float(T a, T b) {
 
 /// Complex elements are two of these.
 bool is_float32(DType dtype) {
-    return dtype == DType::float32 || dtype == DType::complex64;
+    return info(dtype).part == DType::float32;
 }
 bool is_float64(DType dtype) {
-    return dtype == DType::float64 || dtype == DType::complex128;
+    return info(dtype).part == DType::float64;
 }
 int parts(DType dtype) {
-    return dtype == DType::complex64 || dtype == DType::complex128 ? 2 : 1;
+    return info(dtype).is_complex() ? 2 : 1;
 }
 
 bool same_element(DType dtype, const void* ours, const void* theirs, std::int64_t index) {
-    const int bytes = runtime::info(dtype).bytes;
+    const int bytes = info(dtype).bytes;
     if (!is_float32(dtype) && !is_float64(dtype))
         return std::memcmp(static_cast<const char*>(ours) + index * bytes,
                            static_cast<const char*>(theirs) + index * bytes, static_cast<std::size_t>(bytes)) == 0;
@@ -74,7 +72,7 @@ bool near_element(DType dtype, const void* ours, const void* numpy, std::int64_t
 /// Calls `body(begin, end)` for every block whose bytes differ.
 template <class Body>
 void for_unequal_blocks(DType dtype, const void* ours, const void* theirs, std::int64_t elements, Body&& body) {
-    const std::int64_t bytes = runtime::info(dtype).bytes;
+    const std::int64_t bytes = info(dtype).bytes;
     const std::int64_t per_block = std::max<std::int64_t>(1, kBlockBytes / bytes);
     const std::int64_t blocks = (elements + per_block - 1) / per_block;
     runtime::parallel_for(static_cast<int>(blocks), [&](int block) {

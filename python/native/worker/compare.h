@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "autotune/job.h"
-#include "dsl/runtime/dtype.h"
+#include "dsl/base/dtypes.h"
 
 namespace tilewright::native {
 
 /// Index of the first element that differs. Any NaN equals any NaN: payloads are nobody's business. -0.0 and 0.0
 /// differ.
-std::optional<std::int64_t> first_bit_difference(runtime::DType dtype, const void* ours, const void* theirs,
+std::optional<std::int64_t> first_bit_difference(DType dtype, const void* ours, const void* theirs,
                                                  std::int64_t elements);
 
 struct ToleranceDifference {
@@ -22,11 +22,11 @@ struct ToleranceDifference {
 };
 /// Elements that are further from `numpy` than the tolerance allows; nullopt when all are near enough, or so few are
 /// different that ties explain them (of integers and booleans) or orbits that no rounding follows (of floats).
-std::optional<ToleranceDifference> tolerance_difference(runtime::DType dtype, const void* ours, const void* numpy,
+std::optional<ToleranceDifference> tolerance_difference(DType dtype, const void* ours, const void* numpy,
                                                         std::int64_t elements, const autotune::JobTolerance& tolerance);
 
 /// "1.5", "nan", "(1+2j)", "True".
-std::string element_text(runtime::DType dtype, const void* data, std::int64_t index);
+std::string element_text(DType dtype, const void* data, std::int64_t index);
 /// "labels[3, 4]"; "total" for 0-d.
 std::string place_text(const std::string& name, const std::vector<std::int64_t>& shape, std::int64_t index);
 

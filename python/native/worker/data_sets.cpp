@@ -18,7 +18,6 @@ namespace tilewright::native {
 namespace {
 
 using autotune::JobArgument;
-using runtime::DType;
 
 template <class T> void put(unsigned char* slot, T value) {
     std::memcpy(slot, &value, sizeof value);
@@ -58,7 +57,7 @@ void put_scalar(const JobArgument& argument, DType dtype, unsigned char* slot) {
 }
 
 DType dtype_of(const std::string& name) {
-    const auto dtype = runtime::dtype_named(name);
+    const auto dtype = dtype_named(name);
     if (!dtype) throw InternalError("tuning job: dtype " + name + ": kernels do not have it.");
     return *dtype;
 }
@@ -89,7 +88,7 @@ template <class Pointer, class Body> void for_each_element(const JobArgument& ar
 }
 
 void load_array(const JobArgument& argument, DType dtype, DataSet& set, std::size_t number) {
-    const std::int64_t item = runtime::info(dtype).bytes;
+    const std::int64_t item = info(dtype).bytes;
     std::int64_t low = argument.offset_bytes, high = argument.offset_bytes + item;
     bool empty = false;
     for (std::size_t axis = 0; axis < argument.shape.size(); ++axis) {
@@ -176,7 +175,7 @@ std::vector<DataSet> load_data_sets(const autotune::Job& job) {
                 load_array(argument, dtype, set, i);
         }
         for (const autotune::JobExpected& expected : description.expected) {
-            auto bytes = static_cast<std::size_t>(runtime::info(dtype_of(expected.dtype)).bytes);
+            auto bytes = static_cast<std::size_t>(info(dtype_of(expected.dtype)).bytes);
             for (std::int64_t extent : expected.shape)
                 bytes *= static_cast<std::size_t>(extent);
             set.expected.emplace_back(expected.file, bytes);
@@ -199,7 +198,7 @@ void restore(const DataSet& set, const WrittenArgument& written, char* base) {
 const char* gather(const DataSet& set, WrittenArgument& written, const char* base) {
     if (written.is_c_order) return base + written.first;
     const autotune::JobArgument& argument = set.description->arguments[written.argument];
-    const auto item = static_cast<std::size_t>(runtime::info(written.dtype).bytes);
+    const auto item = static_cast<std::size_t>(info(written.dtype).bytes);
     const char* const before = set.memory[written.memory].before_guard(kArgumentAlignment);
     std::vector<char> with_gaps(before, before + written.copy.bytes());
     for_each_element(argument, base + written.first, [&](const char* element, std::size_t number) {

@@ -37,7 +37,7 @@ class MappedFile {
 struct WrittenArgument {
     std::size_t argument = 0; ///< in the data set's
     std::size_t memory = 0;   ///< the one that holds its content before a call
-    runtime::DType dtype{};
+    DType dtype{};
     std::size_t first = 0; ///< bytes from the lowest address to the first element
     bool is_c_order = false;
     GuardedMemory copy;
