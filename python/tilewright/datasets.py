@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 import types
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -215,8 +216,6 @@ class Reference:
 
     def is_fit(self, call: Call) -> Answer | None:
         """NumPy's answer to a derived call, or None where NumPy or the program does not take it."""
-        import warnings
-
         try:
             if not self._traced.matches(call.args, call.kwargs):
                 return None

@@ -27,12 +27,14 @@ from .bound_method import BoundMethod
 from .devices import on_host, places_among
 from .dispatch import c_binding, program_function
 from .draws import SharedGenerator, drawing
-from .errors import DeviceError, Error, FallbackWarning, InternalError, TraceError, TranslateError
+from .errors import DeviceError, Error, ExportError, FallbackWarning, InternalError, TraceError, TranslateError
 from .failed_traces import is_of_the_trace, raised_while_tracing
 from .machine import CUDA_DEFAULT, host_isa, targets_of
 from .partials import is_beyond_limit
 from .program import Program
-from .specialization import Specialization, is_one_library_call, is_small
+from .quantities import parse_duration_s
+from .specialization import Specialization
+from .work import is_one_library_call, is_small
 
 CONTRACTS = ("numpy", "reproducible", "fast")
 
@@ -69,10 +71,10 @@ class JitFunction(_face.Dispatcher):
     ) -> None:
         super().__init__(function.__name__, _face_parameters(function))
         functools.update_wrapper(self, function)
-        self._targets = targets_of(target)
-        self.copies_to_device = self._targets.host is None
+        self.targets = targets_of(target)
+        self.copies_to_device = self.targets.host is None
         self._strict = strict
-        self._contract = contract
+        self.contract = contract
         self._db = db
         self._only_stored = only_stored
         self._specializations: list[Specialization] = []
@@ -108,7 +110,7 @@ class JitFunction(_face.Dispatcher):
         """The specialization that serves such a call; traced now if need be. Raises TraceError, TranslateError, and what
         the function itself raises for these arguments."""
         try:
-            specialization, bound = self._specialize(args, kwargs)
+            specialization, bound = self.specialize(args, kwargs)
         except Error:
             raise
         except Exception as error:
@@ -120,6 +122,11 @@ class JitFunction(_face.Dispatcher):
                 self._add_version(specialization, bound)
             self._add_partials(specialization, bound)
         return specialization
+
+    @property
+    def refusals(self) -> list[str]:
+        """Why calls run in NumPy, each reason once."""
+        return list(dict.fromkeys(map(str, self._refused.values())))
 
     @property
     def schedule(self) -> str:
@@ -137,7 +144,7 @@ class JitFunction(_face.Dispatcher):
 
     def explain(self, *, code: bool = False) -> str:
         """What was compiled, under which guards, and what runs in NumPy and why."""
-        from .explain import explain_function
+        from .explain import explain_function  # noqa: PLC0415  (slow to import, and few ask)
 
         return explain_function(self, code=checks.flag(code, "code"))
 
@@ -165,8 +172,7 @@ class JitFunction(_face.Dispatcher):
         schedule : only measure this schedule beside the best that is known.
         observer : is called with each event of the search, a dictionary.
         """
-        from .quantities import parse_duration_s
-        from .tuning import TuneOptions, tune_call
+        from .tuning import TuneOptions, tune_call  # noqa: PLC0415  (slow to import, and calls need none of it)
 
         options = TuneOptions(
             budget_s=parse_duration_s(budget, "budget"),
@@ -175,10 +181,10 @@ class JitFunction(_face.Dispatcher):
             space=checks.optional_text(space, "space", "a space"),
             schedule=checks.optional_text(schedule, "schedule", "a schedule"),
             db=settings.store_path(self._db),
-            contract=self._contract,
+            contract=self.contract,
         )
         checks.optional_function(observer, "observer", "an event")
-        specialization, bound = self._specialize(args, kwargs)
+        specialization, bound = self.specialize(args, kwargs)
         options.on_device = bound.on_device
         if observer is None:
             observer = self._log_warnings
@@ -208,8 +214,7 @@ class JitFunction(_face.Dispatcher):
         cubins: architectures (sm_90) for which code of CUDA targets is assembled beforehand; by default those of the devices
         that are here, where there is a ptxas.
         """
-        from .errors import ExportError
-        from .export import ExportOptions, export_module
+        from .export import ExportOptions, export_module  # noqa: PLC0415  (slow to import, and calls need none of it)
 
         place = checks.optional_path(folder, "folder")
         stem = checks.optional_text(name, "name", "the function's name in the module's")
@@ -230,8 +235,8 @@ class JitFunction(_face.Dispatcher):
         return export_module(target, self, self._specializations, options)
 
     def _own_targets(self) -> tuple[str, ...]:
-        host, device = self._targets.host, self._targets.device
-        if not self._targets.is_given:
+        host, device = self.targets.host, self.targets.device
+        if not self.targets.is_given:
             seen = any(version.build.on_device for s in self._specializations for version in s.versions)
             host, device = "host", device if seen else None
         return tuple(isa for isa in (host, device) if isa is not None)
@@ -265,7 +270,7 @@ class JitFunction(_face.Dispatcher):
             return self._in_numpy(args, kwargs, out)
         own_error = None
         try:
-            specialization, bound = self._specialize(args, kwargs)
+            specialization, bound = self.specialize(args, kwargs)
             way = "device" if bound.on_device else self._way_of(specialization, bound, args, kwargs)
         except (TraceError, TranslateError) as error:
             way = "numpy"
@@ -334,7 +339,7 @@ class JitFunction(_face.Dispatcher):
 
     def _moves_to_device(self) -> bool:
         """Whether a call of NumPy arrays from here and now runs on a device."""
-        return self._targets.host is None or _face.current_device() is not None
+        return self.targets.host is None or _face.current_device() is not None
 
     def _miss_on_device(self, args: tuple[Any, ...], kwargs: dict[str, Any], placed: bool) -> Any:
         """Calls that run on a device. Of arrays that lie there nothing is ever computed on the host instead: NumPy cannot
@@ -346,10 +351,10 @@ class JitFunction(_face.Dispatcher):
             out = kwargs.pop("out")
         if settings.disabled():
             return self._in_numpy(args, kwargs, out)
-        if self._targets.device is None:
+        if self.targets.device is None:
             where = "arrays on a CUDA device" if placed else "a call inside of `with device(...)`"
             raise DeviceError(
-                f"{self.__name__}: {where}, but it is compiled for {self._targets.text} alone.",
+                f"{self.__name__}: {where}, but it is compiled for {self.targets.text} alone.",
                 "Use jit(target='host,cuda').",
             )
         if _numpy_raises():
@@ -360,7 +365,7 @@ class JitFunction(_face.Dispatcher):
                 "Leave np.errstate out around the call.",
             )
         try:
-            specialization, bound = self._specialize(args, kwargs)
+            specialization, bound = self.specialize(args, kwargs)
             if placed:
                 self._refuse_draws(specialization)
             is_new = not specialization.fits(bound)
@@ -379,7 +384,7 @@ class JitFunction(_face.Dispatcher):
             if not is_new or not specialization.iterates_on_host:
                 return self._run_on_device(specialization, bound, args, kwargs, out)
             with forks.compiling():  # imports take locks
-                from .placement import warn_where_wrong, watched
+                from .placement import warn_where_wrong, watched  # noqa: PLC0415  (calls on the host need none of it)
 
             result, specialization.launches = watched(
                 lambda: self._run_on_device(specialization, bound, args, kwargs, out)
@@ -488,7 +493,7 @@ class JitFunction(_face.Dispatcher):
     def _check_failed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The data are none that the program computes with: NumPy raises its own error, or computes what it can."""
         if places_among((*args, *kwargs.values())):
-            specialization, bound = self._specialize(args, {k: v for k, v in kwargs.items() if k != "out"})
+            specialization, bound = self.specialize(args, {k: v for k, v in kwargs.items() if k != "out"})
             return self._told(specialization, bound, kwargs.get("out"))
         out = None
         if "out" in kwargs and not self._has_own_out:
@@ -513,7 +518,8 @@ class JitFunction(_face.Dispatcher):
         made = tuple(v if target is None else target for target, v in zip(targets, values, strict=True))
         return type(result)(made) if isinstance(result, (tuple, list)) else made[0]
 
-    def _specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:
+    def specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:
+        """The program of such a call, traced now if need be, and the call's values in it. Nothing is compiled."""
         specialization, bound = self._found_or_made(args, kwargs)
         if specialization.draws and places_among((*args, *kwargs.values())):
             self._refuse_draws(specialization)
@@ -573,10 +579,10 @@ class JitFunction(_face.Dispatcher):
         self, args: tuple[Any, ...], kwargs: dict[str, Any], changing: frozenset[str]
     ) -> tuple[Specialization, Bound]:
         forks.check_compiler()  # before anything is imported: a lock of that may be lost too
-        from .trace import trace
+        from .trace import trace  # noqa: PLC0415  (the slowest import of all; calls of stored modules need none of it)
 
         start = time.perf_counter()
-        traced = trace(self.__wrapped__, args, kwargs, contract=self._contract, changing=changing)
+        traced = trace(self.__wrapped__, args, kwargs, contract=self.contract, changing=changing)
         if traced.fallback_reason is not None:
             code = self.__wrapped__.__code__
             placed = places_among((*args, *kwargs.values()))
@@ -595,10 +601,10 @@ class JitFunction(_face.Dispatcher):
         specialization = Specialization(
             traced,
             program,
-            contract=self._contract,
-            isa=self._targets.host or host_isa(),
+            contract=self.contract,
+            isa=self.targets.host or host_isa(),
             cores=int(_face.get_num_threads()),
-            device_isa=self._targets.device or CUDA_DEFAULT,
+            device_isa=self.targets.device or CUDA_DEFAULT,
         )
         specialization.example = bound.without_data()
         specialization.function = self
@@ -615,7 +621,7 @@ class JitFunction(_face.Dispatcher):
         return specialization, bound
 
     def _use_stored(self, specialization: Specialization, bound: Bound) -> None:
-        from .stored import stored_schedule
+        from .stored import stored_schedule  # noqa: PLC0415  (without a store nothing needs it)
 
         found = stored_schedule(specialization, bound, settings.store_path(self._db))
         if found is None:
@@ -680,8 +686,8 @@ class JitFunction(_face.Dispatcher):
     ) -> bool:
         """Whether NumPy is faster at a call whose version is new; then calls of this size stay with NumPy."""
         with forks.compiling():  # imports take locks
-            from .comparison import compare
-            from .datasets import Call, Reference
+            from .comparison import compare  # noqa: PLC0415  (slow to import, and only new versions are compared)
+            from .datasets import Call, Reference  # noqa: PLC0415
 
         traced, program = specialization.traced, specialization.program
 

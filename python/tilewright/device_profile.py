@@ -10,6 +10,7 @@ from typing import Any
 from . import _face
 from .device_code import Multiprocessor, Occupancy, arch_of, multiprocessor_of, occupancy
 from .errors import DeviceError
+from .quantities import format_ns
 
 _WARM_CALLS = 3
 
@@ -66,8 +67,6 @@ class Profile:
 
     def text(self) -> str:
         """A line for each kernel, and one for all."""
-        from .quantities import format_ns
-
         lines = [f"kernels of a call on {self.device}, medians of {self.runs} calls:"]
         if not self.rows:
             lines.append("  none was launched")

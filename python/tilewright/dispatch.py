@@ -84,7 +84,7 @@ def _binding(function: Any, traced: Any, program: Program) -> dict[str, Any]:
 
 def _check(guard: Any, places: _Places) -> tuple[str, Any]:
     """The runtime's kind of a guard, and what it compares with."""
-    from .trace.guards import value_holds
+    from .trace.guards import value_holds  # noqa: PLC0415  (the tracer comes with it)
 
     if guard.kind in _SAME_KINDS or guard.kind == "absent":
         return guard.kind, guard.value

@@ -6,37 +6,33 @@ import math
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from . import _face
 from .device_code import arch_of, functions_of, sass_of
 from .errors import TranslateError
 from .figures import Figures
 from .machine import is_cuda_isa
 from .native import compiler
-from .program import Program, evaluate
 from .quantities import format_bytes, format_ns
-from .specialization import version_fits
+from .trace.guards import path_text
+from .work import moved_bytes
 
 if TYPE_CHECKING:
-    from .binding import Bound
-    from .decorator import JitFunction
     from .plan import Version
-    from .specialization import Specialization
+    from .specialization import Jitted, Specialization
     from .trace.tracer import PythonGuard
 
 
-def explain_function(function: JitFunction, *, code: bool = False) -> str:
+def explain_function(function: Jitted, *, code: bool = False) -> str:
     """All specializations of a jitted function, and the calls that NumPy serves."""
     parts = [
-        f"{function.__module__}.{function.__qualname__}, contract {function._contract}, for {function._targets.text}"
+        f"{function.__module__}.{function.__qualname__}, contract {function.contract}, for {function.targets.text}"
     ]
     if not function.specializations:
         parts.append("  nothing compiled yet: call it, or use f.for_args(…)")
     parts += [explain_specialization(s, code=code) for s in function.specializations]
-    if function._refused:
+    if function.refusals:
         parts.append("runs in NumPy:")
-        parts += [f"  {reason}" for reason in dict.fromkeys(map(str, function._refused.values()))]
+        parts += [f"  {reason}" for reason in function.refusals]
     return "\n".join(parts)
 
 
@@ -67,12 +63,10 @@ def explain_specialization(specialization: Specialization, *, code: bool = False
 def _unless_it_runs(specialization: Specialization) -> str:
     lead, example = specialization.lead, specialization.example
     assert lead is not None and example is not None
-    return "" if version_fits(lead, example) else "; the call that this was made for does not meet what it requires"
+    return "" if lead.fits(example) else "; the call that this was made for does not meet what it requires"
 
 
 def _guards(specialization: Specialization) -> list[str]:
-    from .trace.guards import path_text
-
     lines = []
     for argument in getattr(specialization.traced, "arguments", ()):
         if argument.kind == "constant":
@@ -124,8 +118,6 @@ def _checks(specialization: Specialization) -> list[str]:
 
 def guard_text(guard: PythonGuard) -> str:
     """What must hold of a Python value, in words."""
-    from .trace.guards import path_text
-
     where, value = path_text(guard.path), guard.value
     if guard.kind == "type":
         text = f"{where} is a {value.__qualname__}"
@@ -223,15 +215,6 @@ def _copies(specialization: Specialization) -> list[str]:
     if hidden:
         lines.append(f"  {', '.join(sorted(hidden))}: from outside of the call, copied to the device at each call")
     return lines
-
-
-def moved_bytes(program: Program, bound: Bound) -> int:
-    """Of a call: its arguments and results, each once. A kernel that reads them twice moves more."""
-    total = sum(array.dtype.itemsize * math.prod(array.shape) for array in bound.arrays.values())
-    for result in program.results:
-        dtype, shape = program.type_of(result)
-        total += math.prod(int(evaluate(extent, bound.sizes)) for extent in shape) * np.dtype(dtype).itemsize
-    return total
 
 
 def _launches(specialization: Specialization) -> list[str]:

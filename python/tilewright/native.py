@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from . import forks
+from . import __version__, forks
 from .errors import InternalError
 
 _BUILD_ID = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0"  # the head of an ELF note; 20 bytes follow
@@ -42,7 +42,7 @@ def _load_sqlite() -> None:
     """Two copies of SQLite in one process break each other's locks. So `_native` takes the one that Python's sqlite3 uses, else the system's, and only
     where there is neither the one that a wheel carries."""
     with suppress(ImportError):
-        import _sqlite3  # noqa: F401
+        import _sqlite3  # noqa: F401, PLC0415  (not every Python has it)
     try:
         ctypes.CDLL(_SQLITE)
     except OSError:
@@ -52,8 +52,6 @@ def _load_sqlite() -> None:
 
 def compiler_identity() -> str:
     """Tells one build of the compiler from every other one, without loading it: the linker's digest of it."""
-    from . import __version__
-
     with suppress(ImportError, OSError):
         spec = importlib.util.find_spec("tilewright._native")
         if spec is not None and spec.origin is not None:

@@ -16,12 +16,15 @@ import sys
 import threading
 import time
 import types
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .errors import Error, FallbackWarning
+from .native import compiler
 from .record.observe import Observer
 from .record.ownership import Users
 from .script import Script, ScriptStopped, load_script
@@ -62,7 +65,7 @@ class _Times:
 
 @functools.cache
 def _timed_class() -> Any:
-    from .decorator import JitFunction
+    from .decorator import JitFunction  # noqa: PLC0415  (slow to import, and a script that is not tuned needs none of it)
 
     class Timed(JitFunction):
         """A jitted function for all that ask what it is, a trace among them."""
@@ -115,12 +118,7 @@ class _Run(Observer):
         return timed
 
     def _jitted_of(self, function: types.FunctionType) -> Any:
-        import warnings
-
         start = time.perf_counter_ns()
-        from .errors import Error, FallbackWarning
-        from .native import compiler
-
         warnings.simplefilter("ignore", FallbackWarning)  # what is not tuned runs in NumPy: that is the point here
         try:
             compiler()

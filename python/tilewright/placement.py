@@ -13,7 +13,7 @@ from typing import Any
 
 from . import _face
 from .errors import PlacementWarning
-from .tuning import format_ns
+from .quantities import format_ns
 
 # A launch takes this long at the least, and a wait for what a loop or a branch looks at.
 _LAUNCH_NS, _WAIT_NS = 2_000, 8_000

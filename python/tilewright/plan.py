@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from .binding import Bound
 from .machine import is_cuda_isa
-from .program import Program
+from .program import Program, holds
 
 _CALL = re.compile(r'^call (\w+) in "[^"]*"')
 
@@ -71,6 +72,18 @@ class Version:
         layouts = [f"layout {name} {kind.upper()}" for name, kind in self.layouts.items() if kind in ("c", "f")]
         kernels = [r for kernel in self.build.kernels for r in kernel.requires]
         return tuple(dict.fromkeys([f"isa {self.build.isa}", *layouts, *self.conditions, *kernels]))
+
+    def fits(self, bound: Bound) -> bool:
+        """The runtime's test, for deciding what to build."""
+        if self.build.on_device != bound.on_device:
+            return False
+        for name, layout in self.layouts.items():
+            if layout == "any":
+                continue
+            flags = bound.arrays[name].flags
+            if not (flags.c_contiguous if layout == "c" else flags.f_contiguous):
+                return False
+        return all(holds(condition, bound.sizes) for condition in (*self.conditions, *self.build.requires))
 
     def objects(self) -> dict[str, bytes]:
         return {f"{kernel.name}.{self.suffix}": kernel.object for kernel in self.build.kernels}

@@ -50,8 +50,8 @@ def as_text(result: TuneResult) -> str:
 
 def as_html(result: TuneResult) -> str:
     """The same for a notebook."""
-    from rich.console import Console
-    from rich.table import Table
+    from rich.console import Console  # noqa: PLC0415  (slow to import, and only notebooks ask)
+    from rich.table import Table  # noqa: PLC0415
 
     table: Any = Table(title=f"TuneResult of {result.function}", show_header=False, title_justify="left")
     table.add_column(style="bold")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import os
 import sys
 import types
@@ -89,9 +91,6 @@ def _load_module(module: str) -> tuple[types.CodeType, str, str, str | None]:
 
 def _find(name: str, module: str) -> ModuleSpec | None:
     """The spec of a module, for which its packages are imported. ImportError where there is none of them."""
-    import importlib
-    import importlib.util
-
     for place, letter in enumerate(name):
         package = name[:place]
         if letter != "." or package in sys.modules:

@@ -38,7 +38,7 @@ _NUMBERS = ("TILEWRIGHT_CACHE_MB", "TILEWRIGHT_NUM_THREADS", "TILEWRIGHT_POOL_MB
 
 def problems() -> list[str]:
     """Variables whose values mean nothing: they are as good as not set, and somebody meant something."""
-    import difflib
+    import difflib  # noqa: PLC0415  (slow to import, and `autotune doctor` asks, no call)
 
     found = [cache_problem()] if cache_problem() else []
     for name in _NUMBERS:

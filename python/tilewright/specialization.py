@@ -9,35 +9,48 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
-import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from . import checks, forks, logs, plan
 from ._face import current_device
 from .binding import Bound, bind
-from .builder import BuildRequest, build, with_schedule
+from .builder import BuildRequest, build, default_schedule, with_schedule
+from .devices import check_device, place_all, places_among
 from .errors import DeviceError, Error, ScheduleError
-from .machine import CUDA_DEFAULT
+from .machine import CUDA_DEFAULT, Targets
 from .native import compiler
 from .partials import Partials, beyond_limit, partials_for
-from .program import VIEWS, Program, ScalarArgument, evaluate, holds, split_sizes
+from .program import Program, ScalarArgument, evaluate, holds
+from .work import SMALL_WORK, is_small, moved_bytes, work_condition, work_of
 
-# Element operations below which a call is small: a version for it has loops without threads and small splits.
-SMALL_WORK = 32768
 _MAX_VERSIONS = 12
 _LEADING = ("tuned", "by hand")
 MOST_RUNS = 1_000_000  # of a profile
-_MANY_TRIPS = 64  # of a loop: more make no call larger
 _VARIANT = re.compile(r"^variant (\w+) = (\w+)$", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_LIMITS = re.compile(r" in range\((.*)\)$")
-_works: weakref.WeakKeyDictionary[Program, str] = weakref.WeakKeyDictionary()
 
 if TYPE_CHECKING:
     from .device_profile import Profile
     from .placement import Launches
+
+
+class Jitted(Protocol):
+    """A jitted function as those see it who explain, write or tune what it compiled."""
+
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[..., Any]
+
+    @property
+    def contract(self) -> str: ...
+    @property
+    def targets(self) -> Targets: ...
+    @property
+    def specializations(self) -> list[Specialization]: ...
+    @property
+    def refusals(self) -> list[str]: ...
 
 
 @dataclass(frozen=True)
@@ -110,7 +123,7 @@ class Specialization:
 
     def fits(self, bound: Bound) -> bool:
         """Whether some version may run this call."""
-        return any(version_fits(version, bound) for version in self.versions)
+        return any(version.fits(bound) for version in self.versions)
 
     def large_numbers(self, bound: Bound) -> dict[str, int]:
         """The integer arguments of a call that are why no version takes it: kernels compute with 32 bits."""
@@ -170,7 +183,7 @@ class Specialization:
             made = build(self.request(bound, layouts=layouts, guard_tails=True) if guarded else request)
             conditions = () if crowded or kind.on_device else (self._work_condition(kind.small),)
             version = self._version(self._label(kind, "any size" if guarded else "default"), made, layouts, conditions)
-            if not version_fits(version, bound):
+            if not version.fits(bound):
                 made = build(self.request(bound, layouts=layouts, guard_tails=True))
                 version = self._version(self._label(kind, "any size"), made, layouts, conditions)
             self.versions = sorted([*self.versions, version], key=_rank)
@@ -302,10 +315,8 @@ class Specialization:
         if lead is not None:
             return lead.schedule
         for version in self.versions:
-            if version_fits(version, self.example):
+            if version.fits(self.example):
                 return version.schedule
-        from .builder import default_schedule
-
         return default_schedule(self.request(self.example))
 
     @schedule.setter
@@ -408,7 +419,7 @@ class Specialization:
 
     def explain(self, *, code: bool = False) -> str:
         """Stages, variants, versions, guards and the evidence for the schedule; with `code` the lowered code too."""
-        from .explain import explain_specialization
+        from .explain import explain_specialization  # noqa: PLC0415  (slow, and few ask)
 
         return explain_specialization(self, code=checks.flag(code, "code"))
 
@@ -416,9 +427,7 @@ class Specialization:
         """How long each kernel of such a call takes on its CUDA device: rows with grid, block, shared memory, median_ns,
         occupancy. Calls the function `runs` times and a few times before; NumPy arrays are copied to the device once,
         arrays on a device that it writes into are written each time. Raises DeviceError where there is no device."""
-        from .device_profile import profile_call
-        from .devices import check_device, place_all, places_among
-        from .explain import moved_bytes
+        from .device_profile import profile_call  # noqa: PLC0415  (slow, and few ask)
 
         checks.whole_number(runs, "runs", 1, MOST_RUNS)
         assert self.example is not None
@@ -441,63 +450,6 @@ class Specialization:
         gbps, share = evidence.get("gbps"), evidence.get("share_of_limit")
         limit = gbps / share if gbps and share and evidence.get("limit", "memory") == "memory" else None
         return profile_call(lambda: function(*values, **named), runs, moved_bytes(self.program, bound), limit)
-
-
-def version_fits(version: plan.Version, bound: Bound) -> bool:
-    """The runtime's test, for deciding what to build."""
-    if version.build.on_device != bound.on_device:
-        return False
-    for name, layout in version.layouts.items():
-        if layout == "any":
-            continue
-        flags = bound.arrays[name].flags
-        if not (flags.c_contiguous if layout == "c" else flags.f_contiguous):
-            return False
-    return all(holds(condition, bound.sizes) for condition in (*version.conditions, *version.build.requires))
-
-
-def is_small(program: Program, bound: Bound) -> bool:
-    """Whether a call has too little work for threads."""
-    return evaluate(work_of(program), bound.sizes) < SMALL_WORK
-
-
-def work_of(program: Program) -> str:
-    """A size expression for the element operations of a call. Loops that run inside of their elements count with their
-    trips; the trips of others are calls of kernels, each of which is small or large by itself."""
-    found = _works.get(program)
-    if found is None:
-        found = program.work
-        if program.has_loops:
-            trips = [t for loop in compiler().loops(program.text, {}) if (t := _trips_of(loop))]
-            found = " * ".join([f"({found})" if trips else found, *trips[:1]])
-        _works[program] = found
-    return found
-
-
-def _trips_of(loop: dict[str, Any]) -> str:
-    """How often an outermost loop inside of elements runs, as far as that matters; "" for other loops."""
-    limits = _LIMITS.search(loop["source"])
-    if loop["depth"] or loop["kind"] != "pixelwise" or limits is None:
-        return ""
-    start, stop, step = split_sizes(limits[1])
-    size, first, last = abs(int(step)), *((start, stop) if int(step) > 0 else (stop, start))
-    length = last if first == "0" else f"({last}) - ({first})"
-    return f"max(1, min({_MANY_TRIPS}, {length if size == 1 else f'({length}) // {size}'}))"
-
-
-def work_condition(program: Program, small: bool, limit: int = SMALL_WORK) -> str:
-    """The requirement of a version that was built for small calls, or for large ones."""
-    return f"{work_of(program)} {'<' if small else '>='} {limit}"
-
-
-def is_one_library_call(program: Program) -> bool:
-    """A matrix product and nothing else: NumPy's own call to BLAS cannot be beaten by another call to it.
-
-    Of stacks NumPy calls it for one matrix after the other, small ones too: that can be."""
-    work = [value for value in program.values if value.operation not in VIEWS]
-    # Of booleans NumPy stops at the first true term, which no schedule of ours does.
-    is_product = len(work) == 1 and work[0].operation == "matmul" and len(work[0].shape) == 2
-    return is_product and work[0].dtype in ("float32", "float64", "bool")
 
 
 def _rank(version: plan.Version) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import logs
 from .binding import Bound
 from .native import compiler
+from .workload import Workload
 
 if TYPE_CHECKING:
     from .specialization import Specialization
@@ -25,14 +26,26 @@ class Stored:
     exact: bool
 
 
+def workload_of(specialization: Specialization, bound: Bound) -> Workload:
+    """The key of this call in the store."""
+    isa = specialization.device_isa if bound.on_device else specialization.isa
+    machine = compiler().machine(None, isa)
+    return Workload(
+        specialization.traced.digest,
+        dict(bound.layouts),
+        dict(bound.sizes),
+        specialization.contract,
+        isa,
+        str(machine.get("fingerprint", "")),
+    )
+
+
 def stored_schedule(specialization: Specialization, bound: Bound, path: Path | None) -> Stored | None:
     """None where nothing is stored, or the store cannot be read (one warning)."""
     if path is None or not os.path.exists(path):
         return None
-    from .tuning import workload_of
-
     try:
-        workload = workload_of(specialization, bound, path)
+        workload = workload_of(specialization, bound)
         store = compiler().Store(str(path))
         record = store.best(workload.key)
         exact = record is not None

@@ -28,6 +28,7 @@ from .program import Program
 from .quantities import counted, format_ns
 from .result_table import as_html, as_text
 from .specialization import Specialization
+from .stored import workload_of
 from .workload import Workload, describe_call
 
 _BASELINE_RUNS = 3
@@ -221,7 +222,7 @@ def tune_call(
             {name: value for name, value in zip(kwargs, host_copies(kwargs.values()), strict=True)},
         )
         bound = replace(bind(traced, program, args, kwargs), on_device=True)
-    workload = workload_of(specialization, bound, options.db)
+    workload = workload_of(specialization, bound)
     notify = observer or (lambda event: None)
     recorded = datasets.Call("recorded", args, kwargs)
     notify({"event": "phase", "phase": "running NumPy for its answer and its time"})
@@ -367,20 +368,6 @@ class _WayToKernel:
         if kernel_ns >= _SHORT_NS:
             return None
         return max(kernel_ns, statistics.median(_many_times(self._compiled, self._call)))
-
-
-def workload_of(specialization: Specialization, bound: Bound, db: Path | None) -> Workload:
-    """The key of this call in the store."""
-    isa = specialization.device_isa if bound.on_device else specialization.isa
-    machine = compiler().machine(None, isa)
-    return Workload(
-        specialization.traced.digest,
-        dict(bound.layouts),
-        dict(bound.sizes),
-        specialization.contract,
-        isa,
-        str(machine.get("fingerprint", "")),
-    )
 
 
 def run_search(job: str, notify: Callable[[dict[str, Any]], None]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def test_it_loads_and_applies(path):
     assert compiler().canonical_schedule(text, name) == text, f"{name} is not in canonical form"
     function, args, target = call_of(text)
     compiled = tilewright.jit(function, target=target, strict=True)
-    specialization, _ = compiled._specialize(args, {})
+    specialization, _ = compiled.specialize(args, {})
     if HEADER.search(text)[1] == "space":
         assert compiled.tune(*args, budget=20, trials=3, space=text).complete
         return
@@ -63,7 +63,7 @@ def test_it_loads_and_applies(path):
 def test_a_file_that_does_not_fit_is_told():
     text = FILES[0].read_text()
     function, args, target = call_of(text)
-    specialization = tilewright.jit(function, target=target, strict=True)._specialize(args, {})[0]
+    specialization = tilewright.jit(function, target=target, strict=True).specialize(args, {})[0]
     with pytest.raises(tilewright.ScheduleError) as info:
         specialization.check_schedule(text.replace("\nargmin.split(", "\nlabels.split("), "kmeans.tws")
     line = 1 + text[: text.index("\nargmin.split(") + 1].count("\n")

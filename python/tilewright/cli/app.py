@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from importlib import import_module
+
+import typer
 
 from ..errors import Error, InternalError
+from . import script_arguments as passed
+from .exit_codes import INTERRUPTED, OK, USAGE
+from .signals import ending_as_ctrl_c
 
-OK, SCRIPT_RAISED, USAGE, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 130
 SUBCOMMANDS = ("run", "show", "db", "check", "doctor")
 
 
@@ -51,38 +56,24 @@ def _ignore_ctrl_c(argv: list[str] | None) -> None:
 
 def _dispatch(arguments: list[str]) -> int:
     if arguments and arguments[0] in SUBCOMMANDS:
-        name, rest = arguments[0], arguments[1:]
-        if name == "run":
-            from .run_command import app
-        elif name == "show":
-            from .show_command import app
-        elif name == "db":
-            from .db_command import app
-        elif name == "check":
-            from .check_command import app
-        else:
-            from .doctor_command import app
-        return invoke(app, rest, f"autotune {name}")
-    from .signals import ending_as_ctrl_c
-    from .tune_command import app
-
+        return invoke(_app_of(arguments[0]), arguments[1:], f"autotune {arguments[0]}")
     with ending_as_ctrl_c() as code_of_signal:
         try:
-            code = invoke(app, arguments or ["--help"], "autotune")
+            code = invoke(_app_of("tune"), arguments or ["--help"], "autotune")
         except KeyboardInterrupt:
             print("autotune: interrupted", file=sys.stderr)
             code = INTERRUPTED
         return code_of_signal(code) if code == INTERRUPTED else code
 
 
+def _app_of(command: str) -> object:
+    """The typer app of a subcommand. Each imports what it alone needs: `autotune check` neither the tracer nor the search."""
+    return import_module(f".{command}_command", __package__).app
+
+
 def invoke(app: object, arguments: list[str], name: str) -> int:
     """Run a typer app; its usage errors are printed by click and end with 2."""
-    import typer
-
-    own, script_arguments = split_at_dashes(arguments)
-    from . import script_arguments as passed
-
-    passed.arguments = script_arguments
+    own, passed.arguments = split_at_dashes(arguments)
     command = typer.main.get_command(app)  # type: ignore[arg-type]
     try:
         result = command.main(args=own, prog_name=name, standalone_mode=False)

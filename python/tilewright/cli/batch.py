@@ -19,7 +19,7 @@ import typer
 from ..figures import Figures, format_ratio
 from ..quantities import format_ns
 from ..record import Script
-from .app import INTERRUPTED, OK, PARTIAL
+from .exit_codes import INTERRUPTED, OK, PARTIAL
 from .signals import EndedBySignal
 
 _NOT_PASSED_ON = ("as_json", "module", "jobs", "version")

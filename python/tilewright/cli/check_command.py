@@ -14,7 +14,7 @@ import typer
 from .. import __version__
 from ..export.package import FORMAT, MANIFEST
 from ..export.sources import changes_of
-from .app import OK, SCRIPT_RAISED, USAGE
+from .exit_codes import OK, SCRIPT_RAISED, USAGE
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 

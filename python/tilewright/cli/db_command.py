@@ -15,7 +15,7 @@ from .. import settings
 from ..errors import StoreError
 from ..native import compiler
 from ..quantities import counted, format_ns
-from .app import OK, SCRIPT_RAISED
+from .exit_codes import OK, SCRIPT_RAISED
 
 app = typer.Typer(
     add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +15,7 @@ import typer
 
 from .. import __version__, settings
 from ..quantities import counted
-from .app import OK, SCRIPT_RAISED
+from .exit_codes import OK, SCRIPT_RAISED
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -88,8 +90,6 @@ def _worker() -> str:
 
 
 def _end_to_end() -> str:
-    import time
-
     import numpy as np
 
     from ..decorator import JitFunction
@@ -143,8 +143,6 @@ def _ptxas() -> str:
 
 
 def _cublas() -> str:
-    import ctypes
-
     for name in ("libcublas.so.13", "libcublas.so.12"):
         try:
             ctypes.CDLL(name)

@@ -30,7 +30,7 @@ class Progress:
         self._status: Any = None
         self._console: Any = None
         if not quiet and sys.stderr.isatty():
-            from rich.console import Console
+            from rich.console import Console  # noqa: PLC0415  (slow to import, and only terminals show it)
 
             self._console = Console(stderr=True, highlight=False)
 

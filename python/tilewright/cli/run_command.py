@@ -18,7 +18,7 @@ from ..native import compiler
 from ..quantities import format_ns
 from ..script import Script, ScriptStopped, check_script
 from . import script_arguments
-from .app import OK, SCRIPT_RAISED, USAGE
+from .exit_codes import OK, SCRIPT_RAISED, USAGE
 from .parse import UsageError, scripts_of
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)

@@ -11,10 +11,12 @@ import numpy as np
 from ..decorator import JitFunction
 from ..errors import Error
 from ..failed_traces import raised_while_tracing
+from ..native import compiler
 from ..record import Candidate, RecordedCall, Recorder, Script, run_script
 from ..record.choose import Choice, calls_in_children, choose
 from ..record.times import time_lines
 from ..specialization import Specialization
+from .parse import UsageError
 
 
 @dataclass
@@ -91,8 +93,6 @@ def prepare(
 
 def also_specialize(prepared: Prepared, signatures: list[str]) -> None:
     """`--also float64,float64`: the same function for other dtypes, made from the recorded call."""
-    from .parse import UsageError
-
     for text in signatures:
         dtypes = [word.strip() for word in text.split(",") if word.strip()]
         args, kwargs = prepared.call.args, dict(prepared.call.kwargs)
@@ -114,17 +114,15 @@ def also_specialize(prepared: Prepared, signatures: list[str]) -> None:
                 changed[place] = smaller
             else:
                 kwargs[place] = smaller
-        known = len(prepared.function._specializations)
-        specialization, _bound = prepared.function._specialize(tuple(changed), kwargs)
-        if len(prepared.function._specializations) > known:
+        known = len(prepared.function.specializations)
+        specialization, _bound = prepared.function.specialize(tuple(changed), kwargs)
+        if len(prepared.function.specializations) > known:
             specialization.example = _bound.without_data()
 
 
 def _specialize(function: JitFunction, call: RecordedCall) -> Specialization:
-    from ..native import compiler
-
     try:
-        specialization, bound = function._specialize(call.args, call.kwargs)
+        specialization, bound = function.specialize(call.args, call.kwargs)
     except Error:
         raise
     except Exception as error:  # a defect of the trace, or what the function raises for these arguments
@@ -139,7 +137,7 @@ def _specialize(function: JitFunction, call: RecordedCall) -> Specialization:
 def _jit_of(candidate: Candidate, jitted: dict[int, JitFunction], request: Request) -> JitFunction:
     key = id(candidate.function)
     if key not in jitted:
-        contract = getattr(candidate.jitted, "_contract", None) or request.contract
+        contract = getattr(candidate.jitted, "contract", None) or request.contract
         if request.contract != "numpy":
             contract = request.contract
         made = JitFunction(candidate.function, target=request.target, strict=request.strict, contract=contract)

@@ -16,7 +16,8 @@ from ..errors import Error
 from ..machine import is_cuda_isa, targets_of
 from ..record import ScriptRaised, ScriptStopped
 from ..record.choose import NothingToTune
-from .app import OK, SCRIPT_RAISED, USAGE
+from ..stored import stored_schedule
+from .exit_codes import OK, SCRIPT_RAISED, USAGE
 from .parse import UsageError, scripts_of, targets, text_file
 from .session import Prepared, Request, prepare
 
@@ -123,8 +124,6 @@ def _place(one: Prepared, on_device: bool) -> None:
 
 def _look_up(one: Prepared, db: Path | None) -> None:
     """The stored schedule, or a default one."""
-    from ..stored import stored_schedule
-
     specialization, bound = one.specialization, _bound(one)
     found = stored_schedule(specialization, bound, settings.store_path(db))
     if found is not None:

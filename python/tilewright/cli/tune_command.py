@@ -28,8 +28,8 @@ from ..record import Script, ScriptRaised, ScriptStopped, check_script
 from ..record.choose import NothingToTune
 from ..specialization import Specialization
 from ..tuning import TuneOptions, TuneResult, check_space_or_schedule, tune_call
-from .app import INTERRUPTED, OK, PARTIAL, SCRIPT_RAISED, USAGE
 from .batch import run_batch
+from .exit_codes import INTERRUPTED, OK, PARTIAL, SCRIPT_RAISED, USAGE
 from .parse import (
     UsageError,
     architectures,

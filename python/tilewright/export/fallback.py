@@ -21,7 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from .._face import Dispatcher
 from ..errors import ExportError
+from ..record.ownership import Users
 from .objects import literal
 
 FILE = "_in_numpy.py"
@@ -150,10 +152,8 @@ class _Collector:
             self._names[number][name] = self._value(name, found)
 
     def _value(self, name: str, value: Any) -> str:
-        from ..decorator import JitFunction
-
-        if isinstance(value, JitFunction):
-            value = value.__wrapped__
+        if isinstance(value, Dispatcher):
+            value = value.__wrapped__  # type: ignore[attr-defined]
         if isinstance(value, types.ModuleType):
             return f"_named({value.__name__!r}, '')"
         if type(value) is np.ndarray and not value.dtype.hasobject:
@@ -191,8 +191,6 @@ def _is_users(value: Any) -> bool:
     """A function or class that no import would find elsewhere."""
     if not isinstance(value, (types.FunctionType, type)):
         return False
-    from ..record.ownership import Users
-
     module = sys.modules.get(value.__module__)
     file = (
         value.__code__.co_filename if isinstance(value, types.FunctionType) else getattr(module, "__file__", "") or ""

@@ -7,8 +7,10 @@ each call. Conditions on the arguments that C cannot check are checked there too
 from __future__ import annotations
 
 import enum
+import importlib
 import inspect
 import math
+import sys
 import types
 from dataclasses import dataclass
 from typing import Any
@@ -134,9 +136,6 @@ def _check(function: str, guard: Any, arguments: list[Any]) -> tuple[str, tuple[
 
 def _place(value: Any) -> tuple[str, str] | None:
     """Module and name of what a library defines, where that is found by them."""
-    import importlib
-    import sys
-
     if isinstance(value, types.ModuleType):
         return (value.__name__, "") if _is_of_library(value.__name__) else None
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
@@ -150,8 +149,6 @@ def _place(value: Any) -> tuple[str, str] | None:
 
 
 def _is_of_library(module: str) -> bool:
-    import sys
-
     top = module.partition(".")[0]
     return top == "numpy" or top in sys.stdlib_module_names
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,8 @@ from ..machine import is_cuda_isa
 from ..partials import Partials
 from ..plan import Version, all_objects, compose
 from ..program import Program
-from ..specialization import Specialization
+from ..specialization import Jitted, Specialization
+from ..trace.guards import follow
 from ..work_folders import OWNER_FILE, work_folder
 from .cubins import FOLDER, check_cubins, write_cubins
 from .fallback import check_fallback, fallback_lines, write_fallback
@@ -37,9 +38,7 @@ from .static_library import c_names, write_static_library
 from .streams import STREAM_LINES, Stream, check_stream, inner_parameters, stream_lines, streams_of
 from .stub import shapes, signature, stub_text
 from .versions import isa_levels, may_be_in_parts, partials_of, versions_of
-
-if TYPE_CHECKING:
-    from ..decorator import JitFunction
+from .wheel import write_wheel
 
 _MAX_HIDDEN_BYTES = 16 << 20
 MANIFEST = "evidence.json"
@@ -89,7 +88,7 @@ class ExportOptions:
 
 
 def export_module(
-    folder: Path, function: JitFunction, specializations: list[Specialization], options: ExportOptions
+    folder: Path, function: Jitted, specializations: list[Specialization], options: ExportOptions
 ) -> Path:
     """Write the module and return its folder. Raises ExportError; nothing is left behind then."""
     folder = folder.absolute()
@@ -112,8 +111,6 @@ def export_module(
             shutil.rmtree(staging, ignore_errors=True)
             raise
         if options.wheel:
-            from .wheel import write_wheel
-
             write_wheel(folder, __version__, force=options.force or options.replace_own)
     except OSError as error:
         raise ExportError(
@@ -179,7 +176,7 @@ def is_own_and_unchanged(folder: Path) -> bool:
         return False
 
 
-def check_exportable(function: JitFunction, specializations: list[Specialization], options: ExportOptions) -> None:
+def check_exportable(function: Jitted, specializations: list[Specialization], options: ExportOptions) -> None:
     """ExportError where a module cannot have what the function needs."""
     name = function.__name__
     for specialization in specializations:
@@ -192,10 +189,10 @@ def check_exportable(function: JitFunction, specializations: list[Specialization
                 f"{name}: it returns a list; functions of a module return arrays, numbers and tuples of them.",
                 "Return a tuple.",
             )
-    if function._refused and options.allow_fallback:
+    if function.refusals and options.allow_fallback:
         check_fallback(name, function.__wrapped__)  # type: ignore[arg-type]
-    elif function._refused:
-        reasons = "; ".join(dict.fromkeys(map(str, function._refused.values())))
+    elif function.refusals:
+        reasons = "; ".join(function.refusals)
         raise ExportError(
             f"{name}: some calls run in NumPy: {reasons}",
             "Give --allow-fallback (allow_fallback=True in Python) to ship the function's Python for them.",
@@ -204,7 +201,7 @@ def check_exportable(function: JitFunction, specializations: list[Specialization
 
 def _write(
     folder: Path,
-    function: JitFunction,
+    function: Jitted,
     specializations: list[Specialization],
     options: ExportOptions,
     *,
@@ -256,10 +253,10 @@ def _write(
     # C has no place for arrays from outside.
     served = [number for group in groups if not group.saved for number in group.numbers]
     in_c = dict(zip(served, c_names(name, [programs[number] for number in served]), strict=True))
-    has_fallback = options.allow_fallback and bool(function._refused)
+    has_fallback = options.allow_fallback and bool(function.refusals)
     if has_fallback:
         in_c = {}  # they would refuse what the module takes
-        reasons = "; ".join(dict.fromkeys(map(str, function._refused.values())))
+        reasons = "; ".join(function.refusals)
         notes.append(
             f"Other calls run in NumPy, as the function was written (--allow-fallback): {reasons} None is for C."
         )
@@ -351,7 +348,7 @@ def _schedule_files(stem: str, versions: list[Version]) -> dict[str, str]:
     return files
 
 
-def _groups(function: JitFunction, specializations: list[Specialization], folder: Path) -> list[_Group]:
+def _groups(function: Jitted, specializations: list[Specialization], folder: Path) -> list[_Group]:
     """Specializations that one C function can serve: the same parameters, fixed values and saved arrays."""
     groups: list[_Group] = []
     total = 0
@@ -395,7 +392,7 @@ def _groups(function: JitFunction, specializations: list[Specialization], folder
     return groups
 
 
-def _parameters(function: JitFunction) -> list[inspect.Parameter]:
+def _parameters(function: Jitted) -> list[inspect.Parameter]:
     """The user's own parameters, as people see them."""
     return list(inspect.signature(function.__wrapped__).parameters.values())
 
@@ -407,8 +404,6 @@ def _arguments_of(specialization: Specialization) -> list[Any]:
 
 
 def _outside_value(specialization: Specialization, argument: Any) -> Any:
-    from ..trace.guards import follow
-
     if argument.path[0][0] == "constant":
         return argument.value
     return np.asarray(follow(argument.path, {}, specialization.traced.function))
@@ -416,7 +411,7 @@ def _outside_value(specialization: Specialization, argument: Any) -> Any:
 
 def _init_text(
     folder: Path,
-    function: JitFunction,
+    function: Jitted,
     groups: list[_Group],
     files: list[str],
     notes: list[str],
@@ -446,7 +441,7 @@ def _init_text(
     if len(groups) > 1:
         lines += _choice_lines(name, names, programs)
     if has_fallback:
-        writes = any(s.traced.writes for s in function._specializations)
+        writes = any(s.traced.writes for s in function.specializations)
         lines += fallback_lines(name, writes=writes)
     shared = [n for n in (*_THREAD_NAMES, *(_DEVICE_NAMES if on_device else ())) if n != name]
     lines += [
@@ -461,7 +456,7 @@ def _init_text(
     return with_own_digest("\n".join(lines))
 
 
-def _load_lines(entry: str, group: _Group, function: JitFunction) -> list[str]:
+def _load_lines(entry: str, group: _Group, function: Jitted) -> list[str]:
     if group.reads is not None:
         kernel, doc = f"_{entry}_of_arrays", function.__doc__ or shapes(group.programs[0])
         inner = replace(group, parameters=group.reads.parameters, reads=None)
@@ -577,7 +572,7 @@ def _write_licenses(folder: Path) -> None:
 
 def _write_evidence(
     folder: Path,
-    function: JitFunction,
+    function: Jitted,
     specializations: list[Specialization],
     options: ExportOptions,
     *,

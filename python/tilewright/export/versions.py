@@ -16,7 +16,8 @@ from ..native import compiler
 from ..partials import Partials
 from ..plan import Build, Version
 from ..program import Program, evaluate
-from ..specialization import Specialization, is_small, work_condition
+from ..specialization import Specialization
+from ..work import is_small, work_condition
 
 _SMALL_EXTENT = 100
 # A version for millions of elements shares out tiles that a few thousand do not fill: those get one of their own.

@@ -8,13 +8,13 @@ import re
 import zipfile
 from pathlib import Path
 
+from ..errors import ExportError
+
 _PYTHON_TAG = "cp311-abi3"
 
 
 def write_wheel(package: Path, version: str, *, force: bool = False) -> Path:
     """`kmeans_tuned/` -> `kmeans_tuned-1.0-cp311-abi3-manylinux_2_28_x86_64.whl` beside it."""
-    from ..errors import ExportError
-
     name = package.name
     tag = f"{_PYTHON_TAG}-{_platform(package)}"
     path = package.parent / f"{name}-{version}-{tag}.whl"

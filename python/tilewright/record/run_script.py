@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import builtins
+import importlib
 import io
 import os
 import sys
 import threading
 import time
+import traceback
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
+from .. import recording
 from ..script import PackageRaised, Script, load_script
 from .capture import Recorder, RecordingDone
 from .observe import Observer
@@ -138,8 +141,6 @@ def _exit_is_noticed(name: str) -> Iterator[None]:
 
 @contextmanager
 def _jit_reports_to(recorder: Recorder) -> Iterator[None]:
-    from .. import recording
-
     before = recording.recorder
     recording.recorder = recorder
     try:
@@ -150,9 +151,6 @@ def _jit_reports_to(recorder: Recorder) -> Iterator[None]:
 
 def _print_own_traceback(error: BaseException) -> None:
     """The traceback as `python script.py` shows it: frames of ours and of the import are left out."""
-    import importlib
-    import traceback
-
     package = Path(__file__).parent.parent
     ours = (str(package), str(package.resolve()), "<frozen importlib", str(importlib.__file__))
     details = traceback.TracebackException.from_exception(error)

@@ -1,0 +1,5 @@
+"""What `autotune` ends with. A signal that is not Ctrl-C: 128 and its number (signals.py)."""
+
+from __future__ import annotations
+
+OK, SCRIPT_RAISED, USAGE, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 130

@@ -1,0 +1,73 @@
+"""How much a call has to do: element operations, by which calls are small or large, and bytes."""
+
+from __future__ import annotations
+
+import math
+import re
+import weakref
+from typing import Any
+
+import numpy as np
+
+from .binding import Bound
+from .native import compiler
+from .program import VIEWS, Program, evaluate, split_sizes
+
+# Element operations below which a call is small: a version for it has loops without threads and small splits.
+SMALL_WORK = 32768
+_MANY_TRIPS = 64  # of a loop: more make no call larger
+_LIMITS = re.compile(r" in range\((.*)\)$")
+_works: weakref.WeakKeyDictionary[Program, str] = weakref.WeakKeyDictionary()
+
+
+def is_small(program: Program, bound: Bound) -> bool:
+    """Whether a call has too little work for threads."""
+    return evaluate(work_of(program), bound.sizes) < SMALL_WORK
+
+
+def work_of(program: Program) -> str:
+    """A size expression for the element operations of a call. Loops that run inside of their elements count with their
+    trips; the trips of others are calls of kernels, each of which is small or large by itself."""
+    found = _works.get(program)
+    if found is None:
+        found = program.work
+        if program.has_loops:
+            trips = [t for loop in compiler().loops(program.text, {}) if (t := _trips_of(loop))]
+            found = " * ".join([f"({found})" if trips else found, *trips[:1]])
+        _works[program] = found
+    return found
+
+
+def _trips_of(loop: dict[str, Any]) -> str:
+    """How often an outermost loop inside of elements runs, as far as that matters; "" for other loops."""
+    limits = _LIMITS.search(loop["source"])
+    if loop["depth"] or loop["kind"] != "pixelwise" or limits is None:
+        return ""
+    start, stop, step = split_sizes(limits[1])
+    size, first, last = abs(int(step)), *((start, stop) if int(step) > 0 else (stop, start))
+    length = last if first == "0" else f"({last}) - ({first})"
+    return f"max(1, min({_MANY_TRIPS}, {length if size == 1 else f'({length}) // {size}'}))"
+
+
+def work_condition(program: Program, small: bool, limit: int = SMALL_WORK) -> str:
+    """The requirement of a version that was built for small calls, or for large ones."""
+    return f"{work_of(program)} {'<' if small else '>='} {limit}"
+
+
+def moved_bytes(program: Program, bound: Bound) -> int:
+    """Of a call: its arguments and results, each once. A kernel that reads them twice moves more."""
+    total = sum(array.dtype.itemsize * math.prod(array.shape) for array in bound.arrays.values())
+    for result in program.results:
+        dtype, shape = program.type_of(result)
+        total += math.prod(int(evaluate(extent, bound.sizes)) for extent in shape) * np.dtype(dtype).itemsize
+    return total
+
+
+def is_one_library_call(program: Program) -> bool:
+    """A matrix product and nothing else: NumPy's own call to BLAS cannot be beaten by another call to it.
+
+    Of stacks NumPy calls it for one matrix after the other, small ones too: that can be."""
+    work = [value for value in program.values if value.operation not in VIEWS]
+    # Of booleans NumPy stops at the first true term, which no schedule of ours does.
+    is_product = len(work) == 1 and work[0].operation == "matmul" and len(work[0].shape) == 2
+    return is_product and work[0].dtype in ("float32", "float64", "bool")
