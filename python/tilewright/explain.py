@@ -10,16 +10,16 @@ from . import _face
 from .device_code import arch_of, functions_of, sass_of
 from .errors import TranslateError
 from .figures import Figures
+from .guards import PythonGuard, path_text
 from .machine import is_cuda_isa
 from .native import compiler
 from .quantities import format_bytes, format_ns
-from .trace.guards import path_text
 from .work import moved_bytes
 
 if TYPE_CHECKING:
+    from .jitted import Jitted
     from .plan import Version
-    from .specialization import Jitted, Specialization
-    from .trace.tracer import PythonGuard
+    from .specialization import Specialization
 
 
 def explain_function(function: Jitted, *, code: bool = False) -> str:

@@ -11,7 +11,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from . import checks, forks, logs, plan
 from ._face import current_device
@@ -19,7 +19,7 @@ from .binding import Bound, bind
 from .builder import BuildRequest, build, default_schedule, with_schedule
 from .devices import check_device, place_all, places_among
 from .errors import DeviceError, Error, ScheduleError
-from .machine import CUDA_DEFAULT, Targets
+from .machine import CUDA_DEFAULT
 from .native import compiler
 from .partials import Partials, beyond_limit, partials_for
 from .program import Program, ScalarArgument, evaluate, holds
@@ -34,23 +34,6 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 if TYPE_CHECKING:
     from .device_profile import Profile
     from .placement import Launches
-
-
-class Jitted(Protocol):
-    """A jitted function as those see it who explain, write or tune what it compiled."""
-
-    __name__: str
-    __qualname__: str
-    __wrapped__: Callable[..., Any]
-
-    @property
-    def contract(self) -> str: ...
-    @property
-    def targets(self) -> Targets: ...
-    @property
-    def specializations(self) -> list[Specialization]: ...
-    @property
-    def refusals(self) -> list[str]: ...
 
 
 @dataclass(frozen=True)

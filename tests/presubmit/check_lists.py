@@ -83,9 +83,10 @@ def operations_that_disagree() -> list[str]:
         f"translator/ops/math.cpp has {op}, which translator/ops/rules.cpp does not name."
         for op in sorted(formulas - known)
     ]
-    written = re.compile("|".join(strings_of("python/tilewright/ops") | strings_of("python/tilewright/trace")))
+    writers = ("symbolic", "ops", "interpret", "trace")
+    written = re.compile("|".join(set().union(*(strings_of(f"python/tilewright/{folder}") for folder in writers))))
     found += [
-        f"program_text.md lists {op}, but nothing in python/tilewright/ops or trace writes it: no function can reach it."
+        f"program_text.md lists {op}, but nothing in python/tilewright ({', '.join(writers)}) writes it: no function can reach it."
         for op, row in sorted(documented.items())
         if not re.search(r"what `\w+` makes of", row) and not written.fullmatch(op)
     ]

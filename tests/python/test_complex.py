@@ -426,7 +426,7 @@ def split_answers(function: Any, *args: Any) -> None:
 
 @pytest.fixture
 def every_loop_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tilewright.trace import tracer
+    from tilewright.symbolic import tracer
 
     monkeypatch.setattr(tracer, "MAX_UNROLLED_TRIPS", 0)
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
-from tilewright.trace.scalars import MAX_WEIGHT
-from tilewright.trace.sizes import Size
-from tilewright.trace.tracer import MAX_ROUNDS, Tracer
+from tilewright.symbolic.scalars import MAX_WEIGHT
+from tilewright.symbolic.sizes import Size
+from tilewright.symbolic.tracer import MAX_ROUNDS, Tracer
 
 
 @contextmanager

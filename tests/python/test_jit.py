@@ -288,7 +288,7 @@ def test_guards_are_explained_in_words():
 
 
 def test_an_error_of_the_trace_alone_is_said_once_and_no_call_is_traced_again(monkeypatch):
-    from tilewright.ops.registry import FUNCTIONS
+    from tilewright.symbolic.registry import FUNCTIONS
 
     def broken(tracer, x):
         raise KeyError("a defect")
@@ -356,7 +356,7 @@ def test_words_that_are_new_at_each_call_are_not_traced_for_ever(as_keyword, mon
 
 
 def test_for_args_passes_the_functions_own_errors_and_names_ours(monkeypatch):
-    from tilewright.ops.registry import FUNCTIONS
+    from tilewright.symbolic.registry import FUNCTIONS
 
     scope = {}
     exec(

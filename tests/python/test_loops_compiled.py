@@ -18,7 +18,7 @@ import trace_loops as loops
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright import Error
-from tilewright.trace import tracer
+from tilewright.symbolic import tracer
 from trace_cases import close, same_bits
 
 RNG = np.random.default_rng(7)

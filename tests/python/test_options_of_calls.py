@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import tilewright
 import tilewright.trace  # which imports the rules
-from tilewright.ops import FUNCTIONS, METHODS
+from tilewright.symbolic.registry import FUNCTIONS, METHODS
 
 # With: a 1 to 6; b zeros as long; C (2, 6) and D (12,) zeros; W integers (2, 6); F (6, 6), E () and G (1,) zeros.
 CALLS = """

@@ -12,7 +12,7 @@ import tilewright
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright import native
-from tilewright.trace import tracer
+from tilewright.symbolic import tracer
 
 SPECIALS = [0.0, -0.0, 1.0, -1.5, 3.0, 1e300, np.inf, -np.inf, np.nan]
 SIZES = [0, 1, 2, 7, 31, 64, 101]

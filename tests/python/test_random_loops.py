@@ -20,7 +20,8 @@ from hypothesis import HealthCheck, Phase, example, given, seed, settings
 from hypothesis import strategies as st
 from random_loops import LoopWriter, arguments
 from tilewright import TraceError, TranslateError
-from tilewright.trace import trace, tracer
+from tilewright.symbolic import tracer
+from tilewright.trace import trace
 from trace_cases import CheckFailed, run_program, same_bits, well_formed
 
 TRACED = int(os.environ.get("TILEWRIGHT_RANDOM_LOOPS", "1000"))

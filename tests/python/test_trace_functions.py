@@ -18,8 +18,8 @@ import trace_helpers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tilewright import TraceError
+from tilewright.interpret.source import source_of
 from tilewright.trace import trace
-from tilewright.trace.source import source_of
 from trace_cases import check, close, raises_like_numpy, run_program
 
 X = np.arange(12.0).reshape(4, 3) / 7

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright import TraceError
-from tilewright.trace import tracer
+from tilewright.symbolic import tracer
 from trace_cases import check, trace
 
 RNG = np.random.default_rng(0)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tilewright
 from tilewright.builder import BuildRequest
-from tilewright.trace import tracer
+from tilewright.symbolic import tracer
 from trace_cases import close, same_bits
 
 RNG = np.random.default_rng(23)

@@ -19,7 +19,7 @@ import numpy as np
 
 from .._face import Dispatcher
 from ..errors import ExportError
-from ..trace.guards import path_text
+from ..guards import path_text
 from .reading import digest_of
 
 FILE = "_reading.py"

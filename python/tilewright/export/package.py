@@ -20,12 +20,13 @@ import numpy as np
 
 from .. import __version__, _face
 from ..errors import ExportError
+from ..guards import follow
+from ..jitted import Jitted
 from ..machine import is_cuda_isa
 from ..partials import Partials
 from ..plan import Version, all_objects, compose
 from ..program import Program
-from ..specialization import Jitted, Specialization
-from ..trace.guards import follow
+from ..specialization import Specialization
 from ..work_folders import OWNER_FILE, work_folder
 from .cubins import FOLDER, check_cubins, write_cubins
 from .fallback import check_fallback, fallback_lines, write_fallback

@@ -5,21 +5,20 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..trace.scalars import described
-from . import composites, creation, elementwise, indexing, linalg, reductions, selections, shapes
+from ..symbolic.registry import FUNCTIONS, provides
+from ..symbolic.scalars import described
+from ..symbolic.tracer import Tracer
+from . import composites, creation, elementwise, indexing, linalg, reductions, selections, shapes  # noqa: F401  (each fills the registry)
 from .creation import scalar_constructor
-from .elementwise import apply_in_place, apply_operator, apply_ufunc, python_scalar_cast
+from .elementwise import apply_ufunc, python_scalar_cast
 from .operands import is_symbolic
-from .registry import FUNCTIONS, METHODS
-
-if TYPE_CHECKING:
-    from ..trace.tracer import Tracer
 
 
+@provides
 def call_numpy(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A NumPy function on traced values: its rule, else NumPy's own Python source."""
     if selections.first_of((*args, *kwargs.values())) is not None:
@@ -70,10 +69,7 @@ def _call_text(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
     return ", ".join([described(a) for a in args] + [f"{k}={described(v)}" for k, v in kwargs.items()])
 
 
-def call_method(tracer: Tracer, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    return METHODS[name](tracer, *args, **kwargs)
-
-
+@provides
 def call_ufunc_method(
     tracer: Tracer, ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]
 ) -> Any:
@@ -90,22 +86,4 @@ def call_ufunc_method(
     )
 
 
-__all__ = [
-    "FUNCTIONS",
-    "METHODS",
-    "apply_in_place",
-    "apply_operator",
-    "apply_ufunc",
-    "call_method",
-    "call_numpy",
-    "call_ufunc_method",
-    "composites",
-    "creation",
-    "elementwise",
-    "indexing",
-    "is_symbolic",
-    "linalg",
-    "python_scalar_cast",
-    "scalar_constructor",
-    "selections",
-]
+__all__ = ["apply_ufunc", "call_numpy", "is_symbolic", "python_scalar_cast", "scalar_constructor"]

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..trace.arrays import Storage, SymArray
-from ..trace.scalars import SymInt, SymScalar
-from ..trace.sizes import Size
-from ..trace.tracer import Tracer
+from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.registry import rule
+from ..symbolic.scalars import SymInt, SymScalar
+from ..symbolic.sizes import Size
+from ..symbolic.tracer import Tracer
 from .elementwise import apply_ufunc, common_dtype, copied, store_exactly
 from .linalg import product
 from .operands import (
@@ -27,7 +28,6 @@ from .operands import (
     to_value,
     weak_type,
 )
-from .registry import rule
 from .shapes import as_array, total_of
 
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ..trace.arrays import Storage, SymArray
-from ..trace.fitting import fitting
-from ..trace.from_data import is_run_int
-from ..trace.graph import Slice, Value
-from ..trace.scalars import SymInt, SymScalar, described
-from ..trace.sizes import Size
-from ..trace.tracer import Tracer
+from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.fitting import fitting
+from ..symbolic.from_data import is_run_int
+from ..symbolic.graph import Slice, Value
+from ..symbolic.registry import provides, rule
+from ..symbolic.scalars import SymInt, SymScalar, described
+from ..symbolic.sizes import Size
+from ..symbolic.tracer import Tracer
 from .elementwise import apply_ufunc, common_dtype, copied, store_exactly
 from .operands import (
     BOOL,
@@ -38,8 +39,7 @@ from .operands import (
     to_value,
     weak_type,
 )
-from .registry import rule
-from .shapes import as_array, as_shape, in_c_order, refuse_order
+from .shapes import as_array, as_shape, at_least, expand_dims, in_c_order, refuse_order
 
 _COPY_MODES = {"ALWAYS": True, "IF_NEEDED": None, "NEVER": False}
 
@@ -172,8 +172,6 @@ def array_rule(
     tracer: Tracer, a: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False,
     ndmin: int = 0, like: Any = None,
 ) -> Any:  # fmt: skip
-    from .shapes import expand_dims
-
     # SciPy's and scikit-learn's `xp.asarray(x, copy=None)` hands on one of these.
     copy = _COPY_MODES.get(copy.name, copy) if isinstance(copy, np._CopyMode) else copy
     result = asarray(tracer, a, dtype, order, copy=copy)
@@ -182,6 +180,7 @@ def array_rule(
     return result
 
 
+@provides
 def array_of_items(tracer: Tracer, items: Any) -> SymArray:
     """np.array of a list that has traced values in it."""
     parts = [operand_of(tracer, item) for item in items]
@@ -288,16 +287,12 @@ def concatenate(
 
 @rule(np.vstack)
 def vstack(tracer: Tracer, tup: Any, **others: Any) -> Any:
-    from .shapes import _at_least
-
-    return concatenate(tracer, [_at_least(2)(tracer, a) for a in tup], 0, **others)
+    return concatenate(tracer, [at_least(2)(tracer, a) for a in tup], 0, **others)
 
 
 @rule(np.hstack)
 def hstack(tracer: Tracer, tup: Any, **others: Any) -> Any:
-    from .shapes import _at_least
-
-    parts = [_at_least(1)(tracer, a) for a in tup]
+    parts = [at_least(1)(tracer, a) for a in tup]
     return concatenate(tracer, parts, 0 if parts and parts[0].ndim == 1 else 1, **others)
 
 

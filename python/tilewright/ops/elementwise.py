@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ..trace import compressed
-from ..trace.arrays import Storage, SymArray
-from ..trace.compressed import Compressed
-from ..trace.graph import Value
-from ..trace.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described, refuse_kinds
-from ..trace.tracer import Tracer
+from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.compressed import Compressed
+from ..symbolic.graph import Value
+from ..symbolic.registry import FUNCTIONS, OPERATIONS, PRODUCTS, provides, rule
+from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described, refuse_kinds
+from ..symbolic.tracer import Tracer
+from . import under_masks
 from .operands import (
     BOOL,
     FLOAT64,
@@ -36,7 +37,6 @@ from .operands import (
     to_value,
     weak_type,
 )
-from .registry import rule
 
 # Ufuncs that are operations of the program under NumPy's name.
 PROGRAM_UFUNCS = frozenset(
@@ -133,13 +133,11 @@ def apply_ufunc(
 ) -> Any:
     """np.<ufunc>(*inputs, ...) on traced values."""
     if any(isinstance(x, Compressed) for x in inputs):
-        from . import selections
-
         if ufunc.signature is not None:
-            return selections.call(tracer, ufunc, inputs, {} if out is None else {"out": out})
+            return OPERATIONS.call_numpy(tracer, ufunc, inputs, {} if out is None else {"out": out})
         if out is not None:
             raise next(x for x in inputs if isinstance(x, Compressed)).refused(f"np.{ufunc.__name__}(out=...)")
-        return compressed.elementwise(
+        return under_masks.elementwise(
             tracer, f"np.{ufunc.__name__}", inputs,
             lambda whole: apply_ufunc(tracer, ufunc, whole, None, dtype, casting, where, **others),
         )  # fmt: skip
@@ -212,17 +210,10 @@ def store_exactly(tracer: Tracer, name: str, result: Any, out: Any) -> Any:
 
 
 def _generalized(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
-    from . import linalg
-
-    if ufunc is np.matmul:
-        return linalg.matmul(tracer, *inputs)
-    if ufunc.__name__ == "vecdot":
-        return linalg.vecdot(tracer, *inputs)
-    if ufunc.__name__ == "matvec":
-        return linalg.matvec(tracer, *inputs)
-    if ufunc.__name__ == "vecmat":
-        return linalg.vecmat(tracer, *inputs)
-    raise _error(tracer, f"np.{ufunc.__name__}", "there is no rule for it")
+    product = PRODUCTS.get(ufunc.__name__)
+    if product is None:
+        raise _error(tracer, f"np.{ufunc.__name__}", "there is no rule for it")
+    return product(tracer, *inputs)
 
 
 def _elementwise(
@@ -399,9 +390,10 @@ def _compare_out_of_range(tracer: Tracer, name: str, operands: list[Any], kinds:
     return SymArray.fresh(tracer, full(tracer, answer, BOOL, shape_of(other)))
 
 
+@provides
 def apply_operator(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
     if any(isinstance(x, Compressed) for x in inputs) and ufunc.signature is None:
-        return compressed.elementwise(
+        return under_masks.elementwise(
             tracer, f"np.{ufunc.__name__}", inputs, lambda whole: apply_operator(tracer, ufunc, whole)
         )
     if ufunc is np.power and isinstance(inputs[0], SymArray) and inputs[0].dtype == BOOL and not inputs[0].is_scalar:
@@ -425,6 +417,7 @@ def apply_operator(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> An
     return result
 
 
+@provides
 def apply_in_place(array: SymArray, ufunc: np.ufunc, other: Any) -> Any:
     """`array op= other`: a new version of the array's memory; NumPy scalars are rebound instead."""
     result = apply_operator(array.tracer, ufunc, (array, other))
@@ -436,9 +429,7 @@ def apply_in_place(array: SymArray, ufunc: np.ufunc, other: Any) -> Any:
 @rule(np.where)
 def where(tracer: Tracer, condition: Any, *choices: Any) -> Any:
     if not choices:
-        from .selections import nonzero
-
-        return nonzero(tracer, condition)
+        return FUNCTIONS[np.nonzero](tracer, condition)
     if len(choices) != 2:
         raise ValueError("either both or neither of x and y should be given")
     test = operand_of(tracer, condition)
@@ -659,6 +650,7 @@ def number_of_the_run(tracer: Tracer, target: type, operand: Any) -> Any:
     return RunScalar(tracer, cast(tracer, value, INT64), int, low, high)
 
 
+@provides
 def item_of(array: SymArray) -> Any:
     """array.item()"""
     kinds = {"b": bool, "i": int, "u": int, "f": float}

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
-from ..trace import from_data
-from ..trace.arrays import SymArray, View
-from ..trace.compressed import Compressed
-from ..trace.from_data import data_slice, is_run_int, position
-from ..trace.graph import NEWAXIS, Slice
-from ..trace.scalars import SymInt, SymScalar
-from ..trace.sizes import Size
-from ..trace.tracer import Tracer
+from ..symbolic import from_data
+from ..symbolic.arrays import SymArray, View
+from ..symbolic.compressed import Compressed
+from ..symbolic.from_data import data_slice, is_run_int, position
+from ..symbolic.graph import NEWAXIS, Slice
+from ..symbolic.registry import provides
+from ..symbolic.scalars import SymInt, SymScalar
+from ..symbolic.sizes import Size
+from ..symbolic.tracer import Tracer
 from . import selections
 from .elementwise import ONE_ELEMENT_IS_A_NUMBER, apply_ufunc
 from .operands import (
@@ -28,6 +29,7 @@ from .operands import (
     shape_of,
     to_value,
 )
+from .shapes import index_view
 
 
 def _is_mask(key: Any) -> bool:
@@ -166,9 +168,8 @@ def _slice(tracer: Tracer, part: slice, extent: Size) -> tuple[Size, int, Size]:
     return tracer.resolve(start), step, tracer.resolve(count)
 
 
+@provides
 def get_item(array: SymArray, key: Any) -> Any:
-    from .shapes import index_view
-
     keys = _keys(array, key)
     masked = _masked(array, keys)
     if masked is not None:
@@ -295,6 +296,7 @@ def _gathered(array: SymArray, keys: tuple[Any, ...]) -> Any:
     return from_data.gather(flat, broadcast(tracer, merged.read(), shape), axis, is_inside=True)
 
 
+@provides
 def set_item(array: SymArray, key: Any, value: Any) -> None:
     tracer = array.tracer
     if array.is_scalar:

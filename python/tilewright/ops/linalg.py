@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from ..trace.arrays import SymArray
-from ..trace.graph import Value
-from ..trace.scalars import described, number_of_the_call
-from ..trace.sizes import Size
-from ..trace.tracer import Tracer
+from ..symbolic.arrays import SymArray
+from ..symbolic.graph import Value
+from ..symbolic.registry import rule
+from ..symbolic.scalars import described, number_of_the_call
+from ..symbolic.sizes import Size
+from ..symbolic.tracer import Tracer
 from .elementwise import apply_ufunc, common_dtype, store_exactly, store_result
 from .operands import BOOL, FLOAT64, broadcast_shapes, cast, full, operand_of, shape_of, to_value
-from .reductions import finish, keep_dims, normalize_axes, reduce_value
-from .registry import rule
-from .shapes import as_array
+from .reductions import finish, keep_dims, reduce_value
+from .shapes import as_array, normalize_axes
 
 _MISMATCH = "matmul: Input operand 1 has a mismatch in its core dimension 0"
 
@@ -76,14 +76,14 @@ def _conjugate(array: SymArray) -> SymArray:
     return array.conj() if array.dtype.kind == "c" else array
 
 
-@rule(np.matmul)
+@rule(np.matmul, product="matmul")
 def matmul(tracer: Tracer, x1: Any, x2: Any, /, out: Any = None) -> Any:
     with tracer.composite("matmul"):
         result = product(tracer, x1, x2, "matmul")
         return result if out is None else store_result(tracer, "matmul", result, out)
 
 
-@rule(np.vecdot)
+@rule(np.vecdot, product="vecdot")
 def vecdot(tracer: Tracer, x1: Any, x2: Any, /) -> Any:
     with tracer.composite("vecdot"):
         a, b = _conjugate(as_array(tracer, x1)), as_array(tracer, x2)
@@ -91,6 +91,7 @@ def vecdot(tracer: Tracer, x1: Any, x2: Any, /) -> Any:
         return SymArray.fresh(tracer, _sum_of_products(tracer, a, b, -1, common_dtype(a, b), "vecdot"))
 
 
+@rule(product="matvec")
 def matvec(tracer: Tracer, x1: Any, x2: Any, /) -> Any:
     """np.matvec, which NumPy 2.0 has not: stacks of vectors, where matmul takes x2 for a matrix."""
     with tracer.composite("matvec"):
@@ -102,6 +103,7 @@ def matvec(tracer: Tracer, x1: Any, x2: Any, /) -> Any:
         return SymArray.fresh(tracer, _sum_of_products(tracer, a, vectors, -1, common_dtype(a, b), "matvec"))
 
 
+@rule(product="vecmat")
 def vecmat(tracer: Tracer, x1: Any, x2: Any, /) -> Any:
     with tracer.composite("vecmat"):
         a, b = _conjugate(as_array(tracer, x1)), as_array(tracer, x2)

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..trace.arrays import SymArray
-from ..trace.compressed import Compressed
-from ..trace.graph import Value
-from ..trace.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
-from ..trace.sizes import Size
-from ..trace.tracer import Tracer, numbers_wanted
+from ..symbolic.arrays import SymArray
+from ..symbolic.compressed import Compressed
+from ..symbolic.graph import Value
+from ..symbolic.registry import OPERATIONS
+from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
+from ..symbolic.sizes import Size
+from ..symbolic.tracer import Tracer, numbers_wanted
 
 BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)
@@ -75,9 +76,7 @@ def operand_of(tracer: Tracer, value: Any, any_kind: bool = False) -> Any:
         return tracer.cache["inputs"].captured_array(value)
     if isinstance(value, (list, tuple)):
         if is_symbolic(value):
-            from .creation import array_of_items
-
-            return array_of_items(tracer, value)
+            return OPERATIONS.array_of_items(tracer, value)
         return operand_of(tracer, np.asarray(value))
     raise tracer.error(
         f"a {type(value).__name__} where NumPy takes an array",
@@ -321,6 +320,14 @@ def broadcast(tracer: Tracer, value: Value, shape: tuple[Size, ...]) -> Value:
     if mine == tuple(tracer.resolve(size) for size in shape):
         return value
     return tracer.add("broadcast_to", (value,), {}, value.dtype, shape)
+
+
+def chosen(tracer: Tracer, value: Value, truth: Value | None, otherwise: Any) -> Value:
+    """`value` with `otherwise` in place of what is not chosen: nothing of that shows, NaN neither."""
+    if truth is None:
+        return value
+    other = constant(tracer, otherwise, value.dtype)
+    return tracer.add("where", (truth, value, other), {}, value.dtype, value.shape)
 
 
 @lru_cache(maxsize=4096)

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..trace.arrays import SymArray
-from ..trace.graph import NEWAXIS, Slice, Value
-from ..trace.scalars import SymInt
-from ..trace.sizes import Size
-from ..trace.tracer import Tracer
+from ..symbolic.arrays import SymArray
+from ..symbolic.graph import NEWAXIS, Slice, Value
+from ..symbolic.registry import FUNCTIONS, rule
+from ..symbolic.scalars import SymInt
+from ..symbolic.sizes import Size
+from ..symbolic.tracer import Tracer
 from .elementwise import apply_ufunc, store_exactly
 from .operands import (
     BOOL,
@@ -24,36 +25,17 @@ from .operands import (
     broadcast,
     cast,
     check_dtype,
-    constant,
+    chosen,
     dtype_of,
     fits_into,
     full,
-    is_bool,
     operand_of,
     shape_of,
     to_value,
 )
-from .registry import rule
+from .shapes import normalize_axes, reshape_value
 
 _NO_VALUE = np._NoValue  # type: ignore[attr-defined]
-
-
-def normalize_axes(tracer: Tracer, axis: Any, rank: int) -> list[int]:
-    """The reduced axes, ascending; None is all of them."""
-    if axis is None or axis is _NO_VALUE:
-        return list(range(rank))
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    found = []
-    for a in axes:
-        if is_bool(a):
-            raise TypeError("an integer is required")
-        k = a.__index__() if not isinstance(a, int) else a
-        if not -rank <= k < rank:
-            raise np.exceptions.AxisError(k, rank)
-        found.append(k % rank if rank else 0)
-    if len(set(found)) != len(found):
-        raise ValueError("duplicate value in 'axis'")
-    return sorted(found)
 
 
 def refuse_initial(tracer: Tracer, name: str, initial: Any) -> None:
@@ -82,14 +64,6 @@ def truth_of(tracer: Tracer, name: str, where: Any, value: Value) -> Value | Non
         raise tracer.error(f"np.{name}(where=...) of another shape", "the mask makes the array larger",
                            "Broadcast the array to the shape of the mask.", "where")  # fmt: skip
     return truth
-
-
-def chosen(tracer: Tracer, value: Value, truth: Value | None, otherwise: Any) -> Value:
-    """`value` with `otherwise` in place of what is not chosen: nothing of that shows, NaN neither."""
-    if truth is None:
-        return value
-    other = constant(tracer, otherwise, value.dtype)
-    return tracer.add("where", (truth, value, other), {}, value.dtype, value.shape)
 
 
 def identity_of(operation: str, dtype: np.dtype[Any]) -> Any:
@@ -216,8 +190,6 @@ rule(np.all, method="all")(_logical("all"))
 
 def _arg_extreme(operation: str) -> Any:
     def handler(tracer: Tracer, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = _NO_VALUE) -> Any:
-        from .shapes import reshape_value
-
         value = to_value(tracer, operand_of(tracer, a))
         rank = len(value.shape)
         message = f"attempt to get {operation} of an empty sequence"
@@ -449,8 +421,6 @@ def reduce_ufunc(tracer: Tracer, ufunc: np.ufunc, args: Sequence[Any], kwargs: d
         call["dtype"] = given.get("dtype")
     if name in ("all", "any"):
         call.pop("initial", None)
-    from .registry import FUNCTIONS
-
     return FUNCTIONS[getattr(np, name)](tracer, given["array"], **call)
 
 

@@ -12,16 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from ..trace.arrays import SymArray
-from ..trace.compressed import Compressed, elementwise
-from ..trace.graph import Value
-from ..trace.scalars import described
-from ..trace.tracer import Tracer
+from ..symbolic.arrays import SymArray
+from ..symbolic.compressed import Compressed
+from ..symbolic.graph import Value
+from ..symbolic.registry import FUNCTIONS, OPERATIONS, provides, rule
+from ..symbolic.scalars import described
+from ..symbolic.tracer import Tracer
 from . import linalg, reductions
-from .elementwise import store_result
-from .operands import BOOL, INT64, cast, constant, dtype_of, operand_of, shape_of, to_value
-from .reductions import SomeChosen, keep_dims, normalize_axes
-from .registry import FUNCTIONS, rule
+from .elementwise import apply_ufunc, store_result
+from .operands import BOOL, INT64, cast, chosen, constant, dtype_of, operand_of, shape_of, to_value
+from .reductions import SomeChosen, keep_dims
+from .shapes import normalize_axes
+from .under_masks import elementwise
 
 # Element by element, whatever their NumPy source makes of it.
 _ELEMENTWISE = frozenset(
@@ -47,8 +49,6 @@ def call(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, A
     assert selection is not None
     name = f"np.{getattr(function, '__name__', function)}"
     if isinstance(function, np.ufunc) and function.signature is None:
-        from .elementwise import apply_ufunc
-
         return apply_ufunc(tracer, function, args, **kwargs)
     if function in (np.shape, np.ndim, np.size) and len(args) == 1 and not kwargs:
         return getattr(selection, function.__name__)
@@ -73,8 +73,6 @@ def call(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, A
 
 def _lifted(tracer: Tracer, function: Any, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A function of arrays that works element by element, on the whole arrays."""
-    from . import call_numpy
-
     keys = list(kwargs)
     arrays = [x for x in (*args, *kwargs.values())]
     # What is no operand (a dtype, None, a string) goes through as it is.
@@ -84,7 +82,7 @@ def _lifted(tracer: Tracer, function: Any, name: str, args: Sequence[Any], kwarg
         given = iter(whole)
         every = [next(given) if operand else x for x, operand in zip(arrays, is_operand, strict=True)]
         positional, named = every[: len(args)], every[len(args) :]
-        return call_numpy(tracer, function, positional, dict(zip(keys, named, strict=True)))
+        return OPERATIONS.call_numpy(tracer, function, positional, dict(zip(keys, named, strict=True)))
 
     return elementwise(tracer, name, [x for x, operand in zip(arrays, is_operand, strict=True) if operand], apply)
 
@@ -149,7 +147,7 @@ def _counted(tracer: Tracer, name: str, a: Any, axis: Any = None, *, keepdims: A
 def _filled(selection: Compressed) -> SymArray:
     """The whole array with 0 under false."""
     value = selection.whole.read()
-    kept = reductions.chosen(selection.tracer, value, selection.truth(), 0)
+    kept = chosen(selection.tracer, value, selection.truth(), 0)
     return SymArray.fresh(selection.tracer, kept, is_scalar=False)
 
 
@@ -239,6 +237,7 @@ def places(tracer: Tracer, index: Compressed) -> SymArray:
 # -- parts --------------------------------------------------------------------------------------------------
 
 
+@provides
 def part_of(selection: Compressed, key: Any) -> Any:
     """selection[:, 0], selection[..., None]: parts that take all of what the mask picks out; selection[selection > 0]."""
     tracer = selection.tracer

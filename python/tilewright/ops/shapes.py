@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ..trace.arrays import Storage, SymArray, View
-from ..trace.graph import NEWAXIS, Slice, Value
-from ..trace.scalars import SymInt, described
-from ..trace.sizes import Size
-from ..trace.tracer import Tracer
+from ..symbolic.arrays import Storage, SymArray, View
+from ..symbolic.graph import NEWAXIS, Slice, Value
+from ..symbolic.registry import rule
+from ..symbolic.scalars import SymInt, described
+from ..symbolic.sizes import Size
+from ..symbolic.tracer import Tracer
 from .elementwise import copied
-from .operands import broadcast, broadcast_shapes, check_dtype, dtype_of, fits_into, operand_of, to_value
-from .registry import rule
+from .operands import broadcast, broadcast_shapes, check_dtype, dtype_of, fits_into, is_bool, operand_of, to_value
+
+_NO_VALUE = np._NoValue  # type: ignore[attr-defined]
 
 
 def as_array(tracer: Tracer, a: Any) -> SymArray:
@@ -270,7 +272,7 @@ def broadcast_arrays(tracer: Tracer, *arrays: Any, subok: bool = False) -> Any:
     return tuple(a.view(View("broadcast_to", {}, shape)) for a in sources)
 
 
-def _at_least(rank: int) -> Any:
+def at_least(rank: int) -> Any:
     def handler(tracer: Tracer, *arrays: Any) -> Any:
         results = []
         for a in arrays:
@@ -290,9 +292,27 @@ def _at_least(rank: int) -> Any:
     return handler
 
 
-rule(np.atleast_1d)(_at_least(1))
-rule(np.atleast_2d)(_at_least(2))
-rule(np.atleast_3d)(_at_least(3))
+rule(np.atleast_1d)(at_least(1))
+rule(np.atleast_2d)(at_least(2))
+rule(np.atleast_3d)(at_least(3))
+
+
+def normalize_axes(tracer: Tracer, axis: Any, rank: int) -> list[int]:
+    """The axes that are meant, ascending; None is all of them."""
+    if axis is None or axis is _NO_VALUE:
+        return list(range(rank))
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    found = []
+    for a in axes:
+        if is_bool(a):
+            raise TypeError("an integer is required")
+        k = a.__index__() if not isinstance(a, int) else a
+        if not -rank <= k < rank:
+            raise np.exceptions.AxisError(k, rank)
+        found.append(k % rank if rank else 0)
+    if len(set(found)) != len(found):
+        raise ValueError("duplicate value in 'axis'")
+    return sorted(found)
 
 
 def flip_axes(tracer: Tracer, array: SymArray, axes: Sequence[int]) -> SymArray:
@@ -303,8 +323,6 @@ def flip_axes(tracer: Tracer, array: SymArray, axes: Sequence[int]) -> SymArray:
 
 @rule(np.flip)
 def flip(tracer: Tracer, m: Any, axis: Any = None) -> Any:
-    from .reductions import normalize_axes
-
     array = as_array(tracer, m)
     return flip_axes(tracer, array, normalize_axes(tracer, axis, array.ndim))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from ..guards import PythonGuard
+from ..symbolic.tracer import Argument, SizeGuard
 from .traced import Result, Traced, root_function, trace
-from .tracer import Argument, PythonGuard, SizeGuard
 
 __all__ = ["Argument", "PythonGuard", "Result", "SizeGuard", "Traced", "root_function", "trace"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .graph import (
+from ..symbolic.graph import (
     PLAIN_OPERATIONS,
     REDUCTIONS,
     REGION_OPERATIONS,
@@ -23,8 +23,8 @@ from .graph import (
     Value,
     unchanged,
 )
-from .sizes import Size
-from .tracer import SizeGuard, Tracer
+from ..symbolic.sizes import Size
+from ..symbolic.tracer import SizeGuard, Tracer
 
 # Words of the program's, the plan's and the schedule's text: a stage of this name would be read as one of them.
 RESERVED = frozenset(

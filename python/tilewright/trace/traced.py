@@ -13,20 +13,20 @@ import numpy as np
 
 from ..devices import UnknownDtype, stand_in
 from ..errors import TraceError
+from ..guards import VALUE_KINDS, Missing, PythonGuard, follow, guard_holds, path_text
+from ..interpret.arguments import Inputs
+from ..interpret.generators import OFFSET_BITS, at_most
+from ..interpret.interpreter import Interpreter, KeepInstead, UnrollInstead
+from ..interpret.protocols import call_without_source
+from ..interpret.source import source_of
 from ..ops.operands import is_symbolic
-from .arguments import Inputs
-from .arrays import Storage, SymArray
-from .compressed import Compressed
+from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.compressed import Compressed
+from ..symbolic.graph import VIEW_OPERATIONS, Value, unchanged
+from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
+from ..symbolic.sizes import Size
+from ..symbolic.tracer import MAX_RANK, Argument, LayoutNeeded, SizeGuard, Tracer
 from .emit import Emitter
-from .generators import OFFSET_BITS, at_most
-from .graph import VIEW_OPERATIONS, Value, unchanged
-from .guards import VALUE_KINDS, Missing, follow, guard_holds, path_text
-from .interpreter import Interpreter, KeepInstead, UnrollInstead
-from .protocols import call_without_source
-from .scalars import SymInt, SymScalar, refuse_kinds
-from .sizes import Size
-from .source import source_of
-from .tracer import MAX_RANK, Argument, LayoutNeeded, PythonGuard, SizeGuard, Tracer
 
 _CONTRACTS = ("numpy", "reproducible", "fast")
 

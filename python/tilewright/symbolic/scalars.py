@@ -7,23 +7,21 @@ They follow Python's rules among themselves and are weak beside arrays (NEP 50).
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from .fitting import fitting
 from .graph import Value
+from .registry import OPERATIONS
 from .sizes import Size
+from .tracer import Tracer
 
 # A Python int of the run is at most that, or reached from there in steps of at most SMALL_STEP.
 LARGEST_INT = 2**61
 SMALL_STEP = 2**20
 _EASY_EXPONENTS = (-2, -1, -0.5, 0, 0.5, 1, 2, 3, 4, 5, 6, 7, 8)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .tracer import Tracer
 
 
 class Symbolic:
@@ -36,14 +34,10 @@ class Symbolic:
     __array_priority__ = 1000.0
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from ..ops import call_ufunc_method
-
-        return call_ufunc_method(self.tracer, ufunc, method, inputs, kwargs)
+        return OPERATIONS.call_ufunc_method(self.tracer, ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        from ..ops import call_numpy
-
-        return call_numpy(self.tracer, func, args, kwargs)
+        return OPERATIONS.call_numpy(self.tracer, func, args, kwargs)
 
     def described(self) -> str:
         """In our own words, for messages. `repr` is what the function's own code asks for: the text of a value."""
@@ -97,9 +91,7 @@ def described(value: Any) -> str:
 
 
 def _ufunc(tracer: Tracer, ufunc: np.ufunc, *inputs: Any) -> Any:
-    from ..ops import apply_operator
-
-    return apply_operator(tracer, ufunc, inputs)
+    return OPERATIONS.apply_operator(tracer, ufunc, inputs)
 
 
 # Of the formula of an integer (Size.weight): a product of two such takes some 10 ms.
@@ -457,10 +449,8 @@ class SymScalar(_Number):
 
     def concrete(self) -> Any:
         """The value of the recorded call, guarded."""
-        from .arguments import fix_scalar
-
         for source in sorted(self.sources):
-            fix_scalar(self.tracer, source)
+            self.tracer.fix_scalar(source)
         return self.hint
 
     def __float__(self) -> float:

@@ -16,7 +16,12 @@ import numpy as np
 
 from ..errors import TraceError
 from ..ops.operands import is_symbolic
-from .arrays import SymArray
+from ..symbolic.arrays import SymArray
+from ..symbolic.compressed import Compressed
+from ..symbolic.graph import Block, Value, unchanged
+from ..symbolic.scalars import RunBool, SymInt
+from ..symbolic.sizes import Size
+from ..symbolic.tracer import Undecided
 from .branches import Branches
 from .carried import (
     MISSING,
@@ -34,13 +39,8 @@ from .carried import (
     sizes_in,
     storages_of,
 )
-from .compressed import Compressed
 from .early_return import VALUE, has_break, test_as_break
 from .generators import Drawing
-from .graph import Block, Value, unchanged
-from .scalars import RunBool, SymInt
-from .sizes import Size
-from .tracer import Undecided
 
 # Each run finds at least one more carried value or one wider dtype.
 MAX_RUNS = 40

@@ -7,25 +7,21 @@ computed with, and what lies under false is never looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from .arrays import SymArray, View, operator_methods
+from .arrays import SymArray, operator_methods
 from .graph import NEWAXIS, Slice, Value
+from .registry import OPERATIONS
 from .scalars import RunScalar, Symbolic
 from .sizes import Size
-
-if TYPE_CHECKING:
-    from .tracer import Tracer
+from .tracer import Tracer
 
 _INT64 = np.dtype(np.int64)
 # No array in memory has more elements.
 _MOST_ELEMENTS = 2**48
-# Functions that take a slow way for all elements of a vector where one of them is special (0, infinite, huge), and a number that is not.
-_USUAL = {f"np.{name}": 1.0 for name in ("arcsin", "arccos", "arctan2", "cos", "exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "power",
-                                         "float_power", "sin", "tan", "cosh", "sinh", "hypot")}  # fmt: skip
 
 
 class Compressed(Symbolic):
@@ -84,15 +80,6 @@ class Compressed(Symbolic):
         return same_value(self.tracer, self.mask, other.mask)
 
     # -- what NumPy code asks of an array ----------------------------------------------------------------
-
-    def with_usual(self, usual: float | None) -> SymArray:
-        """The whole, with a number in place of what is left out, where that could be slow to compute with."""
-        value = self.whole.read()
-        if usual is None or value.dtype.kind != "f" or len(value.shape) != len(self.mask.shape) + self.behind + self.at:
-            return self.whole
-        from ..ops.reductions import chosen
-
-        return SymArray.fresh(self.tracer, chosen(self.tracer, value, self.truth(), usual))
 
     def count(self) -> RunScalar:
         """How many elements the mask picks out."""
@@ -167,9 +154,7 @@ class Compressed(Symbolic):
         return self // other, self % other
 
     def __getitem__(self, key: Any) -> Any:
-        from ..ops.selections import part_of
-
-        return part_of(self, key)
+        return OPERATIONS.part_of(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise self.refused("writing into a part")
@@ -217,9 +202,7 @@ class Compressed(Symbolic):
 
 def _method(name: str) -> Any:
     def method(self: Compressed, *args: Any, **kwargs: Any) -> Any:
-        from ..ops import call_numpy
-
-        return call_numpy(self.tracer, getattr(np, name), (self, *args), kwargs)
+        return OPERATIONS.call_numpy(self.tracer, getattr(np, name), (self, *args), kwargs)
 
     method.__name__ = name
     return method
@@ -230,9 +213,7 @@ for _name in ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "
 
 
 def _clip(self: Compressed, min: Any = None, max: Any = None, out: Any = None, **others: Any) -> Any:
-    from ..ops import call_numpy
-
-    return call_numpy(self.tracer, np.clip, (self, min, max, out), others)
+    return OPERATIONS.call_numpy(self.tracer, np.clip, (self, min, max, out), others)
 
 
 Compressed.clip = _clip  # type: ignore[attr-defined]
@@ -241,9 +222,7 @@ Compressed.conj = Compressed.conjugate  # type: ignore[attr-defined]
 
 def _in_place(ufunc: np.ufunc) -> Any:
     def method(self: Compressed, other: Any) -> Any:
-        from ..ops import apply_operator
-
-        result = apply_operator(self.tracer, ufunc, (self, other))
+        result = OPERATIONS.apply_operator(self.tracer, ufunc, (self, other))
         if not np.can_cast(result.dtype, self.dtype, "same_kind"):
             raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
                 ufunc, "same_kind", result.dtype, self.dtype, 0
@@ -281,53 +260,4 @@ def same_value(tracer: Tracer, left: Value, right: Value) -> bool:
     return number_of(left) == number_of(right)
 
 
-def elementwise(tracer: Tracer, what: str, inputs: Sequence[Any], apply: Callable[[list[Any]], Any]) -> Any:
-    """An elementwise operation of operands of which some are under one mask: on the whole arrays."""
-    first = next(x for x in inputs if isinstance(x, Compressed))
-    whole: list[Any] = []
-    at = 0
-    for x in inputs:
-        if isinstance(x, Compressed):
-            if not x.is_under_mask_of(first) or x.behind != first.behind:
-                raise tracer.error(
-                    f"{what} of elements under two masks",
-                    "which element meets which depends on the masks",
-                    "Use one mask, or np.where.",
-                    "mask",
-                )
-            at = max(at, x.at)
-            whole.append(x.with_usual(_USUAL.get(what)))
-        else:
-            whole.append(_beside(first, x, what))
-    result = apply(whole)
-    if isinstance(result, tuple):
-        return tuple(Compressed(tracer, part, first.mask, at) for part in result)
-    return Compressed(tracer, result, first.mask, at)
-
-
-def _beside(selection: Compressed, x: Any, what: str) -> Any:
-    """A number or an array that does not move along the axis that a mask makes, as it broadcasts to the whole."""
-    from ..ops.operands import is_one, operand_of
-
-    tracer = selection.tracer
-    if not x.sizes if isinstance(x, SymArray) else isinstance(x, Symbolic) or np.ndim(x) == 0:
-        return x
-    array = operand_of(tracer, x)
-    moves_at = array.ndim - 1 - selection.behind
-    if moves_at >= 0 and not is_one(tracer, array.sizes[moves_at]):
-        raise tracer.error(
-            f"{what} of elements under a mask and a whole array",
-            "which element meets which depends on the mask",
-            "Take the array under the mask too (y[mask]).",
-            "mask",
-        )
-    if moves_at < 0 or selection.mask_rank == 1:
-        return array
-    items = [Slice(Size.constant(0), 1)] * array.ndim
-    more = selection.mask_rank - 1
-    sizes = (*array.sizes[:moves_at], *[Size.constant(1)] * more, *array.sizes[moves_at:])
-    view = View("index", {"index": [*items[:moves_at], *[NEWAXIS] * more, *items[moves_at:]]}, sizes)
-    return array.view(view)
-
-
-__all__ = ["Compressed", "elementwise", "same_value"]
+__all__ = ["Compressed", "same_value"]

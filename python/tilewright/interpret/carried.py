@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arrays import Storage, SymArray
-from .compressed import Compressed
-from .graph import Value
-from .scalars import RunBool, RunScalar, Symbolic, SymInt
-from .sizes import Size
+from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.compressed import Compressed
+from ..symbolic.graph import Value
+from ..symbolic.scalars import RunBool, RunScalar, Symbolic, SymInt
+from ..symbolic.sizes import Size
 
 if TYPE_CHECKING:
+    from ..symbolic.tracer import Tracer
     from .interpreter import Frame
-    from .tracer import Tracer
 
 MISSING = object()  # what a variable is that is not set
 _OTHER_TIMES = itertools.count(1)

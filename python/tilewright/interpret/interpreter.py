@@ -20,21 +20,21 @@ import numpy as np
 
 from ..errors import TraceError
 from ..ops import indexing
-from . import tracer as tracer_module
+from ..symbolic import tracer as tracer_module
+from ..symbolic.arrays import SymArray
+from ..symbolic.graph import PLAIN_OPERATIONS, REDUCTIONS
+from ..symbolic.scalars import RunScalar, Symbolic, SymInt, described
+from ..symbolic.sizes import Size
+from ..symbolic.tracer import Tracer, Undecided
 from .arguments import Inputs
-from .arrays import SymArray
 from .calls import Calls, SymRange
 from .carried import CarryNeeded, Closure, Control, Leaving, Pending, TestWrites, may_change
 from .early_return import behind_the_loop, else_behind, has_break, has_return, leaves_at_once
 from .expressions import Expressions
-from .graph import PLAIN_OPERATIONS, REDUCTIONS
 from .pure import is_numpys
 from .regions import Regions
-from .scalars import RunScalar, Symbolic, SymInt, described
 from .sequences import Sequence, sequence_of
-from .sizes import Size
 from .source import FunctionNode
-from .tracer import Tracer, Undecided
 
 MAX_DEPTH = 32
 MAX_RECURSION = 2  # a helper that maps itself over a tuple; what data end would go on for ever

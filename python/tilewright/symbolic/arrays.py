@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .graph import NEWAXIS, NewAxis, Slice, Value, unchanged
+from .registry import METHODS, OPERATIONS
 from .scalars import Symbolic, SymInt
 from .sizes import Size
-
-if TYPE_CHECKING:
-    from .tracer import Argument, Tracer
+from .tracer import MAX_UNROLLED_TRIPS, Argument, Tracer
 
 
 @dataclass(eq=False)
@@ -296,14 +295,10 @@ class SymArray(Symbolic):
         return made
 
     def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
-        from ..ops import call_numpy
-
-        return call_numpy(self.tracer, function, (self, *args), kwargs)
+        return OPERATIONS.call_numpy(self.tracer, function, (self, *args), kwargs)
 
     def _method(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        from ..ops import call_method
-
-        return call_method(self.tracer, name, (self, *args), kwargs)
+        return METHODS[name](self.tracer, self, *args, **kwargs)
 
     def described(self) -> str:
         sizes = ", ".join(str(self.tracer.resolve(size)) for size in self.sizes)
@@ -367,9 +362,7 @@ class SymArray(Symbolic):
         return bool(self._concrete("membership (in)"))
 
     def item(self, *args: Any) -> Any:
-        from ..ops.elementwise import item_of
-
-        return item_of(self[args] if args else self)
+        return OPERATIONS.item_of(self[args] if args else self)
 
     def tolist(self) -> Any:
         return self._concrete(".tolist()")
@@ -382,8 +375,6 @@ class SymArray(Symbolic):
     def __iter__(self) -> Iterator[Any]:
         if not self.sizes:
             raise TypeError("iteration over a 0-d array")
-        from .tracer import MAX_UNROLLED_TRIPS
-
         if self.tracer.value_of(self.sizes[0]) > MAX_UNROLLED_TRIPS:
             raise self.tracer.error(
                 f"loops: iterating over {self.tracer.value_of(self.sizes[0])} rows of an array",
@@ -394,14 +385,10 @@ class SymArray(Symbolic):
         return (self[k] for k in range(self.tracer.fix(self.sizes[0])))
 
     def __getitem__(self, key: Any) -> Any:
-        from ..ops.indexing import get_item
-
-        return get_item(self, key)
+        return OPERATIONS.get_item(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        from ..ops.indexing import set_item
-
-        set_item(self, key, value)
+        OPERATIONS.set_item(self, key, value)
 
     def __round__(self, digits: int | None = None) -> Any:
         return self._concrete("round()")
@@ -496,33 +483,27 @@ SymArray.clip = _clip  # type: ignore[attr-defined]
 
 def _operator(ufunc: np.ufunc, swapped: bool) -> Any:
     def method(self: SymArray, other: Any) -> Any:
-        from ..ops import apply_operator
-
         if not _is_operand(other):
             return NotImplemented
         if isinstance(other, (list, tuple)) and ufunc is np.multiply and isinstance(self, SymArray) and self.is_scalar:
             if self.dtype.kind not in "iu":
                 raise TypeError(f"can't multiply sequence by non-int of type 'numpy.{self.dtype}'")
             return other * self.__index__()  # a scalar repeats a list, which elements of the run cannot
-        return apply_operator(self.tracer, ufunc, (other, self) if swapped else (self, other))
+        return OPERATIONS.apply_operator(self.tracer, ufunc, (other, self) if swapped else (self, other))
 
     return method
 
 
 def _in_place(ufunc: np.ufunc) -> Any:
     def method(self: SymArray, other: Any) -> Any:
-        from ..ops import apply_in_place
-
-        return apply_in_place(self, ufunc, other)
+        return OPERATIONS.apply_in_place(self, ufunc, other)
 
     return method
 
 
 def _unary(ufunc: np.ufunc) -> Any:
     def method(self: SymArray) -> Any:
-        from ..ops import apply_operator
-
-        return apply_operator(self.tracer, ufunc, (self,))
+        return OPERATIONS.apply_operator(self.tracer, ufunc, (self,))
 
     return method
 

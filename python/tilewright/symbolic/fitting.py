@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
+from ..errors import TraceError
 from .sizes import Atom, Monomial, Size
-
-if TYPE_CHECKING:
-    from ..errors import TraceError
-    from .tracer import Tracer
+from .tracer import Tracer
 
 Interval = tuple[int, int]
 

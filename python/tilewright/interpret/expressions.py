@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arrays import SymArray
-from .compressed import Compressed
+from ..symbolic.arrays import SymArray
+from ..symbolic.compressed import Compressed
+from ..symbolic.scalars import Symbolic, known_exponent, refuse_kinds
 from .generators import SymGenerator
 from .iterators import TracedIterator
 from .pure import is_named_tuple
-from .scalars import Symbolic, known_exponent, refuse_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..errors import TraceError
+    from ..symbolic.tracer import Tracer
     from .arguments import Inputs
-    from .tracer import Tracer
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,

@@ -17,13 +17,13 @@ import numpy as np
 
 from ..ops.creation import sizes_of_shape
 from ..ops.operands import is_symbolic
-from .arrays import Storage, SymArray
-from .graph import NEWAXIS, Block, Slice, Value
-from .scalars import RunScalar, int_const
-from .sizes import Size
+from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.graph import NEWAXIS, Block, Slice, Value
+from ..symbolic.scalars import RunScalar, int_const
+from ..symbolic.sizes import Size
 
 if TYPE_CHECKING:
-    from .tracer import Tracer
+    from ..symbolic.tracer import Tracer
 
 # The program counts steps in this many bits (translator/ops/rules.h).
 OFFSET_BITS = 40

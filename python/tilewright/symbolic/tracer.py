@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
+from ..guards import PythonGuard
 from .graph import Block, Value
 from .sizes import Atom, Size
 
@@ -57,16 +58,6 @@ class LoopIndex:
     first: Size | None  # None: only the run tells
     last: Size | None
     step: int
-
-
-@dataclass(frozen=True)
-class PythonGuard:
-    """What must still be true of Python values: `path` names where the value is found at a call."""
-
-    path: tuple[Any, ...]
-    kind: str  # of guards.py: "equal", "is", "same" (as at another path), "length", …
-    value: Any
-    reason: str = ""
 
 
 @dataclass
@@ -685,6 +676,19 @@ class Tracer:
                 (atom,) = other.symbols()
                 self._replace(atom, one)
         return True
+
+    def fix_scalar(self, name: str) -> None:
+        """The scalar argument `name` becomes a guarded constant."""
+        if name in self.sizes:
+            self.fix_symbol(name)
+            return
+        for argument in self.arguments:
+            if argument.name == name and argument.kind == "scalar":
+                argument.kind = "constant"
+                argument.reason = f"its value decides Python structure at line {self.root_line()}"
+                self.python_guards[(argument.path, "equal")] = PythonGuard(
+                    argument.path, "equal", argument.value, argument.reason
+                )
 
     def fix_symbol(self, symbol: str, message: str = "") -> int:
         """Use the value of the recorded call from here on, under a guard."""

@@ -20,14 +20,26 @@ import numpy as np
 
 from .. import _face
 from ..devices import UnknownDtype, is_placed, stand_in
-from .arrays import Storage, SymArray
+from ..guards import (
+    GETTERS,
+    Missing,
+    Path,
+    PythonGuard,
+    Same,
+    exact,
+    follow,
+    keeps_data,
+    path_text,
+    pcg64_words,
+    root_text,
+)
+from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.graph import Value
+from ..symbolic.scalars import Symbolic, SymInt, SymScalar
+from ..symbolic.sizes import Size
+from ..symbolic.tracer import Argument, Tracer, numbers_wanted
 from .generators import SymGenerator
-from .graph import Value
-from .guards import GETTERS, Missing, Path, Same, exact, follow, keeps_data, path_text, pcg64_words, root_text
 from .pure import has_own_operators, is_generic_by_itself, is_named_tuple
-from .scalars import Symbolic, SymInt, SymScalar
-from .sizes import Size
-from .tracer import Argument, PythonGuard, Tracer, numbers_wanted
 
 _INT64 = np.iinfo(np.int64)
 MAX_NESTING = 8  # of containers in which objects and other containers are looked for
@@ -595,18 +607,4 @@ def refuse_array(tracer: Tracer, value: np.ndarray[Any, Any], where: str) -> Non
         )
 
 
-def fix_scalar(tracer: Tracer, name: str) -> None:
-    """The scalar argument `name` becomes a guarded constant."""
-    if name in tracer.sizes:
-        tracer.fix_symbol(name)
-        return
-    for argument in tracer.arguments:
-        if argument.name == name and argument.kind == "scalar":
-            argument.kind = "constant"
-            argument.reason = f"its value decides Python structure at line {tracer.root_line()}"
-            tracer.python_guards[(argument.path, "equal")] = PythonGuard(
-                argument.path, "equal", argument.value, argument.reason
-            )
-
-
-__all__ = ["CONSTANT_MODULES", "Inputs", "Missing", "fix_scalar", "follow", "kind_of", "path_text", "pcg64_words"]
+__all__ = ["CONSTANT_MODULES", "Inputs", "Missing", "follow", "kind_of", "path_text", "pcg64_words"]

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ..errors import TraceError
-from .arrays import Storage, SymArray
+from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.graph import Block, Value
+from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described
 from .carried import (
     MISSING,
     Carried,
@@ -28,12 +30,10 @@ from .carried import (
     storages_of,
 )
 from .early_return import VALUE
-from .graph import Block, Value
-from .scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described
 
 if TYPE_CHECKING:
+    from ..symbolic.tracer import Tracer
     from .interpreter import Frame
-    from .tracer import Tracer
 
 _GIVEN = " given"  # stands beside variables for what an expression or a return gives
 

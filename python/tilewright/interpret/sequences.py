@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .arrays import SymArray
-from .graph import Block
+from ..symbolic.arrays import SymArray
+from ..symbolic.graph import Block
+from ..symbolic.scalars import SymInt
+from ..symbolic.sizes import Size
+from ..symbolic.tracer import MAX_UNROLLED_TRIPS, Tracer
 from .iterators import refuse_elsewhere
-from .scalars import SymInt
-from .sizes import Size
-from .tracer import MAX_UNROLLED_TRIPS, Tracer
 
 
 @dataclass

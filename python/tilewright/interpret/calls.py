@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._face import Dispatcher as JIT
-from ..ops import FUNCTIONS, apply_ufunc, call_numpy, is_symbolic, python_scalar_cast, scalar_constructor
+from ..ops import apply_ufunc, call_numpy, is_symbolic, python_scalar_cast, scalar_constructor
 from ..ops.reductions import reduce_ufunc
-from . import from_data
-from .arrays import SymArray
-from .compressed import Compressed
+from ..symbolic import from_data
+from ..symbolic.arrays import SymArray
+from ..symbolic.compressed import Compressed
+from ..symbolic.registry import FUNCTIONS
+from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
+from ..symbolic.sizes import Size
 from .generators import GeneratorMethod, SymGenerator
 from .iterators import TracedIterator
 from .protocols import call_without_source
@@ -37,15 +40,13 @@ from .pure import (
     is_pure_method,
     is_pure_numpy,
 )
-from .scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
 from .sequences import Sequence, enumerated, sequence_of, turned_around, zipped
-from .sizes import Size
 from .source import source_of
 
 if TYPE_CHECKING:
     from ..errors import TraceError
+    from ..symbolic.tracer import Tracer
     from .arguments import Inputs
-    from .tracer import Tracer
 
 
 _NONE: Any = object()
@@ -616,7 +617,7 @@ class Calls:
 
     def _refuse_long(self, node: ast.Call, items: Any, name: str) -> None:
         """Python's own functions look at an array's elements one by one."""
-        from .tracer import MAX_UNROLLED_TRIPS
+        from ..symbolic.tracer import MAX_UNROLLED_TRIPS
 
         if isinstance(items, SymArray) and items.sizes:
             length = self.tracer.value_of(self.tracer.resolve(items.sizes[0]))

@@ -11,14 +11,24 @@ from __future__ import annotations
 import operator
 import types
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..devices import stand_in
-from .tracer import PythonGuard
+from .devices import stand_in
 
 Path = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class PythonGuard:
+    """What must still be true of Python values: `path` names where the value is found at a call."""
+
+    path: tuple[Any, ...]
+    kind: str  # "equal", "is", "same" (as at another path), "length", …
+    value: Any
+    reason: str = ""
 
 
 class Missing(Exception):

@@ -1,0 +1,1 @@
+"""Runs a function's source on symbolic values."""

@@ -1,0 +1,53 @@
+"""What operations on symbolic values mean: lists that `ops` fills, and that symbolic values and rules ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Rule = Callable[..., Any]
+R = TypeVar("R", bound=Rule)
+
+# Each rule takes the tracer, then what the function, method or ufunc takes.
+FUNCTIONS: dict[Any, Rule] = {}  # of NumPy's functions, by themselves
+METHODS: dict[str, Rule] = {}  # of arrays
+PRODUCTS: dict[str, Rule] = {}  # of ufuncs that take vectors and matrices
+
+
+def rule(*functions: Any, method: str | None = None, product: str | None = None) -> Callable[[Rule], Rule]:
+    """Register `handler(tracer, *args, **kwargs)` for NumPy functions, as an array method, and as such a ufunc."""
+
+    def register(handler: Rule) -> Rule:
+        for function in functions:
+            FUNCTIONS[function] = handler
+        if method is not None:
+            METHODS[method] = handler
+        if product is not None:
+            PRODUCTS[product] = handler
+        return handler
+
+    return register
+
+
+class Operations:
+    """What Python and NumPy ask of values by protocols: operators, items, `__array_function__`."""
+
+    call_numpy: Rule  # (tracer, function, args, kwargs): by the function's rule, else by NumPy's own source
+    call_ufunc_method: Rule  # (tracer, ufunc, method, inputs, kwargs): np.add(x, y), np.add.reduce(x)
+    apply_operator: Rule  # (tracer, ufunc, inputs)
+    apply_in_place: Rule  # (array, ufunc, other)
+    get_item: Rule  # (array, key)
+    set_item: Rule  # (array, key, value)
+    item_of: Rule  # (array): its only element, as Python's number
+    part_of: Rule  # (what a mask picks out, key)
+    array_of_items: Rule  # (tracer, a list or tuple in which something is symbolic)
+
+
+OPERATIONS = Operations()
+
+
+def provides(operation: R) -> R:
+    """Register a function as that of Operations that has its name."""
+    assert operation.__name__ in Operations.__annotations__, operation.__name__
+    setattr(OPERATIONS, operation.__name__, operation)
+    return operation
