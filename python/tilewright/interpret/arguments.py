@@ -7,6 +7,7 @@ guarded, and nothing but its attributes and methods is followed.
 
 from __future__ import annotations
 
+import builtins
 import collections
 import copy
 import enum
@@ -193,8 +194,6 @@ class Inputs:
     def builtin(self, function: Any, name: str, value: Any) -> Any:
         """What a name means that is no global of a function: it must stay none."""
         self._guard((("global_of", (self._with_globals_of(function), name)),), "absent", None)
-        import builtins
-
         return self.outside((("module", (builtins, name)),), value)
 
     def global_path(self, function: types.FunctionType, name: str) -> Path:

@@ -4,36 +4,28 @@ change. Loops are branches too, where data may end them."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
-from ..errors import TraceError
-from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.graph import Block, Value
-from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described
+from ..symbolic.scalars import RunBool
 from .carried import (
     MISSING,
     Carried,
     CarryNeeded,
-    Control,
     Form,
-    Leaving,
     Memory,
-    Pending,
-    containers_of,
     memory_of,
     seeing,
     storages_of,
 )
 from .early_return import VALUE
-
-if TYPE_CHECKING:
-    from ..symbolic.tracer import Tracer
-    from .interpreter import Frame
+from .frame import Leaving, Pending, Return
+from .region import Region
+from .state import State
 
 _GIVEN = " given"  # stands beside variables for what an expression or a return gives
 
@@ -58,27 +50,13 @@ class _Side:
     stored: dict[int, Value]
 
 
-class Branches:
-    """The part of the interpreter that makes branches, and what loops have in common with them."""
+class Branches(Region):
+    """The part of the interpreter that makes branches."""
 
-    tracer: Tracer
-    frame: Any
-
-    if TYPE_CHECKING:
-
-        def at(self, node: ast.AST) -> None: ...
-        def error(self, node: ast.AST, asked: str, why: str, what_to_do: str) -> TraceError: ...
-        def evaluate(self, node: ast.expr) -> Any: ...
-
-        stopped: list[str]
-        unrolling: list[tuple[str, int, int]]
-        containers: list[dict[int, Any]]
-        ways_left: int
-
-        def assign(self, target: ast.expr, value: Any) -> None: ...
-        def block(self, statements: Iterable[ast.stmt]) -> None: ...
-        def run_until_left(self, statements: list[ast.stmt]) -> tuple[Leaving | None, Any]: ...
-        def leave_with(self, value: Any) -> NoReturn: ...
+    def __init__(self, state: State, run_until_left: Callable[[list[ast.stmt]], tuple[Leaving | None, Any]]) -> None:
+        """`run_until_left` runs statements and says how they end, and what a return gives."""
+        super().__init__(state)
+        self.run_until_left = run_until_left
 
     def if_region(self, node: ast.If, condition: Any, rest: list[ast.stmt]) -> None:
         """An `if` on data. `rest` is what follows it in its block where a way leaves the block: each way goes on by
@@ -90,8 +68,8 @@ class Branches:
             def run() -> Any:
                 leaving, value = self.run_until_left([*body, *rest])
                 outcomes.append(leaving)
-                if leaving is Leaving.BREAK and not self.stopped[-1]:
-                    if (why := tracer.unrolled.get(self.unrolling[-1])) is not None:
+                if leaving is Leaving.BREAK and not self.state.stopped[-1]:
+                    if (why := tracer.unrolled.get(self.state.unrolling[-1])) is not None:
                         raise why  # it was to stay a loop
                     raise self.error(
                         node, "loops: a break on data out of a loop that is unrolled",
@@ -99,13 +77,13 @@ class Branches:
                         "Loop over a range or an array.",
                     )  # fmt: skip
                 if leaving is Leaving.BREAK:
-                    self.frame.variables[self.stopped[-1]] = True
+                    self.frame.variables[self.state.stopped[-1]] = True
                 return value
 
             return run
 
         value = self.choose(node, condition, way(node.body), way(node.orelse))
-        self.ways_left += any(leaving is not None for leaving in outcomes)
+        self.state.ways_left += any(leaving is not None for leaving in outcomes)
         if Leaving.RETURN in outcomes:
             if outcomes != [Leaving.RETURN, Leaving.RETURN]:
                 raise self.error(
@@ -113,7 +91,7 @@ class Branches:
                     "a compiled function returns the same kind of thing on every way",
                     "Return on both ways, or leave it out of the compiled function.",
                 )  # fmt: skip
-            self.leave_with(value)
+            raise Return(value)
 
     def choose(self, node: ast.AST, condition: Any, *ways: Callable[[], Any], skips: bool = False) -> Any:
         """Two ways in blocks of their own; what they change, and what they give, is chosen by the condition.
@@ -173,36 +151,6 @@ class Branches:
             return given.read() if isinstance(given, Pending) else given
         return given
 
-    @contextmanager
-    def keeping_containers(self, node: ast.AST) -> Iterator[None]:
-        """A region: what it changes of Python's and NumPy's own containers from outside, it would change once."""
-        held = containers_of(self.frame)
-        arrays = [(item, item.tobytes()) for item in held.values() if isinstance(item, np.ndarray)]
-        self.containers.append(held)
-        try:
-            yield
-        finally:
-            self.containers.pop()
-        if any(array.tobytes() != before for array, before in arrays):
-            raise self.error(
-                node, "loops: changing an array of plain values in a loop or branch of the run",
-                "it was made by a call that is not traced, and a loop of the run is traced as one iteration",
-                "Make it with np.zeros or np.array inside of the function.",
-            )  # fmt: skip
-
-    @contextmanager
-    def _maybe_run(self, node: ast.AST, what: str) -> Iterator[None]:
-        """What a statement raises that the run may never come to is nobody's error yet: NumPy runs the call."""
-        try:
-            yield
-        except (TraceError, Control):
-            raise
-        except Exception as error:
-            raise self.error(
-                node, f"loops: {what} raises {type(error).__name__} ({error})"[:300],
-                "whether it is raised depends on the data", "Leave it out of the compiled function.",
-            ) from error  # fmt: skip
-
     def _keep_when_skipped(self, trip: _Side, before: dict[str, Any]) -> None:
         for name, found in trip.values.items():
             held = before.get(name)
@@ -214,10 +162,6 @@ class Branches:
                 and self._is_fixed(found[1])
             ):
                 raise CarryNeeded(name, found[1])
-
-    def _is_fixed(self, form: Form) -> bool:
-        """Whether its shape is the same in all trips."""
-        return self.tracer.loops.keys().isdisjoint(symbol for size in form.shape for symbol in size.symbols())
 
     def _merged(self, sides: list[_Side], memories: list[Memory]) -> dict[str, Any]:
         """What the ways change: by the variable's name, without a form where they do not agree on one."""
@@ -325,133 +269,3 @@ class Branches:
                 inner = in_loop or isinstance(item, (ast.For, ast.While))
                 pending += [(child, inner) for child in ast.iter_child_nodes(item)]
         return False
-
-    # -- before and behind a region --------------------------------------------------------------
-
-    def _restore(self, frame: Frame, before: dict[str, Any], memories: list[Memory]) -> None:
-        """The state before a region."""
-        for name, value in before.items():
-            if value is MISSING:
-                frame.variables.pop(name, None)
-            else:
-                frame.variables[name] = value
-        for memory in memories:
-            if memory.changed() or memory.storage.value is not memory.value:
-                memory.set(memory.value)
-
-    def _hand_out(self, loop: Value, carried: list[Carried], runs: bool = False) -> None:
-        """What comes out of a loop or a branch, to the variables and the memory that hold it; `runs`: a loop has a trip."""
-        loop.attributes["results"] = results = []
-        made: list[tuple[SymArray, list[Storage]]] = []
-        for position, one in enumerate(carried):
-            if one.parameter is not None:
-                one.parameter.attributes.update(of=loop, position=position)
-            result = self.tracer.add(
-                "result", (), {"of": loop, "position": position}, one.form.dtype, one.form.shape, call_name=one.called
-            )
-            result.user_name = one.called
-            results.append(result)
-            if one.storage is not None:
-                one.storage.value = result
-                one.storage.version += 1
-            else:
-                assert one.frame is not None
-                new = one.form.object_of(self.tracer, result)
-                if runs and one.last is not None and one.last.kind == one.form.kind:
-                    new.kinds = one.last.kinds
-                variables = one.frame.variables
-                held = variables.get(one.name)
-                if one.path and isinstance(held, Pending):
-                    held = held.read()
-                variables[one.name] = one.replaced(held, new)
-                if one.form.kind == "array":
-                    one.made = new
-                    made.append((new, one.sources))
-        self._mark_chosen(made)
-
-    def _note_memory(self, truth: Value, chosen: list[Carried]) -> None:
-        """Whose memory an array is behind a branch, by its condition."""
-        if not chosen:
-            return
-        otherwise = self.tracer.add("logical_not", (truth,), {}, np.dtype(np.bool_), ())
-        for one in chosen:
-            may_be = []
-            for held, holds in zip(one.ways, (truth, otherwise), strict=True):
-                if isinstance(held, SymArray):
-                    may_be += [(storage, holds) for storage in (held.storage, *(s for s, _ in held.storage.may_be))]
-            one.made.storage.may_be = tuple(may_be)
-
-    def _mark_chosen(self, made: list[tuple[SymArray, list[Storage]]]) -> None:
-        """Arrays that came out of a loop or a branch as values, and that others may see or write into."""
-        seen: dict[int, Storage] = {}
-        frame = self.frame
-        while frame is not None:
-            seen |= {id(memory.storage): memory.storage for memory in memory_of(frame, self.tracer.checked)}
-            frame = frame.caller
-        for array, sources in made:
-            visible = [storage for storage in sources if id(storage) in seen or storage.argument is not None]
-            shared = any(storage in others for storage in sources for other, others in made if other is not array)
-            chosen = [pair for storage in visible for pair in (storage.chosen_from or ())]
-            if visible or shared:
-                array.storage.chosen_from = (*((storage, storage.value) for storage in visible), *chosen)
-
-    # -- values ----------------------------------------------------------------------------------
-
-    def held(self, name: str) -> Any:
-        value = self.frame.variables[name]
-        return value.read() if isinstance(value, Pending) else value
-
-    def truth_of(self, node: ast.expr) -> RunBool:
-        """A condition as one truth of the run."""
-        return RunBool(self.tracer, self._truth_value(node, self.evaluate(node)))
-
-    def negated(self, node: ast.AST, condition: Any) -> RunBool:
-        value = self._truth_value(node, condition)
-        return RunBool(self.tracer, self.tracer.add("logical_not", (value,), {}, np.dtype(np.bool_), ()))
-
-    def _truth_value(self, node: ast.AST, condition: Any) -> Value:
-        tracer = self.tracer
-        if isinstance(condition, SymInt):
-            condition = condition != 0
-        if isinstance(condition, SymArray) and not condition.sizes:
-            value = condition.read()
-            return self._cast(value, np.dtype(np.bool_))
-        if isinstance(condition, RunScalar):
-            return self._cast(condition.value, np.dtype(np.bool_))
-        if isinstance(condition, (bool, np.bool_)):
-            return tracer.add("const", (), {"value": bool(condition)}, np.dtype(np.bool_), ())
-        raise self.error(
-            node,
-            f"loops: the truth of {described(condition)}"[:200],
-            "it has several elements",
-            "Use np.any or np.all.",
-        )
-
-    def _cast(self, value: Value, dtype: np.dtype[Any]) -> Value:
-        return value if value.dtype == dtype else self.tracer.add("cast", (value,), {}, dtype, value.shape)
-
-    def _zeros(self, form: Form) -> Value:
-        return self.tracer.zeros(form.dtype, form.shape)
-
-    def _value_of(self, held: Any) -> tuple[Value, Form] | None:
-        """A Python object as a value of the program and its form; None for what is no array and no number."""
-        tracer = self.tracer
-        if isinstance(held, SymArray):
-            value = held.read()
-            shape = tuple(tracer.resolve(size) for size in held.sizes)
-            return value, Form("scalar" if held.is_scalar else "array", held.dtype, shape, held.kinds)
-        if isinstance(held, SymInt):
-            return held.of_the_run(), Form("int", np.dtype(np.int64))
-        if isinstance(held, SymScalar):
-            if type(held.hint) is complex:
-                return None
-            return held.value, Form(type(held.hint).__name__, held.value.dtype, (), held.kinds)
-        if isinstance(held, (bool, np.bool_)) or (isinstance(held, int) and abs(held) <= LARGEST_INT):
-            kind = "scalar" if isinstance(held, np.generic) else type(held).__name__
-            dtype = np.dtype(np.bool_) if isinstance(held, (bool, np.bool_)) else np.dtype(np.int64)
-            return tracer.add("const", (), {"value": held}, dtype, ()), Form(kind, dtype)
-        if isinstance(held, np.generic) and held.dtype.kind in "iuf":
-            return tracer.add("const", (), {"value": held.item()}, held.dtype, ()), Form("scalar", held.dtype)
-        if isinstance(held, float):
-            return tracer.add("const", (), {"value": held}, np.dtype(np.float64), ()), Form("float", np.dtype(float))
-        return None

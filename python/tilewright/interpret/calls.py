@@ -12,21 +12,23 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._face import Dispatcher as JIT
-from ..ops import apply_ufunc, call_numpy, is_symbolic, python_scalar_cast, scalar_constructor
+from ..errors import TraceError
+from ..ops import apply_ufunc, call_numpy, is_symbolic, scalar_constructor
 from ..ops.reductions import reduce_ufunc
-from ..symbolic import from_data
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.registry import FUNCTIONS
 from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
-from ..symbolic.sizes import Size
+from .arguments import Inputs
+from .builtin_calls import TAKE_OBJECTS, Builtins
+from .frame import InterpretedFunction
 from .generators import GeneratorMethod, SymGenerator
-from .iterators import TracedIterator
+from .iterators import TracedIterator, traced_iterator
 from .protocols import call_without_source
 from .pure import (
     EFFECT_MODULES,
@@ -40,20 +42,8 @@ from .pure import (
     is_pure_method,
     is_pure_numpy,
 )
-from .sequences import Sequence, enumerated, sequence_of, turned_around, zipped
 from .source import source_of
-
-if TYPE_CHECKING:
-    from ..errors import TraceError
-    from ..symbolic.tracer import Tracer
-    from .arguments import Inputs
-
-
-_NONE: Any = object()
-
-
-def _itself(value: Any) -> Any:
-    return value
+from .state import Part, State
 
 
 class Followed:
@@ -105,98 +95,16 @@ def _is_hashable(value: Any) -> bool:
     return True
 
 
-class SymRange:
-    """range() with a size among its limits."""
-
-    def __init__(self, start: Any, stop: Any, step: Any) -> None:
-        self.start, self.stop, self.step = start, stop, step
-
-    def trips(self) -> Any:
-        step = self.step.__index__()
-        length = self.stop - self.start if step > 0 else self.start - self.stop
-        if length <= 0:
-            return 0
-        return (length + (abs(step) - 1)) // abs(step)
-
-    def items(self) -> list[Any]:
-        trips = self.trips()
-        return [self.start + k * self.step.__index__() for k in range(trips.__index__())]
-
-    def __len__(self) -> int:
-        return int(self.trips().__index__())
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.items())
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.concrete()[key] if isinstance(key, slice) else self.items()[key]
-
-    def concrete(self) -> range:
-        """Its numbers in the recorded call, guarded: for what only Python's own range does."""
-        return range(*(limit.__index__() for limit in (self.start, self.stop, self.step)))
-
-    def __repr__(self) -> str:
-        return repr(self.concrete())
-
-    def __hash__(self) -> int:
-        return hash(self.concrete())
-
-    def __eq__(self, other: object) -> bool:
-        return self.concrete() == (other.concrete() if isinstance(other, SymRange) else other)
-
-    def __reduce__(self) -> Any:
-        return self.concrete().__reduce__()
-
-    def index(self, number: Any) -> int:
-        return self.concrete().index(operator.index(number))
-
-    def count(self, number: Any) -> int:
-        return self.concrete().count(operator.index(number))
-
-
-class Calls:
+class Calls(Part):
     """The part of the interpreter that calls."""
 
-    tracer: Tracer
-    inputs: Inputs
-
-    if TYPE_CHECKING:
-        frame: Any
-
-        def at(self, node: ast.AST) -> None: ...
-        def error(self, node: ast.AST, asked: str, why: str, what_to_do: str) -> TraceError: ...
-        def evaluate(self, node: ast.expr) -> Any: ...
-        def unpacked(self, node: ast.expr) -> Any: ...
-        def get_attribute(self, node: ast.AST, owner: Any, name: str) -> Any: ...
-        def run_node(self, *args: Any) -> Any: ...
-        def refuse_object(self, node: ast.AST, *values: Any) -> None: ...
-        def is_of_the_run(self, condition: Any) -> bool: ...
-        def choose(self, node: ast.AST, condition: Any, *ways: Callable[[], Any], skips: bool = False) -> Any: ...
-        def refuse_in_region(self, node: ast.AST, owner: Any, asked: str) -> None: ...
-        def refuse_outer(self, node: ast.AST, owner: Any, asked: str) -> None: ...
-
-    # -- call expressions ----------------------------------------------------------------------------------
-
-    def call_expression(self, node: ast.Call) -> Any:
-        function = self.evaluate(node.func)
-        args: list[Any] = []
-        for argument in node.args:
-            if isinstance(argument, ast.Starred):
-                args.extend(self.unpacked(argument.value))
-            else:
-                args.append(self.evaluate(argument))
-        kwargs: dict[str, Any] = {}
-        for keyword in node.keywords:
-            if keyword.arg is None:
-                kwargs.update(self.unpacked(keyword.value))
-            else:
-                kwargs[keyword.arg] = self.evaluate(keyword.value)
-        self.at(node)
-        return self.call(node, function, args, kwargs)
+    def __init__(self, state: State, choose: Callable[..., Any], run_node: Callable[..., Any]) -> None:
+        """`choose` is Branches.choose, `run_node` Interpreter.run_node."""
+        super().__init__(state)
+        self.run_node = run_node
+        self.builtins = Builtins(state, choose, self.call, self.get_attribute)
 
     def call(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        from .interpreter import InterpretedFunction
-
         if isinstance(function, InterpretedFunction):
             return self.call_interpreted(function, args, kwargs)
         if isinstance(function, Followed):
@@ -204,9 +112,9 @@ class Calls:
         if isinstance(function, GeneratorMethod):
             self._refuse_objects(node, args, kwargs)
             return function.generator.call(function.name, args, kwargs)
-        special = self._special(function)
+        special = self.builtins.find(function)
         if special is not None:
-            if function not in _TAKE_OBJECTS:
+            if function not in TAKE_OBJECTS:
                 self._refuse_objects(node, args, kwargs)
             return special(node, *args, **kwargs)
         if _is_hashable(function) and function in _MATH:
@@ -307,11 +215,7 @@ class Calls:
             self.refuse_outer(node, args[0], f"{ast.unparse(node.func)}()")
         args = [self._followed(node, argument) for argument in args]
         kwargs = {name: self._followed(node, argument) for name, argument in kwargs.items()}
-        return self._traced_iterator(function(*args, **kwargs))
-
-    def _traced_iterator(self, made: Any) -> Any:
-        is_plain = isinstance(made, Iterator) and not isinstance(made, (TracedIterator, Symbolic))
-        return TracedIterator(self, made) if is_plain else made  # type: ignore[arg-type]
+        return traced_iterator(self.state, function(*args, **kwargs))
 
     def _followed(self, node: ast.Call, value: Any) -> Any:
         of_container = isinstance(getattr(value, "__self__", None), (list, dict, set, collections.deque))
@@ -412,6 +316,49 @@ class Calls:
         """Whether NumPy's own source is being followed."""
         return bool(self.tracer.composites)
 
+    # -- attributes ------------------------------------------------------------------------------------------
+
+    def get_attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
+        if isinstance(owner, SymGenerator):
+            return owner.get_attribute(name)
+        if name == "__class__":
+            return self.builtins.type_of(node, owner)
+        if isinstance(owner, Symbolic) and name.startswith("__") and not callable(getattr(owner, name, None)):
+            return getattr(self.builtins.type_of(node, owner), name)
+        refuse_kinds(owner, f"{name}")
+        if isinstance(owner, types.ModuleType):
+            return self.inputs.of_module(owner, name)
+        if is_named_tuple(type(owner)):
+            return self._attribute_of_named_tuple(node, owner, name)
+        self.inputs.know(owner)
+        if not self.inputs.is_object(owner):
+            value = getattr(owner, name)
+            # A method of a container is that of what stands for it.
+            return value if isinstance(value, types.BuiltinMethodType) else self.inputs.attribute(owner, name, value)
+        return self._attribute_of_object(node, owner, name)
+
+    def _attribute_of_named_tuple(self, node: ast.AST, owner: Any, name: str) -> Any:
+        """Its parts are its own; all else is its class's: read at each call, and followed."""
+        kind = type(owner)
+        if name in kind._fields or name in _OF_NAMED_TUPLES or hasattr(tuple, name):
+            return getattr(owner, name)
+        held = inspect.getattr_static(kind, name, None)
+        if type(held) is property and isinstance(held.fget, types.FunctionType):
+            return self.call_function(self.inputs.getter(kind, name, held), [owner], {})
+        found = self.inputs.of_class(kind, name)  # or Python's own error
+        return types.MethodType(found, owner) if isinstance(held, types.FunctionType) else found
+
+    def _attribute_of_object(self, node: ast.AST, owner: Any, name: str) -> Any:
+        """Attributes are found as Python finds them, at each call; a property in Python is followed instead."""
+        kind = type(owner)
+        if isinstance(kind.__getattribute__, types.FunctionType):
+            raise self.error(node, f"{ast.unparse(node)[:80]}, of a {kind.__name__} with a __getattribute__ of its own",
+                             "what it does would happen only once, while tracing", "Pass what it gives.")  # fmt: skip
+        held = inspect.getattr_static(kind, name, None)
+        if type(held) is property and isinstance(held.fget, types.FunctionType):
+            return self.call_function(self.inputs.getter(kind, name, held), [owner], {})
+        return self.inputs.attribute(owner, name, getattr(owner, name))
+
     # -- functions with source --------------------------------------------------------------------------------
 
     def call_function(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -456,254 +403,16 @@ class Calls:
             "Make it at the caller and pass it in, or use plain arrays and tuples.",
         )
 
-    def _special(self, function: Any) -> Callable[..., Any] | None:
-        try:
-            name = _SPECIAL.get(function)
-        except TypeError:
-            return None
-        return getattr(self, name) if name is not None else None
 
-    def _len(self, node: ast.Call, value: Any) -> Any:
-        self.refuse_object(node, value)
-        if isinstance(value, SymArray):
-            if not value.ndim:
-                raise TypeError("len() of unsized object")
-            return value.shape[0]
-        if isinstance(value, Compressed):
-            return value.shape[0]
-        if isinstance(value, SymRange):
-            return value.trips()
-        return len(value)
-
-    def _range(self, node: ast.Call, *limits: Any) -> Any:
-        known = [self._limit_of_the_run(node, limit) for limit in limits]
-        if any(isinstance(limit, SymInt) for limit in known):
-            start, stop, step = (0, known[0], 1) if len(known) == 1 else (*known, 1)[:3]
-            step_size = step.size if isinstance(step, SymInt) else Size.constant(step.__index__())
-            self.tracer.require("!=", step_size, 0, "range() arg 3 must not be zero", ValueError)
-            return SymRange(start, stop, step)
-        return range(*known)
-
-    def _limit_of_the_run(self, node: ast.Call, limit: Any) -> Any:
-        """An integer of the run as a size."""
-        if not from_data.is_run_int(limit):
-            return limit
-        value = from_data.value_of_int(self.tracer, limit)
-        name = "n" if not isinstance(node.args[0], ast.Name) else node.args[0].id
-        return SymInt(self.tracer, from_data.size_from_data(self.tracer, value, name, None, None))
-
-    def _zip(self, node: ast.Call, *parts: Any, **kwargs: Any) -> Any:
-        sequences = [sequence_of(self.tracer, part) for part in parts]
-        strict = kwargs.pop("strict", False)
-        if strict:
-            kwargs["strict"] = strict
-        if kwargs.keys() - {"strict"} or not any(isinstance(part, (SymArray, SymRange, Sequence)) for part in parts):
-            return self._traced_iterator(zip(*parts, **kwargs))  # noqa: B905
-        if any(sequence is None for sequence in sequences):
-            items = [part if sequence is None else sequence for part, sequence in zip(parts, sequences, strict=True)]
-            return self._traced_iterator(zip(*items, **kwargs))  # noqa: B905
-        for sequence in sequences[1:] if strict else ():
-            assert sequence is not None and sequences[0] is not None
-            self.tracer.require(
-                "==", sequence.length, sequences[0].length, "zip() argument 2 is shorter or longer", ValueError
-            )
-        return zipped(self.tracer, [sequence for sequence in sequences if sequence is not None])
-
-    def _enumerate(self, node: ast.Call, items: Any, start: Any = 0) -> Any:
-        if not isinstance(items, (SymArray, SymRange, Sequence)):
-            return self._traced_iterator(enumerate(items, start))
-        sequence = sequence_of(self.tracer, items)
-        assert sequence is not None
-        return enumerated(self.tracer, sequence, start)
-
-    def _reversed(self, node: ast.Call, items: Any) -> Any:
-        if not isinstance(items, (SymArray, SymRange)):
-            return self._traced_iterator(reversed(items))
-        sequence = sequence_of(self.tracer, items)
-        assert sequence is not None
-        return turned_around(self.tracer, sequence)
-
-    def _default_rng(self, node: ast.Call, seed: Any = None) -> Any:
-        """A generator that is made at each call, from the seed that the call has."""
-        if isinstance(seed, SymGenerator):
-            return seed
-        held: Any = seed
-        sample: Any = seed
-        if isinstance(seed, SymInt):
-            size = self.tracer.resolve(seed.size)
-            held = size.constant_part if size.is_constant else self.inputs.path_of_number(size)
-            sample = self.tracer.value_of(size)
-        if (held is None and seed is not None) or type(held) not in (int, tuple, type(None)):
-            raise self.error(
-                node, ast.unparse(node)[:80],
-                "a generator is made before the compiled function runs, from an integer of the source or an argument",
-                "Make the generator at the caller, and pass it in.",
-            )  # fmt: skip
-        # Wrong seeds raise what NumPy raises.
-        return self.inputs.drawing(np.random.default_rng(sample), (("default_rng", held),), None)
-
-    def _int(self, node: ast.Call, *args: Any, **kwargs: Any) -> Any:
-        return self._python_cast(int, *args, **kwargs)
-
-    def _float(self, node: ast.Call, *args: Any, **kwargs: Any) -> Any:
-        return self._python_cast(float, *args, **kwargs)
-
-    def _bool(self, node: ast.Call, *args: Any) -> Any:
-        return self._python_cast(bool, *args)
-
-    def _python_cast(self, target: type, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and isinstance(args[0], (SymInt, SymScalar, SymArray)):
-            return python_scalar_cast(self.tracer, target, args[0])
-        return target(*args, **kwargs)
-
-    def _isinstance(self, node: ast.Call, value: Any, kinds: Any) -> bool:
-        return isinstance(self._stand_in(node, value), kinds)
-
-    def _type(self, node: ast.Call, value: Any, *rest: Any) -> Any:
-        return type(value, *rest) if rest else self.type_of(node, value)
-
-    def type_of(self, node: ast.AST, value: Any) -> type:
-        kind = type(self._stand_in(node, value))
-        self.inputs.know_class(value, kind)
-        return kind
-
-    def _hasattr(self, node: ast.Call, value: Any, name: str) -> bool:
-        is_there = hasattr(self._stand_in(node, value), name)
-        self.inputs.has(value, name, is_there)
-        return is_there
-
-    def _callable(self, node: ast.Call, value: Any) -> bool:
-        return callable(value)
-
-    def _id(self, node: ast.Call, value: Any) -> int:
-        if is_symbolic(value):
-            raise self.error(node, ast.unparse(node)[:80], "whether two objects are one differs from call to call",
-                             "Decide it at the caller.")  # fmt: skip
-        self.inputs.pin(value)
-        return id(value)
-
-    def _stand_in(self, node: ast.AST, value: Any) -> Any:
-        """Something of the very type that the function's own value has."""
-        from .interpreter import InterpretedFunction
-
-        refuse_kinds(value, "the type")
-        if isinstance(value, SymArray):
-            return value.dtype.type(0) if value.is_scalar else np.empty(0, value.dtype)
-        if isinstance(value, Compressed):
-            return np.empty(0, value.dtype)
-        if isinstance(value, SymInt):
-            return 0
-        if isinstance(value, SymScalar):
-            return value.hint
-        if isinstance(value, SymRange):
-            return range(0)
-        if isinstance(value, SymGenerator):
-            return np.random.default_rng(0)
-        if isinstance(value, TracedIterator):
-            return value.inner
-        if isinstance(value, (Sequence, InterpretedFunction, GeneratorMethod)):
-            raise self.error(node, f"the type of a value in {ast.unparse(node)[:80]}",
-                             "what stands for it while the function is traced has another one", "Decide it at the caller.")  # fmt: skip
-        return value
-
-    def _getattr(self, node: ast.Call, owner: Any, name: str, *default: Any) -> Any:
-        try:
-            return self.get_attribute(node, owner, name)
-        except AttributeError:
-            if default:
-                self.inputs.has(owner, name, False)
-                return default[0]
-            raise
-
-    def _refuse_long(self, node: ast.Call, items: Any, name: str) -> None:
-        """Python's own functions look at an array's elements one by one."""
-        from ..symbolic.tracer import MAX_UNROLLED_TRIPS
-
-        if isinstance(items, SymArray) and items.sizes:
-            length = self.tracer.value_of(self.tracer.resolve(items.sizes[0]))
-            if length > MAX_UNROLLED_TRIPS:
-                raise self.error(
-                    node, f"loops: {ast.unparse(node)[:80]}, Python's {name}() of {length} rows of an array",
-                    f"it takes them one by one, of which at most {MAX_UNROLLED_TRIPS} are written out",
-                    f"Use np.{name}().",
-                )  # fmt: skip
-
-    def _sum(self, node: ast.Call, items: Any, start: Any = 0) -> Any:
-        # sum() adds from the left, an array's rows too.
-        self._refuse_long(node, items, "sum")
-        for item in items:
-            start = start + item
-        return start
-
-    def _extreme(self, node: ast.Call, compare: Callable[[Any, Any], Any], name: str, args: Any, key: Any) -> Any:
-        if len(args) == 1:
-            self._refuse_long(node, args[0], name)
-        best: Any = _NONE
-        of_best: Any = _NONE
-        for item in args[0] if len(args) == 1 else args:
-            of_item = item if key is None else self.call(node, key, [item], {})
-            if best is _NONE:
-                best, of_best = item, of_item
-                continue
-            if any(isinstance(one, SymArray) and one.sizes for one in (of_item, of_best)):
-                raise self.error(node, f"{ast.unparse(node)}, {name}() of arrays",
-                                 "the truth of an array of several elements is an error", f"Use np.{name}imum.")  # fmt: skip
-            holds = compare(of_item, of_best)
-            if not self.is_of_the_run(holds):
-                best, of_best = (item, of_item) if holds else (best, of_best)
-            elif key is None and all(isinstance(one, SymInt) or type(one) is int for one in (item, best)):
-                sizes = [one.size if isinstance(one, SymInt) else Size.constant(one) for one in (item, best)]
-                extreme = Size.minimum(*sizes) if name == "min" else Size.maximum(*sizes)
-                best = of_best = SymInt(self.tracer, self.tracer.resolve(extreme))
-            else:
-                best, of_best = (
-                    self.choose(node, holds, *(functools.partial(_itself, one) for one in ways))
-                    for ways in ((item, best), (of_item, of_best))
-                )
-        if best is _NONE:
-            raise ValueError(f"{name}() arg is an empty sequence")
-        return best
-
-    def _min(self, node: ast.Call, *args: Any, key: Any = None, **kwargs: Any) -> Any:
-        if kwargs:
-            return min(*args, **kwargs)
-        return self._extreme(node, operator.lt, "min", args, key)
-
-    def _max(self, node: ast.Call, *args: Any, key: Any = None, **kwargs: Any) -> Any:
-        if kwargs:
-            return max(*args, **kwargs)
-        return self._extreme(node, operator.gt, "max", args, key)
-
-    def _map(self, node: ast.Call, function: Any, *iterables: Any) -> Any:
-        return TracedIterator(self, (self.call(node, function, list(items), {}) for items in zip(*iterables)))  # type: ignore[arg-type]  # noqa: B905
-
-    def _filter(self, node: ast.Call, function: Any, items: Any) -> Any:
-        passed = (i for i in items if (i if function is None else self.call(node, function, [i], {})))
-        return TracedIterator(self, passed)  # type: ignore[arg-type]
-
-    def _sorted(self, node: ast.Call, items: Any, *, key: Any = None, reverse: bool = False) -> Any:
-        wrapped = None if key is None else (lambda item: self.call(node, key, [item], {}))
-        return sorted(items, key=wrapped, reverse=reverse)
-
-    def _reduce(self, node: ast.Call, function: Any, items: Any, *initial: Any) -> Any:
-        return functools.reduce(lambda a, b: self.call(node, function, [a, b], {}), items, *initial)
-
-
-_SPECIAL: dict[Any, str] = {
-    len: "_len", range: "_range", int: "_int", float: "_float", bool: "_bool", isinstance: "_isinstance",
-    type: "_type", getattr: "_getattr", hasattr: "_hasattr", callable: "_callable", id: "_id", sum: "_sum", min: "_min", max: "_max", map: "_map", filter: "_filter",
-    sorted: "_sorted", zip: "_zip", enumerate: "_enumerate", reversed: "_reversed", functools.reduce: "_reduce",
-    np.random.default_rng: "_default_rng",
-}  # fmt: skip
 # Python's functions of a float that are NumPy's: where one raises, NumPy's gives no number.
 _MATH = {
     math.sin: "sin", math.cos: "cos", math.tan: "tan", math.asin: "arcsin", math.acos: "arccos", math.atan: "arctan",
     math.sinh: "sinh", math.cosh: "cosh", math.tanh: "tanh", math.exp: "exp", math.expm1: "expm1", math.log: "log",
     math.log2: "log2", math.log10: "log10", math.log1p: "log1p", math.sqrt: "sqrt", math.fabs: "absolute",
 }  # fmt: skip
+_OF_NAMED_TUPLES = frozenset(["_replace", "_asdict", "_make", "_fields", "_field_defaults"])
 # Functions that are followed where code that is not hands them arguments.
 _OURS = (types.FunctionType, types.MethodType, JIT, functools._lru_cache_wrapper, operator.methodcaller)
-_TAKE_OBJECTS = (isinstance, type, getattr, hasattr, callable, id)
 
 
 def bind_arguments(
@@ -736,4 +445,4 @@ def bind_arguments(
     return variables
 
 
-__all__ = ["Calls", "SymRange", "bind_arguments"]
+__all__ = ["Calls", "bind_arguments"]

@@ -6,11 +6,10 @@ import collections
 import functools
 import itertools
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,32 +18,11 @@ from ..symbolic.compressed import Compressed
 from ..symbolic.graph import Value
 from ..symbolic.scalars import RunBool, RunScalar, Symbolic, SymInt
 from ..symbolic.sizes import Size
-
-if TYPE_CHECKING:
-    from ..symbolic.tracer import Tracer
-    from .interpreter import Frame
+from ..symbolic.tracer import Tracer
+from .frame import Control, Frame, InterpretedFunction, Pending
 
 MISSING = object()  # what a variable is that is not set
 _OTHER_TIMES = itertools.count(1)
-
-
-class Leaving(Enum):
-    """How statements end before their block does."""
-
-    BREAK = "break"
-    CONTINUE = "continue"
-    RETURN = "return"
-
-
-class Control(Exception):
-    """No error: how the interpreter goes on."""
-
-
-class Closure:
-    """A function that was made in another one, whose variables it sees."""
-
-    frame: Frame
-    defaults: dict[str, Any]
 
 
 class CarryNeeded(Control):
@@ -58,16 +36,6 @@ class CarryNeeded(Control):
 
 class TestWrites(Control):
     """The condition of a while does what the trip has to see: a check, an assignment."""
-
-
-@dataclass
-class Pending:
-    """Stands for a variable whose value is not settled: `read` gives it, or says why there is none."""
-
-    read: Callable[[], Any]
-    of_last_trip: bool = False
-    was_set: bool = False  # before the loop
-    leads_to: Callable[[], list[Any]] = list  # objects whose memory may be written through it
 
 
 @dataclass
@@ -217,7 +185,7 @@ def _reached(frame: Frame | None, *first: tuple[str, Any]) -> Iterator[tuple[str
             pending += ((name, part) for part in (item.func, *item.args, *item.keywords.values()))
         elif isinstance(item, (types.MethodType, types.BuiltinMethodType)):
             pending.append((name, item.__self__))
-        elif isinstance(item, Closure):
+        elif isinstance(item, InterpretedFunction):
             pending += (*_variables(item.frame), *item.defaults.items())
 
 

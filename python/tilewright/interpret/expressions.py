@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import operator
 import types
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
-from ..symbolic.scalars import Symbolic, known_exponent, refuse_kinds
-from .generators import SymGenerator
+from ..symbolic.scalars import Symbolic, known_exponent
+from .branches import Branches
+from .calls import Calls
+from .frame import InterpretedFunction
 from .iterators import TracedIterator
-from .pure import is_named_tuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..errors import TraceError
-    from ..symbolic.tracer import Tracer
-    from .arguments import Inputs
+from .sequences import SymRange, sequence_of
+from .source import FunctionNode
+from .state import Part, State
+from .variables import Variables
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -50,32 +47,18 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
 }  # fmt: skip
-_OF_NAMED_TUPLES = frozenset(["_replace", "_asdict", "_make", "_fields", "_field_defaults"])
+
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
-class Expressions:
+class Expressions(Part):
     """The part of the interpreter that evaluates expressions."""
 
-    tracer: Tracer
-    inputs: Inputs
-
-    if TYPE_CHECKING:
-        frame: Any
-
-        def at(self, node: ast.AST) -> None: ...
-        def error(self, node: ast.AST, asked: str, why: str, what_to_do: str) -> TraceError: ...
-        def truth(self, node: ast.AST, value: Any, what: str) -> bool: ...
-        def is_of_the_run(self, condition: Any) -> bool: ...
-        def choose(self, node: ast.AST, condition: Any, *ways: Callable[[], Any], skips: bool = False) -> Any: ...
-        def negated(self, node: ast.AST, condition: Any) -> Any: ...
-        def load(self, node: ast.Name) -> Any: ...
-        def type_of(self, node: ast.AST, value: Any) -> type: ...
-        def make_function(self, node: Any) -> Any: ...
-        def assign(self, target: ast.expr, value: Any) -> None: ...
-        def iterate(self, node: ast.AST, value: Any) -> Iterable[Any]: ...
-        def call_expression(self, node: ast.Call) -> Any: ...
-        def call_function(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any: ...
+    def __init__(self, state: State, branches: Branches, calls: Calls) -> None:
+        super().__init__(state)
+        self.choose, self.negated = branches.choose, branches.negated
+        self.calls = calls
+        self.variables = Variables(state, self.evaluate)
 
     def evaluate(self, node: ast.expr) -> Any:
         kind = type(node).__name__
@@ -90,7 +73,7 @@ class Expressions:
 
     def _eval_Name(self, node: ast.Name) -> Any:
         self.at(node)
-        return self.load(node)
+        return self.variables.load(node)
 
     def _eval_Tuple(self, node: ast.Tuple) -> Any:
         return tuple(self._elements(node.elts))
@@ -133,24 +116,6 @@ class Expressions:
         if isinstance(node.op, ast.Pow) and isinstance(left, SymArray):
             right = known_exponent(self.tracer, right)
         return _BINARY[type(node.op)](left, right)
-
-    def refuse_object(self, node: ast.AST, *values: Any) -> None:
-        """Operators of a user's class run code that would not be followed."""
-        for value in values:
-            if self.inputs.is_object(value):
-                raise self.error(
-                    node,
-                    f"{ast.unparse(node)}, with a {type(value).__name__} object",
-                    "only the attributes and methods of objects are followed",
-                    "Pass what it holds as arrays and numbers.",
-                )
-            if isinstance(value, (str, bytes)) and any(isinstance(other, SymArray) for other in values):
-                raise self.error(
-                    node,
-                    f"{ast.unparse(node)}, of an array and a {type(value).__name__}",
-                    "only arithmetic on numbers is compiled",
-                    "Pass numbers and arrays of numbers.",
-                )
 
     def in_place(self, node: ast.operator, left: Any, right: Any) -> Any:
         if isinstance(node, ast.Pow) and isinstance(left, SymArray):
@@ -258,7 +223,7 @@ class Expressions:
 
     def _eval_NamedExpr(self, node: ast.NamedExpr) -> Any:
         value = self.evaluate(node.value)
-        self.assign(node.target, value)
+        self.variables.assign(node.target, value)
         return value
 
     def _eval_Starred(self, node: ast.Starred) -> Any:
@@ -290,64 +255,15 @@ class Expressions:
     def _eval_Attribute(self, node: ast.Attribute) -> Any:
         owner = self.evaluate(node.value)
         self.at(node)
-        return self.get_attribute(node, owner, node.attr)
-
-    def get_attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
-        if isinstance(owner, SymGenerator):
-            return owner.get_attribute(name)
-        if name == "__class__":
-            return self.type_of(node, owner)
-        if isinstance(owner, Symbolic) and name.startswith("__") and not callable(getattr(owner, name, None)):
-            return getattr(self.type_of(node, owner), name)
-        refuse_kinds(owner, f"{name}")
-        if isinstance(owner, types.ModuleType):
-            return self.inputs.of_module(owner, name)
-        if is_named_tuple(type(owner)):
-            return self._attribute_of_named_tuple(node, owner, name)
-        self.inputs.know(owner)
-        if not self.inputs.is_object(owner):
-            value = getattr(owner, name)
-            # A method of a container is that of what stands for it.
-            return value if isinstance(value, types.BuiltinMethodType) else self.inputs.attribute(owner, name, value)
-        return self._attribute_of_object(node, owner, name)
-
-    def _attribute_of_named_tuple(self, node: ast.AST, owner: Any, name: str) -> Any:
-        """Its parts are its own; all else is its class's: read at each call, and followed."""
-        kind = type(owner)
-        if name in kind._fields or name in _OF_NAMED_TUPLES or hasattr(tuple, name):
-            return getattr(owner, name)
-        held = inspect.getattr_static(kind, name, None)
-        if type(held) is property and isinstance(held.fget, types.FunctionType):
-            return self.call_function(self.inputs.getter(kind, name, held), [owner], {})
-        found = self.inputs.of_class(kind, name)  # or Python's own error
-        return types.MethodType(found, owner) if isinstance(held, types.FunctionType) else found
-
-    def _attribute_of_object(self, node: ast.AST, owner: Any, name: str) -> Any:
-        """Attributes are found as Python finds them, at each call; a property in Python is followed instead."""
-        kind = type(owner)
-        if isinstance(kind.__getattribute__, types.FunctionType):
-            raise self.error(node, f"{ast.unparse(node)[:80]}, of a {kind.__name__} with a __getattribute__ of its own",
-                             "what it does would happen only once, while tracing", "Pass what it gives.")  # fmt: skip
-        held = inspect.getattr_static(kind, name, None)
-        if type(held) is property and isinstance(held.fget, types.FunctionType):
-            return self.call_function(self.inputs.getter(kind, name, held), [owner], {})
-        return self.inputs.attribute(owner, name, getattr(owner, name))
+        return self.calls.get_attribute(node, owner, node.attr)
 
     def _eval_Subscript(self, node: ast.Subscript) -> Any:
         owner = self.evaluate(node.value)
-        key = self.evaluate_index(node.slice)
+        key = self.evaluate(node.slice)
         self.at(node)
-        self.refuse_object(node, owner, *self.in_key(owner, key))
+        self.refuse_object(node, owner, *self.variables.in_key(owner, key))
         self.inputs.pin(key)
         return owner[key]
-
-    @staticmethod
-    def in_key(owner: Any, key: Any) -> tuple[Any, ...]:
-        """What is asked for a number where items are found by it; the keys of a dict are themselves."""
-        return () if isinstance(owner, dict) else key if type(key) is tuple else (key,)
-
-    def evaluate_index(self, node: ast.expr) -> Any:
-        return self.evaluate(node)
 
     def _eval_Slice(self, node: ast.Slice) -> slice:
         parts = [None if part is None else self.evaluate(part) for part in (node.lower, node.upper, node.step)]
@@ -355,7 +271,21 @@ class Expressions:
         return slice(*parts)
 
     def _eval_Call(self, node: ast.Call) -> Any:
-        return self.call_expression(node)
+        function = self.evaluate(node.func)
+        args: list[Any] = []
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                args.extend(self.unpacked(argument.value))
+            else:
+                args.append(self.evaluate(argument))
+        kwargs: dict[str, Any] = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                kwargs.update(self.unpacked(keyword.value))
+            else:
+                kwargs[keyword.arg] = self.evaluate(keyword.value)
+        self.at(node)
+        return self.calls.call(node, function, args, kwargs)
 
     # -- comprehensions ------------------------------------------------------------------------------------
 
@@ -369,7 +299,9 @@ class Expressions:
         first = node.generators[0].iter
         items = iter(self.iterate(first, self.evaluate(first)))
         frame = self.frame.of_generator(node)
-        return TracedIterator(self, (self.evaluate(node.elt) for _ in self._visit(node.generators, 0, items)), frame)  # type: ignore[arg-type]
+        return TracedIterator(
+            self.state, (self.evaluate(node.elt) for _ in self._visit(node.generators, 0, items)), frame
+        )
 
     def _eval_DictComp(self, node: ast.DictComp) -> Any:
         table = {}
@@ -400,6 +332,28 @@ class Expressions:
             return
         generator = generators[depth]
         for item in self.iterate(generator.iter, self.evaluate(generator.iter)) if items is None else items:
-            self.assign(generator.target, item)
+            self.variables.assign(generator.target, item)
             if all(self.truth(test, self.evaluate(test), "a condition") for test in generator.ifs):
                 yield from self._visit(generators, depth + 1)
+
+    def iterate(self, node: ast.AST, value: Any) -> Iterable[Any]:
+        """What a for visits, one by one."""
+        self.at(node)
+        self.refuse_object(node, value)
+        if isinstance(value, SymArray):
+            found = sequence_of(self.tracer, value)
+            return found if found is not None else value
+        return value.items() if isinstance(value, SymRange) else value
+
+    def make_function(self, node: FunctionNode) -> InterpretedFunction:
+        arguments = node.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        defaults: dict[str, Any] = {}
+        for argument, default in zip(
+            positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True
+        ):
+            defaults[argument.arg] = self.evaluate(default)
+        for argument, kw_default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+            if kw_default is not None:
+                defaults[argument.arg] = self.evaluate(kw_default)
+        return InterpretedFunction(self.calls.call_interpreted, node, self.frame, defaults)

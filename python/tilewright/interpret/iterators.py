@@ -3,43 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .interpreter import Frame, Interpreter
+from ..symbolic.scalars import Symbolic
+from .frame import Frame
+from .state import State
 
 
 class TracedIterator:
     """An iterator of the function's own. A loop or branch of the run is traced once: what it takes out of an iterator
     from before it would be one item for all its iterations, so that is refused."""
 
-    def __init__(self, interpreter: Interpreter, inner: Iterator[Any], frame: Frame | None = None) -> None:
+    def __init__(self, state: State, inner: Iterator[Any], frame: Frame | None = None) -> None:
         """`frame`: of a generator expression, whose parts are evaluated in it."""
         self.inner = inner
-        self._interpreter = interpreter
+        self._state = state
         self._frame = frame
-        self._block = interpreter.tracer.blocks[-1]
-        self._place = interpreter.tracer.frames[-1]
+        self._block = state.tracer.blocks[-1]
+        self._place = state.tracer.frames[-1]
 
     def __iter__(self) -> TracedIterator:
         return self
 
     def __next__(self) -> Any:
-        interpreter, tracer = self._interpreter, self._interpreter.tracer
+        state, tracer = self._state, self._state.tracer
         refuse_elsewhere(tracer, self._block)
         if self._frame is None:
             return next(self.inner)
-        self._frame.caller = caller = interpreter.frame
-        interpreter.frame = self._frame
+        self._frame.caller = caller = state.frame
+        state.frame = self._frame
         tracer.frames.append([*self._place])
         try:
             return next(self.inner)
         finally:
             tracer.frames.pop()
-            interpreter.frame = caller
+            state.frame = caller
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
+
+
+def traced_iterator(state: State, made: Any) -> Any:
+    """What a call gives that is not followed; an iterator as one of the function's own."""
+    is_plain = isinstance(made, Iterator) and not isinstance(made, (TracedIterator, Symbolic))
+    return TracedIterator(state, made) if is_plain else made
 
 
 def refuse_elsewhere(tracer: Any, block: Any) -> None:
@@ -53,4 +60,4 @@ def refuse_elsewhere(tracer: Any, block: Any) -> None:
         )
 
 
-__all__ = ["TracedIterator", "refuse_elsewhere"]
+__all__ = ["TracedIterator", "refuse_elsewhere", "traced_iterator"]

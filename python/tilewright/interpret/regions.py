@@ -8,7 +8,7 @@ each carried value ends a trip with the dtype and the shape that it began with.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, NoReturn
 
@@ -28,9 +28,7 @@ from .carried import (
     Carried,
     CarryNeeded,
     Form,
-    Leaving,
     Memory,
-    Pending,
     TestWrites,
     form_text,
     is_set,
@@ -40,14 +38,28 @@ from .carried import (
     storages_of,
 )
 from .early_return import VALUE, has_break, test_as_break
+from .expressions import Expressions
+from .frame import Leaving, Pending
 from .generators import Drawing
+from .region import Region
+from .sequences import SymRange
+from .state import State
 
 # Each run finds at least one more carried value or one wider dtype.
 MAX_RUNS = 40
 
 
-class Regions(Branches):
-    """The part of the interpreter that makes regions."""
+class Regions(Region):
+    """The part of the interpreter that makes loops."""
+
+    def __init__(
+        self, state: State, branches: Branches, expressions: Expressions, block: Callable[[Iterable[ast.stmt]], None]
+    ) -> None:
+        """`block` runs statements."""
+        super().__init__(state)
+        self.choose, self.run_until_left = branches.choose, branches.run_until_left
+        self.evaluate, self.assign = expressions.evaluate, expressions.variables.assign
+        self.block = block
 
     def for_region(
         self, node: ast.For, first: Size, stop: Size, step: int, item: Callable[[Any], Any] | None = None
@@ -167,17 +179,21 @@ class Regions(Branches):
             if isinstance(now, SymArray) and now.storage is not array.storage and now.storage.chosen_from:
                 now.storage.may_be += ((array.storage, before), *((s, before) for s, _ in array.storage.may_be))
 
+    def truth_of(self, node: ast.expr) -> RunBool:
+        """A condition as one truth of the run."""
+        return RunBool(self.tracer, self._truth_value(node, self.evaluate(node)))
+
     @contextmanager
     def _breaking(self, node: ast.For | ast.While) -> Iterator[str]:
         """The variable that says whether a break has ended the loop; "" where there is none in it."""
         name = f" break of line {node.lineno}" if has_break(node) else ""
         if name:
             self.frame.variables[name] = False
-        self.stopped.append(name)
+        self.state.stopped.append(name)
         try:
             yield name
         finally:
-            self.stopped.pop()
+            self.state.stopped.pop()
 
     def _trip_of(self, node: ast.For | ast.While) -> None:
         leaving, _ = self.run_until_left(node.body)
@@ -187,7 +203,7 @@ class Regions(Branches):
                 "a loop hands its values on to what follows it", "Break out of the loop, and return behind it.",
             )  # fmt: skip
         if leaving is Leaving.BREAK:
-            self.frame.variables[self.stopped[-1]] = True
+            self.frame.variables[self.state.stopped[-1]] = True
 
     def _else_of(self, node: ast.For | ast.While, stopped: str) -> None:
         held = self.frame.variables.pop(stopped, None)
@@ -484,8 +500,6 @@ class Regions(Branches):
 
     def _is_of_trips(self, value: Any) -> bool:
         """Whether it is a slice or a range whose limits differ from trip to trip."""
-        from .calls import SymRange
-
         if not isinstance(value, (slice, SymRange)):
             return False
         sizes = [limit.size for limit in (value.start, value.stop, value.step) if isinstance(limit, SymInt)]

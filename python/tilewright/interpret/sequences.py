@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,10 +52,57 @@ class Sequence:
         return (self.item(k) for k in range(self.tracer.fix(self.length)))
 
 
+class SymRange:
+    """range() with a size among its limits."""
+
+    def __init__(self, start: Any, stop: Any, step: Any) -> None:
+        self.start, self.stop, self.step = start, stop, step
+
+    def trips(self) -> Any:
+        step = self.step.__index__()
+        length = self.stop - self.start if step > 0 else self.start - self.stop
+        if length <= 0:
+            return 0
+        return (length + (abs(step) - 1)) // abs(step)
+
+    def items(self) -> list[Any]:
+        trips = self.trips()
+        return [self.start + k * self.step.__index__() for k in range(trips.__index__())]
+
+    def __len__(self) -> int:
+        return int(self.trips().__index__())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items())
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.concrete()[key] if isinstance(key, slice) else self.items()[key]
+
+    def concrete(self) -> range:
+        """Its numbers in the recorded call, guarded: for what only Python's own range does."""
+        return range(*(limit.__index__() for limit in (self.start, self.stop, self.step)))
+
+    def __repr__(self) -> str:
+        return repr(self.concrete())
+
+    def __hash__(self) -> int:
+        return hash(self.concrete())
+
+    def __eq__(self, other: object) -> bool:
+        return self.concrete() == (other.concrete() if isinstance(other, SymRange) else other)
+
+    def __reduce__(self) -> Any:
+        return self.concrete().__reduce__()
+
+    def index(self, number: Any) -> int:
+        return self.concrete().index(operator.index(number))
+
+    def count(self, number: Any) -> int:
+        return self.concrete().count(operator.index(number))
+
+
 def sequence_of(tracer: Tracer, value: Any) -> Sequence | None:
     """A traced array or range, or zip, enumerate, reversed of one; None for what Python goes through by itself."""
-    from .calls import SymRange
-
     if isinstance(value, Sequence):
         value.take()
         return value
@@ -93,4 +141,4 @@ def turned_around(tracer: Tracer, part: Sequence) -> Sequence:
     return Sequence(tracer, part.length, lambda k: part.item(last - k))
 
 
-__all__ = ["Sequence", "enumerated", "sequence_of", "turned_around", "zipped"]
+__all__ = ["Sequence", "SymRange", "enumerated", "sequence_of", "turned_around", "zipped"]

@@ -42,12 +42,11 @@ def call_numpy(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
     if not isinstance(composite, types.FunctionType) or composite in following:
         # np.f that calls the method f of the array, which is np.f again.
         raise no_rule(tracer, function)  # C code would make an array of objects of what stands for numbers
-    interpreter = tracer.cache.get("interpreter")
-    if interpreter is not None:
+    if tracer.follow is not None:
         following.add(composite)
         try:
             with tracer.composite(function.__name__):
-                return interpreter.call_function(composite, list(args), kwargs)
+                return tracer.follow(composite, list(args), kwargs)
         except Exception as error:
             # What is raised inside of NumPy's source may come of ours not being real arrays; NumPy itself will tell.
             if tracer.composites:

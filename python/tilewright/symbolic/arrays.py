@@ -307,7 +307,7 @@ class SymArray(Symbolic):
     @property
     def __class__(self) -> Any:
         # Without source, the function's own isinstance(x, np.ndarray) is asked.
-        if "interpreter" in self.tracer.cache:
+        if self.tracer.follow is not None:
             return SymArray
         return self.dtype.type if self.is_scalar else np.ndarray
 

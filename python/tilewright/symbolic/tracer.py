@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from operator import eq, ge, gt, le, lt, ne
@@ -155,6 +155,8 @@ class Tracer:
         self._replacements = 0  # calls of _replace()
         self.last_frame: list[Any] = [file, function_name, 0]
         self.cache: dict[Any, Any] = {}
+        # (function, args, kwargs): a Python function by its source; None where the traced one has none.
+        self.follow: Callable[[Any, list[Any], dict[str, Any]], Any] | None = None
         self.generators: list[Any] = []  # SymGenerator
 
     # -- where ----------------------------------------------------------------------------------

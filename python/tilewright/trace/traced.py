@@ -7,6 +7,7 @@ import sys
 import types
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import eq, ge, ne
 from typing import Any
 
 import numpy as np
@@ -166,8 +167,6 @@ class Traced:
         return None
 
     def _sizes_hold(self, sizes: dict[str, int]) -> bool:
-        from operator import eq, ge, ne
-
         for guard in self.size_guards:
             try:
                 left, right = guard.left.evaluate(sizes), guard.right.evaluate(sizes)
@@ -304,7 +303,7 @@ def _trace_once(  # noqa: PLR0917
     inputs.by_identity[id(root)] = (root, (("function", ""),))
     inputs.path_of_function(root)
     interpreter = Interpreter(tracer, inputs)
-    tracer.cache["interpreter"] = interpreter
+    tracer.follow = interpreter.calls.call_function
     node = source_of(root)
     if node is not None:
         none_failed = tracer.add("const", (), {"value": True}, np.dtype(np.bool_), (), "checked")
@@ -324,7 +323,7 @@ def _trace_once(  # noqa: PLR0917
             error.traced_at = (file, line, name)  # type: ignore[attr-defined]
             raise
     else:
-        tracer.cache.pop("interpreter")
+        tracer.follow = None
         tracer.last_frame[2] = root.__code__.co_firstlineno
         try:
             args, kwargs = _call_of(root, symbolic)

@@ -1,0 +1,278 @@
+"""Python's builtins that must see what stands for sizes, numbers and arrays."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..ops import is_symbolic, python_scalar_cast
+from ..symbolic import from_data
+from ..symbolic.arrays import SymArray
+from ..symbolic.compressed import Compressed
+from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
+from ..symbolic.sizes import Size
+from ..symbolic.tracer import MAX_UNROLLED_TRIPS
+from .frame import InterpretedFunction
+from .generators import GeneratorMethod, SymGenerator
+from .iterators import TracedIterator, traced_iterator
+from .sequences import Sequence, SymRange, enumerated, sequence_of, turned_around, zipped
+from .state import Part, State
+
+_NONE: Any = object()
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+class Builtins(Part):
+    """The part of the interpreter that calls builtins."""
+
+    def __init__(
+        self, state: State, choose: Callable[..., Any], call: Callable[..., Any], get_attribute: Callable[..., Any]
+    ) -> None:
+        """`choose` is Branches.choose, `call` and `get_attribute` are those of Calls."""
+        super().__init__(state)
+        self.choose, self.call, self.get_attribute = choose, call, get_attribute
+
+    def find(self, function: Any) -> Callable[..., Any] | None:
+        try:
+            name = _SPECIAL.get(function)
+        except TypeError:
+            return None
+        return getattr(self, name) if name is not None else None
+
+    def _len(self, node: ast.Call, value: Any) -> Any:
+        self.refuse_object(node, value)
+        if isinstance(value, SymArray):
+            if not value.ndim:
+                raise TypeError("len() of unsized object")
+            return value.shape[0]
+        if isinstance(value, Compressed):
+            return value.shape[0]
+        if isinstance(value, SymRange):
+            return value.trips()
+        return len(value)
+
+    def _range(self, node: ast.Call, *limits: Any) -> Any:
+        known = [self._limit_of_the_run(node, limit) for limit in limits]
+        if any(isinstance(limit, SymInt) for limit in known):
+            start, stop, step = (0, known[0], 1) if len(known) == 1 else (*known, 1)[:3]
+            step_size = step.size if isinstance(step, SymInt) else Size.constant(step.__index__())
+            self.tracer.require("!=", step_size, 0, "range() arg 3 must not be zero", ValueError)
+            return SymRange(start, stop, step)
+        return range(*known)
+
+    def _limit_of_the_run(self, node: ast.Call, limit: Any) -> Any:
+        """An integer of the run as a size."""
+        if not from_data.is_run_int(limit):
+            return limit
+        value = from_data.value_of_int(self.tracer, limit)
+        name = "n" if not isinstance(node.args[0], ast.Name) else node.args[0].id
+        return SymInt(self.tracer, from_data.size_from_data(self.tracer, value, name, None, None))
+
+    def _zip(self, node: ast.Call, *parts: Any, **kwargs: Any) -> Any:
+        sequences = [sequence_of(self.tracer, part) for part in parts]
+        strict = kwargs.pop("strict", False)
+        if strict:
+            kwargs["strict"] = strict
+        if kwargs.keys() - {"strict"} or not any(isinstance(part, (SymArray, SymRange, Sequence)) for part in parts):
+            return traced_iterator(self.state, zip(*parts, **kwargs))  # noqa: B905
+        if any(sequence is None for sequence in sequences):
+            items = [part if sequence is None else sequence for part, sequence in zip(parts, sequences, strict=True)]
+            return traced_iterator(self.state, zip(*items, **kwargs))  # noqa: B905
+        for sequence in sequences[1:] if strict else ():
+            assert sequence is not None and sequences[0] is not None
+            self.tracer.require(
+                "==", sequence.length, sequences[0].length, "zip() argument 2 is shorter or longer", ValueError
+            )
+        return zipped(self.tracer, [sequence for sequence in sequences if sequence is not None])
+
+    def _enumerate(self, node: ast.Call, items: Any, start: Any = 0) -> Any:
+        if not isinstance(items, (SymArray, SymRange, Sequence)):
+            return traced_iterator(self.state, enumerate(items, start))
+        sequence = sequence_of(self.tracer, items)
+        assert sequence is not None
+        return enumerated(self.tracer, sequence, start)
+
+    def _reversed(self, node: ast.Call, items: Any) -> Any:
+        if not isinstance(items, (SymArray, SymRange)):
+            return traced_iterator(self.state, reversed(items))
+        sequence = sequence_of(self.tracer, items)
+        assert sequence is not None
+        return turned_around(self.tracer, sequence)
+
+    def _default_rng(self, node: ast.Call, seed: Any = None) -> Any:
+        """A generator that is made at each call, from the seed that the call has."""
+        if isinstance(seed, SymGenerator):
+            return seed
+        held: Any = seed
+        sample: Any = seed
+        if isinstance(seed, SymInt):
+            size = self.tracer.resolve(seed.size)
+            held = size.constant_part if size.is_constant else self.inputs.path_of_number(size)
+            sample = self.tracer.value_of(size)
+        if (held is None and seed is not None) or type(held) not in (int, tuple, type(None)):
+            raise self.error(
+                node, ast.unparse(node)[:80],
+                "a generator is made before the compiled function runs, from an integer of the source or an argument",
+                "Make the generator at the caller, and pass it in.",
+            )  # fmt: skip
+        # Wrong seeds raise what NumPy raises.
+        return self.inputs.drawing(np.random.default_rng(sample), (("default_rng", held),), None)
+
+    def _int(self, node: ast.Call, *args: Any, **kwargs: Any) -> Any:
+        return self._python_cast(int, *args, **kwargs)
+
+    def _float(self, node: ast.Call, *args: Any, **kwargs: Any) -> Any:
+        return self._python_cast(float, *args, **kwargs)
+
+    def _bool(self, node: ast.Call, *args: Any) -> Any:
+        return self._python_cast(bool, *args)
+
+    def _python_cast(self, target: type, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and isinstance(args[0], (SymInt, SymScalar, SymArray)):
+            return python_scalar_cast(self.tracer, target, args[0])
+        return target(*args, **kwargs)
+
+    def _isinstance(self, node: ast.Call, value: Any, kinds: Any) -> bool:
+        return isinstance(self._stand_in(node, value), kinds)
+
+    def _type(self, node: ast.Call, value: Any, *rest: Any) -> Any:
+        return type(value, *rest) if rest else self.type_of(node, value)
+
+    def type_of(self, node: ast.AST, value: Any) -> type:
+        kind = type(self._stand_in(node, value))
+        self.inputs.know_class(value, kind)
+        return kind
+
+    def _hasattr(self, node: ast.Call, value: Any, name: str) -> bool:
+        is_there = hasattr(self._stand_in(node, value), name)
+        self.inputs.has(value, name, is_there)
+        return is_there
+
+    def _callable(self, node: ast.Call, value: Any) -> bool:
+        return callable(value)
+
+    def _id(self, node: ast.Call, value: Any) -> int:
+        if is_symbolic(value):
+            raise self.error(node, ast.unparse(node)[:80], "whether two objects are one differs from call to call",
+                             "Decide it at the caller.")  # fmt: skip
+        self.inputs.pin(value)
+        return id(value)
+
+    def _stand_in(self, node: ast.AST, value: Any) -> Any:
+        """Something of the very type that the function's own value has."""
+        refuse_kinds(value, "the type")
+        if isinstance(value, SymArray):
+            return value.dtype.type(0) if value.is_scalar else np.empty(0, value.dtype)
+        if isinstance(value, Compressed):
+            return np.empty(0, value.dtype)
+        if isinstance(value, SymInt):
+            return 0
+        if isinstance(value, SymScalar):
+            return value.hint
+        if isinstance(value, SymRange):
+            return range(0)
+        if isinstance(value, SymGenerator):
+            return np.random.default_rng(0)
+        if isinstance(value, TracedIterator):
+            return value.inner
+        if isinstance(value, (Sequence, InterpretedFunction, GeneratorMethod)):
+            raise self.error(node, f"the type of a value in {ast.unparse(node)[:80]}",
+                             "what stands for it while the function is traced has another one", "Decide it at the caller.")  # fmt: skip
+        return value
+
+    def _getattr(self, node: ast.Call, owner: Any, name: str, *default: Any) -> Any:
+        try:
+            return self.get_attribute(node, owner, name)
+        except AttributeError:
+            if default:
+                self.inputs.has(owner, name, False)
+                return default[0]
+            raise
+
+    def _refuse_long(self, node: ast.Call, items: Any, name: str) -> None:
+        """Python's own functions look at an array's elements one by one."""
+        if isinstance(items, SymArray) and items.sizes:
+            length = self.tracer.value_of(self.tracer.resolve(items.sizes[0]))
+            if length > MAX_UNROLLED_TRIPS:
+                raise self.error(
+                    node, f"loops: {ast.unparse(node)[:80]}, Python's {name}() of {length} rows of an array",
+                    f"it takes them one by one, of which at most {MAX_UNROLLED_TRIPS} are written out",
+                    f"Use np.{name}().",
+                )  # fmt: skip
+
+    def _sum(self, node: ast.Call, items: Any, start: Any = 0) -> Any:
+        # sum() adds from the left, an array's rows too.
+        self._refuse_long(node, items, "sum")
+        for item in items:
+            start = start + item
+        return start
+
+    def _extreme(self, node: ast.Call, compare: Callable[[Any, Any], Any], name: str, args: Any, key: Any) -> Any:
+        if len(args) == 1:
+            self._refuse_long(node, args[0], name)
+        best: Any = _NONE
+        of_best: Any = _NONE
+        for item in args[0] if len(args) == 1 else args:
+            of_item = item if key is None else self.call(node, key, [item], {})
+            if best is _NONE:
+                best, of_best = item, of_item
+                continue
+            if any(isinstance(one, SymArray) and one.sizes for one in (of_item, of_best)):
+                raise self.error(node, f"{ast.unparse(node)}, {name}() of arrays",
+                                 "the truth of an array of several elements is an error", f"Use np.{name}imum.")  # fmt: skip
+            holds = compare(of_item, of_best)
+            if not self.is_of_the_run(holds):
+                best, of_best = (item, of_item) if holds else (best, of_best)
+            elif key is None and all(isinstance(one, SymInt) or type(one) is int for one in (item, best)):
+                sizes = [one.size if isinstance(one, SymInt) else Size.constant(one) for one in (item, best)]
+                extreme = Size.minimum(*sizes) if name == "min" else Size.maximum(*sizes)
+                best = of_best = SymInt(self.tracer, self.tracer.resolve(extreme))
+            else:
+                best, of_best = (
+                    self.choose(node, holds, *(functools.partial(_itself, one) for one in ways))
+                    for ways in ((item, best), (of_item, of_best))
+                )
+        if best is _NONE:
+            raise ValueError(f"{name}() arg is an empty sequence")
+        return best
+
+    def _min(self, node: ast.Call, *args: Any, key: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            return min(*args, **kwargs)
+        return self._extreme(node, operator.lt, "min", args, key)
+
+    def _max(self, node: ast.Call, *args: Any, key: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            return max(*args, **kwargs)
+        return self._extreme(node, operator.gt, "max", args, key)
+
+    def _map(self, node: ast.Call, function: Any, *iterables: Any) -> Any:
+        return TracedIterator(self.state, (self.call(node, function, list(items), {}) for items in zip(*iterables)))  # noqa: B905
+
+    def _filter(self, node: ast.Call, function: Any, items: Any) -> Any:
+        passed = (i for i in items if (i if function is None else self.call(node, function, [i], {})))
+        return TracedIterator(self.state, passed)
+
+    def _sorted(self, node: ast.Call, items: Any, *, key: Any = None, reverse: bool = False) -> Any:
+        wrapped = None if key is None else (lambda item: self.call(node, key, [item], {}))
+        return sorted(items, key=wrapped, reverse=reverse)
+
+    def _reduce(self, node: ast.Call, function: Any, items: Any, *initial: Any) -> Any:
+        return functools.reduce(lambda a, b: self.call(node, function, [a, b], {}), items, *initial)
+
+
+_SPECIAL: dict[Any, str] = {
+    len: "_len", range: "_range", int: "_int", float: "_float", bool: "_bool", isinstance: "_isinstance",
+    type: "_type", getattr: "_getattr", hasattr: "_hasattr", callable: "_callable", id: "_id", sum: "_sum", min: "_min", max: "_max", map: "_map", filter: "_filter",
+    sorted: "_sorted", zip: "_zip", enumerate: "_enumerate", reversed: "_reversed", functools.reduce: "_reduce",
+    np.random.default_rng: "_default_rng",
+}  # fmt: skip
+TAKE_OBJECTS = (isinstance, type, getattr, hasattr, callable, id)

@@ -1,0 +1,136 @@
+"""The variables of a running function, what stands for those that are not settled, and the ways out of its statements."""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from .source import FunctionNode
+
+
+class Leaving(Enum):
+    """How statements end before their block does."""
+
+    BREAK = "break"
+    CONTINUE = "continue"
+    RETURN = "return"
+
+
+class Control(Exception):
+    """No error: how the interpreter goes on."""
+
+
+class Break(Control):
+    """break"""
+
+
+class Continue(Control):
+    """continue"""
+
+
+class Return(Control):
+    """return, with its value"""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
+@dataclass
+class Pending:
+    """Stands for a variable whose value is not settled: `read` gives it, or says why there is none."""
+
+    read: Callable[[], Any]
+    of_last_trip: bool = False
+    was_set: bool = False  # before the loop
+    leads_to: Callable[[], list[Any]] = list  # objects whose memory may be written through it
+
+
+class Frame:
+    """The variables of one running function."""
+
+    def __init__(
+        self,
+        node: FunctionNode,
+        function: types.FunctionType | None,
+        parent: Frame | None,
+    ) -> None:
+        self.node = node
+        self.function = function
+        self.parent = parent
+        self.caller: Frame | None = None
+        self.variables: dict[str, Any] = {}
+        self.locals, self.nonlocals, self.globals = _scopes(node)
+
+    def of_generator(self, node: ast.GeneratorExp) -> Frame:
+        """The frame of a generator expression in this one."""
+        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        frame = Frame(ast.Lambda(nothing, node), None, self)
+        frame.nonlocals = frame.locals  # of := alone
+        frame.locals = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+        return frame
+
+    def globals_of(self) -> dict[str, Any]:
+        frame: Frame | None = self
+        while frame is not None:
+            if frame.function is not None:
+                return frame.function.__globals__
+            frame = frame.parent
+        return {}
+
+
+def _scopes(node: FunctionNode) -> tuple[set[str], set[str], set[str]]:
+    """Names that the function binds, and those it declares nonlocal or global."""
+    bound: set[str] = set()
+    nonlocals: set[str] = set()
+    declared_global: set[str] = set()
+    arguments = node.args
+    for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]:
+        if argument is not None:
+            bound.add(argument.arg)
+    body: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
+    while body:
+        item = body.pop()
+        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            bound.add(item.name)
+            continue
+        if isinstance(item, ast.Lambda):
+            continue
+        if isinstance(item, ast.comprehension):
+            # Its target is a variable of the comprehension alone.
+            body.extend([item.iter, *item.ifs])
+            continue
+        if isinstance(item, ast.Name) and isinstance(item.ctx, (ast.Store, ast.Del)):
+            bound.add(item.id)
+        elif isinstance(item, ast.Nonlocal):
+            nonlocals.update(item.names)
+        elif isinstance(item, ast.Global):
+            declared_global.update(item.names)
+        elif isinstance(item, (ast.Import, ast.ImportFrom)):
+            bound.update((alias.asname or alias.name).split(".")[0] for alias in item.names)
+        elif isinstance(item, ast.ExceptHandler) and item.name:
+            bound.add(item.name)
+        body.extend(ast.iter_child_nodes(item))
+    return bound - nonlocals - declared_global, nonlocals, declared_global
+
+
+class InterpretedFunction:
+    """A def or lambda inside of an interpreted function, whose variables it sees."""
+
+    def __init__(
+        self, call: Callable[[InterpretedFunction, list[Any], dict[str, Any]], Any], node: FunctionNode, frame: Frame,
+        defaults: dict[str, Any],
+    ) -> None:  # fmt: skip
+        """`call` runs it."""
+        self._call = call
+        self.node = node
+        self.frame = frame
+        self.defaults = defaults
+        self.__name__ = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(self, list(args), kwargs)

@@ -1,0 +1,178 @@
+"""What loops and branches on data have in common: values that go in and come out, memory that is written in them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..errors import TraceError
+from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.graph import Value
+from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described
+from .carried import MISSING, Carried, Form, Memory, containers_of, memory_of
+from .frame import Control, Frame, Pending
+from .state import Part
+
+
+class Region(Part):
+    """A part of the interpreter that makes regions of the program."""
+
+    @contextmanager
+    def keeping_containers(self, node: ast.AST) -> Iterator[None]:
+        """A region: what it changes of Python's and NumPy's own containers from outside, it would change once."""
+        held = containers_of(self.frame)
+        arrays = [(item, item.tobytes()) for item in held.values() if isinstance(item, np.ndarray)]
+        self.state.containers.append(held)
+        try:
+            yield
+        finally:
+            self.state.containers.pop()
+        if any(array.tobytes() != before for array, before in arrays):
+            raise self.error(
+                node, "loops: changing an array of plain values in a loop or branch of the run",
+                "it was made by a call that is not traced, and a loop of the run is traced as one iteration",
+                "Make it with np.zeros or np.array inside of the function.",
+            )  # fmt: skip
+
+    @contextmanager
+    def _maybe_run(self, node: ast.AST, what: str) -> Iterator[None]:
+        """What a statement raises that the run may never come to is nobody's error yet: NumPy runs the call."""
+        try:
+            yield
+        except (TraceError, Control):
+            raise
+        except Exception as error:
+            raise self.error(
+                node, f"loops: {what} raises {type(error).__name__} ({error})"[:300],
+                "whether it is raised depends on the data", "Leave it out of the compiled function.",
+            ) from error  # fmt: skip
+
+    def _is_fixed(self, form: Form) -> bool:
+        """Whether its shape is the same in all trips."""
+        return self.tracer.loops.keys().isdisjoint(symbol for size in form.shape for symbol in size.symbols())
+
+    def _restore(self, frame: Frame, before: dict[str, Any], memories: list[Memory]) -> None:
+        """The state before a region."""
+        for name, value in before.items():
+            if value is MISSING:
+                frame.variables.pop(name, None)
+            else:
+                frame.variables[name] = value
+        for memory in memories:
+            if memory.changed() or memory.storage.value is not memory.value:
+                memory.set(memory.value)
+
+    def _hand_out(self, loop: Value, carried: list[Carried], runs: bool = False) -> None:
+        """What comes out of a loop or a branch, to the variables and the memory that hold it; `runs`: a loop has a trip."""
+        loop.attributes["results"] = results = []
+        made: list[tuple[SymArray, list[Storage]]] = []
+        for position, one in enumerate(carried):
+            if one.parameter is not None:
+                one.parameter.attributes.update(of=loop, position=position)
+            result = self.tracer.add(
+                "result", (), {"of": loop, "position": position}, one.form.dtype, one.form.shape, call_name=one.called
+            )
+            result.user_name = one.called
+            results.append(result)
+            if one.storage is not None:
+                one.storage.value = result
+                one.storage.version += 1
+            else:
+                assert one.frame is not None
+                new = one.form.object_of(self.tracer, result)
+                if runs and one.last is not None and one.last.kind == one.form.kind:
+                    new.kinds = one.last.kinds
+                variables = one.frame.variables
+                held = variables.get(one.name)
+                if one.path and isinstance(held, Pending):
+                    held = held.read()
+                variables[one.name] = one.replaced(held, new)
+                if one.form.kind == "array":
+                    one.made = new
+                    made.append((new, one.sources))
+        self._mark_chosen(made)
+
+    def _note_memory(self, truth: Value, chosen: list[Carried]) -> None:
+        """Whose memory an array is behind a branch, by its condition."""
+        if not chosen:
+            return
+        otherwise = self.tracer.add("logical_not", (truth,), {}, np.dtype(np.bool_), ())
+        for one in chosen:
+            may_be = []
+            for held, holds in zip(one.ways, (truth, otherwise), strict=True):
+                if isinstance(held, SymArray):
+                    may_be += [(storage, holds) for storage in (held.storage, *(s for s, _ in held.storage.may_be))]
+            one.made.storage.may_be = tuple(may_be)
+
+    def _mark_chosen(self, made: list[tuple[SymArray, list[Storage]]]) -> None:
+        """Arrays that came out of a loop or a branch as values, and that others may see or write into."""
+        seen: dict[int, Storage] = {}
+        frame: Frame | None = self.frame
+        while frame is not None:
+            seen |= {id(memory.storage): memory.storage for memory in memory_of(frame, self.tracer.checked)}
+            frame = frame.caller
+        for array, sources in made:
+            visible = [storage for storage in sources if id(storage) in seen or storage.argument is not None]
+            shared = any(storage in others for storage in sources for other, others in made if other is not array)
+            chosen = [pair for storage in visible for pair in (storage.chosen_from or ())]
+            if visible or shared:
+                array.storage.chosen_from = (*((storage, storage.value) for storage in visible), *chosen)
+
+    def held(self, name: str) -> Any:
+        value = self.frame.variables[name]
+        return value.read() if isinstance(value, Pending) else value
+
+    def negated(self, node: ast.AST, condition: Any) -> RunBool:
+        value = self._truth_value(node, condition)
+        return RunBool(self.tracer, self.tracer.add("logical_not", (value,), {}, np.dtype(np.bool_), ()))
+
+    def _truth_value(self, node: ast.AST, condition: Any) -> Value:
+        tracer = self.tracer
+        if isinstance(condition, SymInt):
+            condition = condition != 0
+        if isinstance(condition, SymArray) and not condition.sizes:
+            value = condition.read()
+            return self._cast(value, np.dtype(np.bool_))
+        if isinstance(condition, RunScalar):
+            return self._cast(condition.value, np.dtype(np.bool_))
+        if isinstance(condition, (bool, np.bool_)):
+            return tracer.add("const", (), {"value": bool(condition)}, np.dtype(np.bool_), ())
+        raise self.error(
+            node,
+            f"loops: the truth of {described(condition)}"[:200],
+            "it has several elements",
+            "Use np.any or np.all.",
+        )
+
+    def _cast(self, value: Value, dtype: np.dtype[Any]) -> Value:
+        return value if value.dtype == dtype else self.tracer.add("cast", (value,), {}, dtype, value.shape)
+
+    def _zeros(self, form: Form) -> Value:
+        return self.tracer.zeros(form.dtype, form.shape)
+
+    def _value_of(self, held: Any) -> tuple[Value, Form] | None:
+        """A Python object as a value of the program and its form; None for what is no array and no number."""
+        tracer = self.tracer
+        if isinstance(held, SymArray):
+            value = held.read()
+            shape = tuple(tracer.resolve(size) for size in held.sizes)
+            return value, Form("scalar" if held.is_scalar else "array", held.dtype, shape, held.kinds)
+        if isinstance(held, SymInt):
+            return held.of_the_run(), Form("int", np.dtype(np.int64))
+        if isinstance(held, SymScalar):
+            if type(held.hint) is complex:
+                return None
+            return held.value, Form(type(held.hint).__name__, held.value.dtype, (), held.kinds)
+        if isinstance(held, (bool, np.bool_)) or (isinstance(held, int) and abs(held) <= LARGEST_INT):
+            kind = "scalar" if isinstance(held, np.generic) else type(held).__name__
+            dtype = np.dtype(np.bool_) if isinstance(held, (bool, np.bool_)) else np.dtype(np.int64)
+            return tracer.add("const", (), {"value": held}, dtype, ()), Form(kind, dtype)
+        if isinstance(held, np.generic) and held.dtype.kind in "iuf":
+            return tracer.add("const", (), {"value": held.item()}, held.dtype, ()), Form("scalar", held.dtype)
+        if isinstance(held, float):
+            return tracer.add("const", (), {"value": held}, np.dtype(np.float64), ()), Form("float", np.dtype(float))
+        return None

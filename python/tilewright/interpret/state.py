@@ -1,0 +1,120 @@
+"""What the parts of the interpreter share: the trace, the frame that runs, the loops around it, and what is refused everywhere."""
+
+from __future__ import annotations
+
+import ast
+import collections
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import TraceError
+from ..symbolic.arrays import SymArray
+from ..symbolic.scalars import RunScalar, SymInt, described
+from ..symbolic.tracer import Tracer
+from .arguments import Inputs
+from .carried import may_change
+from .frame import Frame
+
+
+@dataclass
+class State:
+    """Of one trace's interpreter."""
+
+    tracer: Tracer
+    inputs: Inputs
+    # Of the function that runs; outside of all there is none, and nobody asks.
+    frame: Frame = None  # type: ignore[assignment]
+    # Of each region around: Python's own containers from outside, by identity.
+    containers: list[dict[int, Any]] = field(default_factory=list)
+    # Of each loop around that is a region: the variable of its breaks; "" without one, and of loops that are unrolled.
+    stopped: list[str] = field(default_factory=list)
+    unrolling: list[tuple[str, int, int]] = field(default_factory=list)  # the places of loops around that are unrolled
+    ways_left: int = 0  # branches on data of which a way left its block
+
+
+class Part:
+    """A part of the interpreter. What it needs of others beside the state it is given when it is made."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.tracer = state.tracer
+        self.inputs = state.inputs
+
+    @property
+    def frame(self) -> Frame:
+        return self.state.frame
+
+    def at(self, node: ast.AST) -> None:
+        line = getattr(node, "lineno", None)
+        if line is not None and self.tracer.frames:
+            self.tracer.frames[-1][2] = line
+
+    def error(self, node: ast.AST, asked: str, why: str, what_to_do: str) -> TraceError:
+        self.at(node)
+        return self.tracer.error(asked, why, what_to_do, type(node).__name__)
+
+    def place(self, node: ast.stmt) -> tuple[str, int, int]:
+        return self.tracer.frames[-1][0], node.lineno, node.col_offset
+
+    def truth(self, node: ast.AST, value: Any, what: str) -> bool:
+        """Whether a condition holds. Sizes decide under a guard; elements cannot decide."""
+        if isinstance(value, SymArray):
+            self.at(node)
+            condition = ast.unparse(node)
+            why, what_to_do = (
+                "it depends on elements that are known only when the compiled function runs",
+                ("Leave it out of the compiled function."),
+            )
+            if value.sizes:
+                why, what_to_do = "the truth of an array of several elements is an error", "Use np.any or np.all."
+            raise self.tracer.error(f"loops: {what} on {condition}, {described(value)}"[:400], why, what_to_do, what)
+        if self.inputs.is_object(value):
+            if type(value).__bool__ if hasattr(type(value), "__bool__") else hasattr(type(value), "__len__"):
+                self.refuse_object(node, value)
+            return True
+        return bool(value)
+
+    def is_of_the_run(self, condition: Any) -> bool:
+        """Whether a truth is one number that only the running function knows."""
+        if isinstance(condition, SymInt):
+            return self.tracer.decide_if_same_in_all_trips("!=", condition.size, 0) is None
+        return isinstance(condition, RunScalar) or (isinstance(condition, SymArray) and not condition.sizes)
+
+    def refuse_object(self, node: ast.AST, *values: Any) -> None:
+        """Operators of a user's class run code that would not be followed."""
+        for value in values:
+            if self.inputs.is_object(value):
+                raise self.error(
+                    node,
+                    f"{ast.unparse(node)}, with a {type(value).__name__} object",
+                    "only the attributes and methods of objects are followed",
+                    "Pass what it holds as arrays and numbers.",
+                )
+            if isinstance(value, (str, bytes)) and any(isinstance(other, SymArray) for other in values):
+                raise self.error(
+                    node,
+                    f"{ast.unparse(node)}, of an array and a {type(value).__name__}",
+                    "only arithmetic on numbers is compiled",
+                    "Pass numbers and arrays of numbers.",
+                )
+
+    def refuse_outer(self, node: ast.AST, owner: Any, asked: str) -> None:
+        """Changing what lives outside of the function would happen only once."""
+        self.refuse_in_region(node, owner, asked)
+        is_container = isinstance(owner, (list, dict, set, collections.deque))
+        if (is_container and self.inputs.is_outer(owner)) or self.inputs.is_object(owner):
+            raise self.error(
+                node,
+                asked,
+                "it lives outside of the function, and the change would happen only once, while tracing",
+                "Return the value, and keep it at the caller.",
+            )
+
+    def refuse_in_region(self, node: ast.AST, owner: Any, asked: str) -> None:
+        """A list, dict or set from outside of a loop of the run is one in all trips: no value of the program is it."""
+        if may_change(owner) and any(id(owner) in held for held in self.state.containers):
+            raise self.error(
+                node, f"loops: {asked} in a loop or branch of the run",
+                "lists, dicts and sets are Python's own while tracing, and a loop of the run is traced as one trip",
+                "Write into an array that is made before the loop.",
+            )  # fmt: skip
