@@ -382,7 +382,7 @@ class Calls(Part):
         file = self.tracer.frames[-1][0] if self.tracer.frames else self.tracer.file
         return self.run_node(function.node, None, function.frame, variables, file, function.__name__)
 
-    # -- classes and builtins -----------------------------------------------------------------------------------
+    # -- classes ------------------------------------------------------------------------------------------------
 
     def _call_class(self, node: ast.Call, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if issubclass(cls, np.generic):

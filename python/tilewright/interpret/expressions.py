@@ -250,7 +250,7 @@ class Expressions(Part):
                 parts.append(format(held, spec))
         return "".join(parts)
 
-    # -- attributes and items ----------------------------------------------------------------------------
+    # -- attributes, items, calls ----------------------------------------------------------------------------
 
     def _eval_Attribute(self, node: ast.Attribute) -> Any:
         owner = self.evaluate(node.value)

@@ -520,8 +520,6 @@ class Interpreter(Part):
                 raise self.error(node, f"del {ast.unparse(target)}", "objects are only read in a compiled function",
                                  "Leave it out of the compiled function.")  # fmt: skip
 
-    # -- variables ---------------------------------------------------------------------------------------
-
 
 def _statement_name(node: ast.stmt) -> str:
     return {
