@@ -18,7 +18,7 @@ import trace_helpers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tilewright import TraceError
-from tilewright.interpret.source import source_of
+from tilewright.interpret.source import same_code, source_of
 from tilewright.trace import trace
 from trace_cases import check, close, raises_like_numpy, run_program
 
@@ -415,6 +415,16 @@ COMPOSITES = [
     lambda x: np.dstack([x, x]), lambda x: np.amax(x, axis=0), lambda x: np.divmod(x, 0.3), lambda x: np.append(x, x),
     lambda x: np.result_type(x, 1.0).type(2) * x, lambda x: np.add.outer(x[0], x[1]), lambda x: np.isclose(x, 0.0),
 ]  # fmt: skip
+
+
+def test_a_set_among_the_constants_has_no_order() -> None:
+    # Read from a .pyc it may stand in another order than just compiled.
+    code = (lambda x: x in {0, 8}).__code__
+    consts = tuple(frozenset([8, 0]) if isinstance(c, frozenset) else c for c in code.co_consts)
+    assert repr(consts) != repr(code.co_consts)
+    assert same_code(code, code.replace(co_consts=consts))
+    others = tuple(frozenset([8, False]) if isinstance(c, frozenset) else c for c in code.co_consts)
+    assert not same_code(code, code.replace(co_consts=others))
 
 
 @pytest.mark.parametrize("number", range(len(COMPOSITES)))

@@ -84,9 +84,14 @@ def same_code(left: types.CodeType, right: types.CodeType) -> bool:
         if isinstance(a, types.CodeType):
             if not isinstance(b, types.CodeType) or not same_code(a, b):
                 return False
-        elif type(a) is not type(b) or repr(a) != repr(b):
+        elif type(a) is not type(b) or _shown(a) != _shown(b):
             return False
     return True
+
+
+def _shown(constant: object) -> object:
+    """Equal for constants that no function tells apart: 1 is not True, -0.0 not 0.0. Sets have no order."""
+    return sorted(map(repr, constant)) if isinstance(constant, frozenset) else repr(constant)
 
 
 def _same_place(left: types.CodeType, right: types.CodeType) -> bool:
