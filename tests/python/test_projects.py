@@ -37,15 +37,15 @@ def place(tmp_path):
 
 
 def table_of(err):
-    """function -> what becomes of it, of the table that says where the time went."""
+    """function -> its own share of the time, in percent, and what becomes of it: the table that says where the time went."""
     lines = err.splitlines()
     start = next(k for k, line in enumerate(lines) if line.startswith("where the script's"))
     rows = {}
     for line in lines[start + 2 :]:
-        found = re.match(r"  (\S+(?: \(line \d+\))?) +(?:\d+ +)?[\d.]+ \w+ +(?:\d+ %)? +\d+ %(?:  (.*))?$", line)
+        found = re.match(r"  (\S+(?: \(line \d+\))?) +(?:\d+ +)?[\d.]+ \w+ +(?:\d+ %)? +(\d+) %(?:  (.*))?$", line)
         if found is None:
             break
-        rows[found[1]] = found[2] or ""
+        rows[found[1]] = int(found[2]), found[3] or ""
     return rows
 
 
@@ -54,22 +54,27 @@ def checksum(text):
 
 
 CASES = [
-    ("functions.py", "functions_tuned", "diffuse", {"cool", "diffuse", "main", "elsewhere"}),
-    ("methods.py", "methods_tuned", "accelerations", {"Cluster.run", "Cluster.step", "Cluster.accelerations", "main"}),
-    ("src_layout/scripts/run.py", "run_tuned", "advance", {"simulate (line 15)", "advance", "main"}),
-    ("several.py", "several_tuned", "blur", {"film", "track", "blur", "edges", "main"}),
+    ("functions.py", ["cool", "diffuse"], {"main", "elsewhere"}),
+    ("methods.py", ["Cluster.accelerations"], {"Cluster.run", "Cluster.step", "main"}),
+    ("src_layout/scripts/run.py", ["advance"], {"simulate (line 15)", "main"}),
+    ("several.py", ["blur", "edges", "normalized", "row_statistics"], {"film", "track", "main"}),
 ]
 
 
-@pytest.mark.parametrize(("script", "module", "function", "rows"), CASES, ids=[c[0] for c in CASES])
-def test_a_project_is_tuned(place, script, module, function, rows):
+@pytest.mark.parametrize(("script", "compiled", "others"), CASES, ids=[c[0] for c in CASES])
+def test_a_project_is_tuned(place, script, compiled, others):
     out, err = place.autotune(script, "--budget", "3s")
+    table = table_of(err)
+    assert set(table) >= {*compiled, *others}
+    # Which of them takes longest is this run's matter: a pause of the machine may fall into any call.
+    (tuned,) = (name for name, (_, fate) in table.items() if fate == "tuned")
+    assert tuned in compiled
+    assert table[tuned][0] == max(table[name][0] for name in compiled)
+    function = tuned.rpartition(".")[2]
     lines = out.splitlines()
+    module = f"{Path(script).stem}_tuned"
     assert lines[0] == f"wrote {place.folder}/{module}: from {module} import {function}"
     assert lines[-1].startswith(f"{function}: NumPy ") and "result equal under contract numpy" in lines[-1]
-    table = table_of(err)
-    assert rows <= set(table)
-    assert [name.rpartition(".")[2] for name, fate in table.items() if fate == "tuned"] == [function]
 
 
 def test_a_script_runs_with_its_tuned_methods_in_place(place):
