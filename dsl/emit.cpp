@@ -20,21 +20,10 @@
 #include "dsl/device_code.h"
 #include "dsl/halide_target.h"
 #include "dsl/isa.h"
+#include "dsl/lowering.h"
 #include "dsl/object_symbols.h"
-#include "dsl/passes/device_arithmetic.h"
-#include "dsl/passes/device_extremes.h"
-#include "dsl/passes/device_functions.h"
-#include "dsl/passes/device_launches.h"
-#include "dsl/passes/device_predicates.h"
-#include "dsl/passes/interleaved_halves.h"
 #include "dsl/passes/kernel_groups.h"
 #include "dsl/passes/memory_hints.h"
-#include "dsl/passes/nontemporal_stores.h"
-#include "dsl/passes/passes.h"
-#include "dsl/passes/placed_outputs.h"
-#include "dsl/passes/prefetch_lines.h"
-#include "dsl/passes/statement_pass.h"
-#include "dsl/passes/whole_threads.h"
 
 namespace tilewright::dsl {
 
@@ -117,49 +106,6 @@ class FindAllocations : public Halide::Internal::IRVisitor {
     }
 };
 
-class FindCallNames : public Halide::Internal::IRVisitor {
-  public:
-    explicit FindCallNames(std::vector<std::string> wanted) : wanted_(std::move(wanted)) {}
-    std::string found;
-
-  private:
-    using Halide::Internal::IRVisitor::visit;
-    std::vector<std::string> wanted_;
-    void visit(const Halide::Internal::Call* op) override {
-        if (std::find(wanted_.begin(), wanted_.end(), op->name) != wanted_.end()) found = op->name;
-        IRVisitor::visit(op);
-    }
-};
-
-bool has_verb(const std::vector<Directive>& chain, const std::string& verb) {
-    return std::any_of(chain.begin(), chain.end(), [&](const Directive& directive) { return directive.verb == verb; });
-}
-
-bool has_verb(const Schedule& schedule, const std::string& verb) {
-    return std::any_of(schedule.statements.begin(), schedule.statements.end(),
-                       [&](const Statement& statement) { return has_verb(statement.chain, verb); });
-}
-
-/// fold_storage and bound_storage rest on claims that Halide checks at run time where it cannot prove them; kernels
-/// check nothing, so a claim that needs a check is refused.
-void verify_claims(Halide::Pipeline& pipeline, const KernelImpl& kernel, const Schedule& schedule, Target target) {
-    if (!has_verb(schedule, "fold_storage") && !has_verb(schedule, "bound_storage")) return;
-    target.set_feature(Target::NoAsserts, false);
-    const Halide::Module module = pipeline.compile_to_module(kernel.arguments, kernel.name, target);
-    for (const auto& function : module.functions()) {
-        FindCallNames find(
-            {"halide_error_bad_fold", "halide_error_fold_factor_too_small", "halide_error_storage_bound_too_small"});
-        function.body.accept(&find);
-        if (find.found.empty()) continue;
-        const bool fold = find.found != "halide_error_storage_bound_too_small";
-        throw ScheduleError(
-            kernel.name + ": " + (fold ? "fold_storage" : "bound_storage") +
-                ": it cannot be proved that so little storage is enough.",
-            fold ? "Use store_at with compute_at further in; storage is then folded where that is proved."
-                 : "Take it away.");
-    }
-}
-
 /// Our names for Halide's, which carry numbers when a name repeats in the process.
 std::string with_our_names(std::string message, const AlgorithmImpl& algorithm) {
     std::vector<std::pair<std::string, std::string>> names;
@@ -199,34 +145,6 @@ void number_loop_functions(Halide::Module& module, const std::string& kernel) {
     }
     for (auto& function : module.functions())
         function.body = rename.mutate(function.body);
-}
-
-/// A kernel with all that has to be done to it before it is compiled.
-Halide::Pipeline prepared(const KernelImpl& kernel, const Schedule& schedule, const Target& target) {
-    Halide::Pipeline pipeline(kernel.outputs);
-    if (target.has_feature(Target::CUDA) && target.get_cuda_capability_lower_bound() >= 80)
-        add_device_extremes_pass(pipeline);
-    add_passes(pipeline);
-    add_placed_outputs_pass(pipeline, kernel.placed);
-    // Threads of a device store next to each other as it is.
-    if (!target.has_feature(Target::CUDA)) add_interleaved_halves_pass(pipeline, kernel.halves);
-    if (!kernel.traffic.prefetches.empty()) {
-        std::set<std::string> inputs;
-        for (const Halide::Argument& argument : kernel.arguments)
-            if (argument.is_input() && argument.is_buffer()) inputs.insert(argument.name);
-        add_prefetch_lines_pass(pipeline, kernel.traffic.prefetches, std::move(inputs));
-    }
-    if (!kernel.traffic.nontemporal.empty()) add_nontemporal_stores_pass(pipeline, kernel.traffic.nontemporal);
-    if (target.has_feature(Target::CUDA)) {
-        const bool exact = target.has_feature(Target::StrictFloat);
-        add_statement_pass(pipeline, [exact](const Halide::Internal::Stmt& statement) {
-            const Halide::Internal::Stmt blocks = device_functions_in_blocks(device_launches(statement));
-            const Halide::Internal::Stmt launches = whole_threads(branch_device_predicates(blocks));
-            return exact ? exact_device_arithmetic(launches) : launches;
-        });
-    }
-    verify_claims(pipeline, kernel, schedule, target);
-    return pipeline;
 }
 
 /// `hints`: whether the schedule asks for stores past the caches or for prefetches.
@@ -292,33 +210,19 @@ EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, co
                    kernel.name, has_hints(kernel), options);
 }
 
-/// Each kernel is lowered on its own; what Halide does after a lowering is done to the whole.
+/// What Halide does after a lowering is done to the whole.
 EmittedKernel emit_group(const KernelGroup& group, const std::vector<KernelImpl>& kernels, const Schedule& schedule,
                          const EmitOptions& options) {
     const Target target = halide_target(options.isa, options.contract != "fast");
-    if (target.has_feature(Target::CUDA)) {
-        throw ScheduleError(
-            group.name + ": loops of the program around kernels are one function with them, which the host runs.",
-            "Translate it for a device (TranslateOptions::device): the plan then launches each kernel.");
-    }
-    std::map<int, Halide::Internal::Stmt> statements;
-    bool hints = false, strict = false;
-    for (const int number : kernels_of(group.steps)) {
-        const KernelImpl& kernel = kernels[static_cast<std::size_t>(number)];
-        hints = hints || has_hints(kernel);
-        Halide::Pipeline pipeline = prepared(kernel, schedule, target);
-        add_statement_pass(pipeline, [&statements, number](const Halide::Internal::Stmt& statement) {
-            statements[number] = statement;
-            return Halide::Internal::Evaluate::make(0);
-        });
-        const Halide::Module lowered = pipeline.compile_to_module(kernel.arguments, kernel.name, target);
-        strict = strict || lowered.any_strict_float();
-    }
+    const LoweredStatement lowered = lower_group(group, kernels, schedule, target);
+    const std::vector<int> numbers = kernels_of(group.steps);
+    const bool hints = std::any_of(numbers.begin(), numbers.end(),
+                                   [&](int number) { return has_hints(kernels[static_cast<std::size_t>(number)]); });
     Halide::Module module(group.name, target);
-    module.set_any_strict_float(strict);
+    module.set_any_strict_float(lowered.strict);
     std::vector<Halide::Internal::LoweredFunc> tasks;
     const Halide::Internal::Stmt whole =
-        Halide::Internal::lower_parallel_tasks(compose_group(group, kernels, statements), tasks, group.name, target);
+        Halide::Internal::lower_parallel_tasks(lowered.statement, tasks, group.name, target);
     for (const Halide::Internal::LoweredFunc& task : tasks)
         module.append(task);
     module.append(
