@@ -579,7 +579,7 @@ class JitFunction(_face.Dispatcher):
         self, args: tuple[Any, ...], kwargs: dict[str, Any], changing: frozenset[str]
     ) -> tuple[Specialization, Bound]:
         forks.check_compiler()  # before anything is imported: a lock of that may be lost too
-        from .trace import trace  # noqa: PLC0415  (the slowest import of all; calls of stored modules need none of it)
+        from .trace import trace  # noqa: PLC0415  (the slowest import of all)
 
         start = time.perf_counter()
         traced = trace(self.__wrapped__, args, kwargs, contract=self.contract, changing=changing)

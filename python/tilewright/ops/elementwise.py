@@ -22,6 +22,7 @@ from .operands import (
     BOOL,
     FLOAT64,
     INT64,
+    NO_VALUE,
     broadcast,
     broadcast_shapes,
     cast,
@@ -110,7 +111,6 @@ COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", 
 _ALWAYS_FOR_INTEGERS = {"isnan": False, "isinf": False, "isfinite": True}
 # The ufunc behind np.clip has no public name.
 _CLIP: np.ufunc = getattr(np, "_core").umath.clip  # noqa: B009
-_MISSING: Any = np._NoValue  # type: ignore[attr-defined]  # as np.clip names an argument that is not given
 _ANGLES = {
     "degrees": (180.0, math.pi), "rad2deg": (180.0, math.pi), "radians": (math.pi, 180.0), "deg2rad": (math.pi, 180.0),
 }  # fmt: skip
@@ -458,17 +458,17 @@ def common_dtype(*operands: Any) -> np.dtype[Any]:
 
 @rule(np.clip)
 def clip(
-    tracer: Tracer, a: Any, a_min: Any = _MISSING, a_max: Any = _MISSING, out: Any = None, *,
-    min: Any = _MISSING, max: Any = _MISSING, **others: Any,
+    tracer: Tracer, a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: Any = None, *,
+    min: Any = NO_VALUE, max: Any = NO_VALUE, **others: Any,
 ) -> Any:  # fmt: skip
     low: Any
     high: Any
-    if a_min is _MISSING and a_max is _MISSING:
-        low, high = (None if bound is _MISSING else bound for bound in (min, max))
-    elif a_min is _MISSING or a_max is _MISSING:
-        missing = "a_min" if a_min is _MISSING else "a_max"
+    if a_min is NO_VALUE and a_max is NO_VALUE:
+        low, high = (None if bound is NO_VALUE else bound for bound in (min, max))
+    elif a_min is NO_VALUE or a_max is NO_VALUE:
+        missing = "a_min" if a_min is NO_VALUE else "a_max"
         raise TypeError(f"clip() missing 1 required positional argument: '{missing}'")
-    elif min is not _MISSING or max is not _MISSING:
+    elif min is not NO_VALUE or max is not NO_VALUE:
         raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
     else:
         low, high = a_min, a_max

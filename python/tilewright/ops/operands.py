@@ -20,6 +20,7 @@ BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)
 FLOAT64 = np.dtype(np.float64)
 COMPLEX128 = np.dtype(np.complex128)
+NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]  # as NumPy names an argument that is not given
 _ONE = Size.constant(1)
 
 

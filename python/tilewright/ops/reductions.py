@@ -22,6 +22,7 @@ from .operands import (
     BOOL,
     FLOAT64,
     INT64,
+    NO_VALUE,
     broadcast,
     cast,
     check_dtype,
@@ -35,11 +36,9 @@ from .operands import (
 )
 from .shapes import normalize_axes, reshape_value
 
-_NO_VALUE = np._NoValue  # type: ignore[attr-defined]
-
 
 def refuse_initial(tracer: Tracer, name: str, initial: Any) -> None:
-    if initial is not _NO_VALUE:
+    if initial is not NO_VALUE:
         raise tracer.error(f"np.{name}(initial=...)", "there is no rule for a start value",
                            "Combine it with the result instead.", "initial")  # fmt: skip
 
@@ -53,7 +52,7 @@ class SomeChosen:
 
 def truth_of(tracer: Tracer, name: str, where: Any, value: Value) -> Value | None:
     """Which elements of `value` a reduction goes over, as a truth that broadcasts to it; None for all of them."""
-    if where is _NO_VALUE or where is True:
+    if where is NO_VALUE or where is True:
         return None
     operand = where.truth if isinstance(where, SomeChosen) else operand_of(tracer, where)
     if dtype_of(operand) != BOOL:
@@ -92,7 +91,7 @@ def keep_dims(tracer: Tracer, value: Value, axes: Sequence[int], rank: int) -> V
 
 
 def finish(tracer: Tracer, value: Value, axes: Sequence[int], rank: int, keepdims: Any, out: Any, name: str) -> Any:
-    keep = keepdims is not _NO_VALUE and bool(keepdims)
+    keep = keepdims is not NO_VALUE and bool(keepdims)
     if keep:
         value = keep_dims(tracer, value, axes, rank)
     result = SymArray.fresh(tracer, value)
@@ -115,8 +114,8 @@ def reduction_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def _add_like(operation: str) -> Any:
     def handler(
-        tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = _NO_VALUE,
-        initial: Any = _NO_VALUE, where: Any = _NO_VALUE,
+        tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE,
+        initial: Any = NO_VALUE, where: Any = NO_VALUE,
     ) -> Any:  # fmt: skip
         refuse_initial(tracer, operation, initial)
         operand = operand_of(tracer, a)
@@ -137,12 +136,12 @@ rule(np.prod, method="prod")(_add_like("prod"))
 
 def _extreme(operation: str, ufunc: str) -> Any:
     def handler(
-        tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = _NO_VALUE,
-        initial: Any = _NO_VALUE, where: Any = _NO_VALUE,
+        tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE,
+        initial: Any = NO_VALUE, where: Any = NO_VALUE,
     ) -> Any:  # fmt: skip
         refuse_initial(tracer, operation, initial)
         value = to_value(tracer, operand_of(tracer, a))
-        if where is not _NO_VALUE and where is not True and not isinstance(where, SomeChosen):
+        if where is not NO_VALUE and where is not True and not isinstance(where, SomeChosen):
             raise tracer.error(f"np.{operation}(where=...)", "nothing may be chosen, and it has no identity",
                                f"Take the elements under the mask (x[mask].{operation}()).", "where")  # fmt: skip
         if value.dtype.kind == "c":
@@ -172,7 +171,7 @@ rule(np.min, np.amin, method="min")(_extreme("min", "minimum"))
 
 def _logical(operation: str) -> Any:
     def handler(
-        tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = _NO_VALUE, *, where: Any = _NO_VALUE
+        tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
     ) -> Any:
         value = to_value(tracer, operand_of(tracer, a))
         axes = normalize_axes(tracer, axis, len(value.shape))
@@ -189,7 +188,7 @@ rule(np.all, method="all")(_logical("all"))
 
 
 def _arg_extreme(operation: str) -> Any:
-    def handler(tracer: Tracer, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = _NO_VALUE) -> Any:
+    def handler(tracer: Tracer, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Any:
         value = to_value(tracer, operand_of(tracer, a))
         rank = len(value.shape)
         message = f"attempt to get {operation} of an empty sequence"
@@ -208,10 +207,10 @@ def _arg_extreme(operation: str) -> Any:
         tracer.require(">=", value.shape[reduced], 1, message, ValueError)
         shape = [size for k, size in enumerate(value.shape) if k != reduced]
         result = tracer.add(operation, (value,), {"axis": reduced}, INT64, shape, operation)
-        if keepdims is not _NO_VALUE and keepdims and axis is None:
+        if keepdims is not NO_VALUE and keepdims and axis is None:
             items = [NEWAXIS] * rank
             result = tracer.add("index", (result,), {"index": items}, INT64, [Size.constant(1)] * rank)
-            keepdims = _NO_VALUE
+            keepdims = NO_VALUE
         return finish(tracer, result, axes, rank, keepdims, out, operation)
 
     return handler
@@ -275,8 +274,8 @@ def _refuse_half(tracer: Tracer, name: str, value: Value) -> None:
 
 @rule(np.mean, method="mean")
 def mean(
-    tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = _NO_VALUE, *,
-    where: Any = _NO_VALUE,
+    tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *,
+    where: Any = NO_VALUE,
 ) -> Any:  # fmt: skip
     with tracer.composite("mean"):
         value = to_value(tracer, operand_of(tracer, a))
@@ -299,7 +298,7 @@ def _variance(
     axes = normalize_axes(tracer, axis, rank)
     kept = _sum_dtype(value.dtype, dtype, tracer)
     truth = truth_of(tracer, "var", where, value)
-    if given_mean is _NO_VALUE or given_mean is None:
+    if given_mean is NO_VALUE or given_mean is None:
         all_chosen = chosen(tracer, cast(tracer, value, kept), truth, 0)
         total = keep_dims(tracer, reduce_value(tracer, "sum", all_chosen, axes), axes, rank)
         divisor: Any = _count_chosen(tracer, value, truth, axes, keep=True)
@@ -332,7 +331,7 @@ def _variance(
 
 
 def _degrees(ddof: Any, correction: Any) -> Any:
-    if correction is _NO_VALUE:
+    if correction is NO_VALUE:
         return ddof
     if ddof != 0:
         raise ValueError("ddof and correction can't be provided simultaneously.")
@@ -342,7 +341,7 @@ def _degrees(ddof: Any, correction: Any) -> Any:
 @rule(np.var, method="var")
 def var(
     tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
-    keepdims: Any = _NO_VALUE, *, where: Any = _NO_VALUE, mean: Any = _NO_VALUE, correction: Any = _NO_VALUE,
+    keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
 ) -> Any:  # fmt: skip
     ddof = _degrees(ddof, correction)
     with tracer.composite("var"):
@@ -353,7 +352,7 @@ def var(
 @rule(np.std, method="std")
 def std(
     tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
-    keepdims: Any = _NO_VALUE, *, where: Any = _NO_VALUE, mean: Any = _NO_VALUE, correction: Any = _NO_VALUE,
+    keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
 ) -> Any:  # fmt: skip
     ddof = _degrees(ddof, correction)
     with tracer.composite("std"):
@@ -364,7 +363,7 @@ def std(
 
 @rule(np.average)
 def average(
-    tracer: Tracer, a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = _NO_VALUE
+    tracer: Tracer, a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = NO_VALUE
 ) -> Any:
     if weights is not None:
         raise tracer.error("np.average with weights",
@@ -382,7 +381,7 @@ def average(
 
 
 @rule(np.ptp, method="ptp")
-def ptp(tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = _NO_VALUE) -> Any:
+def ptp(tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> Any:
     with tracer.composite("ptp"):
         high = _extreme("max", "maximum")(tracer, a, axis, keepdims=keepdims)
         low = _extreme("min", "minimum")(tracer, a, axis, keepdims=keepdims)

@@ -16,9 +16,17 @@ from ..symbolic.scalars import SymInt, described
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from .elementwise import copied
-from .operands import broadcast, broadcast_shapes, check_dtype, dtype_of, fits_into, is_bool, operand_of, to_value
-
-_NO_VALUE = np._NoValue  # type: ignore[attr-defined]
+from .operands import (
+    NO_VALUE,
+    broadcast,
+    broadcast_shapes,
+    check_dtype,
+    dtype_of,
+    fits_into,
+    is_bool,
+    operand_of,
+    to_value,
+)
 
 
 def as_array(tracer: Tracer, a: Any) -> SymArray:
@@ -299,7 +307,7 @@ rule(np.atleast_3d)(at_least(3))
 
 def normalize_axes(tracer: Tracer, axis: Any, rank: int) -> list[int]:
     """The axes that are meant, ascending; None is all of them."""
-    if axis is None or axis is _NO_VALUE:
+    if axis is None or axis is NO_VALUE:
         return list(range(rank))
     axes = axis if isinstance(axis, tuple) else (axis,)
     found = []
