@@ -11,6 +11,17 @@
 
 namespace tilewright::translator {
 
+// Attributes that passes add: no traced program has them.
+
+/// Of an `index`: its positions are clamped to the array.
+inline constexpr const char* kClamped = "clamped";
+/// Of a `take`: the number of the check that has seen that its positions are inside of the axis.
+inline constexpr const char* kChecked = "checked";
+/// Of a `broadcast_to`: the array that begins with it is written before it is read.
+inline constexpr const char* kUnread = "unread";
+/// Of a reduction or product: where its order comes from, if not from its operand (sum_order.h).
+inline constexpr const char* kOrder = "order";
+
 /// One entry of `index=[...]`.
 struct IndexEntry {
     enum class Kind { slice, position, newaxis };

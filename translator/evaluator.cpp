@@ -8,7 +8,6 @@
 #include "translator/attributes.h"
 #include "translator/literal.h"
 #include "translator/loops/access.h"
-#include "translator/loops/branches.h"
 #include "translator/loops/checked_takes.h"
 #include "translator/ops/math.h"
 

@@ -1,41 +1,173 @@
-// translator/pipeline.cpp: the list of rewrites.
+// translator/pipeline.cpp: the list of passes, and who runs them.
 #include "translator/pipeline.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "dsl/base/error.h"
 #include "translator/complex.h"
 #include "translator/loops/branches.h"
+#include "translator/loops/checked_takes.h"
+#include "translator/loops/choices.h"
+#include "translator/loops/column_copies.h"
+#include "translator/loops/forward.h"
 #include "translator/loops/linear_bits.h"
+#include "translator/loops/steps.h"
 #include "translator/loops/sums_of_trips.h"
 #include "translator/loops/trips_as_axes.h"
 #include "translator/loops/turned.h"
 #include "translator/loops/uniform_axes.h"
+#include "translator/loops/unread_starts.h"
+#include "translator/sum_order.h"
 
 namespace tilewright::translator {
 namespace {
 
-template <Program (*run)(const Program&)> Program plain(const Program& program, const TranslateOptions&) {
-    return run(program);
+#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__)
+constexpr bool kVerifies = false; // it would take some percent of a translation
+#else
+constexpr bool kVerifies = true;
+#endif
+
+template <Program (*rewrite)(const Program&)> Prepared plain(const Prepared& prepared, const TranslateOptions&) {
+    return {rewrite(prepared.program), prepared.in_steps, prepared.variants, prepared.chosen, prepared.requirements};
+}
+
+bool is_known(const std::string& name) {
+    return std::any_of(passes().begin(), passes().end(), [&](const Pass& pass) { return pass.name == name; });
+}
+
+[[noreturn]] void refuse_switch(const std::string& entry, const std::string& why) {
+    std::string names;
+    for (const Pass& pass : passes())
+        if (!pass.needed && names.find("-" + std::string(pass.name)) == std::string::npos)
+            names += (names.empty() ? "-" : ", -") + std::string(pass.name);
+    throw TranslateError("TILEWRIGHT_PASSES: " + entry + ": " + why, "Use some of " + names + ", with commas between.");
+}
+
+/// The names in TILEWRIGHT_PASSES=-NAME,-NAME.
+std::set<std::string> switched_off() {
+    std::set<std::string> off;
+    const char* given = std::getenv("TILEWRIGHT_PASSES");
+    const std::string text = given == nullptr ? "" : given;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(',', at), text.size());
+        const std::string entry = text.substr(at, end - at);
+        at = end + 1;
+        if (entry.empty()) continue;
+        if (entry[0] != '-' || !is_known(entry.substr(1))) refuse_switch(entry, "there is no such pass.");
+        off.insert(entry.substr(1));
+    }
+    for (const Pass& pass : passes())
+        if (pass.needed && off.count(pass.name) != 0)
+            refuse_switch("-" + std::string(pass.name), "what follows cannot do without this pass.");
+    return off;
+}
+
+bool is_for(const Pass& pass, const Prepared& prepared, const TranslateOptions& options) {
+    if (pass.when == When::always) return true;
+    return prepared.in_steps && (pass.when == When::in_steps || options.axes.value_or(options.device));
 }
 
 } // namespace
 
-const std::vector<Rewrite>& rewrites() {
-    static const std::vector<Rewrite> list = {
-        {"split_complex", plain<split_complex>, ""},
-        {"trips_as_sums", plain<trips_as_sums>, "reduction: sums of integers over the trips, in any order"},
-        {"branches_as_values", plain<branches_as_values>, ""},
-        {"linear_bits", plain<linear_bits>, ""},
-        {"without_uniform_axes", plain<without_uniform_axes>, ""},
-        {"turned", plain<turned>, ""},
-        {"trips_as_axes", trips_as_axes, "axis: its trips are independent, and an axis of the kernels"},
+const std::vector<Pass>& passes() {
+    static const std::vector<Pass> list = {
+        {.name = "split_complex",
+         .meaning = "complex numbers as pairs of floats",
+         .when = When::always,
+         .run = plain<split_complex>,
+         .needed = true},
+        {.name = "trips_as_sums",
+         .meaning = "loops that only add up integers as reductions over their trips",
+         .when = When::always,
+         .run = plain<trips_as_sums>,
+         .fate = "reduction: sums of integers over the trips, in any order"},
+        {.name = "branches_as_values",
+         .meaning = "branches inside of pixelwise loops as `where`",
+         .when = When::always,
+         .run = plain<branches_as_values>},
+        {.name = "linear_bits",
+         .meaning = "chains of choices by single bits as one look-up",
+         .when = When::always,
+         .run = plain<linear_bits>},
+        {.name = "without_uniform_axes",
+         .meaning = "arrays that are the same all along an axis without that axis",
+         .when = When::always,
+         .run = plain<without_uniform_axes>},
+        {.name = "turned",
+         .meaning = "arrays that are used in columns alone stored by columns",
+         .when = When::always,
+         .run = plain<turned>},
+        {.name = "sum_orders",
+         .meaning = "the order of each reduction and product as an attribute, before loops move",
+         .when = When::axes,
+         .run = sum_orders},
+        {.name = "choices_as_values",
+         .meaning = "branches of loops that choose between numbers as `where`",
+         .when = When::axes,
+         .run = plain<choices_as_values>},
+        {.name = "forward_stores",
+         .meaning = "reads of what was just written as what was written",
+         .when = When::axes,
+         .run = plain<forward_stores>,
+         .fate = "gone: nothing of it is needed"},
+        {.name = "trips_as_axes",
+         .meaning = "loops whose trips are independent as arrays with an axis of trips",
+         .when = When::axes,
+         .run = trips_as_axes,
+         .fate = "axis: its trips are independent, and an axis of the kernels",
+         .why_not = why_no_axis},
+        {.name = "choices_as_values",
+         .meaning = "the same, of the branches in loops that stayed",
+         .when = When::in_steps,
+         .run = plain<choices_as_values>},
+        {.name = "forward_stores",
+         .meaning = "the same, of the reads in loops that stayed",
+         .when = When::in_steps,
+         .run = plain<forward_stores>,
+         .fate = "gone: nothing of it is needed"},
+        {.name = "checked_takes",
+         .meaning = "takes whose positions a check has seen marked: they need no clamp",
+         .when = When::in_steps,
+         .run = plain<checked_takes>},
+        {.name = "unread_starts",
+         .meaning = "starts of arrays that are written before they are read marked: nobody fills them",
+         .when = When::in_steps,
+         .run = plain<unread_starts>},
+        {.name = "column_copies",
+         .meaning = "arguments that loops read by columns again and again copied by columns, once",
+         .when = When::in_steps,
+         .run = column_copies},
     };
     return list;
 }
 
-Program rewritten(const Program& program, const TranslateOptions& options) {
-    Program current = program;
-    for (const Rewrite& rewrite : rewrites())
-        current = rewrite.run(current, options);
-    return current;
+Prepared prepare(const Program& program, const TranslateOptions& options, const PassWatch& watch) {
+    const std::set<std::string> off = switched_off();
+    Prepared prepared;
+    prepared.program = program;
+    bool decided = false;
+    for (const Pass& pass : passes()) {
+        if (pass.when != When::always && !std::exchange(decided, true))
+            prepared.in_steps = needs_steps(prepared.program);
+        if (off.count(pass.name) != 0 || !is_for(pass, prepared, options)) continue;
+        Prepared made = pass.run(prepared, options);
+        if (kVerifies) verify_program(made.program, Dialect::rewritten);
+        if (watch) watch(pass, prepared.program, made.program);
+        prepared = std::move(made);
+    }
+    return prepared;
+}
+
+Prepared prepare_steps(Prepared prepared, const TranslateOptions& options) {
+    const std::set<std::string> off = switched_off();
+    for (const Pass& pass : passes())
+        if (pass.when == When::in_steps && off.count(pass.name) == 0) prepared = pass.run(prepared, options);
+    return prepared;
 }
 
 } // namespace tilewright::translator

@@ -14,11 +14,15 @@ struct Size {
     std::string text;
     bool is_constant = false;
     std::int64_t constant = 0;
+
+    bool operator==(const Size&) const = default;
 };
 
 struct Type {
     std::string dtype;       ///< NumPy's name: float64, int64, bool, complex64, ...
     std::vector<Size> shape; ///< empty for 0-d
+
+    bool operator==(const Type&) const = default;
 };
 
 struct Block;
@@ -32,38 +36,52 @@ struct Operation {
     int line = 0;                                           ///< of the user's source
     std::vector<Block> regions;                             ///< for, while, if
     std::vector<std::pair<std::string, Type>> more_results; ///< for, while, if: the results after the first
+
+    bool operator==(const Operation&) const = default;
 };
 
 struct Block {
     std::vector<std::pair<std::string, Type>> parameters;
     std::vector<Operation> operations;
     std::vector<std::string> yields;
+
+    bool operator==(const Block&) const = default;
 };
 
 struct ArrayArgument {
     std::string name;
     Type type;
+
+    bool operator==(const ArrayArgument&) const = default;
 };
 struct ScalarArgument {
     std::string name;
     std::string dtype;
+
+    bool operator==(const ScalarArgument&) const = default;
 };
 struct Guard {
     std::string condition;
     std::string message;
     int line = 0;
+
+    bool operator==(const Guard&) const = default;
 };
 
 /// `write A = B`: at the end of the call the memory of the argument A holds B.
 struct Write {
     std::string argument;
     std::string value;
+
+    bool operator==(const Write&) const = default;
 };
 
 /// `check V "text"`: a truth without which NumPy has to run the call; nothing was written until then.
 struct Check {
     std::string value;
     std::string text;
+
+    bool operator==(const Check&) const = default;
 };
 
 struct Program {
@@ -78,6 +96,8 @@ struct Program {
     std::vector<Write> writes;            ///< all values are there before the first write
     std::vector<std::string> conversions; ///< of each result: int, float or bool, or nothing
     bool returns_tuple = false;
+
+    bool operator==(const Program&) const = default;
 };
 
 /// Throws TranslateError with line and column.
@@ -88,7 +108,12 @@ std::string print_program(const Program& program);
 std::string quoted(const std::string& text);
 /// 32 hexadecimal digits of the canonical text without file and line numbers.
 std::string program_digest(const Program& program);
+/// What a program may be made of.
+enum class Dialect {
+    traced,   ///< the operations and attributes of program_text.md
+    rewritten ///< and those that passes make: `windows`, and the attributes at the start of attributes.h
+};
 /// The executable specification: types, dominance, shapes, attributes. Throws InternalError.
-void verify_program(const Program& program);
+void verify_program(const Program& program, Dialect dialect = Dialect::traced);
 
 } // namespace tilewright::translator

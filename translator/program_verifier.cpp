@@ -3,10 +3,13 @@
 #include <set>
 
 #include "dsl/base/error.h"
+#include "translator/analysis.h"
 #include "translator/attributes.h"
 #include "translator/literal.h"
+#include "translator/loops/checked_takes.h"
 #include "translator/ops/rules.h"
 #include "translator/size.h"
+#include "translator/sum_order.h"
 
 namespace tilewright::translator {
 namespace {
@@ -29,7 +32,7 @@ bool is_real_only(const std::string& op) {
 
 class Verifier {
   public:
-    explicit Verifier(const Program& program) : program_(program) {}
+    Verifier(const Program& program, Dialect dialect) : program_(program), dialect_(dialect) {}
 
     void run() {
         Scope scope;
@@ -266,11 +269,27 @@ class Verifier {
                 "takes " + std::to_string(count) + " operands, not " + std::to_string(operation.operands.size()));
         require(operation.regions.empty() && operation.more_results.empty(), where_, "has no regions");
         for (const auto& [key, value] : operation.attributes) {
-            require(std::any_of(keys.begin(), keys.end(), [&k = key](const char* known) { return k == known; }), where_,
+            const bool known = std::any_of(keys.begin(), keys.end(), [&k = key](const char* own) { return k == own; });
+            require(known || (dialect_ == Dialect::rewritten && is_of_pass(operation, key, value)), where_,
                     "has no attribute " + key);
         }
         for (const char* key : keys)
             attribute(operation, key);
+    }
+
+    /// Whether a pass gives such an attribute to such an operation.
+    bool is_of_pass(const Operation& operation, const std::string& key, const std::string& value) const {
+        const std::string& op = operation.op;
+        if (key == kClamped) return op == "index" && value == "true";
+        if (key == kUnread) return op == "broadcast_to" && value == "true";
+        if (key == kChecked) {
+            const int check = op == "take" ? check_of(operation) : -1;
+            return check >= 0 && check < static_cast<int>(program_.checks.size());
+        }
+        if (key != kOrder || !(is_reduction(op) || op == "matmul")) return false;
+        const SumOrder order = *order_of(operation);
+        return order.trips >= 0 && order.trips <= static_cast<int>(operation.type.shape.size()) && order.joined >= 0 &&
+               (op == "matmul" || !order.library);
     }
 
     /// Operand axes stand under the result's last ones and have the same extent or the literal 1.
@@ -433,6 +452,24 @@ class Verifier {
         require_type(operation.type, Type{operand.dtype, shape}, where_, "the result");
     }
 
+    /// `windows`: element (i, r) of two axes is element start + step i + stride r of the one that they stand for.
+    void check_windows(const Operation& operation, const Type& operand) const {
+        check_operands(operation, 1, {"axis", "start", "step", "stride"});
+        const SizeTree axis = parse_size(attribute(operation, "axis"));
+        const std::vector<Size>& shape = operation.type.shape;
+        require(axis.is_constant() && axis.constant() >= 0 &&
+                    axis.constant() < static_cast<std::int64_t>(operand.shape.size()) &&
+                    shape.size() == operand.shape.size() + 1,
+                where_, "axis=" + axis.text() + " does not fit " + text_of(operand));
+        for (const char* key : {"start", "step", "stride"})
+            check_size(parse_size(attribute(operation, key)), where_);
+        std::vector<Size> whole = shape;
+        const auto at = static_cast<std::size_t>(axis.constant());
+        whole.erase(whole.begin() + axis.constant());
+        whole[at] = operand.shape[at];
+        require_type(Type{operation.type.dtype, whole}, operand, where_, "the operand");
+    }
+
     void check_operation(const Operation& operation, const Scope& scope) {
         const std::string& op = operation.op;
         const Type& result = operation.type;
@@ -497,6 +534,8 @@ class Verifier {
             require(axis.is_constant() && axis.constant() >= 0 &&
                         axis.constant() < static_cast<std::int64_t>(result.shape.size()),
                     where_, "axis=" + attribute(operation, "axis") + " is no axis of the result");
+        } else if (op == "windows" && dialect_ == Dialect::rewritten) {
+            check_windows(operation, operand(0));
         } else if (op == "take") {
             check_take(operation, operand(0), operand(1));
         } else if (op == "matmul") {
@@ -513,8 +552,7 @@ class Verifier {
                 check_broadcast(stack_of(*each), stack_of(result));
             shape.insert(shape.end(), {a.shape.end()[-2], b.shape.back()});
             require_shape(result.shape, shape, "the result's shape");
-        } else if (op == "sum" || op == "prod" || op == "max" || op == "min" || op == "any" || op == "all" ||
-                   op == "argmin" || op == "argmax") {
+        } else if (is_reduction(op)) {
             require(operation.operands.size() == 1, where_, "takes one operand");
             check_reduction(operation, operand(0));
         } else {
@@ -523,6 +561,7 @@ class Verifier {
     }
 
     const Program& program_;
+    const Dialect dialect_;
     std::set<std::string> names_;
     std::set<std::string> symbols_;
     std::string where_;
@@ -530,8 +569,8 @@ class Verifier {
 
 } // namespace
 
-void verify_program(const Program& program) {
-    Verifier(program).run();
+void verify_program(const Program& program, Dialect dialect) {
+    Verifier(program, dialect).run();
 }
 
 } // namespace tilewright::translator

@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "translator/analysis.h"
-#include "translator/loops/build_stepped.h"
+#include "translator/attributes.h"
 #include "translator/loops/steps.h"
+#include "translator/pipeline.h"
 
 namespace tilewright::translator {
 namespace {
@@ -19,21 +20,22 @@ bool has_order(const Operation& operation) {
 
 class Orders {
   public:
-    Orders(const Program& program, const TranslateOptions& options) : program_(program), options_(options) {
+    Orders(const Prepared& prepared, const TranslateOptions& options) : prepared_(prepared), options_(options) {
         options_.variant.clear();
-        mark(program_.body);
     }
 
-    std::optional<Program> run() {
-        const PreparedSteps prepared(program_, options_);
-        visit(prepared.stepped.steps);
-        if (two_) return std::nullopt;
-        set(program_.body);
-        return std::move(program_);
+    Prepared run() {
+        Prepared trial = prepared_;
+        mark(trial.program.body);
+        trial = prepare_steps(std::move(trial), options_);
+        visit(cut_into_steps(trial.program, options_.device).steps);
+        marks_ = 0;
+        if (!two_) set(prepared_.program.body);
+        return std::move(prepared_);
     }
 
   private:
-    Program program_;
+    Prepared prepared_;
     TranslateOptions options_;
     int marks_ = 0;
     std::map<std::string, SumOrder> orders_;
@@ -50,8 +52,7 @@ class Orders {
     void set(Block& block) {
         for (Operation& operation : block.operations) {
             if (has_order(operation)) {
-                const auto found = orders_.find(operation.attributes.at(kMark));
-                operation.attributes.erase(kMark);
+                const auto found = orders_.find(std::to_string(++marks_));
                 if (found != orders_.end()) set_order(operation, found->second);
             }
             for (Block& region : operation.regions)
@@ -106,8 +107,8 @@ void set_order(Operation& operation, const SumOrder& order) {
                                    (order.joined == 1 ? "" : "j" + std::to_string(order.joined));
 }
 
-std::optional<Program> with_orders(const Program& program, const TranslateOptions& options) {
-    return Orders(program, options).run();
+Prepared sum_orders(const Prepared& prepared, const TranslateOptions& options) {
+    return Orders(prepared, options).run();
 }
 
 } // namespace tilewright::translator

@@ -5,13 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "translator/prepared.h"
 #include "translator/program.h"
 #include "translator/translate.h"
 
 namespace tilewright::translator {
-
-/// Of a reduction or product inside the translator: where its order comes from, if not from its operand.
-inline constexpr const char* kOrder = "order";
 
 struct SumOrder {
     bool contiguous = false; ///< NumPy's contiguous axis is reduced
@@ -26,8 +24,8 @@ struct SumOrder {
 std::optional<SumOrder> order_of(const Operation& operation);
 void set_order(Operation& operation, const SumOrder& order);
 
-/// `program`, which needs steps, with its order at each reduction and product, those in loops included; nothing where
-/// one has two.
-std::optional<Program> with_orders(const Program& program, const TranslateOptions& options);
+/// A program in steps with its order at each reduction and product, those in loops included; at none where one of them
+/// has two.
+Prepared sum_orders(const Prepared& prepared, const TranslateOptions& options);
 
 } // namespace tilewright::translator

@@ -49,8 +49,8 @@ Layout layout_of(const std::string& name) {
 dsl::Algorithm translate(const Program& program, const TranslateOptions& options) {
     verify_program(program);
     return guarded<TranslateError>(program.function, [&] {
-        const Program prepared = rewritten(program, options);
-        return needs_steps(prepared) ? build_stepped(prepared, options) : build(prepared, options);
+        const Prepared prepared = prepare(program, options);
+        return prepared.in_steps ? build_stepped(prepared, options) : build(prepared.program, options);
     });
 }
 

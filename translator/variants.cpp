@@ -246,8 +246,8 @@ void Analysis::refuse_unknown_variants() const {
 
 std::vector<VariantInfo> variants(const Program& program, const TranslateOptions& options) {
     verify_program(program);
-    const Program prepared = rewritten(program, options);
-    return needs_steps(prepared) ? stepped_variants(prepared, options) : Analysis(prepared, options).variants();
+    const Prepared prepared = prepare(program, options);
+    return prepared.in_steps ? stepped_variants(prepared, options) : Analysis(prepared.program, options).variants();
 }
 
 } // namespace tilewright::translator

@@ -15,6 +15,7 @@
 #include "translator/complex.h"
 #include "translator/loops/loop_report.h"
 #include "translator/partials.h"
+#include "translator/pipeline.h"
 #include "translator/program.h"
 #include "translator/translate.h"
 
@@ -88,6 +89,18 @@ py::list list_loops(const std::string& program_text, const py::dict& given) {
         loops.append(py::dict("line"_a = loop.line, "depth"_a = loop.depth, "source"_a = loop.source,
                               "kind"_a = loop.kind, "exit"_a = loop.exit));
     return loops;
+}
+
+py::list list_passes(const std::string& program_text, const py::dict& given) {
+    const translator::Program program = translator::read_program(program_text);
+    translator::verify_program(program);
+    py::list result;
+    translator::prepare(program, options_of(given), [&](const auto& pass, const auto& before, const auto& after) {
+        translator::verify_program(after, translator::Dialect::rewritten);
+        result.append(py::dict("name"_a = pass.name, "meaning"_a = pass.meaning,
+                               "program"_a = after == before ? "" : translator::print_program(after)));
+    });
+    return result;
 }
 
 py::list list_variants(const std::string& program_text, const py::dict& given) {
@@ -187,6 +200,9 @@ py::list partials(const std::string& program_text, const std::set<std::string>& 
 } // namespace
 
 void bind_compile(py::module_& module) {
+    module.def("passes", &list_passes, "program"_a, "options"_a,
+               "The passes that a program goes through, in order: name, meaning, and the program behind each that "
+               "changes it.");
     module.def("variants", &list_variants, "program"_a, "options"_a,
                "The open structural choices of a program, defaults first.");
     module.def("loops", &list_loops, "program"_a, "options"_a,

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from . import forks, logs, plan
+from . import forks, logs, plan, settings
 from .cache import object_cache
 from .errors import InternalError, ScheduleError
 from .machine import host_isa, is_cuda_isa
@@ -64,6 +64,7 @@ class BuildRequest:
                 self.cores if self.schedule is None else 0,
                 self.schedule,
                 self.guard_tails,
+                settings.passes(),
             ]
         )
         return hashlib.sha256(text.encode()).hexdigest()
@@ -71,6 +72,7 @@ class BuildRequest:
 
 def build(request: BuildRequest) -> Build:
     """Compile, or take from the cache. Raises TranslateError, ScheduleError, InternalError."""
+    _log_passes(request)
     cache = object_cache()
     key = request.key()
     found = cache.load(key)
@@ -116,6 +118,17 @@ def compile_now(request: BuildRequest) -> Build:
     kernels = tuple(Kernel(k["name"], bytes(k["object"]), tuple(k["requires"])) for k in made["kernels"])
     header = with_type_guards(made["plan_header"], Program(request.program))
     return Build(kernels, header, made["plan_body"], schedule, request.isa)
+
+
+def _log_passes(request: BuildRequest) -> None:
+    """The program as it was traced, each pass that runs, and the program behind those that change it."""
+    if not logs.wanted(logs.passes):
+        return
+    logs.passes.debug("traced\n%s", request.program)
+    with forks.compiling():
+        ran = compiler().passes(request.program, request.options())
+    for made in ran:
+        logs.passes.debug("%s: %s%s", made["name"], made["meaning"], made["program"] and "\n" + made["program"])
 
 
 @contextmanager

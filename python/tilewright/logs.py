@@ -1,4 +1,4 @@
-"""The logger `tilewright` and its channels: TILEWRIGHT_LOGS=fallback,guards,schedule,loops,asm."""
+"""The logger `tilewright` and its channels: TILEWRIGHT_LOGS=fallback,guards,passes,schedule,loops,asm."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import logging
 import os
 import sys
 
-CHANNELS = ("fallback", "guards", "schedule", "loops", "asm")
+CHANNELS = ("fallback", "guards", "passes", "schedule", "loops", "asm")
 
 logger = logging.getLogger("tilewright")
 fallback = logging.getLogger("tilewright.fallback")
 guards = logging.getLogger("tilewright.guards")
+passes = logging.getLogger("tilewright.passes")
 schedule = logging.getLogger("tilewright.schedule")
 loops = logging.getLogger("tilewright.loops")
 asm = logging.getLogger("tilewright.asm")

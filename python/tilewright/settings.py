@@ -12,7 +12,8 @@ DEFAULT_CACHE_LIMIT_BYTES = 512 << 20
 # those that Python and C++ read.
 VARIABLES = {
     "TILEWRIGHT_DISABLE": "`1`: every jitted function runs as plain NumPy",
-    "TILEWRIGHT_LOGS": "`fallback,guards,schedule,loops,asm`: what is logged",
+    "TILEWRIGHT_LOGS": "`fallback,guards,passes,schedule,loops,asm`, or `all`: what is logged; `passes` is each pass of the translator and the program behind it",
+    "TILEWRIGHT_PASSES": "`-NAME,-NAME`: passes of the translator that are left out, for whoever looks for a wrong one",
     "TILEWRIGHT_DB": "the store of tuned schedules, instead of `$XDG_DATA_HOME/tilewright/tilewright.db`",
     "TILEWRIGHT_CACHE": "`off`: compiled objects are kept in memory only, not in `$XDG_CACHE_HOME/tilewright`",
     "TILEWRIGHT_CACHE_MB": "how large the cache of objects may become, 512 by default",
@@ -89,6 +90,11 @@ def cache_limit_bytes() -> int:
 def cache_folder() -> Path | None:
     """$XDG_CACHE_HOME/tilewright; None where there is no home."""
     return _xdg("XDG_CACHE_HOME", ".cache")
+
+
+def passes() -> str:
+    """TILEWRIGHT_PASSES, which the translator reads: it decides what is compiled."""
+    return os.environ.get("TILEWRIGHT_PASSES", "")
 
 
 def store_path(given: str | os.PathLike[str] | None = None) -> Path | None:

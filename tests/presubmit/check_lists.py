@@ -1,4 +1,4 @@
-"""Fails when a list and the files it lists disagree: CMake sources, folder READMEs, operations on both sides of the border, ufuncs and their judge, cases and peers."""
+"""Fails when a list and the files it lists disagree: CMake sources, folder READMEs, operations on both sides of the border, passes, ufuncs and their judge, cases and peers."""
 
 from __future__ import annotations
 
@@ -117,6 +117,33 @@ def names_of(file: str, variable: str) -> list[str]:
     raise SystemExit(f"check_lists: {file} assigns no {variable}: change its name here too.")
 
 
+# Dead code is what passes leave: those that leave some call it.
+NO_PASSES = {"without_unused"}
+
+
+def rewrites_in_no_list() -> list[str]:
+    """Each function of translator/ that makes a program from a program is a pass of pipeline.cpp."""
+    made = re.compile(
+        r"^(?:Program|Prepared|std::optional<Program>) (\w+)\((?:const )?(?:Program|Prepared)[ &]"  # gives the new one
+        r"|^\w+ (\w+)\((?:Program|Prepared)& ",  # changes it
+        re.M,
+    )
+    rewrites = {
+        name: path.relative_to(ROOT)
+        for path in tracked("translator", ".h")
+        if path.name != "pipeline.h"
+        for name in ("".join(found) for found in made.findall(path.read_text()))
+    }
+    if not rewrites:
+        raise SystemExit("check_lists: translator/ has no rewrite: change their pattern here too.")
+    listed = (ROOT / "translator/pipeline.cpp").read_text()
+    return [
+        f"{path} declares the rewrite {name}, which is no pass of translator/pipeline.cpp."
+        for name, path in rewrites.items()
+        if name not in NO_PASSES and not re.search(rf"\.run = (?:plain<)?{name}\b", listed)
+    ]
+
+
 def ufuncs_that_disagree() -> list[str]:
     """The ufuncs that a trace writes under NumPy's name are those that the oracle takes from NumPy."""
     ours, judge = "python/tilewright/ops/elementwise.py", "tests/oracle/evaluate.py"
@@ -147,6 +174,7 @@ def main() -> int:
         *unsorted_sources(),
         *missing_readmes(),
         *operations_that_disagree(),
+        *rewrites_in_no_list(),
         *ufuncs_that_disagree(),
         *cases_and_peers(),
     ]

@@ -856,6 +856,40 @@ def test_logs(tmp_path):
     assert "tilewright.loops: " in text and "tilewright.asm: " in text
 
 
+def test_logs_of_passes():
+    code = """
+        import sys
+        sys.stderr = sys.stdout
+        import numpy as np, tilewright
+        tilewright.jit(lambda z: z * 2 + 1)(np.ones(1000, np.complex128))
+    """
+    text = run_python(code, TILEWRIGHT_LOGS="passes", TILEWRIGHT_CACHE="off")
+    said = [line for line in text.splitlines() if line.startswith("tilewright.passes: ")]
+    assert said[:3] == [
+        "tilewright.passes: traced",
+        "tilewright.passes: split_complex: complex numbers as pairs of floats",
+        "tilewright.passes: trips_as_sums: loops that only add up integers as reductions over their trips",
+    ]
+    traced, split, unchanged = text.split("tilewright.passes: ")[1:4]
+    assert " = multiply(z, " in traced and " = complex(" not in traced
+    assert " = complex(" in split
+    assert unchanged.count("\n") == 1  # its program is the one above
+
+
+def test_objects_of_other_passes_are_cached_apart(tmp_path):
+    code = """
+        import numpy as np, tilewright
+        f = tilewright.jit(lambda x: x * 2 + 1, strict=True)
+        print(f(np.arange(1000.0))[-1])
+    """
+    files = []
+    for passes in ("", "-turned", "-turned"):
+        text = run_python(code, XDG_CACHE_HOME=str(tmp_path), TILEWRIGHT_PASSES=passes)
+        assert text == "1999.0\n"
+        files.append({path for path in tmp_path.rglob("*") if path.is_file()})
+    assert files[0] < files[1] == files[2]
+
+
 # ---- schedules --------------------------------------------------------------------------------------------------------
 
 

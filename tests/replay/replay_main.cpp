@@ -97,7 +97,12 @@ class Entry {
         const auto part = [&](const std::string& name, const std::function<std::string()>& make) {
             parts[prefix_ + name] = text_or_error(make);
         };
-        part("program", [&] { return translator::print_program(translator::rewritten(program(), options_)); });
+        part("program", [&] {
+            const auto verify = [](const auto&, const auto&, const translator::Program& after) {
+                translator::verify_program(after, translator::Dialect::rewritten);
+            };
+            return translator::print_program(translator::prepare(program(), options_, verify).program);
+        });
         part("loops", [&] { return loops_text(program(), options_); });
         part("stages", [&] { return stages_text(translated(options_)); });
         part("plan", [&] { return plan_text(translated(options_)); });

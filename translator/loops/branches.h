@@ -7,9 +7,6 @@
 
 namespace tilewright::translator {
 
-/// Of an `index` operation inside the translator: its position is clamped to the array.
-inline constexpr const char* kClamped = "clamped";
-
 /// The program with the branches inside of its pixelwise loops (`if` on a truth, a `break`) as both blocks' operations
 /// and a `where` for each result. Both blocks may always be computed: no operation fails, and a place that moves with
 /// the loop, which need not exist in trips that do not take the branch, is kept inside of its array (the attribute

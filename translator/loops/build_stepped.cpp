@@ -10,13 +10,8 @@
 #include "dsl/base/halide_guard.h"
 #include "translator/kernels.h"
 #include "translator/loops/access.h"
-#include "translator/loops/checked_takes.h"
-#include "translator/loops/choices.h"
-#include "translator/loops/column_copies.h"
-#include "translator/loops/forward.h"
 #include "translator/loops/plan_nodes.h"
 #include "translator/loops/steps.h"
-#include "translator/loops/unread_starts.h"
 #include "translator/plan_writer.h"
 
 namespace tilewright::translator {
@@ -24,13 +19,12 @@ namespace {
 
 class Builder {
   public:
-    Builder(const Program& program, const TranslateOptions& options)
-        : prepared_(program, options), columns_(prepared_.columns), program_(columns_.program), options_(options),
-          stepped_(prepared_.stepped) {
-        variants = columns_.variants;
-        info_.variant.insert(columns_.chosen.begin(), columns_.chosen.end());
-        requirements_.insert(columns_.requirements.begin(), columns_.requirements.end());
-        for (const std::string& name : program.argument_order)
+    Builder(const Prepared& prepared, const TranslateOptions& options)
+        : variants(prepared.variants), program_(prepared.program), options_(options),
+          stepped_(cut_into_steps(program_, options.device)) {
+        info_.variant.insert(prepared.chosen.begin(), prepared.chosen.end());
+        requirements_.insert(prepared.requirements.begin(), prepared.requirements.end());
+        for (const std::string& name : program_.argument_order)
             names_.insert(name);
         for (const BufferPlan& buffer : stepped_.buffers)
             names_.insert(buffer.name);
@@ -39,7 +33,7 @@ class Builder {
             const bool known = std::any_of(variants.begin(), variants.end(),
                                            [&, key = name](const VariantInfo& each) { return each.name == key; });
             if (!known)
-                throw TranslateError(program.function + ": variant " + name + " = " + option +
+                throw TranslateError(program_.function + ": variant " + name + " = " + option +
                                          ": the program has no such choice.",
                                      "Remove it.");
         }
@@ -64,11 +58,9 @@ class Builder {
     }
 
   private:
-    const PreparedSteps prepared_;
-    const ColumnCopies& columns_;
     const Program& program_;
     TranslateOptions options_; ///< with a guess for the symbols of loops
-    const Stepped& stepped_;
+    const Stepped stepped_;
     std::deque<Step> extra_;      ///< steps that are no steps of the program
     std::set<std::string> names_; ///< of stages and buffers
     std::vector<std::string> symbols_;
@@ -259,16 +251,12 @@ class Builder {
 
 } // namespace
 
-PreparedSteps::PreparedSteps(const Program& program, const TranslateOptions& options)
-    : columns(copy_columns(unread_starts(with_checked_takes(forward_stores(choices_as_values(program)))), options)),
-      stepped(cut_into_steps(columns.program, options.device)) {}
-
-dsl::Algorithm build_stepped(const Program& program, const TranslateOptions& options) {
-    return Builder(program, options).algorithm();
+dsl::Algorithm build_stepped(const Prepared& prepared, const TranslateOptions& options) {
+    return Builder(prepared, options).algorithm();
 }
 
-std::vector<VariantInfo> stepped_variants(const Program& program, const TranslateOptions& options) {
-    return guarded<TranslateError>(program.function, [&] { return Builder(program, options).variants; });
+std::vector<VariantInfo> stepped_variants(const Prepared& prepared, const TranslateOptions& options) {
+    return guarded<TranslateError>(prepared.program.function, [&] { return Builder(prepared, options).variants; });
 }
 
 } // namespace tilewright::translator

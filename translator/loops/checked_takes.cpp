@@ -126,7 +126,7 @@ class Marker {
             for (const auto& [check, seen] : seen_) {
                 if (seen.argument != *argument) continue;
                 if (constant_difference(tree_of(shape[axis]), seen.extent) != 0) continue;
-                operation.attributes["checked"] = std::to_string(check);
+                operation.attributes[kChecked] = std::to_string(check);
                 break;
             }
         }
@@ -135,12 +135,12 @@ class Marker {
 
 } // namespace
 
-Program with_checked_takes(Program program) {
-    return Marker(std::move(program)).run();
+Program checked_takes(const Program& program) {
+    return Marker(program).run();
 }
 
 int check_of(const Operation& take) {
-    const auto found = take.attributes.find("checked");
+    const auto found = take.attributes.find(kChecked);
     return found == take.attributes.end() ? -1 : std::stoi(found->second);
 }
 

@@ -10,7 +10,6 @@
 
 #include "translator/attributes.h"
 #include "translator/loops/access.h"
-#include "translator/loops/branches.h"
 #include "translator/ops/rules.h"
 #include "translator/values.h"
 

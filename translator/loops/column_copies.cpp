@@ -24,12 +24,13 @@ constexpr const char* kInPlace = "in_place";
 
 class Copier {
   public:
-    Copier(Program program, const TranslateOptions& options) : program_(std::move(program)), options_(options) {
+    Copier(Prepared& prepared, const TranslateOptions& options)
+        : prepared_(prepared), program_(prepared.program), options_(options) {
         for (const auto& [name, type] : types_of(program_))
             names_.insert(name);
     }
 
-    ColumnCopies run() {
+    void run() {
         std::map<std::string, std::int64_t> candidates; ///< and how often their columns are read
         for (const ArrayArgument& argument : program_.arrays) {
             if (!may_be_copied(argument)) continue;
@@ -38,17 +39,15 @@ class Copier {
             find(program_.body);
             if (reads_ > 1) candidates[argument.name] = reads_;
         }
-        ColumnCopies out;
         for (const auto& [name, reads] : candidates) {
             array_ = name;
-            decide(reads, kMostBytes / static_cast<std::int64_t>(candidates.size()), out);
+            decide(reads, kMostBytes / static_cast<std::int64_t>(candidates.size()));
         }
-        out.program = std::move(program_);
-        return out;
     }
 
   private:
-    Program program_;
+    Prepared& prepared_;
+    Program& program_;
     const TranslateOptions& options_;
     std::set<std::string> names_;
     std::string array_;                   ///< whose reads are looked for
@@ -63,7 +62,7 @@ class Copier {
     }
 
     /// About `array_`, whose copy may take `bytes`.
-    void decide(std::int64_t reads, std::int64_t bytes, ColumnCopies& out) {
+    void decide(std::int64_t reads, std::int64_t bytes) {
         const auto argument = std::find_if(program_.arrays.begin(), program_.arrays.end(),
                                            [&](const ArrayArgument& each) { return each.name == array_; });
         const std::int64_t most = bytes / find_dtype(argument->type.dtype)->bytes;
@@ -75,14 +74,14 @@ class Copier {
                             {pays ? kCopied : kInPlace, pays ? kInPlace : kCopied},
                             "columns of an argument from a copy with its axes exchanged, or from where they lie"};
         const std::string choice = chosen(variant);
-        out.chosen[variant.name] = choice;
+        prepared_.chosen[variant.name] = choice;
         if (choice == kCopied) {
             copy(*argument, variant.name);
             if (!elements.is_constant() || elements.constant() > most)
-                out.requirements.push_back(elements.text() + " <= " + std::to_string(most));
+                prepared_.requirements.push_back(elements.text() + " <= " + std::to_string(most));
         }
         if (!fits) variant.options = {kInPlace};
-        out.variants.push_back(std::move(variant));
+        prepared_.variants.push_back(std::move(variant));
     }
 
     bool may_be_copied(const ArrayArgument& argument) const {
@@ -180,8 +179,10 @@ class Copier {
 
 } // namespace
 
-ColumnCopies copy_columns(Program program, const TranslateOptions& options) {
-    return Copier(std::move(program), options).run();
+Prepared column_copies(const Prepared& prepared, const TranslateOptions& options) {
+    Prepared out = prepared;
+    Copier(out, options).run();
+    return out;
 }
 
 } // namespace tilewright::translator

@@ -1,26 +1,16 @@
 // translator/loops/column_copies.h: arguments that loops read by columns again and again, copied once by columns.
 #pragma once
 
-#include <map>
-#include <string>
-#include <vector>
-
-#include "translator/program.h"
+#include "translator/prepared.h"
 #include "translator/translate.h"
 
 namespace tilewright::translator {
 
-struct ColumnCopies {
-    Program program;
-    std::vector<VariantInfo> variants; ///< one an argument that could be copied
-    std::map<std::string, std::string> chosen;
-    std::vector<std::string> requirements; ///< of the version's sizes
-};
-
 /// Before -> after, for `for i: for k: C[i, :i + 1] += A[i, k] * A[:i + 1, k]` with a small A in C order:
 ///   A_columns = copy of A.T; for i: for k: C[i, :i + 1] += A[i, k] * A_columns[k, :i + 1]
 /// A column of A is a line of memory for each element; a row of the copy is loaded in vectors. All copies take at most
-/// 1 MiB, so that no program needs noticeably more memory than NumPy. Arrays that the program makes: see turned.h.
-ColumnCopies copy_columns(Program program, const TranslateOptions& options);
+/// 1 MiB, so that no program needs noticeably more memory than NumPy. Whether it is copied is a variant of each
+/// argument that could be. Arrays that the program makes: see turned.h.
+Prepared column_copies(const Prepared& prepared, const TranslateOptions& options);
 
 } // namespace tilewright::translator

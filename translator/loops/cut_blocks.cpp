@@ -4,11 +4,11 @@
 
 #include "dsl/base/error.h"
 #include "translator/analysis.h"
+#include "translator/attributes.h"
 #include "translator/complex.h"
 #include "translator/loops/checked_takes.h"
 #include "translator/loops/cutter.h"
 #include "translator/loops/pixelwise.h"
-#include "translator/loops/unread_starts.h"
 #include "translator/ops/rules.h"
 
 namespace tilewright::translator {

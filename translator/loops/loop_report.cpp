@@ -8,12 +8,9 @@
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
 #include "translator/attributes.h"
-#include "translator/loops/build_stepped.h"
-#include "translator/loops/forward.h"
 #include "translator/loops/independence.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/loops/steps.h"
-#include "translator/loops/trips_as_axes.h"
 #include "translator/pipeline.h"
 
 namespace tilewright::translator {
@@ -100,8 +97,7 @@ const Operation* try_renamed(const Loops& before, const Loops& after, const Oper
     return nullptr;
 }
 
-void follow(std::vector<Followed>& all, const Program& from, const Program& to, const Rewrite& rewrite,
-            const TranslateOptions& options) {
+void follow(std::vector<Followed>& all, const Program& from, const Program& to, const Pass& pass) {
     const Loops before = loops_of(from), after = loops_of(to);
     for (Followed& one : all) {
         const auto loop = before.find(one.result);
@@ -112,9 +108,9 @@ void follow(std::vector<Followed>& all, const Program& from, const Program& to, 
                 continue;
             }
             one.is_gone = true;
-            one.report.kind = *rewrite.fate != 0 ? rewrite.fate : std::string("gone by the rewrite ") + rewrite.name;
-        } else if (options.device && rewrite.run == trips_as_axes && loop->second->op == "for") {
-            one.why_no_axis = why_no_axis(from, *loop->second);
+            one.report.kind = *pass.fate != 0 ? pass.fate : std::string("gone by the pass ") + pass.name;
+        } else if (pass.why_not != nullptr && loop->second->op == "for") {
+            one.why_no_axis = pass.why_not(from, *loop->second);
         }
     }
 }
@@ -135,23 +131,21 @@ void describe(Followed& one, const Operation& loop, const Kinds& kinds) {
 
 std::vector<LoopReport> loop_reports(const Program& program, const TranslateOptions& options) {
     return guarded<TranslateError>(program.function, [&] {
-        Program current = rewrites().front().run(program, options); // complex numbers as pairs: loops stay
         std::vector<Followed> all;
-        for_each_loop(current.body, 0, [&](const Operation& loop, int depth) {
-            all.push_back({{loop.line, depth, call_text(loop), "", ""}, loop.result, false, ""});
-        });
-        for (std::size_t k = 1; k < rewrites().size(); ++k) {
-            Program next = rewrites()[k].run(current, options);
-            follow(all, current, next, rewrites()[k], options);
-            current = std::move(next);
-        }
+        const Prepared prepared =
+            prepare(program, options, [&](const Pass& pass, const Program& before, const Program& after) {
+                if (&pass != &passes().front()) return follow(all, before, after, pass);
+                // Complex numbers are pairs behind it: loops stay, and have other names.
+                for_each_loop(after.body, 0, [&](const Operation& loop, int depth) {
+                    all.push_back({{loop.line, depth, call_text(loop), "", ""}, loop.result, false, ""});
+                });
+            });
         Kinds kinds;
-        if (needs_steps(current)) {
-            const PreparedSteps steps(current, options);
-            collect_kinds(steps.stepped, steps.stepped.steps, kinds);
-            current = forward_stores(current);
+        if (prepared.in_steps) {
+            const Stepped stepped = cut_into_steps(prepared.program, options.device);
+            collect_kinds(stepped, stepped.steps, kinds);
         }
-        const Loops left = loops_of(current);
+        const Loops left = loops_of(prepared.program);
         std::vector<LoopReport> reports;
         for (Followed& one : all) {
             const auto loop = left.find(one.result);

@@ -14,9 +14,6 @@
 #include "translator/attributes.h"
 #include "translator/dtypes.h"
 #include "translator/loops/access.h"
-#include "translator/loops/branches.h"
-#include "translator/loops/choices.h"
-#include "translator/loops/forward.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/loops/steps.h"
 #include "translator/ops/rules.h"
@@ -693,6 +690,15 @@ class Axes {
     }
 };
 
+/// Where no loop moved, operands say the order.
+void remove_orders(Block& block) {
+    for (Operation& operation : block.operations) {
+        operation.attributes.erase(kOrder);
+        for (Block& region : operation.regions)
+            remove_orders(region);
+    }
+}
+
 /// Whether each order that matters is known.
 bool has_orders(const Block& block) {
     return std::all_of(block.operations.begin(), block.operations.end(), [](const Operation& operation) {
@@ -703,12 +709,16 @@ bool has_orders(const Block& block) {
 
 } // namespace
 
-Program trips_as_axes(const Program& program, const TranslateOptions& options) {
-    if (!options.axes.value_or(options.device) || !needs_steps(program)) return program;
-    const std::optional<Program> ordered = with_orders(program, options);
-    if (!ordered) return program;
-    const std::optional<Program> out = Axes(forward_stores(choices_as_values(*ordered)), options).run();
-    return out && has_orders(out->body) ? *out : program;
+Prepared trips_as_axes(const Prepared& prepared, const TranslateOptions& options) {
+    Prepared out = prepared;
+    std::optional<Program> made = Axes(prepared.program, options).run();
+    if (made && has_orders(made->body)) {
+        out.program = std::move(*made);
+        out.in_steps = needs_steps(out.program);
+    } else {
+        remove_orders(out.program.body);
+    }
+    return out;
 }
 
 std::string why_no_axis(const Program& program, const Operation& loop) {

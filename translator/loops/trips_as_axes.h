@@ -3,17 +3,18 @@
 
 #include <string>
 
+#include "translator/prepared.h"
 #include "translator/program.h"
 #include "translator/translate.h"
 
 namespace tilewright::translator {
 
-/// For a device (TranslateOptions.axes): the program with each `for` of which trips keep to elements of their own as
-/// operations on arrays that have an axis of trips, inner loops first:
+/// Each `for` of which trips keep to elements of their own as operations on arrays that have an axis of trips, inner
+/// loops first. Requires the orders of sums (sum_order.h), and leaves them where a loop moved.
 ///   for i: A[i, :] = sum(x[i:i + k] * w)   ->   A[0:n, :] = sum(windows(x) * w)
 /// where windows(x)[i, r] is x[i + r]. Other loops stay, and so does all of the program where the order of a sum would
 /// not.
-Program trips_as_axes(const Program& program, const TranslateOptions& options);
+Prepared trips_as_axes(const Prepared& prepared, const TranslateOptions& options);
 
 /// "" where the loop becomes an axis; else the reason, for people. Loops inside of it stay what they are.
 std::string why_no_axis(const Program& program, const Operation& loop);

@@ -5,9 +5,6 @@
 
 namespace tilewright::translator {
 
-/// Of a `broadcast_to` inside the translator: the array that begins with it is written before it is read.
-inline constexpr const char* kUnread = "unread";
-
 /// The program with kUnread at the starts (np.empty, np.zeros) of arrays that are then written position by position
 /// along one axis, in loops that read nothing but what was written before: they need no start. Where that is not
 /// proved the start stays as it is.
