@@ -32,7 +32,6 @@ from .failed_traces import is_of_the_trace, raised_while_tracing
 from .machine import CUDA_DEFAULT, host_isa, targets_of
 from .partials import is_beyond_limit
 from .program import Program
-from .quantities import parse_duration_s
 from .specialization import Specialization
 from .work import is_one_library_call, is_small
 
@@ -172,7 +171,8 @@ class JitFunction(_face.Dispatcher):
         schedule : only measure this schedule beside the best that is known.
         observer : is called with each event of the search, a dictionary.
         """
-        from .tuning import TuneOptions, tune_call  # noqa: PLC0415  (slow to import, and calls need none of it)
+        from .quantities import parse_duration_s  # noqa: PLC0415  (calls need none of it, nor of what tuning imports)
+        from .tuning import TuneOptions, tune_call  # noqa: PLC0415
 
         options = TuneOptions(
             budget_s=parse_duration_s(budget, "budget"),

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _face
-from .guards import value_holds
 from .partials import Partials
 from .plan import Version, all_objects, compose
 from .program import Program, ScalarArgument
@@ -85,6 +84,8 @@ def _binding(function: Any, traced: Any, program: Program) -> dict[str, Any]:
 
 def _check(guard: Any, places: _Places) -> tuple[str, Any]:
     """The runtime's kind of a guard, and what it compares with."""
+    from .guards import value_holds  # noqa: PLC0415  (a trace has imported it; `import tilewright` does without)
+
     if guard.kind in _SAME_KINDS or guard.kind == "absent":
         return guard.kind, guard.value
     if guard.kind == "same":

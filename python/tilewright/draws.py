@@ -8,7 +8,6 @@ from typing import Any
 
 from .binding import Bound
 from .errors import Error
-from .guards import pcg64_words
 
 
 class SharedGenerator(Error):
@@ -21,6 +20,8 @@ def drawing(traced: Any, bound: Bound) -> Iterator[Mapping[str, Any]]:
     if not traced.generators:
         yield bound.values
         return
+    from .guards import pcg64_words  # noqa: PLC0415  (a trace has imported it; `import tilewright` does without)
+
     streams = {name: bound.generators[name].bit_generator for name, _, _ in traced.generators}
     if len({id(stream) for stream in streams.values()}) < len(streams):
         raise SharedGenerator("two generators of the call draw from one stream.")
