@@ -229,21 +229,13 @@ int Machine::lanes(const std::string& dtype) const {
     return known == nullptr ? 0 : vector_bytes() / known->bytes;
 }
 
-bool is_device_isa(const std::string& isa) {
-    constexpr std::string_view kPrefix = "cuda-sm_";
-    if (isa == "cuda") return true;
-    return isa.starts_with(kPrefix) && std::any_of(kCudaCapabilities.begin(), kCudaCapabilities.end(), [&](int each) {
-               return isa.substr(kPrefix.size()) == std::to_string(each);
-           });
-}
-
 Machine this_machine(const std::string& isa, bool look) {
     Machine machine;
     if (isa == "host" || isa.empty())
         machine.isa = target_of_rank(machine_isa_rank()).name;
     else
-        machine.isa = isa == "cuda" ? "cuda-sm_" + std::to_string(kUsualCudaCapability) : isa;
-    if (isa_rank(machine.isa) == 0 && !is_device_isa(machine.isa))
+        machine.isa = isa == "cuda" ? cuda_target(kUsualCudaCapability) : isa;
+    if (isa_rank(machine.isa) == 0 && !is_cuda_target(machine.isa))
         throw DeviceError("target " + isa + ": not a known instruction set.",
                           "Use host, x86-64, x86-64-v3, x86-64-v4 or cuda.");
     machine.cpu_model = cpu_model();
@@ -257,7 +249,7 @@ Machine this_machine(const std::string& isa, bool look) {
           << machine.l1_bytes << '\n'
           << machine.l2_bytes << '\n'
           << machine.l3_bytes << '\n';
-    if (is_device_isa(machine.isa)) {
+    if (is_cuda_target(machine.isa)) {
         machine.device = look ? read_device() : DeviceFacts();
         machine.l2_bytes = machine.device->l2_bytes;
         machine.cpu_model = machine.device->name + " beside " + machine.cpu_model;

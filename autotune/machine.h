@@ -102,9 +102,6 @@ struct Machine {
 /// as asked. For a CUDA target the first device is asked, and an H100 is assumed where there is none, or where `look`
 /// is false: a process that only builds need not wake the driver.
 Machine this_machine(const std::string& isa = "host", bool look = true);
-/// Whether `isa` is a CUDA target: cuda, cuda-sm_70, cuda-sm_75, cuda-sm_80, cuda-sm_86.
-bool is_device_isa(const std::string& isa);
-
 /// The symbols and calls of a space's conditions: cores, l1_bytes, l2_bytes, l3_bytes, sizes of the program,
 /// lanes(dtype), extent(stage.loop) and extent(loop) at the sizes of `info`; on a device multiprocessors,
 /// max_threads, shared_bytes, registers too, and l2_bytes is the device's.

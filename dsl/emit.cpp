@@ -17,6 +17,7 @@
 #include "dsl/apply.h"
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
+#include "dsl/base/targets.h"
 #include "dsl/device_code.h"
 #include "dsl/halide_target.h"
 #include "dsl/isa.h"
@@ -43,10 +44,9 @@ Target halide_target(const std::string& isa, bool strict) {
         features.insert(features.end(), {Target::CUDA, capabilities.at(capability)});
         return Target(Target::Linux, Target::X86, 64, features);
     }
-    if (level != "x86-64") {
+    if (isa_rank(level) >= 3)
         features.insert(features.end(), {Target::SSE41, Target::AVX, Target::F16C, Target::FMA, Target::AVX2});
-    }
-    if (level == "x86-64-v4") features.insert(features.end(), {Target::AVX512, Target::AVX512_Skylake});
+    if (isa_rank(level) >= 4) features.insert(features.end(), {Target::AVX512, Target::AVX512_Skylake});
     return Target(Target::Linux, Target::X86, 64, features);
 }
 

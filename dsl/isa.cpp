@@ -2,6 +2,7 @@
 #include "dsl/isa.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "dsl/base/dtypes.h"
 #include "dsl/base/error.h"
@@ -11,44 +12,20 @@
 
 namespace tilewright::dsl {
 
-const std::vector<std::string>& isa_levels() {
-    static const std::vector<std::string> levels = [] {
-        std::vector<std::string> names;
-        for (const IsaLevel& level : kIsaLevels)
-            if (level.is_target) names.emplace_back(level.name);
-        return names;
-    }();
-    return levels;
-}
-
 std::string host_isa() {
     return std::string(target_of_rank(machine_isa_rank()).name);
-}
-
-const std::vector<std::string>& cuda_isas() {
-    static const std::vector<std::string> isas = [] {
-        std::vector<std::string> names;
-        for (const int capability : kCudaCapabilities)
-            names.push_back("cuda-sm_" + std::to_string(capability));
-        return names;
-    }();
-    return isas;
 }
 
 bool is_cuda_isa(const std::string& isa) {
     return isa == "cuda" || isa.starts_with("cuda-");
 }
 
-int cuda_capability(const std::string& isa) {
-    return is_cuda_isa(isa) ? std::stoi(resolve_isa(isa).substr(std::string("cuda-sm_").size())) : 0;
-}
-
 std::string resolve_isa(const std::string& isa) {
     if (isa.empty() || isa == "host") return host_isa();
-    if (isa == "cuda") return "cuda-sm_" + std::to_string(kUsualCudaCapability);
-    std::vector<std::string> known = isa_levels();
-    known.insert(known.end(), cuda_isas().begin(), cuda_isas().end());
-    if (std::find(known.begin(), known.end(), isa) != known.end()) return isa;
+    if (isa == "cuda") return cuda_target(kUsualCudaCapability);
+    std::vector<std::string> known = host_targets();
+    std::ranges::move(cuda_targets(), std::back_inserter(known));
+    if (std::ranges::find(known, isa) != known.end()) return isa;
     const auto near = near_name(isa, known);
     std::string list = "host, cuda";
     for (const std::string& name : known)

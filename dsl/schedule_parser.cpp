@@ -4,6 +4,7 @@
 
 #include "dsl/base/error.h"
 #include "dsl/base/spelling.h"
+#include "dsl/base/targets.h"
 #include "dsl/directive_arguments.h"
 #include "dsl/directive_signature.h"
 #include "dsl/expression_parser.h"
@@ -20,8 +21,12 @@ constexpr std::uint64_t kMaxUpdates = 1 << 16;
 constexpr std::size_t kMaxArguments = 64;
 
 const std::vector<std::string>& targets() {
-    static const std::vector<std::string> names = {"x86-64",     "x86-64-v3",  "x86-64-v4",  "host",      "cuda",
-                                                   "cuda-sm_70", "cuda-sm_75", "cuda-sm_80", "cuda-sm_86"};
+    static const std::vector<std::string> names = [] {
+        std::vector<std::string> all = host_targets();
+        all.insert(all.end(), {"host", "cuda"});
+        std::ranges::move(cuda_targets(), std::back_inserter(all));
+        return all;
+    }();
     return names;
 }
 

@@ -12,6 +12,7 @@
 
 #include "autotune/machine.h"
 #include "dsl/base/error.h"
+#include "dsl/base/targets.h"
 #include "dsl/schedule_text.h"
 
 namespace tilewright::autotune {
@@ -25,7 +26,7 @@ constexpr int kMostBuilders = 8; ///< for a device: each takes some 0.3 GB
 
 /// What a worker that measures is told; -1: a CPU does.
 int first_device(const Job& job) {
-    return !is_device_isa(job.isa) ? -1 : job.devices.empty() ? 0 : job.devices.front();
+    return !is_cuda_target(job.isa) ? -1 : job.devices.empty() ? 0 : job.devices.front();
 }
 
 /// Where the job's file may lie, the best place first: the folder of its data, then what is there for such files.
@@ -78,7 +79,7 @@ std::string write_job_file(const Job& job) {
 ProcessWorkbench::ProcessWorkbench(Job job, const std::atomic<bool>* cancel)
     : job_(std::move(job)), cancel_(cancel), job_file_(write_job_file(job_)),
       lane_(job_, job_file_, cancel, first_device(job_)) {
-    if (!is_device_isa(job_.isa)) return;
+    if (!is_cuda_target(job_.isa)) return;
     const Machine machine = this_machine();
     const int cores = job_.threads > 0 ? job_.threads : machine.cores;
     // One core is each measuring worker's, which launches and compares.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "dsl/base/error.h"
+#include "dsl/base/targets.h"
 
 namespace tilewright::autotune {
 namespace {
@@ -194,8 +195,8 @@ struct FlopLoops {
 /// All that this CPU can run: the widest vectors are not the fastest on every one.
 std::vector<FlopLoops> flop_loops(const std::string& isa) {
     std::vector<FlopLoops> loops = {{flops128_f32, flops128_f64, nullptr, nullptr, 16}};
-    if (isa != "x86-64") loops.push_back({flops256_f32, flops256_f64, fused256_f32, fused256_f64, 32});
-    if (isa == "x86-64-v4") loops.push_back({flops512_f32, flops512_f64, fused512_f32, fused512_f64, 64});
+    if (isa_rank(isa) >= 3) loops.push_back({flops256_f32, flops256_f64, fused256_f32, fused256_f64, 32});
+    if (isa_rank(isa) >= 4) loops.push_back({flops512_f32, flops512_f64, fused512_f32, fused512_f64, 64});
     return loops;
 }
 
@@ -264,7 +265,7 @@ void measure_arithmetic(Roofline& roofline, const std::string& isa, int threads)
 } // namespace
 
 Roofline measure_roofline(const Machine& machine, std::int64_t largest_bytes) {
-    const bool avx2 = machine.isa != "x86-64";
+    const bool avx2 = isa_rank(machine.isa) >= 3;
     const int threads = std::max(1, machine.cores);
     Roofline roofline;
     const auto total = static_cast<std::size_t>(std::max<std::int64_t>(largest_bytes, 1 << 22));

@@ -5,10 +5,13 @@
 
 #include <cpuid.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace tilewright {
 
@@ -102,6 +105,47 @@ inline int machine_isa_rank() {
     const char* const wish = std::getenv("TILEWRIGHT_ISA");
     const int limit = wish == nullptr ? 0 : isa_rank(wish);
     return limit > 0 && limit < cpu_isa_rank() ? limit : cpu_isa_rank();
+}
+
+/// Of levels that kernels are built for, weakest first.
+inline std::vector<std::string> host_targets() {
+    std::vector<std::string> names;
+    for (const IsaLevel& level : kIsaLevels)
+        if (level.is_target) names.emplace_back(level.name);
+    return names;
+}
+
+inline constexpr std::string_view kCudaPrefix = "cuda-sm_";
+
+/// cuda-sm_80
+inline std::string cuda_target(int capability) {
+    return std::string(kCudaPrefix) + std::to_string(capability);
+}
+
+/// cuda-sm_70 and those after it: PTX for this compute capability and all later ones.
+inline std::vector<std::string> cuda_targets() {
+    std::vector<std::string> names;
+    for (const int capability : kCudaCapabilities)
+        names.push_back(cuda_target(capability));
+    return names;
+}
+
+/// 80 for cuda-sm_80, and for cuda, which means it; of capabilities that no PTX is written for too. 0 for what names no
+/// CUDA device.
+inline int cuda_capability(std::string_view name) {
+    if (name == "cuda") return kUsualCudaCapability;
+    if (!name.starts_with(kCudaPrefix)) return 0;
+    int value = 0;
+    for (const char c : name.substr(kCudaPrefix.size())) {
+        if (c < '0' || c > '9' || value > 999) return 0;
+        value = value * 10 + (c - '0');
+    }
+    return value;
+}
+
+/// Whether PTX is written for what `name` means.
+inline bool is_cuda_target(std::string_view name) {
+    return std::ranges::find(kCudaCapabilities, cuda_capability(name)) != kCudaCapabilities.end();
 }
 
 /// The highest level up to `rank` that kernels are built for.

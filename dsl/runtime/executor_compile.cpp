@@ -7,8 +7,8 @@
 #include <set>
 
 #include "dsl/base/error.h"
+#include "dsl/base/targets.h"
 #include "dsl/runtime/executor.h"
-#include "dsl/runtime/isa.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -104,7 +104,7 @@ class Executable::VersionCompiler {
         for (const PlanRequirement& r : body_.requirements) {
             if (r.kind == PlanRequirement::Kind::isa) {
                 v_.capability = std::max(v_.capability, cuda_capability(r.name));
-                if (isa_level(r.name) > machine_isa_level()) return false;
+                if (isa_rank(r.name) > machine_isa_rank()) return false;
                 continue;
             }
             bool layout = r.kind != PlanRequirement::Kind::condition;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "dsl/base/error.h"
+#include "dsl/base/targets.h"
 #include "dsl/runtime/cuda/device.h"
 #include "dsl/runtime/executor.h"
 
@@ -84,12 +85,11 @@ std::string Executable::device_problem(const cuda::Place& place) const {
         if (has >= least) return "";
         return "its code is for compute capability " + text(least) + " and later, and device " +
                std::to_string(place.device) + " (" + device.name + ") has " + text(has) + ". " +
-               (has < 70 ? "Devices from compute capability 7.0 on are served; use the target host."
-                         : "Build it for a target that the device has: cuda-sm_" +
-                               std::string(has >= 80   ? "80"
-                                           : has >= 75 ? "75"
-                                                       : "70") +
-                               ".");
+               (has < kCudaCapabilities.front()
+                    ? "Devices from compute capability " + text(kCudaCapabilities.front()) +
+                          " on are served; use the target host."
+                    : "Build it for a target that the device has: " +
+                          cuda_target(*(std::ranges::upper_bound(kCudaCapabilities, has) - 1)) + ".");
     } catch (const DeviceError& error) {
         return error.what();
     }

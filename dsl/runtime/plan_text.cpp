@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "dsl/runtime/isa.h"
+#include "dsl/base/targets.h"
 #include "dsl/runtime/plan.h"
 #include "dsl/runtime/plan_lines.h"
 
@@ -228,7 +228,7 @@ class PlanReader : PlanLines {
         if (take_keyword("isa")) {
             r.kind = PlanRequirement::Kind::isa;
             r.name = word("an ISA level");
-            if (isa_level(r.name) == 0 && cuda_capability(r.name) == 0)
+            if (isa_rank(r.name) == 0 && r.name != "host" && cuda_capability(r.name) == 0)
                 fail("ISA level '" + r.name + "' is none that this release knows.");
         } else if (take_keyword("layout")) {
             r.name = word("an array");

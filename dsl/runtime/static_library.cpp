@@ -9,8 +9,8 @@
 #include <set>
 
 #include "dsl/base/error.h"
+#include "dsl/base/targets.h"
 #include "dsl/runtime/c_entry.h"
-#include "dsl/runtime/isa.h"
 #include "dsl/runtime/plan.h"
 
 namespace tilewright::runtime {

@@ -8,6 +8,7 @@ Partials = tuple[str, str, Sequence[str], Sequence[str], tuple[str, Sequence[str
 
 class TargetNames(TypedDict):
     host: tuple[str, ...]
+    levels: tuple[str, ...]  # host, and those that are limits alone
     cuda: tuple[str, ...]
     usual_cuda: str
 

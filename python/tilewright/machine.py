@@ -18,8 +18,6 @@ ISA_LEVELS = _NAMES["host"]
 CUDA_TARGETS = _NAMES["cuda"]
 CUDA_DEFAULT = _NAMES["usual_cuda"]
 
-_KNOWN_LEVELS = (*ISA_LEVELS, "x86-64-v2")  # the last is a limit that no code is made for
-
 
 def host_isa() -> str:
     """The highest level that this machine has, or up to that which TILEWRIGHT_ISA names."""
@@ -29,7 +27,7 @@ def host_isa() -> str:
 
 @lru_cache(maxsize=8)
 def _check_wish(wish: str) -> None:
-    if wish and wish not in _KNOWN_LEVELS:
+    if wish and wish not in _NAMES["levels"]:
         known = ", ".join(reversed(ISA_LEVELS))
         warnings.warn(
             f"TILEWRIGHT_ISA={wish}: there is no such level, so code is made for {_face.machine_isa()}. "

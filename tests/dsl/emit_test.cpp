@@ -6,6 +6,7 @@
 
 #include "algorithms.h"
 #include "dsl/base/error.h"
+#include "dsl/base/targets.h"
 #include "dsl/check.h"
 #include "dsl/emit.h"
 #include "dsl/isa.h"
@@ -54,7 +55,7 @@ TEST(Emit, ProtectedTupleUpdatesLeaveNoTrace) {
 }
 
 TEST(Emit, EveryLevelUsesItsOwnRegistersAndNoFusedMultiplyAdd) {
-    for (const std::string& isa : isa_levels()) {
+    for (const std::string& isa : host_targets()) {
         EmitOptions options;
         options.isa = isa;
         options.assembly = true;

@@ -14,6 +14,7 @@
 
 #include "algorithms.h"
 #include "dsl/base/error.h"
+#include "dsl/base/targets.h"
 #include "dsl/check.h"
 #include "dsl/emit.h"
 #include "dsl/expression.h"
@@ -402,7 +403,7 @@ EmittedKernel build(Algorithm algorithm, const std::string& body, const std::str
 }
 
 bool runs_here(const std::string& isa) {
-    const auto& levels = isa_levels();
+    const std::vector<std::string> levels = host_targets();
     const auto at = [&](const std::string& name) { return std::find(levels.begin(), levels.end(), name); };
     return at(isa) <= at(host_isa());
 }
@@ -513,7 +514,7 @@ TEST_P(HintedKernels, GiveTheResultsOfTheScheduleWithoutHintsWhereverTheResultLi
 
 std::vector<Level> all_levels() {
     std::vector<Level> result;
-    for (const std::string& isa : isa_levels())
+    for (const std::string& isa : host_targets())
         for (const Dtype& dtype : dtypes())
             result.push_back({isa, dtype});
     return result;
@@ -528,7 +529,7 @@ INSTANTIATE_TEST_SUITE_P(All, HintedKernels, ::testing::ValuesIn(all_levels()), 
 TEST(Hints, RowsThatBeginAnywhere) {
     const halide_type_t type(halide_type_float, 32);
     const LoadedKernel reference(build(rows(), "", "x86-64", true));
-    for (const std::string& isa : isa_levels()) {
+    for (const std::string& isa : host_targets()) {
         for (const char* body : {"out.vectorize(j, 16).prefetch_lines(i, 1024).store_nontemporal(1)\n",
                                  "out.parallel(i).vectorize(j, 32).prefetch_lines(j, 64).store_nontemporal(1)\n",
                                  "out.split(i, io, ii, 4).parallel(io).reorder(ii, j, io).vectorize(j, 16)"
@@ -563,7 +564,7 @@ TEST(Hints, SeveralResults) {
     const std::vector<halide_type_t> results = {type, halide_type_t(halide_type_int, 64),
                                                 halide_type_t(halide_type_uint, 1)};
     const LoadedKernel reference(build(several(), "", "x86-64", true));
-    for (const std::string& isa : isa_levels()) {
+    for (const std::string& isa : host_targets()) {
         for (bool guards : {false, true}) {
             const EmittedKernel kernel = build(several(),
                                                "first.split(i, io, ii, 64).parallel(io).vectorize(ii, 16)\n"

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "dsl/base/error.h"
+#include "dsl/base/targets.h"
 #include "dsl/runtime/element_count.h"
-#include "dsl/runtime/isa.h"
 #include "dsl/runtime/matmul.h"
 #include "tests/runtime/kernel_files.h"
 
@@ -81,7 +81,7 @@ Called call(const Executable& e, const std::vector<ArrayView>& arrays, std::vect
 }
 
 TEST(Executor, KmeansAgreesWithLoopsAtOddSizes) {
-    if (machine_isa_level() < 3) GTEST_SKIP() << "no AVX2";
+    if (machine_isa_rank() < 3) GTEST_SKIP() << "no AVX2";
     auto e = Executable::load(kKmeansPlan, {{"km", kernel("km")}});
     for (std::int64_t n : {1, 2, 100, 4095, 4096, 4097, 100001})
         for (std::int64_t d : {1, 2, 3})
@@ -207,7 +207,7 @@ TEST(Executor, VersionsOfOtherMachinesNeedNoObjects) {
     plan.insert(plan.find("version"),
                 "version \"v4\"\nrequire isa x86-64-v4\ncall axpy in \"axpy.v4\" (a, X, Y, Z)\nend\n");
     std::map<std::string, std::string> bytes{{"axpy", kernel("axpy")}};
-    if (machine_isa_level() >= 4) {
+    if (machine_isa_rank() >= 4) {
         try {
             Executable::load(plan, {{"axpy", bytes["axpy"]}});
             FAIL();

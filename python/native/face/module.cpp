@@ -1,6 +1,7 @@
 // python/native/face/module.cpp: the extension module _face: NumPy's C API, our types, threads and memory.
 #define TW_FACE_IMPORTS_ARRAY
 #include <string_view>
+#include <vector>
 
 #include "dsl/base/targets.h"
 #include "dsl/runtime/cuda/device.h"
@@ -62,25 +63,34 @@ PyObject* parallel_backend(PyObject*, PyObject*) {
     return PyUnicode_FromString(runtime::parallel_backend());
 }
 
-PyObject* machine_isa(PyObject*, PyObject*) {
-    const std::string_view name = target_of_rank(machine_isa_rank()).name;
-    return PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
+PyObject* text_of(std::string_view text) {
+    return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
 }
 
-/// The names of targets, the most demanding first.
+PyObject* machine_isa(PyObject*, PyObject*) {
+    return text_of(target_of_rank(machine_isa_rank()).name);
+}
+
+/// The most demanding first, which stands last in `names`.
+template <class Names> PyObject* backwards(const Names& names) {
+    const auto count = static_cast<Py_ssize_t>(names.size());
+    PyObject* const tuple = PyTuple_New(count);
+    for (Py_ssize_t i = 0; tuple && i < count; ++i) {
+        PyObject* const name = text_of(names[static_cast<std::size_t>(count - 1 - i)]);
+        if (!name || PyTuple_SetItem(tuple, i, name) != 0) {
+            Py_DECREF(tuple);
+            return nullptr;
+        }
+    }
+    return tuple;
+}
+
 PyObject* target_names(PyObject*, PyObject*) {
-    const Ref levels(PyList_New(0)), devices(PyList_New(0));
-    if (!levels || !devices) return nullptr;
-    for (auto level = kIsaLevels.rbegin(); level != kIsaLevels.rend(); ++level) {
-        const Ref name(PyUnicode_FromStringAndSize(level->name.data(), static_cast<Py_ssize_t>(level->name.size())));
-        if (!name || (level->is_target && PyList_Append(levels.get(), name.get()) != 0)) return nullptr;
-    }
-    for (auto capability = kCudaCapabilities.rbegin(); capability != kCudaCapabilities.rend(); ++capability) {
-        const Ref name(PyUnicode_FromFormat("cuda-sm_%d", *capability));
-        if (!name || PyList_Append(devices.get(), name.get()) != 0) return nullptr;
-    }
-    return Py_BuildValue("{sNsNsN}", "host", PyList_AsTuple(levels.get()), "cuda", PyList_AsTuple(devices.get()),
-                         "usual_cuda", PyUnicode_FromFormat("cuda-sm_%d", kUsualCudaCapability));
+    std::vector<std::string_view> levels;
+    for (const IsaLevel& level : kIsaLevels)
+        levels.push_back(level.name);
+    return Py_BuildValue("{sNsNsNsN}", "host", backwards(host_targets()), "levels", backwards(levels), "cuda",
+                         backwards(cuda_targets()), "usual_cuda", text_of(cuda_target(kUsualCudaCapability)));
 }
 
 PyObject* matmul_library(PyObject*, PyObject*) {

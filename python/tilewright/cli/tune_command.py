@@ -22,7 +22,7 @@ from ..export import ExportOptions, export_module
 from ..export.cubins import check_cubins
 from ..export.package import check_exportable, check_keeps, check_place
 from ..export.versions import contract_of, count_of_versions, isa_levels
-from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, targets_of
+from ..machine import CUDA_DEFAULT, CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, targets_of
 from ..quantities import counted, format_ns
 from ..record import Script, ScriptRaised, ScriptStopped, check_script
 from ..record.choose import NothingToTune
@@ -45,6 +45,7 @@ from .progress import Progress
 from .session import Prepared, Request, also_specialize, prepare
 
 _MOST_JOBS = 64
+_TARGETS = ", ".join(["host", *reversed(ISA_LEVELS), "cuda", CUDA_DEFAULT])
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -74,7 +75,7 @@ def tune(
     target: Annotated[
         list[str] | None,
         typer.Option(
-            help="host, x86-64, x86-64-v3, x86-64-v4, cuda, cuda-sm_80; several give one module that picks at load, "
+            help=f"{_TARGETS}; several give one module that picks at load, "
             "and host,cuda one that runs where its arguments are."
         ),
     ] = None,

@@ -27,9 +27,8 @@ _GROWTH = 1024  # from a small recorded call to the sizes for which the default 
 _HUGE_EXTENT = 1 << 26
 _MAX_FREE_LAYOUTS = 2  # arrays of rank 2 and more for which all combinations of C and Fortran order are built
 
-_SHORT = {"x86-64": "v1", "x86-64-v3": "v3", "x86-64-v4": "v4"} | {
-    isa: isa.replace("cuda-sm_", "c") for isa in CUDA_TARGETS
-}
+_SHORT = {isa: isa.removeprefix("x86-64-") for isa in ISA_LEVELS[:-1]} | {ISA_LEVELS[-1]: "v1"}
+_SHORT |= {isa: isa.replace("cuda-sm_", "c") for isa in CUDA_TARGETS}
 
 
 def isa_levels(targets: tuple[str, ...]) -> list[str]:
@@ -38,7 +37,7 @@ def isa_levels(targets: tuple[str, ...]) -> list[str]:
     chosen = {resolve_isa(target) for target in targets}
     devices = [isa for isa in CUDA_TARGETS if isa in chosen]
     if len(devices) < len(chosen) or not chosen:
-        chosen.add("x86-64")
+        chosen.add(ISA_LEVELS[-1])
     return [level for level in ISA_LEVELS if level in chosen] + devices
 
 
