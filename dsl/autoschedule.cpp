@@ -20,7 +20,6 @@
 #include "dsl/expression.h"
 #include "dsl/halide_target.h"
 #include "dsl/isa.h"
-#include "dsl/size_text.h"
 
 namespace tilewright::dsl {
 namespace {

@@ -1,64 +1,30 @@
-// dsl/expression.cpp: integer arithmetic without undefined behaviour.
+// dsl/expression.cpp: expressions of a schedule; dsl/base/size_expression.h does their arithmetic.
 #include "dsl/expression.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace tilewright::dsl {
 namespace {
 
 using Value = std::optional<std::int64_t>;
-constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
-
-Value floor_divide(std::int64_t a, std::int64_t b) {
-    if (b == 0 || (a == kLowest && b == -1)) return std::nullopt;
-    const std::int64_t quotient = a / b;
-    return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-
-Value floor_remainder(std::int64_t a, std::int64_t b) {
-    if (b == 0) return std::nullopt;
-    if (b == -1) return 0; // kLowest % -1 traps
-    const std::int64_t remainder = a % b;
-    return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
-}
-
-Value arithmetic(const std::string& operation, std::int64_t a, std::int64_t b) {
-    std::int64_t result = 0;
-    if (operation == "+") return __builtin_add_overflow(a, b, &result) ? Value() : Value(result);
-    if (operation == "-") return __builtin_sub_overflow(a, b, &result) ? Value() : Value(result);
-    if (operation == "*") return __builtin_mul_overflow(a, b, &result) ? Value() : Value(result);
-    if (operation == "//") return floor_divide(a, b);
-    if (operation == "%") return floor_remainder(a, b);
-    if (operation == "==") return a == b;
-    if (operation == "!=") return a != b;
-    if (operation == "<") return a < b;
-    if (operation == "<=") return a <= b;
-    if (operation == ">") return a > b;
-    if (operation == ">=") return a >= b;
-    return std::nullopt;
-}
+using Op = SizeExpression::Op;
 
 Value evaluate_binary(const Expression& expression, const Environment& environment) {
     if (expression.operands.size() != 2) return std::nullopt;
     const Value left = evaluate(expression.operands[0], environment);
     if (!left) return std::nullopt;
-    if (expression.name == "and" && *left == 0) return 0;
-    if (expression.name == "or" && *left != 0) return 1;
+    if (expression.op == Op::logical_and && *left == 0) return 0;
+    if (expression.op == Op::logical_or && *left != 0) return 1;
     const Value right = evaluate(expression.operands[1], environment);
-    if (!right) return std::nullopt;
-    if (expression.name == "and" || expression.name == "or") return *right != 0;
-    return arithmetic(expression.name, *left, *right);
+    return right ? apply(expression.op, *left, *right) : std::nullopt;
 }
 
 Value evaluate_unary(const Expression& expression, const Environment& environment) {
     if (expression.operands.size() != 1) return std::nullopt;
     const Value operand = evaluate(expression.operands[0], environment);
     if (!operand) return std::nullopt;
-    if (expression.name == "not") return *operand == 0;
-    if (expression.name == "-" && *operand != kLowest) return -*operand;
-    return std::nullopt;
+    return expression.op == Op::logical_not ? *operand == 0 : apply(Op::sub, 0, *operand);
 }
 
 Value evaluate_extremum(const Expression& expression, const Environment& environment) {
@@ -123,17 +89,32 @@ Expression symbol(std::string name) {
 Expression call(std::string name, std::vector<Expression> operands) {
     return named(Expression::Kind::call, std::move(name), std::move(operands));
 }
-Expression unary(std::string operation, Expression operand) {
-    Expression result = named(Expression::Kind::unary, std::move(operation));
+Expression unary(SizeExpression::Op op, Expression operand) {
+    Expression result;
+    result.kind = Expression::Kind::unary;
+    result.op = op;
     result.operands.push_back(std::move(operand));
     return result;
 }
-Expression binary(std::string operation, Expression left, Expression right) {
-    Expression result = named(Expression::Kind::binary, std::move(operation));
+Expression binary(SizeExpression::Op op, Expression left, Expression right) {
+    Expression result;
+    result.kind = Expression::Kind::binary;
+    result.op = op;
     result.operands.reserve(2);
     result.operands.push_back(std::move(left));
     result.operands.push_back(std::move(right));
     return result;
+}
+
+Expression expression_of(const SizeExpression& size) {
+    if (size.is_constant()) return integer(size.constant());
+    if (size.op() == Op::symbol) return symbol(size.name());
+    Expression first = expression_of(size.operands()[0]);
+    if (size.operands().size() == 1) return unary(size.op(), std::move(first));
+    Expression second = expression_of(size.operands()[1]);
+    if (size.op() == Op::min || size.op() == Op::max)
+        return call(size.op() == Op::min ? "min" : "max", {std::move(first), std::move(second)});
+    return binary(size.op(), std::move(first), std::move(second));
 }
 
 const std::vector<ExpressionFunction>& expression_functions() {
@@ -145,17 +126,6 @@ const std::vector<ExpressionFunction>& expression_functions() {
         {"stride", "stride(argument, axis)", 2, 2},
     };
     return functions;
-}
-
-int binary_precedence(const std::string& operation) {
-    if (operation == "or") return 1;
-    if (operation == "and") return 2;
-    for (const char* comparison : {"==", "!=", "<", "<=", ">", ">="}) {
-        if (operation == comparison) return kComparisonPrecedence;
-    }
-    if (operation == "+" || operation == "-") return 5;
-    if (operation == "*" || operation == "//" || operation == "%") return 6;
-    return 0;
 }
 
 void for_each_hole(const Expression& expression, const std::function<void(const Expression&)>& visit) {

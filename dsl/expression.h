@@ -1,4 +1,5 @@
-// dsl/expression.h: evaluating, building and walking the expressions of a schedule.
+// dsl/expression.h: evaluating, building and walking the expressions of a schedule: those of sizes
+// (dsl/base/size_expression.h) with holes, functions and places in the text.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,10 @@ Expression integer(std::int64_t value);
 Expression hole(std::string name);
 Expression symbol(std::string name);
 Expression call(std::string name, std::vector<Expression> operands);
-Expression unary(std::string operation, Expression operand);
-Expression binary(std::string operation, Expression left, Expression right);
+Expression unary(SizeExpression::Op op, Expression operand);
+Expression binary(SizeExpression::Op op, Expression left, Expression right);
+/// A size of a program as a part of a schedule's expression.
+Expression expression_of(const SizeExpression& size);
 
 /// The names of the functions that may stand in an expression, and how many arguments each takes.
 struct ExpressionFunction {
@@ -38,12 +41,6 @@ struct ExpressionFunction {
     int max_arguments;
 };
 const std::vector<ExpressionFunction>& expression_functions();
-
-/// How tightly an operator binds: or 1, and 2, not 3, comparisons 4, + and - 5, * // % 6, unary - 7; 0 for no operator.
-int binary_precedence(const std::string& operation);
-inline constexpr int kNotPrecedence = 3;
-inline constexpr int kComparisonPrecedence = 4;
-inline constexpr int kNegationPrecedence = 7;
 
 /// Calls `visit` with every hole in textual order, as often as it stands there.
 void for_each_hole(const Expression& expression, const std::function<void(const Expression&)>& visit);

@@ -48,10 +48,9 @@ ExpressionParser::Measured ExpressionParser::combine(Expression expression, int 
     return {std::move(expression), height};
 }
 
-std::string ExpressionParser::operator_here() const {
-    if (tokens_.kind() != Token::Kind::mark && tokens_.kind() != Token::Kind::word) return "";
-    std::string text(tokens_.peek().text);
-    return binary_precedence(text) > 0 ? text : "";
+const SizeOperator* ExpressionParser::operator_here() const {
+    if (tokens_.kind() != Token::Kind::mark && tokens_.kind() != Token::Kind::word) return nullptr;
+    return find_operator(tokens_.peek().text);
 }
 
 void ExpressionParser::open_bracket(Position at) {
@@ -62,15 +61,15 @@ ExpressionParser::Measured ExpressionParser::operation(int at_least, const Words
     if (++calls_ > kMaxCalls) too_deep(tokens_.peek().at);
     const Position at = tokens_.peek().at;
     Measured left = prefix(at_least, what, hint);
-    for (std::string name = operator_here(); !name.empty(); name = operator_here()) {
-        const int precedence = binary_precedence(name);
-        if (precedence < at_least) break;
+    for (const SizeOperator* found = operator_here(); found != nullptr && found->precedence >= at_least;
+         found = operator_here()) {
         tokens_.next();
         Measured right = operation(
-            precedence + 1, [&] { return "a value after '" + name + "'"; }, no_hint);
+            found->precedence + 1, [&] { return "a value after '" + std::string(found->text) + "'"; }, no_hint);
         const int height = std::max(left.height, right.height) + 1;
-        left = combine(binary(name, std::move(left.expression), std::move(right.expression)), height, at);
-        if (precedence == kComparisonPrecedence && binary_precedence(operator_here()) == kComparisonPrecedence) {
+        left = combine(binary(found->op, std::move(left.expression), std::move(right.expression)), height, at);
+        const SizeOperator* const next = operator_here();
+        if (is_comparison(found->op) && next != nullptr && is_comparison(next->op)) {
             tokens_.expected("'and', 'or' or the end of the condition",
                              "Comparisons do not chain: write a < b and b < c.");
         }
@@ -86,7 +85,7 @@ ExpressionParser::Measured ExpressionParser::prefix(int at_least, const Words& w
         tokens_.next();
         Measured operand = operation(
             kNotPrecedence, [] { return "a condition after 'not'"; }, no_hint);
-        return combine(unary("not", std::move(operand.expression)), operand.height + 1, at);
+        return combine(unary(SizeExpression::Op::logical_not, std::move(operand.expression)), operand.height + 1, at);
     }
     if (!tokens_.is_mark("-")) return atom(what, hint);
     tokens_.next();
@@ -95,7 +94,7 @@ ExpressionParser::Measured ExpressionParser::prefix(int at_least, const Words& w
     }
     Measured operand = operation(
         kNegationPrecedence, [] { return "a value after '-'"; }, no_hint);
-    return combine(unary("-", std::move(operand.expression)), operand.height + 1, at);
+    return combine(unary(SizeExpression::Op::neg, std::move(operand.expression)), operand.height + 1, at);
 }
 
 ExpressionParser::Measured ExpressionParser::atom(const Words& what, const Words& hint) {

@@ -37,8 +37,8 @@ class ExpressionParser {
     Measured symbol_of(const Token& name);
     Measured hole_of(const Token& name);
     Measured combine(Expression expression, int height, Position at);
-    /// A binary operator at the current token, or empty.
-    std::string operator_here() const;
+    /// A binary operator at the current token, or nullptr.
+    const SizeOperator* operator_here() const;
     void open_bracket(Position at);
 
     TokenStream& tokens_;

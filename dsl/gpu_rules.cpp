@@ -13,7 +13,6 @@
 #include "dsl/device_limits.h"
 #include "dsl/expression.h"
 #include "dsl/schedule_model.h"
-#include "dsl/size_text.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -387,9 +386,9 @@ class DeviceRules {
         }
         for (const auto& [root, block] : blocks) {
             if (!block.known) continue; // a launch that asks for too much says so
-            const Expression total = parse_size_text(block.bytes);
+            const SizeExpression total = parse_size(block.bytes);
             std::set<std::string> sizes;
-            collect_sizes(total, sizes);
+            total.collect_symbols(sizes);
             // This counts what never lies there at one time, so a sum may be too large for the very sizes that it is
             // made for. Of a loop, the longest trip may not fit where the one that the schedule is made for does.
             const bool fits = block.here && block.bytes_here <= static_cast<double>(kSharedBytes);
@@ -398,7 +397,7 @@ class DeviceRules {
             if (sizes.size() != 1) continue;
             const auto fits_with = [&](std::int64_t size) {
                 const auto value =
-                    evaluate(total, [&](const Expression&) { return std::optional<std::int64_t>(size); });
+                    total.evaluate([&](const std::string&) { return std::optional<std::int64_t>(size); });
                 return value && *value <= kSharedBytes;
             };
             std::int64_t most = 0;
@@ -420,12 +419,6 @@ class DeviceRules {
             return live->run == Run::gpu_block && live->outer < 0;
         }
         return false;
-    }
-
-    static void collect_sizes(const Expression& expression, std::set<std::string>& sizes) {
-        if (expression.kind == Expression::Kind::symbol) sizes.insert(expression.name);
-        for (const Expression& operand : expression.operands)
-            collect_sizes(operand, sizes);
     }
 
     /// A stage inside the kernel computes a part of its axes, no more than all; where extents change from trip to trip

@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "dsl/size_text.h"
+#include "dsl/base/size_expression.h"
 
 namespace tilewright::dsl {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "dsl/size_text.h"
+#include "dsl/base/size_expression.h"
 
 namespace tilewright::dsl {
 

@@ -48,7 +48,7 @@ std::map<std::string, std::string> Schedule::variant() const {
 }
 
 bool operator==(const Expression& a, const Expression& b) {
-    return a.kind == b.kind && a.value == b.value && a.name == b.name && a.operands == b.operands;
+    return a.kind == b.kind && a.value == b.value && a.name == b.name && a.op == b.op && a.operands == b.operands;
 }
 
 bool operator==(const HoleDomain& a, const HoleDomain& b) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "dsl/base/size_expression.h"
+
 namespace tilewright::dsl {
 
 /// Where something stands in a schedule's text; both count from 1, 0 means "made by code".
@@ -29,7 +31,8 @@ struct Expression {
     };
     Kind kind = Kind::integer;
     std::int64_t value = 0;           ///< integer
-    std::string name;                 ///< hole, symbol, call, or the operator's spelling
+    std::string name;                 ///< hole, symbol, call
+    SizeExpression::Op op{};          ///< unary, binary
     std::vector<Expression> operands; ///< of call, unary and binary
     Position at;
 };

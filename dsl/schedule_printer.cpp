@@ -164,24 +164,25 @@ class Printer {
     void unary_expression(const Expression& e, int at_least) {
         if (e.operands.size() != 1) return;
         const Expression& operand = e.operands.front();
-        const bool negation = e.name == "-";
+        const bool negation = e.op == SizeExpression::Op::neg;
         const int precedence = negation ? kNegationPrecedence : kNotPrecedence;
         parenthesized(precedence < at_least, [&] {
             out_ += negation ? "-" : "not ";
             // -5 is a number, so the negation of 5 is written -(5); --x would be legal, but reads badly.
-            const bool apart = negation && (operand.kind == Expression::Kind::integer ||
-                                            (operand.kind == Expression::Kind::unary && operand.name == "-"));
+            const bool apart =
+                negation && (operand.kind == Expression::Kind::integer ||
+                             (operand.kind == Expression::Kind::unary && operand.op == SizeExpression::Op::neg));
             parenthesized(apart, [&] { expression(operand, apart ? 0 : precedence); });
         });
     }
 
     void binary_expression(const Expression& e, int at_least) {
         if (e.operands.size() != 2) return;
-        const int precedence = binary_precedence(e.name);
-        const bool comparison = precedence == kComparisonPrecedence;
+        const auto& [op, text, precedence] = *find_operator(e.op);
+        const bool comparison = is_comparison(op);
         parenthesized(precedence < at_least, [&] {
             expression(e.operands[0], comparison ? precedence + 1 : precedence);
-            out_ += " " + e.name + " ";
+            out_.append(" ").append(text).append(" ");
             expression(e.operands[1], precedence + 1);
         });
     }

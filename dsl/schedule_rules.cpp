@@ -13,9 +13,10 @@
 namespace tilewright::dsl {
 namespace {
 
+using Op = SizeExpression::Op;
+
 bool is_comparison(const Expression& e) {
-    return e.kind == Expression::Kind::binary && e.operands.size() == 2 &&
-           binary_precedence(e.name) == kComparisonPrecedence;
+    return e.kind == Expression::Kind::binary && e.operands.size() == 2 && tilewright::is_comparison(e.op);
 }
 
 std::optional<std::int64_t> number_in(const std::string& text) {
@@ -155,12 +156,14 @@ class Rules {
         const VariantChoice* choice = variant_in(e.operands[left ? 0 : 1]);
         if (choice == nullptr) return false;
         const Expression& other = e.operands[left ? 1 : 0];
-        const bool equality = e.name == "==" || e.name == "!=";
+        const bool equality = e.op == Op::eq || e.op == Op::ne;
         if (!equality) {
             const bool numbers = std::all_of(choice->options.begin(), choice->options.end(),
                                              [](const std::string& option) { return number_in(option).has_value(); });
             if (!numbers) {
-                add(e.at, "variant " + choice->name + " is compared by '" + e.name + "', but its options are names",
+                add(e.at,
+                    "variant " + choice->name + " is compared by '" + std::string(spelling(e.op)) +
+                        "', but its options are names",
                     "Compare it by == or !=.");
             }
             return true;
@@ -188,8 +191,9 @@ class Rules {
 
     /// Of a `when`: and, or, not over comparisons with variants, and nothing else.
     void condition(const Expression& e) {
-        const bool connective = (e.kind == Expression::Kind::binary && (e.name == "and" || e.name == "or")) ||
-                                (e.kind == Expression::Kind::unary && e.name == "not");
+        const bool connective =
+            (e.kind == Expression::Kind::binary && (e.op == Op::logical_and || e.op == Op::logical_or)) ||
+            (e.kind == Expression::Kind::unary && e.op == Op::logical_not);
         if (connective) {
             for (const Expression& operand : e.operands)
                 condition(operand);
@@ -221,13 +225,13 @@ class Rules {
 };
 
 std::optional<Expression> bound_comparison(const Expression& e, const VariantLookup& option) {
-    if (e.name != "==" && e.name != "!=") return std::nullopt;
+    if (e.op != Op::eq && e.op != Op::ne) return std::nullopt;
     for (const int side : {0, 1}) {
         const Expression& variant = e.operands[side];
         if (variant.kind != Expression::Kind::symbol) continue;
         const auto chosen = option(variant.name);
         const auto other = option_text(e.operands[1 - side]);
-        if (chosen && other) return integer((*chosen == *other) == (e.name == "=="));
+        if (chosen && other) return integer((*chosen == *other) == (e.op == Op::eq));
     }
     return std::nullopt;
 }

@@ -75,7 +75,7 @@ int axis_after_index(const Operation& operation, int axis) {
 std::vector<std::string> wide_extents(const std::vector<Size>& shape) {
     std::vector<std::string> out;
     for (const Size& extent : shape) {
-        if (!is_one(extent)) out.push_back(normal_form(tree_of(extent)));
+        if (!is_one(extent)) out.push_back(normal_form(extent));
     }
     return out;
 }
@@ -156,12 +156,12 @@ Layout Analysis::layout(const std::string& name) const {
     return found == options_.layouts.end() ? Layout::c : found->second;
 }
 
-std::optional<SizeTree> Analysis::most(const SizeTree& size) const {
+std::optional<Size> Analysis::most(const Size& size) const {
     return context_.moving == nullptr ? size : largest(size, *context_.moving);
 }
 
-std::int64_t Analysis::here(const SizeTree& size) const {
-    return size.evaluate(options_.sizes_here).value_or(-1);
+std::int64_t Analysis::here(const Size& size) const {
+    return evaluate(size, options_.sizes_here).value_or(-1);
 }
 
 const StagePlan* Analysis::stage_of_value(const std::string& value) const {
@@ -321,7 +321,7 @@ void Analysis::collect_values() {
     if (context_.targets != nullptr) {
         for (const Target& target : *context_.targets) {
             for (const Size& extent : target.type.shape)
-                tree_of(extent).collect_symbols(used);
+                extent.collect_symbols(used);
             for (const IndexEntry& entry : target.region) {
                 entry.start.collect_symbols(used);
                 if (entry.kind == IndexEntry::Kind::slice) entry.step.collect_symbols(used);
@@ -341,7 +341,7 @@ void Analysis::collect_values() {
         values_[argument.name] = std::move(info);
         for (std::size_t k = 0; k < argument.type.shape.size(); ++k) {
             std::set<std::string> symbols;
-            tree_of(argument.type.shape[k]).collect_symbols(symbols);
+            argument.type.shape[k].collect_symbols(symbols);
             used.insert(symbols.begin(), symbols.end());
         }
     }
@@ -391,19 +391,17 @@ void Analysis::collect_values() {
 namespace {
 
 /// Symbols of which a size needs more than the low bits: n // 4 fits 32 bits where n does not.
-void collect_whole(const SizeTree& tree, bool counts_whole, std::set<std::string>& symbols) {
-    const SizeTree::Node& node = tree.node();
-    if (node.kind == SizeTree::Kind::symbol && counts_whole) symbols.insert(node.name);
-    const bool wraps = node.name == "+" || node.name == "-" || node.name == "*";
-    for (const SizeTree& operand : node.operands)
-        collect_whole(operand, counts_whole || !wraps, symbols);
+void collect_whole(const Size& tree, bool counts_whole, std::set<std::string>& symbols) {
+    if (tree.op() == Size::Op::symbol && counts_whole) symbols.insert(tree.name());
+    for (const Size& operand : tree.operands())
+        collect_whole(operand, counts_whole || !wraps(tree.op()), symbols);
 }
 
 void collect_whole(const Operation& operation, std::set<std::string>& symbols) {
-    const auto see = [&](const SizeTree& tree) { collect_whole(tree, false, symbols); };
+    const auto see = [&](const Size& tree) { collect_whole(tree, false, symbols); };
     for (const auto& [name, type] : results_of(operation))
         for (const Size& extent : type.shape)
-            see(tree_of(extent));
+            see(extent);
     for (const char* key : {"start", "stop", "step", "stride"}) {
         const auto found = operation.attributes.find(key);
         if (found != operation.attributes.end()) see(parse_size(found->second));
@@ -442,10 +440,10 @@ ReductionShape Analysis::reduction_shape(const Operation& operation) const {
     const ValueInfo& operand = values_.at(operation.operands[0]);
     ReductionShape out;
     out.axes = reduced_axes(operation);
-    out.extent = SizeTree::integer(1);
+    out.extent = Size::integer(1);
     for (int axis : out.axes) {
         out.contiguous = out.contiguous || axis == operand.contiguous_axis;
-        out.extent = out.extent * tree_of(operand.type.shape[static_cast<std::size_t>(axis)]);
+        out.extent = out.extent * operand.type.shape[static_cast<std::size_t>(axis)];
     }
     const int count = static_cast<int>(out.axes.size());
     out.joined = std::min(count, 1);

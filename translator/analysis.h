@@ -37,7 +37,7 @@ struct ReductionShape {
     std::vector<int> axes;   ///< reduced, ascending
     int joined = 1;          ///< of the last ones: neighbours of a flat operand, one loop
     bool contiguous = false; ///< NumPy's contiguous axis is among them
-    SizeTree extent;         ///< elements per result
+    Size extent;             ///< elements per result
 
     bool is_one_loop() const { return !axes.empty() && joined == static_cast<int>(axes.size()); }
     std::vector<int> innermost() const { return {axes.end() - joined, axes.end()}; }
@@ -135,17 +135,17 @@ class Analysis {
     /// Program sizes, in the order of the arguments.
     const std::vector<std::string>& sizes() const { return sizes_; }
     /// The size itself, or the largest that it has in any trip; nothing where that is not known.
-    std::optional<SizeTree> most(const SizeTree& size) const;
-    std::int64_t here(const SizeTree& size) const;
+    std::optional<Size> most(const Size& size) const;
+    std::int64_t here(const Size& size) const;
     /// Lengths of rounding sums that change from trip to trip, some of which may be too long to be summed one by one.
-    const std::vector<SizeTree>& moving_lengths() const { return moving_lengths_; }
+    const std::vector<Size>& moving_lengths() const { return moving_lengths_; }
     /// "kmeans.py:8: norm = sum(%3) {axes=[2]}"
     std::string where(const Operation& operation) const;
     std::string unique(const std::string& wish);
     Layout layout(const std::string& argument) const;
 
   private:
-    std::vector<SizeTree> moving_lengths_;
+    std::vector<Size> moving_lengths_;
     void collect_values();
     void require_32_bits();
     std::string stage_name(const std::string& value);
@@ -224,7 +224,7 @@ bool is_half(const std::string& op);
 /// Whether an operation is computed element by element from operands that broadcast.
 bool is_elementwise(const std::string& op);
 inline bool is_one(const Size& size) {
-    return size.is_constant && size.constant == 1;
+    return size.is_constant() && size.constant() == 1;
 }
 /// The extents other than 1, each in normal form.
 std::vector<std::string> wide_extents(const std::vector<Size>& shape);

@@ -29,7 +29,7 @@ std::vector<std::string> entries(const std::string& text) {
 std::optional<std::vector<int>> try_axes(const std::string& text) {
     std::vector<int> out;
     for (const std::string& entry : entries(text)) {
-        std::optional<SizeTree> tree = try_parse_size(entry);
+        std::optional<Size> tree = try_parse_size(entry);
         if (!tree || !tree->is_constant() || tree->constant() < 0 || tree->constant() > 63) return std::nullopt;
         out.push_back(static_cast<int>(tree->constant()));
     }
@@ -69,7 +69,7 @@ std::string exchanged_index(const std::string& index) {
 
 void collect_symbols(const Operation& operation, std::set<std::string>& symbols) {
     for (const Size& extent : operation.type.shape)
-        tree_of(extent).collect_symbols(symbols);
+        extent.collect_symbols(symbols);
     if (operation.op == "windows") {
         for (const char* key : {"start", "step", "stride"})
             parse_size(operation.attributes.at(key)).collect_symbols(symbols);

@@ -26,8 +26,8 @@ inline constexpr const char* kOrder = "order";
 struct IndexEntry {
     enum class Kind { slice, position, newaxis };
     Kind kind = Kind::newaxis;
-    SizeTree start; ///< slice: of its first element; position: the index
-    SizeTree step;  ///< slice
+    Size start; ///< slice: of its first element; position: the index
+    Size step;  ///< slice
 };
 
 /// "[1, 0]" -> {1, 0}; nullopt where an entry is no constant.

@@ -34,7 +34,7 @@ bool is_truth(const std::string& op) {
 }
 
 bool is_one(const Size& size) {
-    return size.is_constant && size.constant == 1;
+    return size.is_constant() && size.constant() == 1;
 }
 
 std::vector<Size> broadcast(const std::vector<Size>& a, const std::vector<Size>& b) {
@@ -50,7 +50,7 @@ std::vector<Size> broadcast(const std::vector<Size>& a, const std::vector<Size>&
 std::string key_of(const Operation& operation) {
     std::string out = call_text(operation) + operation.type.dtype + "[";
     for (const Size& extent : operation.type.shape)
-        out += extent.text + ",";
+        out += extent.text() + ",";
     return out;
 }
 

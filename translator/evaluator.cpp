@@ -51,7 +51,7 @@ Exprs reversed(const Exprs& index) {
 
 namespace {
 
-bool follows_a_number(const SizeTree& tree) {
+bool follows_a_number(const Size& tree) {
     std::set<std::string> symbols;
     tree.collect_symbols(symbols);
     return std::any_of(symbols.begin(), symbols.end(),
@@ -59,23 +59,31 @@ bool follows_a_number(const SizeTree& tree) {
 }
 
 /// A product with an index or an integer of the call, which extents do not bound.
-bool has_product(const SizeTree& tree) {
-    const SizeTree::Node& node = tree.node();
-    if (node.kind == SizeTree::Kind::binary && node.name == "*" && follows_a_number(tree)) return true;
-    return std::any_of(node.operands.begin(), node.operands.end(), has_product);
+bool has_product(const Size& tree) {
+    if (tree.op() == Size::Op::mul && follows_a_number(tree)) return true;
+    return std::ranges::any_of(tree.operands(), has_product);
 }
 
 } // namespace
 
-Expr size_operation(const SizeTree::Node& node, const Expr& a, const Expr& b) {
-    if (node.name == "+") return a + b;
-    if (node.name == "-") return a - b;
-    if (node.name == "*") return a * b;
-    if (node.name == "min") return Halide::min(a, b);
-    if (node.name == "max") return Halide::max(a, b);
+Expr size_operation(const Size& tree, const Expr& a, const Expr& b) {
+    switch (tree.op()) {
+    case Size::Op::add:
+        return a + b;
+    case Size::Op::sub:
+        return a - b;
+    case Size::Op::mul:
+        return a * b;
+    case Size::Op::min:
+        return Halide::min(a, b);
+    case Size::Op::max:
+        return Halide::max(a, b);
+    default:
+        break;
+    }
     // Halide's // and % round towards minus infinity for positive divisors alone.
-    const bool divides = node.name == "//";
-    const SizeTree& divisor = node.operands[1];
+    const bool divides = tree.op() == Size::Op::floordiv;
+    const Size& divisor = tree.operands()[1];
     const Expr plain = divides ? a / b : a % b;
     if (divisor.is_constant() && divisor.constant() > 0) return plain;
     const Expr zero = Halide::Internal::make_zero(a.type());
@@ -83,32 +91,29 @@ Expr size_operation(const SizeTree::Node& node, const Expr& a, const Expr& b) {
     return Halide::select(b > zero, plain, turned);
 }
 
-Expr Shared::size(const SizeTree& tree) const {
-    const SizeTree::Node& node = tree.node();
-    if (node.kind == SizeTree::Kind::integer) {
-        if (node.value > INT32_MAX || node.value < INT32_MIN)
+Expr Shared::size(const Size& tree) const {
+    if (tree.is_constant()) {
+        if (tree.constant() > INT32_MAX || tree.constant() < INT32_MIN)
             throw TranslateError(program.function + ": the size " + tree.text() + " does not fit 32 bits.");
-        return Expr(static_cast<int32_t>(node.value));
+        return Expr(static_cast<int32_t>(tree.constant()));
     }
-    if (node.kind == SizeTree::Kind::symbol) {
-        const auto index = loop_indices.find(node.name);
-        return index == loop_indices.end() ? Expr(sizes.at(node.name)) : index->second;
+    if (tree.op() == Size::Op::symbol) {
+        const auto index = loop_indices.find(tree.name());
+        return index == loop_indices.end() ? Expr(sizes.at(tree.name())) : index->second;
     }
     // i * i % n fits where i * i does not.
-    const bool wraps = node.name == "+" || node.name == "-" || node.name == "*"; // right once the result fits
-    if (!wraps && has_product(tree)) return Halide::cast<int32_t>(wide_size(tree));
-    Expr a = size(node.operands[0]);
-    Expr b = size(node.operands[1]);
-    return size_operation(node, a, b);
+    if (!wraps(tree.op()) && has_product(tree)) return Halide::cast<int32_t>(wide_size(tree));
+    Expr a = size(tree.operands()[0]);
+    Expr b = size(tree.operands()[1]);
+    return size_operation(tree, a, b);
 }
 
-Expr Shared::wide_size(const SizeTree& tree) const {
-    const SizeTree::Node& node = tree.node();
-    if (node.kind == SizeTree::Kind::integer) return Halide::Internal::make_const(Halide::Int(64), node.value);
-    if (node.kind == SizeTree::Kind::symbol) return Halide::cast<int64_t>(size(tree));
-    const Expr a = wide_size(node.operands[0]);
-    const Expr b = wide_size(node.operands[1]);
-    return size_operation(node, a, b);
+Expr Shared::wide_size(const Size& tree) const {
+    if (tree.is_constant()) return Halide::Internal::make_const(Halide::Int(64), tree.constant());
+    if (tree.op() == Size::Op::symbol) return Halide::cast<int64_t>(size(tree));
+    const Expr a = wide_size(tree.operands()[0]);
+    const Expr b = wide_size(tree.operands()[1]);
+    return size_operation(tree, a, b);
 }
 
 namespace {
@@ -361,7 +366,7 @@ namespace {
 /// Whether a slice of no elements may begin behind its array: x[n:] does, x[1:-1] and x[:0] do not.
 bool may_start_behind(const IndexEntry& entry, const Size& count, const Size& extent) {
     if (entry.start.is_constant() && entry.start.constant() == 0) return false;
-    const auto behind = constant_difference(tree_of(extent) - entry.start, tree_of(count));
+    const auto behind = constant_difference(extent - entry.start, count);
     return !(entry.step.is_constant() && entry.step.constant() == 1 && behind.value_or(0) > 0);
 }
 
@@ -428,10 +433,10 @@ Expr Evaluator::reshape_view(const Operation& operation, const Exprs& index) {
         std::size_t b_end = b;
         bool matched = false;
         for (; a_end <= from.size() && !matched; ++a_end) {
-            SizeTree wanted = product(
+            Size wanted = product(
                 {from.begin() + static_cast<std::ptrdiff_t>(a), from.begin() + static_cast<std::ptrdiff_t>(a_end)});
             for (b_end = b + 1; b_end <= to.size(); ++b_end) {
-                SizeTree given = product(
+                Size given = product(
                     {to.begin() + static_cast<std::ptrdiff_t>(b), to.begin() + static_cast<std::ptrdiff_t>(b_end)});
                 if (normal_form(wanted) == normal_form(given)) {
                     matched = true;
@@ -502,7 +507,7 @@ Expr Evaluator::updated(const Operation& operation, const Exprs& index) {
             continue;
         }
         const Size& count = part.shape[part_index.size()];
-        may_be_empty = may_be_empty || !tree_of(count).is_constant();
+        may_be_empty = may_be_empty || !count.is_constant();
         bool whole_axis = entry.start.is_constant() && entry.start.constant() == 0 && entry.step.is_constant() &&
                           entry.step.constant() == 1 && same_size(count, whole.shape[axis]);
         if (whole_axis) {

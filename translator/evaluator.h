@@ -28,10 +28,9 @@ struct Shared {
     std::set<std::string> symbols;                    ///< names given to Halide, which must differ
     std::set<std::string> loop_symbols = {};          ///< sizes that change from trip to trip of a loop around
 
-    Halide::Expr size(const SizeTree& tree) const;
-    Halide::Expr size(const Size& size_) const { return size(tree_of(size_)); }
+    Halide::Expr size(const Size& tree) const;
     /// The same in 64 bits, as a value of the program.
-    Halide::Expr wide_size(const SizeTree& tree) const;
+    Halide::Expr wide_size(const Size& tree) const;
     /// A name for Halide: an ASCII identifier, different from all others.
     std::string symbol(const std::string& wish);
     Halide::ImageParam array(const std::string& name);
@@ -41,7 +40,7 @@ struct Shared {
 };
 
 /// One operation of a size expression, with Python's // and %.
-Halide::Expr size_operation(const SizeTree::Node& node, const Halide::Expr& a, const Halide::Expr& b);
+Halide::Expr size_operation(const Size& tree, const Halide::Expr& a, const Halide::Expr& b);
 
 /// What a definition used, for the table of stages and for the arguments of its kernel.
 struct Used {

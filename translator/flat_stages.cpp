@@ -46,7 +46,7 @@ bool Analysis::may_be_flat(const StagePlan& plan) const {
     const std::vector<StageBuffer> buffers = plan.buffers();
     const std::vector<Size>& shape = values_.at(buffers[0].value).type.shape;
     if (wide_extents(shape).size() < 2) return false;
-    const std::int64_t last = here(tree_of(*last_wide(shape)));
+    const std::int64_t last = here(*last_wide(shape));
     if (last < 0 || last >= kShortAxis) return false;
     return std::all_of(buffers.begin(), buffers.end(), [&](const StageBuffer& buffer) {
         return (buffer.operation == nullptr || is_elementwise(buffer.operation->op)) &&

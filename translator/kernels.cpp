@@ -38,11 +38,11 @@ void make_parameters(Shared& shared) {
 }
 
 /// The loops of a stage that is computed element by element: one for each axis, or one over all elements.
-std::vector<SizeTree> loop_extents(const StagePlan& plan, const Type& type) {
+std::vector<Size> loop_extents(const StagePlan& plan, const Type& type) {
     if (plan.flat) return {product(type.shape)};
-    std::vector<SizeTree> out;
+    std::vector<Size> out;
     for (const Size& extent : type.shape)
-        out.push_back(tree_of(extent));
+        out.push_back(extent);
     return out;
 }
 
@@ -63,13 +63,12 @@ void build_elementwise(Shared& shared, StageTable& table, Evaluator& evaluator, 
         for (const IndexEntry& entry : plan.target->region) {
             const bool slice = entry.kind == IndexEntry::Kind::slice;
             names.push_back(loop_name(names.size()));
-            const Halide::Var loop =
-                stage.pure(names.back(), slice ? tree_of(type.shape[axis++]) : SizeTree::integer(1));
+            const Halide::Var loop = stage.pure(names.back(), slice ? type.shape[axis++] : Size::integer(1));
             if (slice) index.push_back(loop);
         }
         stage.guarded = true;
     }
-    const std::vector<SizeTree> extents = plan.target != nullptr ? std::vector<SizeTree>{} : loop_extents(plan, type);
+    const std::vector<Size> extents = plan.target != nullptr ? std::vector<Size>{} : loop_extents(plan, type);
     for (std::size_t k = 0; k < extents.size(); ++k) {
         names.push_back(loop_name(k));
         index.push_back(stage.pure(names.back(), extents[k]));
@@ -102,8 +101,8 @@ std::string kernel_name(const std::string& function, int kernel) {
 }
 
 /// Outputs are C-contiguous and start at 0; a half of a complex result is every other float of one.
-void bind_output(Shared& shared, Halide::OutputImageParam buffer, const std::vector<SizeTree>& extents,
-                 int element_stride, bool first) {
+void bind_output(Shared& shared, Halide::OutputImageParam buffer, const std::vector<Size>& extents, int element_stride,
+                 bool first) {
     const std::size_t rank = extents.size();
     Expr stride = element_stride;
     for (std::size_t d = 0; d < rank; ++d) {

@@ -20,10 +20,6 @@ namespace {
 
 using Operations = std::vector<Operation>;
 
-Size size_of(const std::string& text) {
-    return parse_size(text).size();
-}
-
 /// An operation and all those of its regions.
 void visit(const Operation& operation, const std::function<void(const Operation&)>& see) {
     see(operation);
@@ -68,7 +64,7 @@ std::string renamed(const std::string& text, const std::map<std::string, std::st
 
 void rename(Type& type, const std::map<std::string, std::string>& names) {
     for (Size& extent : type.shape)
-        if (!extent.is_constant) extent = size_of(renamed(extent.text, names));
+        if (!extent.is_constant()) extent = parse_size(renamed(extent.text(), names));
 }
 
 void rename(Operation& operation, const std::map<std::string, std::string>& names) {
@@ -104,11 +100,11 @@ void collect_words(const Operation& operation, std::set<std::string>& words) {
     visit(operation, [&](const Operation& each) {
         for (const auto& [name, type] : results_of(each))
             for (const Size& extent : type.shape)
-                collect_words(extent.text, words);
+                collect_words(extent.text(), words);
         for (const Block& region : each.regions)
             for (const auto& [name, type] : region.parameters)
                 for (const Size& extent : type.shape)
-                    collect_words(extent.text, words);
+                    collect_words(extent.text(), words);
         for (const char* key : kSizes)
             if (auto found = each.attributes.find(key); found != each.attributes.end())
                 collect_words(found->second, words);
@@ -156,7 +152,7 @@ class Splitter {
             return std::any_of(reads.begin(), reads.end(),
                                [&](const std::string& name) { return names.count(name) != 0; });
         };
-        if (operation.op == "scalar_size" && rows_.speaks_of_it(operation.attributes.at("size")))
+        if (operation.op == "scalar_size" && rows_.speaks_of_it(parse_size(operation.attributes.at("size"))))
             return take_length(operation);
         const bool is_later = reads_some(later_);
         if (reads_some(rest_) || (is_later && touches_rows(operation, reads))) {
@@ -226,7 +222,7 @@ class Splitter {
     /// `kParts`, in place of the extent that the stacks have in common, until they are named.
     Type stacked(const Type& type) const {
         Type out = type;
-        out.shape.insert(out.shape.begin(), Size{kParts, false, 0});
+        out.shape.insert(out.shape.begin(), Size::symbol(kParts));
         return out;
     }
 
@@ -266,8 +262,8 @@ class Splitter {
         const std::string bests = row_of(best, best_type).stack;
         const std::string lengths = length_of_parts();
 
-        const Type one{"int64", {}}, a_part = stacked(one), a_truth{"bool", {Size{kParts, false, 0}}};
-        const Size unit = size_of("1");
+        const Type one{"int64", {}}, a_part = stacked(one), a_truth{"bool", {Size::symbol(kParts)}};
+        const Size unit = Size::integer(1);
         const std::string zero = add_total(one, "const", {}, {{"value", "0"}});
         const std::string part = add_total(a_part, "iota", {}, {{"axis", "0"}});
         const std::string column =
@@ -313,28 +309,20 @@ class Splitter {
     }
 
     /// A size of the whole call as a value: the length of the rows is beyond what a size can be.
-    std::optional<std::string> value_of(const SizeTree& tree) {
+    std::optional<std::string> value_of(const Size& tree) {
         const Type one{"int64", {}};
-        const SizeTree::Node& node = tree.node();
-        static const std::map<std::string, std::string> kOperations = {
-            {"+", "add"},       {"-", "subtract"},  {"*", "multiply"}, {"//", "floor_divide"},
-            {"%", "remainder"}, {"min", "minimum"}, {"max", "maximum"}};
         if (tree.is_constant()) return add_total(one, "const", {}, {{"value", std::to_string(tree.constant())}});
-        if (node.kind == SizeTree::Kind::symbol) {
-            if (node.name != rows_.extent()) return symbol_value(node.name);
+        if (tree.op() == Size::Op::symbol) {
+            if (tree.name() != rows_.extent()) return symbol_value(tree.name());
             return add_total(one, "sum", {length_of_parts()}, {{"axes", "[0]"}});
         }
-        const auto operation = kOperations.find(node.name);
-        if (operation == kOperations.end() || node.operands.size() < 2) return std::nullopt;
-        const bool divides = node.name == "//" || node.name == "%";
-        if (divides && (!node.operands[1].is_constant() || node.operands[1].constant() <= 0)) return std::nullopt;
-        std::optional<std::string> value = value_of(node.operands[0]);
-        for (std::size_t k = 1; k < node.operands.size() && value; ++k) {
-            const std::optional<std::string> other = value_of(node.operands[k]);
-            if (!other) return std::nullopt;
-            value = add_total(one, operation->second, {*value, *other});
-        }
-        return value;
+        const Size &left = tree.operands()[0], &right = tree.operands()[1];
+        const bool divides = tree.op() == Size::Op::floordiv || tree.op() == Size::Op::mod;
+        if (divides && (!right.is_constant() || right.constant() <= 0)) return std::nullopt;
+        const std::optional<std::string> a = value_of(left);
+        const std::optional<std::string> b = a ? value_of(right) : std::nullopt;
+        if (!b) return std::nullopt;
+        return add_total(one, operation_for(tree.op()), {*a, *b});
     }
 
     bool take_length(const Operation& operation) {
@@ -390,8 +378,8 @@ class Splitter {
         std::map<std::string, std::string> names{{kParts, given[0].stack + ".0"}};
         for (const Row& row : given)
             for (std::size_t k = 0; k < row.type.shape.size(); ++k)
-                if (const Size& extent = row.type.shape[k]; !extent.is_constant)
-                    names.emplace(extent.text, row.stack + "." + std::to_string(k + 1));
+                if (const Size& extent = row.type.shape[k]; !extent.is_constant())
+                    names.emplace(extent.text(), row.stack + "." + std::to_string(k + 1));
         for (const Row& row : given)
             total.arrays.push_back({row.stack, stacked(row.type)});
         for (const std::string& name : program_.argument_order)
@@ -435,8 +423,8 @@ class Splitter {
             total.arrays.push_back(argument);
             // Where no result of `partial` has the extent, this argument does.
             for (std::size_t k = 0; k < argument.type.shape.size(); ++k)
-                if (const Size& extent = argument.type.shape[k]; !extent.is_constant)
-                    names.emplace(extent.text, name + "." + std::to_string(k));
+                if (const Size& extent = argument.type.shape[k]; !extent.is_constant())
+                    names.emplace(extent.text(), name + "." + std::to_string(k));
         }
     }
 
@@ -471,7 +459,7 @@ class Splitter {
         for (const ArrayArgument& argument : total.arrays)
             for (std::size_t k = 0; k < argument.type.shape.size(); ++k) {
                 known.insert(argument.name + "." + std::to_string(k));
-                collect_words(argument.type.shape[k].text, words);
+                collect_words(argument.type.shape[k].text(), words);
             }
         for (const Operation& operation : total.body.operations)
             collect_words(operation, words);
@@ -491,7 +479,7 @@ class Splitter {
     }
 
     static Type as_row(Type type) {
-        type.shape.insert(type.shape.begin(), size_of("1"));
+        type.shape.insert(type.shape.begin(), Size::integer(1));
         return type;
     }
     static std::string all_behind(const std::string& first, const Type& type) {

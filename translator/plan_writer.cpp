@@ -20,7 +20,7 @@ std::string joined(const std::vector<std::string>& names) {
 std::string typed_name(const std::string& name, const Type& type) {
     std::string out = name + " " + type.dtype + " [";
     for (std::size_t k = 0; k < type.shape.size(); ++k)
-        out += (k > 0 ? ", " : "") + type.shape[k].text;
+        out += (k > 0 ? ", " : "") + type.shape[k].text();
     return out + "]\n";
 }
 
@@ -59,7 +59,7 @@ std::string plan_opening(const Program& program) {
                (written ? " written\n" : "\n");
     }
     for (const Guard& guard : program.guards)
-        out += "guard " + guard.condition + " " + quoted(guard.message) + "\n";
+        out += "guard " + guard.condition.text() + " " + quoted(guard.message) + "\n";
     if (const std::vector<std::string> sliced = sliced_arguments(program); !sliced.empty())
         out += "slices (" + joined(sliced) + ")\n";
     return out;

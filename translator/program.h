@@ -7,16 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "dsl/base/size_expression.h"
+
 namespace tilewright::translator {
 
-/// A size expression, kept as canonical text ("X.0", "(X.0 + 1) // 2") with the symbols it reads.
-struct Size {
-    std::string text;
-    bool is_constant = false;
-    std::int64_t constant = 0;
-
-    bool operator==(const Size&) const = default;
-};
+/// A number, folded; its text() is canonical: "X.0", "(X.0 + 1) // 2".
+using Size = SizeExpression;
 
 struct Type {
     std::string dtype;       ///< NumPy's name: float64, int64, bool, complex64, ...
@@ -61,7 +57,7 @@ struct ScalarArgument {
     bool operator==(const ScalarArgument&) const = default;
 };
 struct Guard {
-    std::string condition;
+    SizeExpression condition; ///< a comparison of two sizes
     std::string message;
     int line = 0;
 

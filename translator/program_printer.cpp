@@ -8,7 +8,7 @@ namespace {
 std::string print(const Type& type) {
     std::string out = type.dtype + "[";
     for (std::size_t k = 0; k < type.shape.size(); ++k)
-        out += (k > 0 ? ", " : "") + type.shape[k].text;
+        out += (k > 0 ? ", " : "") + type.shape[k].text();
     return out + "]";
 }
 
@@ -36,7 +36,7 @@ class Printer {
             }
         }
         for (const Guard& guard : program.guards)
-            out_ += "guard " + guard.condition + " " + quoted(guard.message) + place(guard.line) + "\n";
+            out_ += "guard " + guard.condition.text() + " " + quoted(guard.message) + place(guard.line) + "\n";
         for (const Operation& operation : program.body.operations)
             print_operation(operation, "");
         for (const Check& check : program.checks)

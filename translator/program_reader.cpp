@@ -133,10 +133,10 @@ class Line {
                 fail("the unknown escape \\" + std::string(1, escaped));
         }
     }
-    SizeTree size(std::string_view stops) {
+    Size size(std::string_view stops) {
         std::string text = until(stops);
         std::string why;
-        std::optional<SizeTree> tree = try_parse_size(text, &why);
+        std::optional<Size> tree = try_parse_size(text, &why);
         if (!tree) fail("'" + text + "' is no size expression: " + why);
         return *tree;
     }
@@ -148,7 +148,7 @@ class Line {
         if (!take("]")) {
             do {
                 if (out.shape.size() == kMaxRank) fail("more than 32 axes");
-                out.shape.push_back(size(",]").size());
+                out.shape.push_back(size(",]"));
             } while (take(","));
             expect("]");
         }
@@ -166,7 +166,7 @@ class Line {
 std::string canonical_attribute(Line& line, const std::string& key, const std::string& text) {
     auto size_text = [&](std::string_view part) {
         std::string why;
-        std::optional<SizeTree> tree = try_parse_size(part, &why);
+        std::optional<Size> tree = try_parse_size(part, &why);
         if (!tree) line.fail("attribute " + key + ": '" + std::string(part) + "' is no size expression: " + why);
         return tree->text();
     };
@@ -301,18 +301,14 @@ class Reader {
             return true;
         }
         if (keyword(line, "guard")) {
-            SizeTree left = line.size("=!<>\"");
-            const char* op = nullptr;
-            for (const char* candidate : {"==", "!=", "<=", ">=", "<", ">"}) {
-                if (line.take(candidate)) {
-                    op = candidate;
-                    break;
-                }
-            }
-            if (op == nullptr) line.fail("expected a comparison, found " + line.found());
-            SizeTree right = line.size("\"");
+            Size left = line.size("=!<>\"");
+            const SizeOperator* comparison = nullptr;
+            for (const SizeOperator& each : kSizeOperators)
+                if (comparison == nullptr && is_comparison(each.op) && line.take(each.text)) comparison = &each;
+            if (comparison == nullptr) line.fail("expected a comparison, found " + line.found());
+            Size right = line.size("\"");
             Guard guard;
-            guard.condition = left.text() + " " + op + " " + right.text();
+            guard.condition = Size::binary(comparison->op, left, right);
             guard.message = line.quoted();
             guard.line = line.line_suffix();
             line.expect_end();

@@ -19,7 +19,7 @@ using Scope = std::map<std::string, Type>;
 std::string text_of(const Type& type) {
     std::string out = type.dtype + "[";
     for (std::size_t k = 0; k < type.shape.size(); ++k)
-        out += (k > 0 ? ", " : "") + type.shape[k].text;
+        out += (k > 0 ? ", " : "") + type.shape[k].text();
     return out + "]";
 }
 
@@ -83,7 +83,7 @@ class Verifier {
         require(find_dtype(dtype) != nullptr, where, "'" + dtype + "' is no dtype");
     }
 
-    void check_size(const SizeTree& tree, const std::string& where) const {
+    void check_size(const Size& tree, const std::string& where) const {
         std::set<std::string> used;
         tree.collect_symbols(used);
         for (const std::string& symbol : used)
@@ -93,24 +93,16 @@ class Verifier {
     void check_type(const Type& type, const std::string& where) const {
         check_dtype(type.dtype, where);
         for (const Size& extent : type.shape) {
-            check_size(tree_of(extent), where);
-            require(!extent.is_constant || extent.constant >= 0, where, "the negative extent " + extent.text);
+            check_size(extent, where);
+            require(!extent.is_constant() || extent.constant() >= 0, where, "the negative extent " + extent.text());
         }
     }
 
     void check_guard(const Guard& guard) const {
-        for (const char* op : {"==", "!=", "<=", ">=", "<", ">"}) {
-            std::size_t at = guard.condition.find(op);
-            if (at == std::string::npos) continue;
-            std::string_view text = guard.condition;
-            for (std::string_view side : {text.substr(0, at), text.substr(at + std::string_view(op).size())}) {
-                std::optional<SizeTree> tree = try_parse_size(side);
-                require(tree.has_value(), "guard " + guard.condition, "not a comparison of sizes");
-                check_size(*tree, "guard " + guard.condition);
-            }
-            return;
-        }
-        fail("guard " + guard.condition, "not a comparison");
+        const std::string where = "guard " + guard.condition.text();
+        require(is_comparison(guard.condition.op()), where, "not a comparison");
+        for (const Size& side : guard.condition.operands())
+            check_size(side, where);
     }
 
     void check_block(const Block& block, Scope& scope) {
@@ -234,7 +226,7 @@ class Verifier {
         if (is_for) {
             for (const char* key : {"start", "stop", "step"})
                 check_size(parse_size(attribute(operation, key)), where);
-            const SizeTree step = parse_size(attribute(operation, "step"));
+            const Size step = parse_size(attribute(operation, "step"));
             require(!step.is_constant() || step.constant() != 0, where, "the step is 0");
             const std::string& variable = attribute(operation, "variable");
             declare(variable);
@@ -298,7 +290,7 @@ class Verifier {
         require(operand.shape.size() <= result.shape.size(), where_, "an operand has more axes than the result");
         for (std::size_t k = 0; k < operand.shape.size(); ++k) {
             const Size& extent = operand.shape[k];
-            require((extent.is_constant && extent.constant == 1) || same_size(extent, result.shape[k + missing]),
+            require((extent.is_constant() && extent.constant() == 1) || same_size(extent, result.shape[k + missing]),
                     where_, text_of(operand) + " does not broadcast to " + text_of(result));
         }
     }
@@ -400,7 +392,7 @@ class Verifier {
         std::vector<int> reduced;
         if (op == "argmin" || op == "argmax") {
             check_operands(operation, 1, {"axis"});
-            std::optional<SizeTree> axis = try_parse_size(attribute(operation, "axis"));
+            std::optional<Size> axis = try_parse_size(attribute(operation, "axis"));
             require(axis && axis->is_constant() && axis->constant() >= 0 &&
                         axis->constant() < static_cast<std::int64_t>(operand.shape.size()),
                     where_, "axis=" + attribute(operation, "axis") + " is no axis of " + text_of(operand));
@@ -430,7 +422,7 @@ class Verifier {
             if (entry.kind == IndexEntry::Kind::slice)
                 check_size(entry.step, where_);
             else
-                require(operation.op == "index" && part[result_axis].is_constant && part[result_axis].constant == 1,
+                require(operation.op == "index" && part[result_axis].is_constant() && part[result_axis].constant() == 1,
                         where_, "a new axis has the extent 1");
             ++result_axis;
         }
@@ -440,7 +432,7 @@ class Verifier {
 
     void check_take(const Operation& operation, const Type& operand, const Type& positions) const {
         check_operands(operation, 2, {"axis"});
-        const SizeTree axis = parse_size(attribute(operation, "axis"));
+        const Size axis = parse_size(attribute(operation, "axis"));
         require(axis.is_constant() && axis.constant() >= 0 &&
                     axis.constant() < static_cast<std::int64_t>(operand.shape.size()),
                 where_, "axis=" + axis.text() + " is no axis of " + text_of(operand));
@@ -455,7 +447,7 @@ class Verifier {
     /// `windows`: element (i, r) of two axes is element start + step i + stride r of the one that they stand for.
     void check_windows(const Operation& operation, const Type& operand) const {
         check_operands(operation, 1, {"axis", "start", "step", "stride"});
-        const SizeTree axis = parse_size(attribute(operation, "axis"));
+        const Size axis = parse_size(attribute(operation, "axis"));
         const std::vector<Size>& shape = operation.type.shape;
         require(axis.is_constant() && axis.constant() >= 0 &&
                     axis.constant() < static_cast<std::int64_t>(operand.shape.size()) &&
@@ -519,8 +511,8 @@ class Verifier {
             // Equal element counts are not decidable in general: the trace guards them.
             check_operands(operation, 1, {});
             require(result.dtype == operand(0).dtype, where_, "keeps the dtype");
-            SizeTree before = product(operand(0).shape);
-            SizeTree after = product(result.shape);
+            Size before = product(operand(0).shape);
+            Size after = product(result.shape);
             require(!before.is_constant() || !after.is_constant() || before.constant() == after.constant(), where_,
                     text_of(operand(0)) + " has not the elements of " + text_of(result));
         } else if (op == "broadcast_to") {
@@ -530,7 +522,7 @@ class Verifier {
         } else if (op == "iota") {
             check_operands(operation, 0, {"axis"});
             require(result.dtype == "int64", where_, "gives int64");
-            SizeTree axis = parse_size(attribute(operation, "axis"));
+            Size axis = parse_size(attribute(operation, "axis"));
             require(axis.is_constant() && axis.constant() >= 0 &&
                         axis.constant() < static_cast<std::int64_t>(result.shape.size()),
                     where_, "axis=" + attribute(operation, "axis") + " is no axis of the result");

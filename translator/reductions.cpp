@@ -20,8 +20,8 @@ constexpr std::int64_t kTermsInThread = 16;
 // On a device: rows that are read together.
 constexpr int kRowsPerGroup = 16;
 
-SizeTree constant(std::int64_t value) {
-    return SizeTree::integer(value);
+Size constant(std::int64_t value) {
+    return Size::integer(value);
 }
 
 /// Tells Halide that a position stays inside the axis: the update's condition says so, which bounds inference cannot
@@ -62,9 +62,9 @@ void ReductionBuilder::finish(StageDraft draft, const Ends& ends) {
     const Type& type = shared_.analysis.value(plan_.value).type;
     StageDraft result = this->draft(plan_.name, type.dtype);
     if (!plan_.materialised) result.part = "end";
-    std::vector<SizeTree> extents;
+    std::vector<Size> extents;
     for (const Size& extent : type.shape)
-        extents.push_back(tree_of(extent));
+        extents.push_back(extent);
     std::vector<std::string> names;
     Exprs kept = kept_index(result, extents, names);
     Expr value = all(Exprs(kept.rbegin(), kept.rend()));
@@ -73,13 +73,12 @@ void ReductionBuilder::finish(StageDraft draft, const Ends& ends) {
     finish(std::move(result), ends);
 }
 
-std::string ReductionBuilder::with_updates(const Ends& ends, const SizeTree& terms) {
+std::string ReductionBuilder::with_updates(const Ends& ends, const Size& terms) {
     copied_ = shared_.options.device && shared_.analysis.here(terms) > kTermsInThread;
     return ends.last && (plan_.materialised || copied_) ? helper("_all") : ends.name;
 }
 
-Exprs ReductionBuilder::kept_index(StageDraft& draft, const std::vector<SizeTree>& kept,
-                                   std::vector<std::string>& names) {
+Exprs ReductionBuilder::kept_index(StageDraft& draft, const std::vector<Size>& kept, std::vector<std::string>& names) {
     Exprs index;
     for (std::size_t k = 0; k < kept.size(); ++k) {
         names.push_back(loop_name(k));
@@ -188,9 +187,9 @@ ReductionBuilder::Source ReductionBuilder::value_source(const std::string& value
     for (std::size_t k = 0; k < type.shape.size(); ++k) {
         bool reduced = std::find(axes.begin(), axes.end(), static_cast<int>(k)) != axes.end();
         if (reduced)
-            out.extent = out.extent * tree_of(type.shape[k]);
+            out.extent = out.extent * type.shape[k];
         else
-            out.kept.push_back(tree_of(type.shape[k]));
+            out.kept.push_back(type.shape[k]);
         if (!axes.empty() && static_cast<int>(k) > axes.back()) trailing.push_back(type.shape[k]);
     }
     if (!collapsed) {
@@ -250,14 +249,14 @@ void ReductionBuilder::serial_over_axes(const Monoid& op) {
     const std::vector<Size>& shape = shared_.analysis.value(operation.operands[0]).type.shape;
     std::vector<int> axes = reduced_axes(operation);
     const Ends ends{plan_.name, true};
-    SizeTree terms = constant(1);
+    Size terms = constant(1);
     for (const int axis : axes)
-        terms = terms * tree_of(shape[static_cast<std::size_t>(axis)]);
+        terms = terms * shape[static_cast<std::size_t>(axis)];
     StageDraft stage = draft(axes.empty() ? plan_.name : with_updates(ends, terms), operation.type.dtype);
     std::vector<std::string> names;
-    std::vector<SizeTree> extents;
+    std::vector<Size> extents;
     for (const Size& extent : operation.type.shape)
-        extents.push_back(tree_of(extent));
+        extents.push_back(extent);
     Exprs kept = kept_index(stage, extents, names);
     if (axes.empty()) {
         // Nothing is reduced: the result is the operand, after the conversion and the start of the operation.
@@ -269,7 +268,7 @@ void ReductionBuilder::serial_over_axes(const Monoid& op) {
     stage.define({names.rbegin(), names.rend()}, {op.start}, 0);
     std::vector<Loop> loops;
     for (std::size_t k = 0; k < axes.size(); ++k)
-        loops.push_back({"r" + std::to_string(k), tree_of(shape[static_cast<std::size_t>(axes[k])]), true, op.ordered});
+        loops.push_back({"r" + std::to_string(k), shape[static_cast<std::size_t>(axes[k])], true, op.ordered});
     evaluator_.begin_definition();
     Halide::RDom domain = stage.reduce(loops);
     Exprs index;
@@ -292,8 +291,8 @@ void ReductionBuilder::rows(Source source, const Monoid& op, int levels, const E
     serial(source, op, ends);
 }
 
-ReductionBuilder::BlockRows ReductionBuilder::rows_of_block(StageDraft& stage, const Expr& block,
-                                                            const SizeTree& extent, bool ordered) {
+ReductionBuilder::BlockRows ReductionBuilder::rows_of_block(StageDraft& stage, const Expr& block, const Size& extent,
+                                                            bool ordered) {
     BlockRows out;
     const Expr count = shared_.size(extent);
     if (!shared_.options.device) {
@@ -322,7 +321,7 @@ ReductionBuilder::Source ReductionBuilder::blocks_of_rows(const Source& source, 
     StageDraft stage =
         draft(helper(level == 1 ? "_rows" : "_rows" + std::to_string(level)), plan_.operation->type.dtype);
     stage.part = "rows";
-    SizeTree blocks = ceil_div(source.extent, kRowsPerBlock);
+    Size blocks = ceil_div(source.extent, kRowsPerBlock);
     Halide::Var b = stage.pure("b", blocks);
     std::vector<std::string> names;
     Exprs kept = kept_index(stage, source.kept, names);
@@ -356,12 +355,12 @@ void ReductionBuilder::lanes(Source source, const Monoid& op, int levels, const 
         const bool last = level == levels;
         const std::string number = level == 1 ? "" : std::to_string(level);
         const std::string base = ends.last ? "" : ends.name.substr(plan_.name.size());
-        SizeTree rows_count = floor_div(source.extent, constant(shape.lanes));
-        SizeTree rest = floor_mod(source.extent, constant(shape.lanes));
+        Size rows_count = floor_div(source.extent, constant(shape.lanes));
+        Size rest = floor_mod(source.extent, constant(shape.lanes));
         // Halide folds what is rounded up level by level into one sum: behind three levels of 1024, (n + 2^30 - 1) //
         // 2^30, which leaves 32 bits where n does not. Rounded so it is (n - 1) // 2^30 + 1.
-        SizeTree blocks = level < 3 ? ceil_div(source.extent, shape.block())
-                                    : floor_div(source.extent - constant(1), constant(shape.block())) + constant(1);
+        Size blocks = level < 3 ? ceil_div(source.extent, shape.block())
+                                : floor_div(source.extent - constant(1), constant(shape.block())) + constant(1);
 
         const bool device = shared_.options.device;
         StageDraft stage = draft(helper(base + (device ? "_lane" : "_lanes") + number), dtype);
@@ -407,14 +406,13 @@ void ReductionBuilder::lanes(Source source, const Monoid& op, int levels, const 
         int lane_count = shape.lanes;
         if (device) {
             lane_count = std::min(lane_count, kFolded);
-            partial =
-                fold(base, number, {dtype}, partial, shape.lanes, source.kept,
-                     last ? std::nullopt : std::optional<SizeTree>(blocks), [&op](const std::vector<Exprs>& values) {
-                         Exprs firsts;
-                         for (const Exprs& value : values)
-                             firsts.push_back(value[0]);
-                         return Exprs{pairwise(firsts, op.pair)};
-                     });
+            partial = fold(base, number, {dtype}, partial, shape.lanes, source.kept,
+                           last ? std::nullopt : std::optional<Size>(blocks), [&op](const std::vector<Exprs>& values) {
+                               Exprs firsts;
+                               for (const Exprs& value : values)
+                                   firsts.push_back(value[0]);
+                               return Exprs{pairwise(firsts, op.pair)};
+                           });
         }
 
         StageDraft tree = draft(last ? ends.name : helper(base + "_block" + number), dtype);
@@ -451,7 +449,7 @@ void ReductionBuilder::lanes(Source source, const Monoid& op, int levels, const 
 
 Halide::Func ReductionBuilder::fold(const std::string& base, const std::string& number,
                                     const std::vector<std::string>& dtypes, const Halide::Func& lane, int lanes,
-                                    const std::vector<SizeTree>& kept_extents, const std::optional<SizeTree>& blocks,
+                                    const std::vector<Size>& kept_extents, const std::optional<Size>& blocks,
                                     const Combine& combine) {
     const Halide::Func stored = folded(helper(base + "_lanes" + number), "lanes", dtypes, lane, lanes, lanes,
                                        kept_extents, blocks, [](const std::vector<Exprs>& one) { return one.front(); });
@@ -462,8 +460,8 @@ Halide::Func ReductionBuilder::fold(const std::string& base, const std::string& 
 
 Halide::Func ReductionBuilder::folded(const std::string& name, const std::string& part,
                                       const std::vector<std::string>& dtypes, const Halide::Func& partial, int lanes,
-                                      int left, const std::vector<SizeTree>& kept_extents,
-                                      const std::optional<SizeTree>& blocks, const Combine& combine) {
+                                      int left, const std::vector<Size>& kept_extents,
+                                      const std::optional<Size>& blocks, const Combine& combine) {
     StageDraft stage = draft(name, dtypes[0]);
     stage.dtypes = dtypes;
     stage.part = part;
@@ -527,8 +525,8 @@ void ReductionBuilder::matmul() {
     const std::vector<Size>& shape = operation.type.shape;
     Source source;
     for (const Size& extent : shape)
-        source.kept.push_back(tree_of(extent));
-    source.extent = tree_of(a.shape.back());
+        source.kept.push_back(extent);
+    source.extent = a.shape.back();
     const bool is_bool = a.dtype == "bool";
     // The matrix of an operand that is at the result's place in the stack.
     const auto stack = [](const auto& all) { return std::vector(all.begin(), all.end() - 2); };

@@ -38,8 +38,8 @@ class ReductionBuilder {
   private:
     /// What is reduced along one axis: the kept axes and the element at a position.
     struct Source {
-        std::vector<SizeTree> kept;
-        SizeTree extent;
+        std::vector<Size> kept;
+        Size extent;
         std::function<Halide::Expr(const Exprs& kept, const Halide::Expr& position)> at;
     };
     struct Monoid {
@@ -75,18 +75,18 @@ class ReductionBuilder {
         Halide::Expr position; ///< of a row, inside the axis
         Halide::Expr is_there; ///< whether the row at that place is; undefined where the conditions say so
     };
-    BlockRows rows_of_block(StageDraft& stage, const Halide::Expr& block, const SizeTree& extent, bool ordered);
+    BlockRows rows_of_block(StageDraft& stage, const Halide::Expr& block, const Size& extent, bool ordered);
     void lanes(Source source, const Monoid& op, int levels, const Ends& ends);
     /// On a device: `lane`, the accumulators, as its block sees them, each stored once, and the first levels of the
     /// tree over them, down to kFolded values. `combine` takes pairs of values (or of Tuples) as `pairwise` does.
     using Combine = std::function<std::vector<Halide::Expr>(const std::vector<std::vector<Halide::Expr>>& values)>;
     Halide::Func fold(const std::string& base, const std::string& number, const std::vector<std::string>& dtypes,
-                      const Halide::Func& lane, int lanes, const std::vector<SizeTree>& kept_extents,
-                      const std::optional<SizeTree>& blocks, const Combine& combine);
+                      const Halide::Func& lane, int lanes, const std::vector<Size>& kept_extents,
+                      const std::optional<Size>& blocks, const Combine& combine);
     /// One stage of it: of `lanes` values `left`.
     Halide::Func folded(const std::string& name, const std::string& part, const std::vector<std::string>& dtypes,
-                        const Halide::Func& partial, int lanes, int left, const std::vector<SizeTree>& kept_extents,
-                        const std::optional<SizeTree>& blocks, const Combine& combine);
+                        const Halide::Func& partial, int lanes, int left, const std::vector<Size>& kept_extents,
+                        const std::optional<Size>& blocks, const Combine& combine);
     void axis_by_axis(const Monoid& op, int levels);
     void search();
     void search_lanes(const Source& source, bool blocks);
@@ -103,8 +103,8 @@ class ReductionBuilder {
     StageDraft search_draft(const std::string& suffix, const std::string& part);
     /// Elements with their indices.
     struct Candidates {
-        std::vector<SizeTree> kept;
-        SizeTree extent;
+        std::vector<Size> kept;
+        Size extent;
         std::function<Best(const Exprs& kept, const Halide::Expr& position)> at;
     };
     /// The best of each kRowsPerBlock rows, one after the other.
@@ -112,17 +112,17 @@ class ReductionBuilder {
     /// The best of all, one after the other; the name of a stage with its value and its index.
     std::string search_candidates(const Candidates& source, bool of_roots = false);
     /// The same of blocks, in lanes and a tree over them, for devices: a block after the other is one thread's.
-    std::string search_blocks_in_lanes(const Halide::Func& block_best, const std::vector<SizeTree>& kept_extents,
-                                       const SizeTree& block_count);
+    std::string search_blocks_in_lanes(const Halide::Func& block_best, const std::vector<Size>& kept_extents,
+                                       const Size& block_count);
     void search_result(const std::string& best, std::size_t rank);
     void matmul();
 
     StageDraft draft(const std::string& name, const std::string& dtype);
     /// The name of a last stage that has updates, each of which takes so many terms.
-    std::string with_updates(const Ends& ends, const SizeTree& terms);
+    std::string with_updates(const Ends& ends, const Size& terms);
     std::string helper(const std::string& suffix);
     void finish(StageDraft draft, const Ends& ends);
-    static Exprs kept_index(StageDraft& draft, const std::vector<SizeTree>& kept, std::vector<std::string>& names);
+    static Exprs kept_index(StageDraft& draft, const std::vector<Size>& kept, std::vector<std::string>& names);
 
     Shared& shared_;
     StageTable& table_;

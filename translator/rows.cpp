@@ -11,24 +11,7 @@
 namespace tilewright::translator {
 namespace {
 
-bool is_symbol(const std::string& text) {
-    return text.find('.') != std::string::npos && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-               return std::isalnum(c) != 0 || c == '_' || c == '.' || c >= 0x80;
-           });
-}
-
-struct Sides {
-    std::string left, sign, right;
-};
-
-Sides sides_of(const Guard& guard) {
-    const std::size_t at = guard.condition.find_first_of("=!<>");
-    const std::size_t end = guard.condition.find_first_not_of("=!<>", at);
-    const std::size_t before = guard.condition.find_last_not_of(' ', at - 1) + 1;
-    return {guard.condition.substr(0, before), guard.condition.substr(at, end - at), guard.condition.substr(end)};
-}
-
-bool is_number(const SizeTree& size, std::int64_t number) {
+bool is_number(const Size& size, std::int64_t number) {
     return size.is_constant() && size.constant() == number;
 }
 
@@ -57,30 +40,38 @@ std::vector<std::string> Rows::arguments() const {
     return names;
 }
 
-bool Rows::speaks_of_it(const std::string& size) const {
+bool Rows::speaks_of_it(const Size& size) const {
     std::set<std::string> symbols;
-    parse_size(size).collect_symbols(symbols);
+    size.collect_symbols(symbols);
     return symbols.count(extent_) != 0;
 }
 
 std::optional<int> Rows::place(const Type& type) const {
     int found = kNone;
     for (std::size_t k = 0; k < type.shape.size(); ++k) {
-        if (type.shape[k].is_constant || !speaks_of_it(type.shape[k].text)) continue;
-        if (found != kNone || type.shape[k].text != extent_) return std::nullopt;
+        if (!speaks_of_it(type.shape[k])) continue;
+        if (found != kNone || type.shape[k].op() != Size::Op::symbol) return std::nullopt;
         found = static_cast<int>(k);
     }
     return found;
 }
 
 bool Rows::fits(const Guard& guard) const {
-    const Sides sides = sides_of(guard);
-    if (!speaks_of_it(sides.left) && !speaks_of_it(sides.right)) return true;
-    const SizeTree bound = parse_size(sides.right);
-    if (sides.left != extent_ || !bound.is_constant()) return false;
+    if (!speaks_of_it(guard.condition)) return true;
+    const Size &left = guard.condition.operands()[0], &bound = guard.condition.operands()[1];
+    if (left != Size::symbol(extent_) || !bound.is_constant()) return false;
     const std::int64_t number = bound.constant();
-    if (sides.sign == "!=" || sides.sign == ">") return number <= 0;
-    return sides.sign == ">=" ? number <= 1 : sides.sign == "<=" || sides.sign == "<";
+    switch (guard.condition.op()) {
+    case Size::Op::ne:
+    case Size::Op::gt:
+        return number <= 0;
+    case Size::Op::ge:
+        return number <= 1;
+    case Size::Op::eq:
+        return false;
+    default:
+        return true;
+    }
 }
 
 bool Rows::fits(const Block& block) const {
@@ -92,7 +83,7 @@ bool Rows::fits(const Operation& operation) const {
     const std::string& op = operation.op;
     for (const char* name : {"size", "start", "stop", "step", "min", "max"}) {
         const auto text = operation.attributes.find(name);
-        if (text != operation.attributes.end() && speaks_of_it(text->second)) return false;
+        if (text != operation.attributes.end() && speaks_of_it(parse_size(text->second))) return false;
     }
     if (!operation.regions.empty()) return fits_region(operation);
     const int to = *place(operation.type);
@@ -142,7 +133,7 @@ bool Rows::fits_index(const Operation& operation, const std::string& array, int 
             continue;
         }
         const bool is_slice = entry.kind == IndexEntry::Kind::slice;
-        if (speaks_of_it(entry.start.text()) || (is_slice && speaks_of_it(entry.step.text()))) return false;
+        if (speaks_of_it(entry.start) || (is_slice && speaks_of_it(entry.step))) return false;
         if (axis == from) {
             const bool whole = is_slice && is_number(entry.start, 0) && is_number(entry.step, 1);
             if (!whole || result != to) return false;
@@ -174,9 +165,9 @@ bool Rows::fits_region(const Operation& operation) const {
 std::vector<std::string> extents_of_rows(const Program& program) {
     std::vector<std::string> extents;
     for (const ArrayArgument& argument : program.arrays) {
-        if (argument.type.shape.empty() || argument.type.shape[0].is_constant) continue;
-        const std::string& extent = argument.type.shape[0].text;
-        if (is_symbol(extent) && std::find(extents.begin(), extents.end(), extent) == extents.end())
+        if (argument.type.shape.empty() || argument.type.shape[0].op() != Size::Op::symbol) continue;
+        const std::string& extent = argument.type.shape[0].name();
+        if (extent.find('.') != std::string::npos && std::find(extents.begin(), extents.end(), extent) == extents.end())
             extents.push_back(extent);
     }
     return extents;

@@ -29,7 +29,7 @@ class Rows {
     bool is_argument(const std::string& value) const;
     /// The arguments that have the extent.
     std::vector<std::string> arguments() const;
-    bool speaks_of_it(const std::string& size) const;
+    bool speaks_of_it(const Size& size) const;
     /// Whether any part of at least one row meets it if the whole does.
     bool fits(const Guard& guard) const;
     /// Whether each position along the extent needs that position alone.

@@ -131,9 +131,9 @@ ReductionBuilder::Searched ReductionBuilder::searched() const {
 void ReductionBuilder::search_result(const std::string& best, std::size_t rank) {
     StageDraft result = draft(plan_.name, "int64");
     std::vector<std::string> names;
-    std::vector<SizeTree> extents;
+    std::vector<Size> extents;
     for (const Size& extent : plan_.operation->type.shape)
-        extents.push_back(tree_of(extent));
+        extents.push_back(extent);
     Exprs kept = kept_index(result, extents, names);
     if (kept.size() != rank) throw InternalError("stage " + plan_.name + ": its search has another rank.");
     Halide::Func func = table_.impls.at(best).func;
@@ -171,9 +171,9 @@ StageDraft ReductionBuilder::search_draft(const std::string& suffix, const std::
 void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
     const Searched of = searched();
     const LaneShape shape = shared_.analysis.lane_shape(*plan_.operation);
-    SizeTree rows_count = floor_div(source.extent, SizeTree::integer(shape.lanes));
-    SizeTree rest = floor_mod(source.extent, SizeTree::integer(shape.lanes));
-    SizeTree block_count = ceil_div(source.extent, shape.block());
+    Size rows_count = floor_div(source.extent, Size::integer(shape.lanes));
+    Size rest = floor_mod(source.extent, Size::integer(shape.lanes));
+    Size block_count = ceil_div(source.extent, shape.block());
 
     const bool device = shared_.options.device;
     StageDraft stage = device ? search_draft("_lane", "lane") : search_draft("_lanes", "lanes");
@@ -181,7 +181,7 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
     Exprs kept = kept_index(stage, source.kept, names);
     Expr block = 0;
     if (blocks) block = stage.pure("b", block_count);
-    Halide::Var u = stage.pure("u", SizeTree::integer(shape.lanes));
+    Halide::Var u = stage.pure("u", Size::integer(shape.lanes));
     std::vector<std::string> storage{"u"};
     if (blocks) storage.push_back("b");
     storage.insert(storage.end(), names.rbegin(), names.rend());
@@ -199,14 +199,14 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
                      evaluator_.operations() + 3);
     };
     {
-        std::vector<Loop> loops{{"r", blocks ? SizeTree::integer(shape.per_lane) : rows_count, true, true}};
+        std::vector<Loop> loops{{"r", blocks ? Size::integer(shape.per_lane) : rows_count, true, true}};
         Halide::RDom domain = stage.reduce(loops);
         Expr row = blocks ? block * shape.per_lane + domain[0] : Expr(domain[0]);
         add_update(loops, domain, row * shape.lanes + u,
                    blocks ? std::vector<Expr>{row < row_extent} : std::vector<Expr>());
     }
     {
-        std::vector<Loop> loops{{"r", SizeTree::integer(1), true, true}};
+        std::vector<Loop> loops{{"r", Size::integer(1), true, true}};
         Halide::RDom domain = stage.reduce(loops);
         std::vector<Expr> conditions;
         if (blocks) conditions.push_back(block == row_extent / shape.per_lane);
@@ -220,7 +220,7 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
     if (device) {
         lane_count = std::min(lane_count, kFolded);
         partial = fold("", "", of.dtypes, partial, shape.lanes, source.kept,
-                       blocks ? std::optional<SizeTree>(block_count) : std::nullopt, best_of_pairs(of.smallest));
+                       blocks ? std::optional<Size>(block_count) : std::nullopt, best_of_pairs(of.smallest));
     }
 
     // A tree over the lanes of a block, then one pass over the blocks.
@@ -260,7 +260,7 @@ void ReductionBuilder::search_rows(const Source& source, int levels, bool of_roo
 ReductionBuilder::Candidates ReductionBuilder::best_of_rows(const Candidates& source, int level) {
     const Searched of = searched();
     StageDraft stage = search_draft(level == 1 ? "_rows" : "_rows" + std::to_string(level), "rows");
-    const SizeTree blocks = ceil_div(source.extent, kRowsPerBlock);
+    const Size blocks = ceil_div(source.extent, kRowsPerBlock);
     const Halide::Var b = stage.pure("b", blocks);
     std::vector<std::string> names;
     const Exprs kept = kept_index(stage, source.kept, names);
@@ -310,8 +310,7 @@ std::string ReductionBuilder::search_candidates(const Candidates& source, bool o
 }
 
 std::string ReductionBuilder::search_blocks_in_lanes(const Halide::Func& block_best,
-                                                     const std::vector<SizeTree>& kept_extents,
-                                                     const SizeTree& block_count) {
+                                                     const std::vector<Size>& kept_extents, const Size& block_count) {
     const Searched of = searched();
     const int lanes = shared_.analysis.lane_shape(*plan_.operation).lanes;
     // A lane that has no block yet takes its first one, whatever it holds; one that has none loses every tie.
@@ -320,7 +319,7 @@ std::string ReductionBuilder::search_blocks_in_lanes(const Halide::Func& block_b
     StageDraft stage = search_draft("_lane2", "lane");
     std::vector<std::string> names;
     const Exprs kept = kept_index(stage, kept_extents, names);
-    const Halide::Var u = stage.pure("u", SizeTree::integer(lanes));
+    const Halide::Var u = stage.pure("u", Size::integer(lanes));
     std::vector<std::string> storage{"u"};
     storage.insert(storage.end(), names.rbegin(), names.rend());
     stage.define(storage, {of.start, none}, 0);

@@ -10,7 +10,7 @@ namespace {
 
 /// No part has the length that the whole must have.
 bool is_equality(const Guard& guard) {
-    return guard.condition.find("==") != std::string::npos;
+    return guard.condition.op() == Size::Op::eq;
 }
 
 bool hold(const Program& program, const Rows& rows) {

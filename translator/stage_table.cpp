@@ -67,18 +67,17 @@ bool is_too_long_to_repeat(const Operation* operation) {
 }
 
 /// The largest value in any trip; of blocks of what grows (`(i + 511) // 512`) too.
-std::optional<SizeTree> longest(const SizeTree& size, const Analysis& analysis) {
-    if (const std::optional<SizeTree> most = analysis.most(size)) return most;
-    const SizeTree::Node& node = size.node();
-    if (node.kind != SizeTree::Kind::binary) return std::nullopt;
-    const bool first = node.name == "+" && node.operands[0].is_constant();
-    const SizeTree& other = node.operands[first ? 0 : 1];
-    const bool grows =
-        node.name == "+" || node.name == "-" || (node.name == "//" && other.is_constant() && other.constant() > 0);
-    if (!grows || !other.is_constant()) return std::nullopt;
-    const std::optional<SizeTree> inner = longest(node.operands[first ? 1 : 0], analysis);
+std::optional<Size> longest(const Size& size, const Analysis& analysis) {
+    if (const std::optional<Size> most = analysis.most(size)) return most;
+    const bool adds = size.op() == Size::Op::add;
+    if (!adds && size.op() != Size::Op::sub && size.op() != Size::Op::floordiv) return std::nullopt;
+    const bool first = adds && size.operands()[0].is_constant();
+    const Size& other = size.operands()[first ? 0 : 1];
+    const bool grows = size.op() != Size::Op::floordiv || other.constant() > 0;
+    if (!other.is_constant() || !grows) return std::nullopt;
+    const std::optional<Size> inner = longest(size.operands()[first ? 1 : 0], analysis);
     if (!inner) return std::nullopt;
-    return SizeTree::binary(node.name, *inner, other);
+    return Size::folded(size.op(), *inner, other);
 }
 
 } // namespace
@@ -94,7 +93,7 @@ StageDraft::StageDraft(Shared& shared, std::string name)
       // by name, would depend on what the process translated before.
       func_(Halide::Internal::Function(shared.symbol(name_))) {}
 
-Halide::Var StageDraft::pure(const std::string& name, const SizeTree& extent) {
+Halide::Var StageDraft::pure(const std::string& name, const Size& extent) {
     pure_.push_back({name, extent, false, false});
     Halide::Var var(name);
     vars_.emplace(name, var);
@@ -176,7 +175,7 @@ std::vector<dsl::LoopInfo> StageTable::loop_infos(const std::vector<Loop>& loops
         info.extent = loop.extent.text();
         info.extent_here = shared_.analysis.here(loop.extent);
         info.follows = follows_loops({loop});
-        const std::optional<SizeTree> most = info.follows ? longest(loop.extent, shared_.analysis) : std::nullopt;
+        const std::optional<Size> most = info.follows ? longest(loop.extent, shared_.analysis) : std::nullopt;
         if (most) {
             info.longest = most->text();
             info.longest_here = shared_.analysis.here(*most);

@@ -14,7 +14,7 @@ namespace tilewright::translator {
 /// A loop of a definition: what schedules call it and how far it runs.
 struct Loop {
     std::string name;
-    SizeTree extent;
+    Size extent;
     bool reduced = false;
     bool ordered = false;
 };
@@ -26,7 +26,7 @@ class StageDraft {
     StageDraft(Shared& shared, std::string name);
 
     /// A pure loop of every definition of this stage.
-    Halide::Var pure(const std::string& name, const SizeTree& extent);
+    Halide::Var pure(const std::string& name, const Size& extent);
     /// `storage`: the loops' names from the contiguous dimension outwards.
     void define(const std::vector<std::string>& storage, const std::vector<Halide::Expr>& values, int operations);
     /// Reduced loops, outermost first; the RDom is made of them. Then update() uses it.

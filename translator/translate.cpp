@@ -25,7 +25,7 @@ dsl::Algorithm build(const Program& program, const TranslateOptions& options) {
     info.variant = analysis.chosen();
     info.stages = std::move(table.infos);
     for (const std::string& name : analysis.sizes())
-        info.sizes.push_back({name, analysis.here(SizeTree::symbol(name))});
+        info.sizes.push_back({name, analysis.here(Size::symbol(name))});
     impl->stages = std::move(table.impls);
     impl->sizes = shared.sizes;
     impl->inputs = shared.arrays;

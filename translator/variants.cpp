@@ -85,7 +85,7 @@ void Analysis::choose_reduction(const Operation& operation) {
                   options_.contract != "fast";
     bool single = shape.is_one_loop();
     // Of an extent that changes from trip to trip: what is right for the longest.
-    const std::optional<SizeTree> whole = most(shape.extent);
+    const std::optional<Size> whole = most(shape.extent);
     std::int64_t count = whole ? here(*whole) : -1;
     // Trips of a loop that became an axis had results of their own.
     const std::optional<SumOrder> order = order_of(operation);
@@ -93,7 +93,7 @@ void Analysis::choose_reduction(const Operation& operation) {
     std::int64_t results = here(product({own, operation.type.shape.end()}));
     // The longest of the loops that run in lanes decides the levels: the innermost, and of the axes before it those
     // that follow each other to the last one.
-    SizeTree longest = shape.extent;
+    Size longest = shape.extent;
     if (!single && !shape.axes.empty()) {
         const std::vector<Size>& extents = values_.at(operation.operands[0]).type.shape;
         const std::vector<int> innermost = shape.innermost();
@@ -101,11 +101,11 @@ void Analysis::choose_reduction(const Operation& operation) {
         int before = innermost.back() + 1 == static_cast<int>(extents.size()) ? innermost.front() - 1 : -1;
         for (auto axis = shape.axes.rbegin(); axis != shape.axes.rend(); ++axis) {
             if (*axis != before) continue;
-            longest = SizeTree::call("max", {longest, tree_of(extents[static_cast<std::size_t>(*axis)])});
+            longest = larger_of(longest, extents[static_cast<std::size_t>(*axis)]);
             --before;
         }
     }
-    const std::optional<SizeTree> most_length = most(longest);
+    const std::optional<Size> most_length = most(longest);
     std::int64_t length = most_length ? here(*most_length) : -1;
     std::int64_t block = lane_shape(operation).block();
     const int most_levels = searches ? 2 : kMostLevels;
@@ -177,9 +177,9 @@ void Analysis::choose_reduction(const Operation& operation) {
                "rows3: of blocks of blocks)"
              : "the order of the reduction: one by one, in lanes and blocks, or in blocks of rows "
                "(rows2, rows3: of blocks of blocks)"});
-    auto require = [&](const std::optional<SizeTree>& bound, std::int64_t most_elements) {
+    auto require = [&](const std::optional<Size>& bound, std::int64_t most_elements) {
         if (!bound) return; // in as many levels as there are
-        const SizeTree& size = *bound;
+        const Size& size = *bound;
         // Extents are 32-bit integers: larger limits hold by themselves.
         if (most_elements >= INT32_MAX || (size.is_constant() && size.constant() <= most_elements)) return;
         requirements_.push_back(size.text() + " <= " + std::to_string(most_elements));
@@ -194,7 +194,7 @@ void Analysis::choose_reduction(const Operation& operation) {
 bool Analysis::suits_library(const Operation& operation) const {
     const std::vector<Size>& shape = operation.type.shape;
     const ValueInfo& right = values_.at(operation.operands[1]);
-    const SizeTree inner = tree_of(right.type.shape.end()[-2]);
+    const Size inner = right.type.shape.end()[-2];
     const std::int64_t one = here(product({shape.end() - 2, shape.end()}) * inner);
     const std::int64_t all = here(product(shape) * inner);
     if (shape.size() == 2) return all > (options_.device ? kLibraryWorkOnDevice : kLibraryWork);

@@ -5,6 +5,7 @@
 
 #include "autotune/space/root_rule.h"
 #include "autotune/space/stage_graph.h"
+#include "dsl/base/size_expression.h"
 #include "dsl/device_limits.h"
 
 namespace tilewright::autotune {
@@ -398,9 +399,7 @@ BlockLines in_block_lines(const dsl::StageInfo& stage, const std::vector<std::st
 std::string unrolled(const dsl::DefinitionInfo& update, std::int64_t most) {
     if (update.loops.empty() || !update.loops.back().reduced) return "";
     const dsl::LoopInfo& loop = update.loops.back();
-    const bool is_number = !loop.extent.empty() && std::all_of(loop.extent.begin(), loop.extent.end(),
-                                                               [](unsigned char c) { return std::isdigit(c); });
-    if (!is_number || extent_of(loop, most + 1) > most || extent_of(loop, 1) < 2) return "";
+    if (!constant_size(loop.extent) || extent_of(loop, most + 1) > most || extent_of(loop, 1) < 2) return "";
     return ".unroll(" + loop.name + ")";
 }
 

@@ -8,10 +8,11 @@
 #include "dsl/expression.h"
 #include "dsl/isa.h"
 #include "dsl/schedule_text.h"
-#include "dsl/size_text.h"
 
 namespace tilewright::dsl {
 namespace {
+
+using Op = SizeExpression::Op;
 
 bool free_stage_name(CheckContext& context) {
     const std::string& made = context.statement.made_stage;
@@ -282,9 +283,7 @@ void apply_in(ApplyContext& context) {
 // ---- specialize -----------------------------------------------------------------------------------------------------
 
 bool is_truth(const Expression& e) {
-    static const std::vector<std::string> truths = {"and", "or", "not", "==", "!=", "<", "<=", ">", ">="};
-    return (e.kind == Expression::Kind::binary || e.kind == Expression::Kind::unary) &&
-           std::find(truths.begin(), truths.end(), e.name) != truths.end();
+    return (e.kind == Expression::Kind::binary || e.kind == Expression::Kind::unary) && e.op >= Op::eq;
 }
 
 /// The extent that extent(k) or extent(stage.k) means, as a size expression.
@@ -363,10 +362,10 @@ bool check_condition(CheckContext& context, const Expression& e) {
     case Expression::Kind::binary:
         break;
     }
-    const bool wants_truth = e.name == "and" || e.name == "or" || e.name == "not";
+    const bool wants_truth = e.op >= Op::logical_and;
     for (const Expression& operand : e.operands) {
         if (wants_truth != is_truth(operand)) {
-            return bad(e.name + (wants_truth ? " joins comparisons." : " works on numbers."),
+            return bad(std::string(spelling(e.op)) + (wants_truth ? " joins comparisons." : " works on numbers."),
                        "Write a == b and c < d.");
         }
         if (!check_condition(context, operand)) return false;
@@ -377,12 +376,12 @@ bool check_condition(CheckContext& context, const Expression& e) {
 /// Sizes that the condition fixes: X.1 == 2, extent(k) == 2 where the extent is a size by itself.
 void collect_facts(const CheckContext& context, const Expression& e, std::map<std::string, std::int64_t>& facts) {
     if (e.kind != Expression::Kind::binary) return;
-    if (e.name == "and") {
+    if (e.op == Op::logical_and) {
         for (const Expression& operand : e.operands)
             collect_facts(context, operand, facts);
         return;
     }
-    if (e.name != "==") return;
+    if (e.op != Op::eq) return;
     for (int side = 0; side < 2; ++side) {
         const Expression& value = e.operands[1 - side];
         const Expression& what = e.operands[side];
@@ -470,7 +469,7 @@ Halide::Expr condition_expr(const Expression& e, const AlgorithmImpl& algorithm,
         if (e.name == "extent") {
             const auto text = extent_of(info, stage, update, e.operands.at(0).name);
             need(text.has_value());
-            return condition_expr(parse_size_text(*text), algorithm, info, stage, update);
+            return condition_expr(expression_of(parse_size(*text)), algorithm, info, stage, update);
         }
         if (e.name == "stride") {
             const auto input = algorithm.inputs.find(e.operands.at(0).name);
@@ -487,23 +486,40 @@ Halide::Expr condition_expr(const Expression& e, const AlgorithmImpl& algorithm,
         return result;
     }
     case Expression::Kind::unary:
-        return e.name == "not" ? !operands.at(0) : -operands.at(0);
+        return e.op == Op::logical_not ? !operands.at(0) : -operands.at(0);
     case Expression::Kind::binary: {
         const Halide::Expr& a = operands.at(0);
         const Halide::Expr& b = operands.at(1);
-        if (e.name == "+") return a + b;
-        if (e.name == "-") return a - b;
-        if (e.name == "*") return a * b;
-        if (e.name == "//") return a / b; // Halide's division of integers rounds down for positive divisors
-        if (e.name == "%") return a % b;
-        if (e.name == "==") return a == b;
-        if (e.name == "!=") return a != b;
-        if (e.name == "<") return a < b;
-        if (e.name == "<=") return a <= b;
-        if (e.name == ">") return a > b;
-        if (e.name == ">=") return a >= b;
-        if (e.name == "and") return a && b;
-        if (e.name == "or") return a || b;
+        switch (e.op) {
+        case Op::add:
+            return a + b;
+        case Op::sub:
+            return a - b;
+        case Op::mul:
+            return a * b;
+        case Op::floordiv: // Halide's division of integers rounds down for positive divisors
+            return a / b;
+        case Op::mod:
+            return a % b;
+        case Op::eq:
+            return a == b;
+        case Op::ne:
+            return a != b;
+        case Op::lt:
+            return a < b;
+        case Op::le:
+            return a <= b;
+        case Op::gt:
+            return a > b;
+        case Op::ge:
+            return a >= b;
+        case Op::logical_and:
+            return a && b;
+        case Op::logical_or:
+            return a || b;
+        default:
+            break;
+        }
         break;
     }
     case Expression::Kind::hole:

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dsl/runtime/compiled_size.h"
 #include "dsl/runtime/cuda/device.h"
 #include "dsl/runtime/object_loader.h"
 #include "dsl/runtime/plan.h"

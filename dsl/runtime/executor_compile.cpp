@@ -32,8 +32,8 @@ std::vector<Life> lives_of(const PlanVersionBody& body) {
         const PlanStep& s = body.steps[i];
         if (s.kind == PlanStep::Kind::temporary) known[body.temporaries[s.temporary].name] = {s.temporary, open.size()};
         for (const SizeExpression& a : s.arguments) {
-            if (a.op != SizeExpression::Op::symbol) continue;
-            auto found = known.find(array_of(a.name));
+            if (a.op() != SizeExpression::Op::symbol) continue;
+            auto found = known.find(array_of(a.name()));
             if (found == known.end()) continue;
             auto [temporary, depth] = found->second;
             std::size_t statement = depth < open.size() ? open[depth] : i;
@@ -66,8 +66,8 @@ std::vector<std::size_t> lenders_of(const Plan& plan, const PlanVersionBody& bod
                                !body.temporaries[s.temporary].shape.empty();
         }
         for (const SizeExpression& a : s.arguments) {
-            if (a.op != SizeExpression::Op::symbol) continue;
-            const std::string name = array_of(a.name);
+            if (a.op() != SizeExpression::Op::symbol) continue;
+            const std::string name = array_of(a.name());
             if (const auto result = results.find(name); result != results.end())
                 first[result->second] = std::min(first[result->second], statement);
             if (const auto found = temporaries.find(name); found != temporaries.end() && s.kind == PlanStep::Kind::swap)
@@ -180,8 +180,8 @@ class Executable::VersionCompiler {
         });
     }
     bool moves(const SizeExpression& e) const {
-        return (e.op == SizeExpression::Op::symbol && local_.count(e.name)) ||
-               std::any_of(e.operands.begin(), e.operands.end(), [this](const SizeExpression& o) { return moves(o); });
+        return (e.op() == SizeExpression::Op::symbol && local_.count(e.name())) ||
+               std::ranges::any_of(e.operands(), [this](const SizeExpression& o) { return moves(o); });
     }
     int new_symbol(const std::string& name) { return local_[name] = executable_.symbols_ + symbols_++; }
 
@@ -197,8 +197,8 @@ class Executable::VersionCompiler {
     }
     /// -1 where it names no array.
     int buffer(const SizeExpression& e) {
-        if (e.op != SizeExpression::Op::symbol) return -1;
-        auto [name, half] = complex_half(e.name);
+        if (e.op() != SizeExpression::Op::symbol) return -1;
+        auto [name, half] = complex_half(e.name());
         auto found = buffer_of_.find(name);
         if (found == buffer_of_.end() || half < 0) return found == buffer_of_.end() ? -1 : found->second;
         auto whole = static_cast<std::size_t>(found->second);
@@ -271,10 +271,8 @@ class Executable::VersionCompiler {
     void product(const PlanStep& s) {
         Product made;
         for (int k = 0; k < 3; ++k) {
-            SizeExpression array = s.arguments[static_cast<std::size_t>(k)];
-            const auto [name, axes] = ordered_axes(array.name);
-            array.name = name;
-            made.arrays[k] = buffer(array);
+            const auto [name, axes] = ordered_axes(s.arguments[static_cast<std::size_t>(k)].name());
+            made.arrays[k] = buffer(SizeExpression::symbol(name));
             const int rank = v_.buffers[static_cast<std::size_t>(made.arrays[k])].rank;
             made.ranks[k] = axes.empty() ? rank : static_cast<int>(axes.size());
             // Both count from the last axis, as buffers do.
@@ -328,8 +326,8 @@ class Executable::VersionCompiler {
     /// A size where it is neither.
     Operand array_or_scalar(const SizeExpression& a) {
         if (int b = buffer(a); b >= 0) return {Operand::Kind::buffer, b};
-        if (a.op == SizeExpression::Op::symbol) {
-            auto [name, half] = complex_half(a.name);
+        if (a.op() == SizeExpression::Op::symbol) {
+            auto [name, half] = complex_half(a.name());
             int argument = argument_named(name);
             if (argument >= 0) {
                 DType dtype = plan_.arguments[static_cast<std::size_t>(argument)].dtype;

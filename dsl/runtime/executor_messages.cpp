@@ -16,18 +16,19 @@ std::string size_name(const std::string& symbol) {
 }
 
 void collect_symbols(const SizeExpression& expression, std::vector<std::string>& names) {
-    if (expression.op == SizeExpression::Op::symbol &&
-        std::find(names.begin(), names.end(), expression.name) == names.end())
-        names.push_back(expression.name);
-    for (const SizeExpression& operand : expression.operands)
+    if (expression.op() == SizeExpression::Op::symbol &&
+        std::find(names.begin(), names.end(), expression.name()) == names.end())
+        names.push_back(expression.name());
+    for (const SizeExpression& operand : expression.operands())
         collect_symbols(operand, names);
 }
 
-SizeExpression with_size_names(SizeExpression expression) {
-    if (expression.op == SizeExpression::Op::symbol) expression.name = size_name(expression.name);
-    for (SizeExpression& operand : expression.operands)
-        operand = with_size_names(std::move(operand));
-    return expression;
+SizeExpression with_size_names(const SizeExpression& e) {
+    if (e.op() == SizeExpression::Op::symbol) return SizeExpression::symbol(size_name(e.name()));
+    if (e.operands().empty()) return e;
+    SizeExpression first = with_size_names(e.operands()[0]);
+    if (e.operands().size() == 1) return SizeExpression::unary(e.op(), std::move(first));
+    return SizeExpression::binary(e.op(), std::move(first), with_size_names(e.operands()[1]));
 }
 
 /// "3", "3 and 2", "3, 2 and 5".

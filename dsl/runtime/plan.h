@@ -7,11 +7,16 @@
 #include <vector>
 
 #include "dsl/base/dtypes.h"
-#include "dsl/runtime/size_expression.h"
+#include "dsl/base/size_expression.h"
 
 namespace tilewright::runtime {
 
 inline constexpr int kMaxRank = 8;
+
+/// As plans write sizes: without blanks around `*`.
+inline std::string print_size(const SizeExpression& size) {
+    return size.text("*");
+}
 
 /// An argument of the function, in its order: an array, or a scalar passed by value.
 struct PlanArgument {

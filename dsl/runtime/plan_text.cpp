@@ -60,10 +60,11 @@ class PlanReader : PlanLines {
     /// Every symbol must be an extent of an argument, an int64 scalar, or in a version a size that a line above
     /// defines.
     void check_symbols(const SizeExpression& e) const {
-        if (e.op == SizeExpression::Op::symbol && !sizes_.count(e.name) && !local_sizes_.count(e.name))
-            fail(ended_.count(e.name) ? "'" + e.name + "' is known only in the block that defines it, which has ended."
-                                      : "'" + e.name + "' is no size of an argument.");
-        for (const SizeExpression& operand : e.operands)
+        if (e.op() == SizeExpression::Op::symbol && !sizes_.count(e.name()) && !local_sizes_.count(e.name()))
+            fail(ended_.count(e.name())
+                     ? "'" + e.name() + "' is known only in the block that defines it, which has ended."
+                     : "'" + e.name() + "' is no size of an argument.");
+        for (const SizeExpression& operand : e.operands())
             check_symbols(operand);
     }
     SizeExpression checked_size() {
@@ -257,15 +258,15 @@ class PlanReader : PlanLines {
     }
     /// Also a half of a complex one.
     bool is_buffer_or_scalar(const SizeExpression& e) const {
-        if (e.op != SizeExpression::Op::symbol) return false;
-        auto [name, half] = complex_half(e.name);
+        if (e.op() != SizeExpression::Op::symbol) return false;
+        auto [name, half] = complex_half(e.name());
         if (!names_.count(name)) return false;
-        if (half >= 0) type_of(e.name);
+        if (half >= 0) type_of(e.name());
         return true;
     }
     bool is_array(const SizeExpression& e) const {
-        if (e.op != SizeExpression::Op::symbol) return false;
-        auto found = names_.find(complex_half(e.name).first);
+        if (e.op() != SizeExpression::Op::symbol) return false;
+        auto found = names_.find(complex_half(e.name()).first);
         return found != names_.end() && found->second == What::array;
     }
     /// A size, or the name of an array, of a scalar or of a half.
@@ -275,10 +276,7 @@ class PlanReader : PlanLines {
         std::string name(line_.substr(0, n));
         if (complex_half(name).second < 0 && name.find('^') == std::string::npos) return size();
         line_.remove_prefix(n);
-        SizeExpression result;
-        result.op = SizeExpression::Op::symbol;
-        result.name = name;
-        return result;
+        return SizeExpression::symbol(name);
     }
     SizeExpression array_operand(const char* statement) {
         SizeExpression result = operand();
@@ -312,7 +310,7 @@ class PlanReader : PlanLines {
         expect_word("to");
         s.arguments.push_back(array_operand("copy"));
         expect_end();
-        const std::string &from = s.arguments[0].name, &to = s.arguments[1].name;
+        const std::string &from = s.arguments[0].name(), &to = s.arguments[1].name();
         check_may_be_written(to);
         if (from == to) fail("'" + from + "' is copied to itself.");
         if (type_of(from) != type_of(to)) fail("copy takes arrays of one dtype and rank; " + to + " has another.");
@@ -327,16 +325,13 @@ class PlanReader : PlanLines {
             for (const PlanBuffer& b : version_->temporaries)
                 if (b.name == name && names_.count(name)) buffer = &b;
             if (!buffer) fail("swap takes two temporaries; '" + name + "' is none.");
-            SizeExpression e;
-            e.op = SizeExpression::Op::symbol;
-            e.name = name;
-            s.arguments.push_back(std::move(e));
+            s.arguments.push_back(SizeExpression::symbol(name));
         }
         expect_end();
         auto [a, b] = buffers;
         bool alike = a->dtype == b->dtype && a->shape.size() == b->shape.size();
         for (std::size_t k = 0; k < a->shape.size() && alike; ++k)
-            alike = print_size(a->shape[k]) == print_size(b->shape[k]);
+            alike = a->shape[k] == b->shape[k];
         if (!alike) fail("swap takes temporaries of one dtype and shape; " + b->name + " has another.");
         if (a == b) fail("'" + a->name + "' is swapped with itself.");
         version_->steps.push_back(std::move(s));
@@ -348,9 +343,9 @@ class PlanReader : PlanLines {
         expect_word("from");
         s.arguments.push_back(array_operand("read"));
         expect_end();
-        auto [type, rank] = type_of(s.arguments[0].name);
+        auto [type, rank] = type_of(s.arguments[0].name());
         if (rank != 0 || type < DType::int8 || type > DType::uint64)
-            fail("read takes an integer array of no dimensions; " + s.arguments[0].name + " is none.");
+            fail("read takes an integer array of no dimensions; " + s.arguments[0].name() + " is none.");
         declare_size(s.symbol);
         version_->steps.push_back(std::move(s));
     }
@@ -369,16 +364,16 @@ class PlanReader : PlanLines {
             expect_word(before);
             s.arguments.push_back(checked_size());
         }
-        if (s.arguments[2].op == SizeExpression::Op::integer && s.arguments[2].value == 0) fail("the step is 0.");
+        if (s.arguments[2] == SizeExpression()) fail("the step is 0.");
         open(std::move(s));
     }
     /// The name of a truth that a call computes or gets, or a comparison of sizes.
     SizeExpression condition() {
         SizeExpression c = size();
-        if (c.op != SizeExpression::Op::symbol || !names_.count(c.name) || sizes_.count(c.name)) {
+        if (c.op() != SizeExpression::Op::symbol || !names_.count(c.name()) || sizes_.count(c.name())) {
             check_symbols(c);
-        } else if (type_of(c.name) != std::pair(DType::boolean, 0)) {
-            fail("'" + c.name + "' is no condition: it is not bool, or it has dimensions.");
+        } else if (type_of(c.name()) != std::pair(DType::boolean, 0)) {
+            fail("'" + c.name() + "' is no condition: it is not bool, or it has dimensions.");
         }
         return c;
     }
@@ -440,25 +435,24 @@ class PlanReader : PlanLines {
         DType first = DType::float64;
         int most = 0;
         for (std::size_t i = 0; i < 3; ++i) {
-            SizeExpression a = s.arguments[i];
-            std::string axes;
-            if (a.op == SizeExpression::Op::symbol && i < 2) std::tie(a.name, axes) = ordered_axes(a.name);
-            if (!is_array(a) || complex_half(a.name).second >= 0)
+            std::string name = s.arguments[i].name(), axes;
+            if (i < 2) std::tie(name, axes) = ordered_axes(name);
+            if (!is_array(SizeExpression::symbol(name)) || complex_half(name).second >= 0)
                 fail("matmul takes three arrays; '" + print_size(s.arguments[i]) + "' is none.");
-            auto [type, rank] = type_of(a.name);
-            if (a.name != s.arguments[i].name) rank = check_axes(s.arguments[i].name, axes, rank);
+            auto [type, rank] = type_of(name);
+            if (name != s.arguments[i].name()) rank = check_axes(s.arguments[i].name(), axes, rank);
             if (rank < 2)
-                fail("matmul takes arrays of rank 2 or more; " + a.name + " has rank " + std::to_string(rank) + ".");
+                fail("matmul takes arrays of rank 2 or more; " + name + " has rank " + std::to_string(rank) + ".");
             if (i == 2 && rank != most)
-                fail("matmul gives an array of rank " + std::to_string(most) + " here; " + a.name + " has rank " +
+                fail("matmul gives an array of rank " + std::to_string(most) + " here; " + name + " has rank " +
                      std::to_string(rank) + ".");
             most = std::max(most, rank);
             if (i == 0)
                 first = type;
             else if (type != first)
-                fail("matmul takes arrays of one dtype; " + a.name + " has another.");
+                fail("matmul takes arrays of one dtype; " + name + " has another.");
         }
-        const std::string& product = s.arguments[2].name;
+        const std::string& product = s.arguments[2].name();
         check_may_be_written(product);
         bool lies_in_c = !argument_named(product);
         for (const PlanRequirement& r : version_->requirements)
@@ -500,8 +494,8 @@ class PlanReader : PlanLines {
         for (const PlanStep& s : version_->steps) {
             if (s.kind == PlanStep::Kind::call || s.kind == PlanStep::Kind::matmul)
                 for (const SizeExpression& a : s.arguments)
-                    used.insert(a.name);
-            if (s.kind == PlanStep::Kind::copy) used.insert(s.arguments[1].name);
+                    used.insert(a.name());
+            if (s.kind == PlanStep::Kind::copy) used.insert(s.arguments[1].name());
         }
         auto check_is_written = [&](const char* what, const std::string& name) {
             if (!used.count(name) && !(used.count(name + ".real") && used.count(name + ".imag")))

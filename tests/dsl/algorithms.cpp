@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "dsl/expression.h"
-#include "dsl/size_text.h"
 
 namespace tilewright::dsl::test {
 
@@ -80,9 +79,8 @@ void Builder::stage(const std::string& name, Func func, std::vector<std::pair<st
         outputs_.push_back(name);
         Expr stride = 1;
         for (int d = 0; d < func.dimensions(); ++d) {
-            const Expression extent = parse_size_text(loops[loops.size() - 1 - d].second);
-            Expr value =
-                extent.kind == Expression::Kind::integer ? Expr(static_cast<int>(extent.value)) : size(extent.name);
+            const SizeExpression extent = parse_size(loops[loops.size() - 1 - d].second);
+            Expr value = extent.is_constant() ? Expr(static_cast<int>(extent.constant())) : size(extent.name());
             for (Halide::OutputImageParam& buffer : func.output_buffers()) {
                 buffer.dim(d).set_min(0);
                 buffer.dim(d).set_extent(value);
@@ -140,8 +138,8 @@ Algorithm Builder::build() {
     for (StageInfo& stage : info_.stages) {
         auto fill = [&](DefinitionInfo& definition) {
             for (LoopInfo& loop : definition.loops) {
-                const auto value = evaluate(parse_size_text(loop.extent), [&](const Expression& part) {
-                    const auto known = here_.find(part.name);
+                const auto value = parse_size(loop.extent).evaluate([&](const std::string& name) {
+                    const auto known = here_.find(name);
                     return known == here_.end() ? std::nullopt : std::optional<std::int64_t>(known->second);
                 });
                 loop.extent_here = value.value_or(-1);

@@ -13,7 +13,6 @@
 #include "dsl/emit.h"
 #include "dsl/expression.h"
 #include "dsl/schedule_text.h"
-#include "dsl/size_text.h"
 #include "kernel_runner.h"
 #include "random_directives.h"
 
@@ -130,9 +129,9 @@ std::vector<unsigned char> plain(const Case& test, const Sizes& sizes) {
 bool allowed(const EmittedKernel& kernel, const Sizes& sizes) {
     for (const std::string& condition : kernel.requires_) {
         const auto holds =
-            evaluate(parse_size_text(condition), [&](const Expression& part) -> std::optional<std::int64_t> {
-                if (part.name == "X.0") return sizes[0];
-                if (part.name == "X.1" || part.name == "y.0") return sizes[1];
+            parse_condition(condition).evaluate([&](const std::string& name) -> std::optional<std::int64_t> {
+                if (name == "X.0") return sizes[0];
+                if (name == "X.1" || name == "y.0") return sizes[1];
                 return std::nullopt;
             });
         if (!holds) ADD_FAILURE() << "condition nobody can evaluate: " << condition;

@@ -46,8 +46,8 @@ TEST(Expression, DivisionAndRemainderBelongTogether) {
     for (int n = 0; n < 20000; ++n) {
         const auto a = static_cast<std::int64_t>(rng()) >> (rng() % 64);
         const auto b = static_cast<std::int64_t>(rng()) >> (rng() % 64);
-        const auto quotient = evaluate(binary("//", integer(a), integer(b)), no_environment);
-        const auto remainder = evaluate(binary("%", integer(a), integer(b)), no_environment);
+        const auto quotient = evaluate(binary(SizeExpression::Op::floordiv, integer(a), integer(b)), no_environment);
+        const auto remainder = evaluate(binary(SizeExpression::Op::mod, integer(a), integer(b)), no_environment);
         if (b == 0) {
             EXPECT_FALSE(quotient || remainder);
             continue;

@@ -22,7 +22,6 @@
 #include "dsl/passes/memory_hints.h"
 #include "dsl/passes/prefetch_lines.h"
 #include "dsl/schedule_text.h"
-#include "dsl/size_text.h"
 #include "kernel_runner.h"
 
 namespace tilewright::dsl::test {
@@ -448,8 +447,8 @@ std::vector<Bytes> call(const LoadedKernel& kernel, const std::vector<std::int32
 bool allowed(const EmittedKernel& kernel, const std::map<std::string, std::int64_t>& sizes) {
     for (const std::string& condition : kernel.requires_) {
         const auto holds =
-            evaluate(parse_size_text(condition), [&](const Expression& part) -> std::optional<std::int64_t> {
-                const auto found = sizes.find(part.name);
+            parse_condition(condition).evaluate([&](const std::string& name) -> std::optional<std::int64_t> {
+                const auto found = sizes.find(name);
                 return found == sizes.end() ? std::nullopt : std::optional(found->second);
             });
         if (!holds) ADD_FAILURE() << "condition nobody can evaluate: " << condition;

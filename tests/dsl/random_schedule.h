@@ -82,9 +82,9 @@ class RandomSchedule {
         case 4:
             return call(pick({"min", "max"}), {expression(depth - 1), expression(depth - 1), expression(depth - 1)});
         case 5:
-            return unary(chance(50) ? "-" : "not", expression(depth - 1));
+            return unary(chance(50) ? SizeExpression::Op::neg : SizeExpression::Op::logical_not, expression(depth - 1));
         default:
-            return binary(pick({"+", "-", "*", "//", "%", "==", "!=", "<", "<=", ">", ">=", "and", "or"}),
+            return binary(kSizeOperators[static_cast<std::size_t>(below(static_cast<int>(kSizeOperators.size())))].op,
                           expression(depth - 1), expression(depth - 1));
         }
     }
@@ -163,15 +163,17 @@ class RandomSchedule {
             const VariantChoice& choice = result_.variants[below(static_cast<int>(result_.variants.size()))];
             const std::string option = choice.options[below(static_cast<int>(choice.options.size()))];
             const Expression right = choice.name == "chunk" ? integer(std::stoi(option)) : symbol(option);
-            result.condition = binary(chance(50) ? "==" : "!=", symbol(choice.name), right);
-            if (chance(30)) result.condition = unary("not", result.condition);
+            result.condition =
+                binary(chance(50) ? SizeExpression::Op::eq : SizeExpression::Op::ne, symbol(choice.name), right);
+            if (chance(30)) result.condition = unary(SizeExpression::Op::logical_not, result.condition);
             result.alternatives.push_back(statements(depth - 1));
         } else if (kind == 4 && options_.wheres && !result_.holes.empty()) {
             result.kind = Statement::Kind::where;
             const auto any_hole = [&] {
                 return hole(result_.holes[below(static_cast<int>(result_.holes.size()))].name);
             };
-            result.condition = binary(pick({"<", "!=", ">="}), any_hole(), chance(50) ? any_hole() : integer(below(9)));
+            result.condition = binary(find_operator(pick({"<", "!=", ">="}))->op, any_hole(),
+                                      chance(50) ? any_hole() : integer(below(9)));
         } else {
             result.stage = name();
             if (chance(30)) result.update = below(3);

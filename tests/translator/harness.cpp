@@ -215,7 +215,7 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
             for (char c : list + ",") {
                 depth += c == '(' ? 1 : c == ')' ? -1 : 0;
                 if (c == ',' && depth == 0) {
-                    if (!entry.empty()) array.shape.push_back(parse_size(entry).evaluate(sizes).value());
+                    if (!entry.empty()) array.shape.push_back(evaluate(parse_size(entry), sizes).value());
                     entry.clear();
                 } else {
                     entry += c;
@@ -239,8 +239,8 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
         } else if (parts[0] == "require" && parts[1] != "layout") {
             const bool is_least = line.find(">=") != std::string::npos;
             const std::size_t sign = line.find(is_least ? ">=" : "<=");
-            const std::int64_t left = parse_size(line.substr(8, sign - 8)).evaluate(sizes).value();
-            const std::int64_t right = parse_size(line.substr(sign + 2)).evaluate(sizes).value();
+            const std::int64_t left = evaluate(parse_size(line.substr(8, sign - 8)), sizes).value();
+            const std::int64_t right = evaluate(parse_size(line.substr(sign + 2)), sizes).value();
             if (!(is_least ? left >= right : left <= right))
                 throw std::runtime_error("requirement does not hold: " + line);
         }

@@ -92,7 +92,7 @@ TEST(Pixelwise, TripsCountAsPythonDoes) {
                 Operation loop;
                 loop.attributes = {
                     {"start", std::to_string(start)}, {"stop", std::to_string(stop)}, {"step", std::to_string(step)}};
-                EXPECT_EQ(trips_of(loop).evaluate(no_symbols), count) << start << " " << stop << " " << step;
+                EXPECT_EQ(evaluate(trips_of(loop), no_symbols), count) << start << " " << stop << " " << step;
             }
         }
     }

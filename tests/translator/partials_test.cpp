@@ -81,7 +81,7 @@ TEST(Partials, AnExtentOfTheResultMayBeAnExpression) {
                                             "%2: float64[(x.1 + 1) // 2] = sqrt(sum)\n"
                                             "return %2\n");
     ASSERT_EQ(all.size(), 1U);
-    EXPECT_EQ(all[0].total.body.operations.back().type.shape[0].text, "sum_parts.1");
+    EXPECT_EQ(all[0].total.body.operations.back().type.shape[0].text(), "sum_parts.1");
 }
 
 TEST(Partials, SearchesCountFromWhereTheirPartBegins) {

@@ -12,17 +12,16 @@ namespace {
 using namespace tilewright;
 using namespace tilewright::translator;
 
-SizeTree number(std::int64_t value) {
-    return SizeTree::integer(value);
+Size number(std::int64_t value) {
+    return Size::integer(value);
 }
 
 /// start + row * (the row) + column * (the column)
-SizeTree at(std::int64_t start, std::int64_t row, std::int64_t column) {
-    return number(start) + number(row) * SizeTree::symbol(kRow) + number(column) * SizeTree::symbol(kColumn);
+Size at(std::int64_t start, std::int64_t row, std::int64_t column) {
+    return number(start) + number(row) * Size::symbol(kRow) + number(column) * Size::symbol(kColumn);
 }
 
-NestAccess access(std::vector<SizeTree> position, const SizeTree& columns = SizeTree::symbol("m"),
-                  std::int64_t first = 0) {
+NestAccess access(std::vector<Size> position, const Size& columns = Size::symbol("m"), std::int64_t first = 0) {
     return {"A", std::move(position), first, columns};
 }
 
@@ -32,7 +31,7 @@ std::string text(const std::optional<Distance>& found) {
     return part(found->rows) + ", " + part(found->columns);
 }
 
-const SizeTree kRows = SizeTree::symbol("n");
+const Size kRows = Size::symbol("n");
 
 std::string between(const NestAccess& from, const NestAccess& to) {
     return text(distance(from, to, kRows));
@@ -65,7 +64,7 @@ TEST(NestDistances, PlacesApart) {
     const NestAccess inside = access({at(1, 1, 0), at(1, 0, 1)});
     EXPECT_EQ(between(inside, access({at(0, 1, 0), at(0, 0, 0)})), "never"); // A[i - 1, 0]
     EXPECT_EQ(between(inside, access({at(0, 0, 0), at(0, 0, 1)})), "never"); // A[0, j]
-    const SizeTree last = SizeTree::symbol("m");
+    const Size last = Size::symbol("m");
     EXPECT_EQ(between(inside, access({at(0, 1, 0), last})), "1, any"); // the last one that is written
     EXPECT_EQ(between(inside, access({at(0, 1, 0), last + number(1)})), "never");
     // The very number of columns matters, and from where they are counted.
@@ -75,9 +74,9 @@ TEST(NestDistances, PlacesApart) {
 
 TEST(NestDistances, WhatIsNotKnownIsAnyDistance) {
     const NestAccess own = access({at(1, 1, 0), at(1, 0, 1)});
-    EXPECT_EQ(between(own, {"A", std::nullopt, 0, SizeTree::symbol("m")}), "any, any");
-    EXPECT_EQ(between(own, access({at(0, 1, 0), SizeTree::symbol("p") + SizeTree::symbol(kColumn)})), "1, any");
-    const SizeTree folded = floor_mod(SizeTree::symbol(kColumn), number(3));
+    EXPECT_EQ(between(own, {"A", std::nullopt, 0, Size::symbol("m")}), "any, any");
+    EXPECT_EQ(between(own, access({at(0, 1, 0), Size::symbol("p") + Size::symbol(kColumn)})), "1, any");
+    const Size folded = floor_mod(Size::symbol(kColumn), number(3));
     EXPECT_EQ(between(own, access({at(0, 1, 0), folded})), "1, any");
 }
 
@@ -109,7 +108,7 @@ TEST(NestDistances, HoldForAllTripsThatMeet) {
             int start, row, column;
         };
         std::vector<Linear> one, two;
-        std::vector<SizeTree> at_one, at_two;
+        std::vector<Size> at_one, at_two;
         for (int axis = 0; axis < axes; ++axis) {
             one.push_back({any(-3, 3), any(-1, 2), any(-1, 2)});
             two.push_back(any(0, 2) ? Linear{any(-3, 3), one.back().row, one.back().column}

@@ -2,7 +2,6 @@
 #include "translator/loops/access.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <utility>
 
@@ -13,8 +12,8 @@ namespace {
 
 using Map = std::vector<AxisMap>;
 
-AxisMap position(SizeTree at) {
-    return {-1, std::move(at), SizeTree::integer(1)};
+AxisMap position(Size at) {
+    return {-1, std::move(at), Size::integer(1)};
 }
 
 class Collector {
@@ -108,7 +107,7 @@ class Collector {
         Map out;
         for (std::size_t k = 0; k < shape.size(); ++k) {
             const bool stretched = is_one(shape[k]) && !is_one(type.shape[k + missing]);
-            out.push_back(stretched ? position(SizeTree::integer(0)) : map[k + missing]);
+            out.push_back(stretched ? position(Size::integer(0)) : map[k + missing]);
         }
         return out;
     }
@@ -116,14 +115,14 @@ class Collector {
 
 /// All places along one axis of memory, while the reader's or writer's index runs.
 struct Span {
-    SizeTree first, beyond; ///< half open, for a step of one
+    Size first, beyond; ///< half open, for a step of one
     bool exact = false;
 };
 
 Span span(const AxisMap& map, const std::vector<Size>& shape) {
-    if (map.axis < 0) return {map.start, map.start + SizeTree::integer(1), true};
+    if (map.axis < 0) return {map.start, map.start + Size::integer(1), true};
     const bool unit = map.step.is_constant() && map.step.constant() == 1;
-    return {map.start, map.start + tree_of(shape[static_cast<std::size_t>(map.axis)]), unit};
+    return {map.start, map.start + shape[static_cast<std::size_t>(map.axis)], unit};
 }
 
 bool apart(const AxisMap& a, const std::vector<Size>& shape_a, const AxisMap& b, const std::vector<Size>& shape_b) {
@@ -135,57 +134,44 @@ bool apart(const AxisMap& a, const std::vector<Size>& shape_a, const AxisMap& b,
     return (before && *before >= 0) || (after && *after >= 0);
 }
 
-bool equal(const SizeTree& a, const SizeTree& b) {
+bool equal(const Size& a, const Size& b) {
     return constant_difference(a, b) == 0;
 }
 
 } // namespace
 
-std::optional<std::int64_t> constant_difference(const SizeTree& a, const SizeTree& b) {
-    const std::string text = normal_form(a - b);
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
-bool moves(const SizeTree& tree, const std::vector<MovingSize>& moving) {
+bool moves(const Size& tree, const std::vector<MovingSize>& moving) {
     std::set<std::string> used;
     tree.collect_symbols(used);
     return std::any_of(moving.begin(), moving.end(),
                        [&](const MovingSize& size) { return used.count(size.name) != 0; });
 }
 
-std::optional<SizeTree> largest(const SizeTree& tree, const std::vector<MovingSize>& moving) {
-    SizeTree out = tree;
+std::optional<Size> largest(const Size& tree, const std::vector<MovingSize>& moving) {
+    Size out = tree;
     for (auto size = moving.rbegin(); size != moving.rend(); ++size) {
         if (!moves(out, {*size})) continue;
-        const SizeTree next = substitute(out, size->name, SizeTree::symbol(size->name) + SizeTree::integer(1));
-        const auto slope = try_parse_size(normal_form(next - out));
+        const Size next = substitute(out, size->name, Size::symbol(size->name) + Size::integer(1));
+        const auto slope = multiplied_out(next - out);
         // Where it goes up or down all the way, one of the ends is the largest.
         if (!slope || moves(*slope, {*size}) || !size->bounded) return std::nullopt;
-        out =
-            SizeTree::call("max", {substitute(out, size->name, size->first), substitute(out, size->name, size->last)});
+        out = larger_of(substitute(out, size->name, size->first), substitute(out, size->name, size->last));
     }
     return out;
 }
 
-SizeTree substitute(const SizeTree& tree, const std::string& symbol, const SizeTree& by) {
-    const SizeTree::Node& node = tree.node();
-    if (node.kind == SizeTree::Kind::integer) return tree;
-    if (node.kind == SizeTree::Kind::symbol) return node.name == symbol ? by : tree;
-    std::vector<SizeTree> operands;
-    for (const SizeTree& operand : node.operands)
-        operands.push_back(substitute(operand, symbol, by));
-    if (node.kind == SizeTree::Kind::call) return SizeTree::call(node.name, operands);
-    return SizeTree::binary(node.name, operands[0], operands[1]);
+Size substitute(const Size& tree, const std::string& symbol, const Size& by) {
+    if (tree.is_constant()) return tree;
+    if (tree.op() == Size::Op::symbol) return tree.name() == symbol ? by : tree;
+    return Size::folded(tree.op(), substitute(tree.operands()[0], symbol, by),
+                        substitute(tree.operands()[1], symbol, by));
 }
 
 std::vector<Access> accesses(const std::string& value, const AccessContext& context) {
     Collector collector(context);
     Map identity;
     for (std::size_t k = 0; k < context.type(value).shape.size(); ++k)
-        identity.push_back({static_cast<int>(k), SizeTree::integer(0), SizeTree::integer(1)});
+        identity.push_back({static_cast<int>(k), Size::integer(0), Size::integer(1)});
     collector.walk(value, identity);
     return std::move(collector.found);
 }

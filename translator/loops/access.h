@@ -15,8 +15,8 @@ namespace tilewright::translator {
 /// One axis of memory: the reader's axis `axis` at start + step * (its index), or the position `start`.
 struct AxisMap {
     int axis = -1; ///< -1: a position
-    SizeTree start;
-    SizeTree step; ///< of an axis
+    Size start;
+    Size step; ///< of an axis
 };
 
 /// A read of `memory`; per axis of it where the element at an index of the reader lies. Without a map: anywhere.
@@ -50,21 +50,19 @@ bool same_lanes(const Access& read, const std::vector<IndexEntry>& region);
 Overlap overlap(const std::vector<IndexEntry>& a, const std::vector<Size>& shape_a, const std::vector<IndexEntry>& b,
                 const std::vector<Size>& shape_b);
 
-/// The difference a - b where it is a number.
-std::optional<std::int64_t> constant_difference(const SizeTree& a, const SizeTree& b);
 /// A size that is not the same through a whole call: the index of a loop, or one that the call reads.
 struct MovingSize {
     std::string name;
-    SizeTree first, last; ///< its ends, in any order
-    bool bounded = true;  ///< whether they are known
+    Size first, last;    ///< its ends, in any order
+    bool bounded = true; ///< whether they are known
 };
 /// The largest value of `tree` as an expression of sizes that do not move; of `moving`, each may depend on those before
 /// it. Nothing where that is not known.
-std::optional<SizeTree> largest(const SizeTree& tree, const std::vector<MovingSize>& moving);
+std::optional<Size> largest(const Size& tree, const std::vector<MovingSize>& moving);
 /// Whether `tree` names one of them.
-bool moves(const SizeTree& tree, const std::vector<MovingSize>& moving);
+bool moves(const Size& tree, const std::vector<MovingSize>& moving);
 
 /// `tree` with another expression in place of a symbol.
-SizeTree substitute(const SizeTree& tree, const std::string& symbol, const SizeTree& by);
+Size substitute(const Size& tree, const std::string& symbol, const Size& by);
 
 } // namespace tilewright::translator

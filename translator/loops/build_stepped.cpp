@@ -45,8 +45,8 @@ class Builder {
         info_.function = program_.function;
         auto impl = std::make_unique<dsl::AlgorithmImpl>(std::move(impl_));
         for (const auto& [name, parameter] : maps_.sizes) {
-            const SizeTree size = SizeTree::symbol(name);
-            info_.sizes.push_back({name, size.evaluate(options_.sizes_here).value_or(-1)});
+            const Size size = Size::symbol(name);
+            info_.sizes.push_back({name, evaluate(size, options_.sizes_here).value_or(-1)});
         }
         impl->sizes = maps_.sizes;
         impl->inputs = maps_.arrays;
@@ -102,7 +102,7 @@ class Builder {
     PlanNode segment_node(const Step& step) {
         PlanNode out;
         out.step = &step;
-        const std::vector<SizeTree> lengths = build_segment(step.segment, false, out);
+        const std::vector<Size> lengths = build_segment(step.segment, false, out);
         if (lengths.empty() || out.plan_only) return out;
         Step& brief = extra_.emplace_back();
         brief.segment = step.segment;
@@ -118,8 +118,8 @@ class Builder {
         choice.kind = Step::Kind::at_most;
         choice.first = lengths.front();
         for (std::size_t k = 1; k < lengths.size(); ++k)
-            choice.first = SizeTree::call("max", {choice.first, lengths[k]});
-        choice.stop = SizeTree::integer(longest_serial_sum());
+            choice.first = larger_of(choice.first, lengths[k]);
+        choice.stop = Size::integer(longest_serial_sum());
         PlanNode both;
         both.step = &choice;
         both.body.push_back(std::move(one_by_one));
@@ -129,7 +129,7 @@ class Builder {
 
     std::string plan_text(const std::vector<PlanNode>& all) {
         return PlanText({program_.function, stepped_, impl_.kernels, impl_.groups, info_.stages, options_,
-                         [this](const SizeTree& tree) { return size(tree); },
+                         [this](const Size& tree) { return size(tree); },
                          [this](const std::string& wish) { return unique(wish); },
                          [this](const std::string& name) { return parameter(name).name(); }})
             .text(all, "");
@@ -148,26 +148,25 @@ class Builder {
         return maps_.sizes.try_emplace(name, is_argument ? name + "_size" : name).first->second;
     }
 
-    Halide::Expr size(const SizeTree& tree) {
-        const SizeTree::Node& node = tree.node();
-        if (node.kind == SizeTree::Kind::integer) return static_cast<int32_t>(node.value);
-        if (node.kind == SizeTree::Kind::symbol) return parameter(node.name);
-        const Halide::Expr a = size(node.operands[0]);
-        const Halide::Expr b = size(node.operands[1]);
-        return size_operation(node, a, b);
+    Halide::Expr size(const Size& tree) {
+        if (tree.is_constant()) return static_cast<int32_t>(tree.constant());
+        if (tree.op() == Size::Op::symbol) return parameter(tree.name());
+        const Halide::Expr a = size(tree.operands()[0]);
+        const Halide::Expr b = size(tree.operands()[1]);
+        return size_operation(tree, a, b);
     }
 
     /// Of a loop, or of a size that is read: the middle trip stands for all of them where a schedule asks for extents.
     void enter(const Step& step) {
         symbols_.push_back(step.index);
         if (!step.limited) return;
-        const auto first = step.first.evaluate(options_.sizes_here);
-        const auto stop = step.stop.evaluate(options_.sizes_here);
+        const auto first = evaluate(step.first, options_.sizes_here);
+        const auto stop = evaluate(step.stop, options_.sizes_here);
         if (first && stop) options_.sizes_here[step.index] = (*first + *stop) / 2;
     }
 
     /// Gives back the lengths of sums that are chosen by.
-    std::vector<SizeTree> build_segment(const Segment& segment, bool short_sums, PlanNode& node) {
+    std::vector<Size> build_segment(const Segment& segment, bool short_sums, PlanNode& node) {
         SegmentContext context{&segment.targets, &segment.moving, &names_, short_sums};
         Analysis analysis(segment.program, options_, context);
         variants.insert(variants.end(), analysis.variants().begin(), analysis.variants().end());
@@ -214,7 +213,7 @@ class Builder {
                        PlanNode& node) {
         const Type& type = analysis.value(stage.value).type;
         const bool follows = std::any_of(type.shape.begin(), type.shape.end(),
-                                         [&](const Size& extent) { return moves(tree_of(extent), moving); });
+                                         [&](const Size& extent) { return moves(extent, moving); });
         if (follows) {
             node.lines.push_back("temp " + typed_name(stage.name, type));
             node.plan_only = true;

@@ -35,7 +35,7 @@ class Marker {
     /// Elements of an argument that lie in an axis of this extent, some of them perhaps counted from its end.
     struct Seen {
         std::string argument;
-        SizeTree extent;
+        Size extent;
     };
 
     Program program_;
@@ -75,7 +75,7 @@ class Marker {
         return argument->type.dtype == "uint64" ? std::nullopt : std::optional(value);
     }
 
-    std::optional<SizeTree> size(const std::string& value) const {
+    std::optional<Size> size(const std::string& value) const {
         const Operation* found = operation(value, "scalar_size");
         return found != nullptr ? try_parse_size(found->attributes.at("size")) : std::nullopt;
     }
@@ -125,7 +125,7 @@ class Marker {
             const auto axis = static_cast<std::size_t>(parse_size(operation.attributes.at("axis")).constant());
             for (const auto& [check, seen] : seen_) {
                 if (seen.argument != *argument) continue;
-                if (constant_difference(tree_of(shape[axis]), seen.extent) != 0) continue;
+                if (constant_difference(shape[axis], seen.extent) != 0) continue;
                 operation.attributes[kChecked] = std::to_string(check);
                 break;
             }

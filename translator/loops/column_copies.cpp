@@ -66,8 +66,8 @@ class Copier {
         const auto argument = std::find_if(program_.arrays.begin(), program_.arrays.end(),
                                            [&](const ArrayArgument& each) { return each.name == array_; });
         const std::int64_t most = bytes / find_dtype(argument->type.dtype)->bytes;
-        const SizeTree elements = product(argument->type.shape);
-        const auto here = elements.evaluate(options_.sizes_here);
+        const Size elements = product(argument->type.shape);
+        const auto here = evaluate(elements, options_.sizes_here);
         const bool fits = !here || *here <= most;
         const bool pays = reads >= kFewestReads && fits;
         VariantInfo variant{unique(array_ + "_columns"),
@@ -119,7 +119,7 @@ class Copier {
                 moves = true;
                 continue;
             }
-            const auto trips = loop->op == "for" ? trips_of(*loop).evaluate(options_.sizes_here) : std::nullopt;
+            const auto trips = loop->op == "for" ? evaluate(trips_of(*loop), options_.sizes_here) : std::nullopt;
             times = std::min<std::int64_t>(times * std::clamp<std::int64_t>(trips.value_or(kFewestReads), 0, 1 << 20),
                                            1 << 20);
         }

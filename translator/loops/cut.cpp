@@ -131,7 +131,7 @@ Names Cutter::sizes_of(const Operation& operation) const {
     collect_symbols(operation, found);
     for (const auto& [name, type] : operation.more_results)
         for (const Size& extent : type.shape)
-            tree_of(extent).collect_symbols(found);
+            extent.collect_symbols(found);
     for (const char* limit : {"start", "stop", "step", "min", "max"}) {
         const auto text = operation.attributes.find(limit);
         if (text != operation.attributes.end()) parse_size(text->second).collect_symbols(found);
@@ -150,18 +150,18 @@ bool Cutter::has_unbounded_read(const Block& block, bool outermost) {
 
 std::optional<Type> Cutter::bounded(Type type) const {
     for (Size& extent : type.shape) {
-        if (!translator::moves(tree_of(extent), symbols_)) continue;
-        const std::optional<SizeTree> most = largest(tree_of(extent), symbols_);
+        if (!translator::moves(extent, symbols_)) continue;
+        const std::optional<Size> most = largest(extent, symbols_);
         if (!most) return std::nullopt;
         // A loop without trips may end before it begins.
-        extent = SizeTree::call("max", {*most, SizeTree::integer(0)}).size();
+        extent = larger_of(*most, Size::integer(0));
     }
     return type;
 }
 
 bool Cutter::moves(const Type& type) const {
     return std::any_of(type.shape.begin(), type.shape.end(),
-                       [&](const Size& extent) { return translator::moves(tree_of(extent), symbols_); });
+                       [&](const Size& extent) { return translator::moves(extent, symbols_); });
 }
 
 std::string Cutter::add_temporary(const std::string& name, const Type& type, std::vector<Step>& steps) {

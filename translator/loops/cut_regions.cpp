@@ -118,7 +118,7 @@ void Cutter::emit_for(Item& item, std::vector<Step>& steps) {
     loop.stop = parse_size(operation.attributes.at("stop"));
     loop.step = parse_size(operation.attributes.at("step"));
     const bool known = loop.step.is_constant();
-    const SizeTree last = loop.stop - SizeTree::integer(known && loop.step.constant() < 0 ? -1 : 1);
+    const Size last = loop.stop - Size::integer(known && loop.step.constant() < 0 ? -1 : 1);
     symbols_.push_back({loop.index, loop.first, last, known});
     loop.body = body(operation.regions[0], homes, operation, parameters_of(operation.regions[0]));
     symbols_.pop_back();

@@ -49,25 +49,25 @@ class Test {
     const Names& own_;
     Names inner_;
     /// Of each buffer that is written: the axes with a position of the trip's own.
-    std::map<std::string, std::map<std::size_t, SizeTree>> positions_;
+    std::map<std::string, std::map<std::size_t, Size>> positions_;
 
     void depends(const std::string& why) {
         if (reason.empty()) reason = why;
     }
 
-    bool is_own_position(const SizeTree& at) const {
+    bool is_own_position(const Size& at) const {
         Names symbols;
         at.collect_symbols(symbols);
         for (const std::string& symbol : symbols)
             if (inner_.count(symbol) != 0) return false;
-        const SizeTree next = substitute(at, index_, SizeTree::symbol(index_) + SizeTree::integer(1));
+        const Size next = substitute(at, index_, Size::symbol(index_) + Size::integer(1));
         const auto moved = constant_difference(next, at);
         return moved && *moved != 0;
     }
 
     void write(const Target& target) {
         if (own_.count(target.buffer) != 0) return;
-        std::map<std::size_t, SizeTree> positions;
+        std::map<std::size_t, Size> positions;
         for (std::size_t axis = 0; !target.fresh && axis < target.region.size(); ++axis) {
             const IndexEntry& entry = target.region[axis];
             if (entry.kind == IndexEntry::Kind::position && is_own_position(entry.start))
@@ -77,7 +77,7 @@ class Test {
         keep(target.buffer, positions, line + target.buffer + ", of which trips have no part of their own");
     }
 
-    void keep(const std::string& buffer, const std::map<std::size_t, SizeTree>& positions, const std::string& why) {
+    void keep(const std::string& buffer, const std::map<std::size_t, Size>& positions, const std::string& why) {
         auto [found, first] = positions_.emplace(buffer, positions);
         if (!first) {
             std::erase_if(found->second, [&](const auto& each) {
@@ -126,7 +126,7 @@ class Test {
         if (written == positions_.end()) return;
         const std::string why = "a trip reads " + access.memory + " where others write it";
         if (!access.map) return depends(why);
-        std::map<std::size_t, SizeTree> positions;
+        std::map<std::size_t, Size> positions;
         for (std::size_t axis = 0; axis < access.map->size(); ++axis) {
             const AxisMap& map = (*access.map)[axis];
             if (map.axis < 0) positions.emplace(axis, map.start);

@@ -97,7 +97,7 @@ class Emitter {
                     const std::map<std::string, std::string>& attributes = {}) {
         std::string key = type.dtype + " " + op;
         for (const Size& extent : type.shape)
-            key += " by " + extent.text;
+            key += " by " + extent.text();
         for (const std::string& operand : operands)
             key += " " + operand;
         for (const auto& [name, text] : attributes)
@@ -188,7 +188,7 @@ class Numbers {
 
     /// The sum of numbers[k] over the bits k of an index, for each index.
     std::string table(const std::map<int, std::string>& numbers, const std::string& dtype) {
-        const Size extent = SizeTree::integer(std::int64_t{1} << (numbers.rbegin()->first + 1)).size();
+        const Size extent = Size::integer(std::int64_t{1} << (numbers.rbegin()->first + 1));
         const std::string index = emitter_.add(Type{"int64", {extent}}, "iota", {}, {{"axis", "0"}});
         const Type truths{"bool", {extent}}, all{dtype, {extent}};
         std::string sum;

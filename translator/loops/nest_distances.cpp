@@ -11,35 +11,35 @@ namespace {
 
 /// A position as start + row * (its row) + column * (its column); a slope is nothing where it is no number.
 struct Line {
-    SizeTree start;
+    Size start;
     std::optional<std::int64_t> row, column;
 };
 
-std::optional<std::int64_t> slope(const SizeTree& position, const char* symbol) {
-    const SizeTree next = substitute(position, symbol, SizeTree::symbol(symbol) + SizeTree::integer(1));
+std::optional<std::int64_t> slope(const Size& position, const char* symbol) {
+    const Size next = substitute(position, symbol, Size::symbol(symbol) + Size::integer(1));
     return constant_difference(next, position);
 }
 
-Line line(const SizeTree& position) {
-    const SizeTree zero = SizeTree::integer(0);
+Line line(const Size& position) {
+    const Size zero = Size::integer(0);
     return {substitute(substitute(position, kRow, zero), kColumn, zero), slope(position, kRow),
             slope(position, kColumn)};
 }
 
 /// The lowest or highest position that an access touches along an axis, if any trip makes it.
-std::optional<SizeTree> end(const Line& line, const NestAccess& access, const SizeTree& rows, bool highest) {
+std::optional<Size> end(const Line& line, const NestAccess& access, const Size& rows, bool highest) {
     if (!line.row || !line.column) return std::nullopt;
-    const auto last = [](const SizeTree& count) { return count - SizeTree::integer(1); };
-    const SizeTree first = SizeTree::integer(access.first);
-    const SizeTree row = (*line.row > 0) == highest ? last(rows) : SizeTree::integer(0);
-    const SizeTree column = (*line.column > 0) == highest ? first + last(access.columns) : first;
-    SizeTree out = line.start;
-    if (*line.row != 0) out = out + SizeTree::integer(*line.row) * row;
-    if (*line.column != 0) out = out + SizeTree::integer(*line.column) * column;
+    const auto last = [](const Size& count) { return count - Size::integer(1); };
+    const Size first = Size::integer(access.first);
+    const Size row = (*line.row > 0) == highest ? last(rows) : Size::integer(0);
+    const Size column = (*line.column > 0) == highest ? first + last(access.columns) : first;
+    Size out = line.start;
+    if (*line.row != 0) out = out + Size::integer(*line.row) * row;
+    if (*line.column != 0) out = out + Size::integer(*line.column) * column;
     return out;
 }
 
-bool apart(const Line& a, const NestAccess& of_a, const Line& b, const NestAccess& of_b, const SizeTree& rows) {
+bool apart(const Line& a, const NestAccess& of_a, const Line& b, const NestAccess& of_b, const Size& rows) {
     const auto below = [&](const Line& low, const NestAccess& of_low, const Line& high, const NestAccess& of_high) {
         const auto top = end(low, of_low, rows, true);
         const auto bottom = end(high, of_high, rows, false);
@@ -82,7 +82,7 @@ bool solve(const Equation& equation, Distance& known) {
 
 } // namespace
 
-std::optional<Distance> distance(const NestAccess& from, const NestAccess& to, const SizeTree& rows) {
+std::optional<Distance> distance(const NestAccess& from, const NestAccess& to, const Size& rows) {
     Distance out;
     if (!from.at || !to.at || from.at->size() != to.at->size()) return out;
     std::vector<Equation> equations;

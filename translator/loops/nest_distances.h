@@ -18,9 +18,9 @@ inline constexpr const char* kColumn = "@column";
 /// An element that a trip (row, column) of a nest reads or writes.
 struct NestAccess {
     std::string memory;
-    std::optional<std::vector<SizeTree>> at; ///< per axis, of kRow and kColumn; without it: anywhere
-    std::int64_t first = 0;                  ///< the column from which on the access is made,
-    SizeTree columns;                        ///< and in how many
+    std::optional<std::vector<Size>> at; ///< per axis, of kRow and kColumn; without it: anywhere
+    std::int64_t first = 0;              ///< the column from which on the access is made,
+    Size columns;                        ///< and in how many
 };
 
 /// How many rows and columns lie between two trips; nothing where they may be any number.
@@ -30,7 +30,7 @@ struct Distance {
 
 /// From the trips that make one access to those that make the other at the same element. Nothing where no two trips
 /// meet. What cannot be decided is any distance.
-std::optional<Distance> distance(const NestAccess& from, const NestAccess& to, const SizeTree& rows);
+std::optional<Distance> distance(const NestAccess& from, const NestAccess& to, const Size& rows);
 
 /// The smallest number of columns by which each row has to follow the one before it so that, of any two trips at one of
 /// these distances, the one that is earlier row by row ends before the other begins: trip (row, column) at the time

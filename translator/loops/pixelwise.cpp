@@ -159,7 +159,7 @@ std::string why_not_pixelwise(const Operation& loop) {
             return at_line(operation.line, "does " + operation.op);
         std::set<std::string> symbols;
         for (const Size& extent : operation.type.shape)
-            tree_of(extent).collect_symbols(symbols);
+            extent.collect_symbols(symbols);
         if (symbols.count(loop.attributes.at("variable")) != 0)
             return at_line(operation.line, "has a shape that differs from trip to trip");
         axes.visit(operation);
@@ -173,7 +173,7 @@ std::string why_not_pixelwise(const Operation& loop) {
     return "";
 }
 
-SizeTree start_of(const Operation& loop) {
+Size start_of(const Operation& loop) {
     return parse_size(loop.attributes.at("start"));
 }
 
@@ -181,7 +181,7 @@ std::int64_t step_of(const Operation& loop) {
     return parse_size(loop.attributes.at("step")).constant();
 }
 
-SizeTree trips_of(const Operation& loop) {
+Size trips_of(const Operation& loop) {
     return trips(start_of(loop), parse_size(loop.attributes.at("stop")), step_of(loop));
 }
 
@@ -252,7 +252,7 @@ bool is_narrow(const std::string& value, const std::string& parameter, const std
     const Operation& made = *found->second;
     if (made.type.dtype != "int64") return false;
     if (made.op == "const") {
-        const SizeTree constant = try_parse_size(made.attributes.at("value")).value_or(SizeTree::integer(INT64_MAX));
+        const Size constant = try_parse_size(made.attributes.at("value")).value_or(Size::integer(INT64_MAX));
         return constant.is_constant() && constant.constant() >= INT32_MIN && constant.constant() <= INT32_MAX;
     }
     if (made.op == "scalar_size") return made.attributes.at("size") == index;

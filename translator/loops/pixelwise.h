@@ -17,9 +17,9 @@ namespace tilewright::translator {
 std::string why_not_pixelwise(const Operation& loop);
 
 /// The trips of a `for` as a size: max(0, ceil((stop - start) / step)). The step has to be a constant.
-SizeTree trips_of(const Operation& loop);
+Size trips_of(const Operation& loop);
 std::int64_t step_of(const Operation& loop);
-SizeTree start_of(const Operation& loop);
+Size start_of(const Operation& loop);
 /// The shape of the elements: that of the carried values with axes, [] where all are 0-d.
 std::vector<Size> element_shape(const Operation& loop);
 

@@ -30,7 +30,7 @@ class LoopStage {
         std::vector<std::string> names;
         for (std::size_t k = 0; k < shape_.size(); ++k) {
             names.push_back(loop_name(k));
-            index_.push_back(draft_.pure(names.back(), tree_of(shape_[k])));
+            index_.push_back(draft_.pure(names.back(), shape_[k]));
         }
         define_start({names.rbegin(), names.rend()});
         define_trip(names);

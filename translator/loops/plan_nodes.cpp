@@ -34,7 +34,7 @@ bool contains_kernel(const PlanNode& node) {
     return !node.kernels.empty() || any(node.body) || any(node.other);
 }
 
-SizeTree trips_of(const Step& range) {
+Size trips_of(const Step& range) {
     return trips(range.first, range.stop, range.step.constant());
 }
 
@@ -220,7 +220,7 @@ std::string PlanText::call_group(const PlanNode& node, const std::string& indent
     std::set<std::string> sizes;
     const std::function<void(const PlanNode&)> collect = [&](const PlanNode& each) {
         if (each.step->kind == Step::Kind::range)
-            for (const SizeTree& size : {each.step->first, each.step->stop, each.step->step})
+            for (const Size& size : {each.step->first, each.step->stop, each.step->step})
                 size.collect_symbols(sizes);
         if (each.step->kind == Step::Kind::copy) product(buffer(each.step->from)->type.shape).collect_symbols(sizes);
         for (const auto* nodes : {&each.body, &each.other})
@@ -243,19 +243,19 @@ std::string PlanText::call_group(const PlanNode& node, const std::string& indent
 /// Trips in blocks, of which the plan gives the first. The size that says which one, "" where one block is all.
 std::string PlanText::in_blocks(const PlanNode& node, dsl::KernelLoop& loop) {
     const Step& step = *node.step;
-    const auto here = trips_of(step).evaluate(context_.options.sizes_here);
+    const auto here = evaluate(trips_of(step), context_.options.sizes_here);
     const double work = operations(node) / static_cast<double>(std::max<std::int64_t>(1, here.value_or(1)));
     const double most = static_cast<double>(std::numeric_limits<std::int32_t>::max() / 4) /
                         static_cast<double>(std::abs(step.step.constant()));
     trips_in_block_ = static_cast<std::int64_t>(std::clamp(kCallOperations / std::max(1.0, work), 1.0, most));
-    const SizeTree all = trips_of(step);
+    const Size all = trips_of(step);
     if (all.is_constant() && all.constant() <= trips_in_block_) return "";
     const std::string block = context_.unique(step.index + "_block");
-    const SizeTree first = SizeTree::symbol(block);
-    const SizeTree left = step.step.constant() > 0 ? ceil_div(step.stop - first, step.step.constant())
-                                                   : ceil_div(first - step.stop, -step.step.constant());
+    const Size first = Size::symbol(block);
+    const Size left = step.step.constant() > 0 ? ceil_div(step.stop - first, step.step.constant())
+                                               : ceil_div(first - step.stop, -step.step.constant());
     loop.first = context_.size(first);
-    loop.trips = context_.size(SizeTree::call("min", {left, SizeTree::integer(trips_in_block_)}));
+    loop.trips = context_.size(smaller_of(left, Size::integer(trips_in_block_)));
     return block;
 }
 
@@ -306,7 +306,7 @@ dsl::KernelStep PlanText::group_step(const PlanNode& node) {
 
 dsl::KernelStep PlanText::loop_step(const PlanNode& node) {
     const Step& step = *node.step;
-    const SizeTree trips = trips_of(step);
+    const Size trips = trips_of(step);
     dsl::KernelStep out;
     out.kind = dsl::KernelStep::Kind::loop;
     out.symbol = step.index;
@@ -327,7 +327,7 @@ dsl::KernelStep PlanText::loop_step(const PlanNode& node) {
         out.loop.trips_per_task = static_cast<std::int64_t>(std::max(1.0, kTaskOperations / std::max(1.0, work)));
     }
     if (step.wavefront) order_as_wavefront(node, out);
-    const auto here = trips.evaluate(context_.options.sizes_here);
+    const auto here = evaluate(trips, context_.options.sizes_here);
     describe_stages(node, out.loop, static_cast<double>(std::max<std::int64_t>(1, here.value_or(1))));
     return out;
 }
@@ -363,7 +363,7 @@ double PlanText::operations(const PlanNode& node) const {
         for (const PlanNode& inner : *nodes)
             sum += operations(inner);
     if (node.step->kind != Step::Kind::range) return sum;
-    const auto trips = trips_of(*node.step).evaluate(context_.options.sizes_here);
+    const auto trips = evaluate(trips_of(*node.step), context_.options.sizes_here);
     return sum * static_cast<double>(std::max<std::int64_t>(1, trips.value_or(1)));
 }
 

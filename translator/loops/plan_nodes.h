@@ -28,7 +28,7 @@ struct GroupContext {
     std::vector<dsl::KernelGroup>& groups;
     std::vector<dsl::StageInfo>& stages;
     const TranslateOptions& options;                       ///< with a guess for the symbols of loops
-    std::function<Halide::Expr(const SizeTree&)> size;     ///< an expression of the program's sizes
+    std::function<Halide::Expr(const Size&)> size;         ///< an expression of the program's sizes
     std::function<std::string(const std::string&)> unique; ///< a name that nothing else has
     std::function<std::string(const std::string&)> symbol; ///< the Param of a loop's index or of a size that is read
 };

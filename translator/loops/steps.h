@@ -36,7 +36,7 @@ struct Target {
 
 /// Every element of an array.
 inline std::vector<IndexEntry> whole_region(std::size_t rank) {
-    return {rank, IndexEntry{IndexEntry::Kind::slice, SizeTree::integer(0), SizeTree::integer(1)}};
+    return {rank, IndexEntry{IndexEntry::Kind::slice, Size::integer(0), Size::integer(1)}};
 }
 
 /// Straight-line code. Its arguments are those of the whole program and the buffers that it reads; loop symbols are
@@ -78,8 +78,8 @@ struct Step {
     std::string from, to;
     std::string text;
     std::string index;
-    SizeTree first, stop, step; ///< of a read: its smallest and largest value
-    bool limited = true;        ///< a read has these
+    Size first, stop, step; ///< of a read: its smallest and largest value
+    bool limited = true;    ///< a read has these
     std::vector<Step> body, other;
     const Operation* operation =
         nullptr; ///< of a range, loop or branch; of a range null where columns of an array are meant

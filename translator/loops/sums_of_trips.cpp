@@ -56,13 +56,13 @@ class Lift {
     Lift(const Program& program, std::map<std::string, Type>& types, Names& names, const Operation& loop)
         : types_(types), names_(names), loop_(loop), index_(loop.attributes.at("variable")), line_(loop.line) {
         if (!parse_size(loop.attributes.at("step")).is_constant()) refuse(loop, "has a step that is no constant");
-        const SizeTree distance = step_of(loop) > 0 ? parse_size(loop.attributes.at("stop")) - start_of(loop)
-                                                    : start_of(loop) - parse_size(loop.attributes.at("stop"));
-        const SizeTree plain = ceil_div(distance, std::abs(step_of(loop)));
+        const Size distance = step_of(loop) > 0 ? parse_size(loop.attributes.at("stop")) - start_of(loop)
+                                                : start_of(loop) - parse_size(loop.attributes.at("stop"));
+        const Size plain = ceil_div(distance, std::abs(step_of(loop)));
         for (const Guard& guard : program.guards)
-            runs_ = runs_ || guard.condition == plain.text() + " >= 1";
+            runs_ = runs_ || guard.condition == Size::binary(Size::Op::ge, plain, Size::integer(1));
         runs_ = runs_ || (plain.is_constant() && plain.constant() > 0);
-        trips_ = (runs_ ? plain : trips_of(loop)).size();
+        trips_ = runs_ ? plain : trips_of(loop);
         for (const auto& [name, type] : loop.regions[0].parameters)
             past_.insert(name);
     }
@@ -169,7 +169,7 @@ class Lift {
         const bool moves = symbols.count(index_) != 0;
         for (const Size& extent : operation.type.shape) {
             std::set<std::string> own;
-            tree_of(extent).collect_symbols(own);
+            extent.collect_symbols(own);
             if (own.count(index_) != 0) refuse(operation, "has another size in each trip");
         }
         const bool reads = std::any_of(operation.operands.begin(), operation.operands.end(),
@@ -202,27 +202,23 @@ class Lift {
     }
 
     /// An integer that follows the index, for each trip.
-    std::string number(const SizeTree& size) {
+    std::string number(const Size& size) {
         const Type each{"int64", {trips_}};
         std::set<std::string> symbols;
         size.collect_symbols(symbols);
         if (symbols.count(index_) == 0) return add({"int64", {}}, "scalar_size", {}, {{"size", size.text()}});
-        const SizeTree::Node& node = size.node();
-        if (node.kind == SizeTree::Kind::symbol) {
+        if (size.op() == Size::Op::symbol) {
             const std::string along = add(each, "iota", {}, {{"axis", "0"}});
-            const std::string step = number(SizeTree::integer(step_of(loop_)));
+            const std::string step = number(Size::integer(step_of(loop_)));
             return add(each, "add", {add(each, "multiply", {along, step}, {}), number(start_of(loop_))}, {});
         }
-        static const std::map<std::string, std::string> names{
-            {"+", "add"},       {"-", "subtract"},  {"*", "multiply"}, {"//", "floor_divide"},
-            {"%", "remainder"}, {"min", "minimum"}, {"max", "maximum"}};
-        return add(each, names.at(node.name), {number(node.operands[0]), number(node.operands[1])}, {});
+        return add(each, operation_for(size.op()), {number(size.operands()[0]), number(size.operands()[1])}, {});
     }
 
     /// index(A) at a place of one axis that moves evenly: a slice along the trips.
     std::string moving_read(const Operation& operation) {
         if (!operation.type.shape.empty()) refuse(operation, "reads a part of an array that moves");
-        const SizeTree first = start_of(loop_);
+        const Size first = start_of(loop_);
         std::string text;
         int moving = 0;
         for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
@@ -234,10 +230,9 @@ class Lift {
                 continue;
             }
             // Evenly: the difference of neighbouring trips is free of the index.
-            const SizeTree here = entry.start;
-            const SizeTree next =
-                substitute(here, index_, SizeTree::symbol(index_) + SizeTree::integer(step_of(loop_)));
-            const std::optional<SizeTree> step = try_parse_size(normal_form(next - here));
+            const Size here = entry.start;
+            const Size next = substitute(here, index_, Size::symbol(index_) + Size::integer(step_of(loop_)));
+            const std::optional<Size> step = multiplied_out(next - here);
             std::set<std::string> left;
             if (step) step->collect_symbols(left);
             if (!step || left.count(index_) != 0) refuse(operation, "reads places that do not move evenly");
@@ -303,7 +298,7 @@ std::optional<std::vector<Operation>> reduced(const Program& program, const Oper
 /// A reduction of a few trips in each trip of a loop around is no faster than they are.
 bool is_short(const Operation& operation) {
     if (operation.op != "for" || !parse_size(operation.attributes.at("step")).is_constant()) return false;
-    const SizeTree trips = trips_of(operation);
+    const Size trips = trips_of(operation);
     return trips.is_constant() && trips.constant() <= kShortTrips;
 }
 

@@ -42,30 +42,23 @@ struct Refusal {
 
 /// At least how much a size is in every call that the program answers, as far as its guards say; nothing where they say
 /// nothing.
-std::optional<std::int64_t> least(const Program& program, const SizeTree& size) {
+std::optional<std::int64_t> least(const Program& program, const Size& size) {
     if (size.is_constant()) return size.constant();
     std::optional<std::int64_t> out;
-    const auto know = [&](const SizeTree& other, std::int64_t bound) {
+    const auto know = [&](const Size& other, std::int64_t bound) {
         if (const auto apart = constant_difference(size, other))
             out = std::max(out.value_or(*apart + bound), *apart + bound);
     };
     for (const ArrayArgument& array : program.arrays)
         for (const Size& extent : array.type.shape)
-            know(tree_of(extent), 0);
+            know(extent, 0);
     for (const Guard& guard : program.guards) {
-        for (const char* op : {">=", "<=", "==", "!=", ">", "<"}) {
-            const std::size_t at = guard.condition.find(op);
-            if (at == std::string::npos) continue;
-            const std::string sign = op;
-            if (sign == "!=") break;
-            const auto left = try_parse_size(guard.condition.substr(0, at));
-            const auto right = try_parse_size(guard.condition.substr(at + sign.size()));
-            if (!left || !right) break;
-            const std::int64_t bound = sign.size() == 1 ? 1 : 0;
-            if (sign[0] != '<') know(*left - *right, bound);
-            if (sign[0] != '>') know(*right - *left, bound);
-            break;
-        }
+        const Size::Op op = guard.condition.op();
+        if (op == Size::Op::ne) continue;
+        const Size &left = guard.condition.operands()[0], &right = guard.condition.operands()[1];
+        const std::int64_t bound = op == Size::Op::lt || op == Size::Op::gt ? 1 : 0;
+        if (op != Size::Op::lt && op != Size::Op::le) know(left - right, bound);
+        if (op != Size::Op::gt && op != Size::Op::ge) know(right - left, bound);
     }
     return out;
 }
@@ -88,11 +81,11 @@ std::string text_of(const std::vector<IndexEntry>& entries) {
     return out + "]";
 }
 
-IndexEntry slice(const SizeTree& start, const SizeTree& step) {
+IndexEntry slice(const Size& start, const Size& step) {
     return {Kind::slice, start, step};
 }
 IndexEntry all() {
-    return slice(SizeTree::integer(0), SizeTree::integer(1));
+    return slice(Size::integer(0), Size::integer(1));
 }
 IndexEntry newaxis() {
     return {};
@@ -121,13 +114,13 @@ class Lift {
          const Operation& loop)
         : options_(options), types_(types), names_(names), loop_(loop), index_(loop.attributes.at("variable")) {
         if (!parse_size(loop.attributes.at("step")).is_constant()) refuse(loop, "has a step that is no constant");
-        const SizeTree stop = parse_size(loop.attributes.at("stop"));
-        const SizeTree distance = step_of(loop) > 0 ? stop - start_of(loop) : start_of(loop) - stop;
-        const SizeTree plain = ceil_div(distance, std::abs(step_of(loop)));
+        const Size stop = parse_size(loop.attributes.at("stop"));
+        const Size distance = step_of(loop) > 0 ? stop - start_of(loop) : start_of(loop) - stop;
+        const Size plain = ceil_div(distance, std::abs(step_of(loop)));
         // A division says nothing about its operand's guards.
         const auto at_least = least(program, std::abs(step_of(loop)) == 1 ? plain : distance);
         runs_ = at_least && *at_least >= 1;
-        trips_ = (at_least && *at_least >= 0 ? plain : trips_of(loop)).size();
+        trips_ = at_least && *at_least >= 0 ? plain : trips_of(loop);
     }
 
     /// The operations that stand for the loop; what its results are called from there on.
@@ -159,12 +152,12 @@ class Lift {
     struct Carried {
         bool written = false;
         std::size_t axis = 0;
-        SizeTree position;
+        Size position;
     };
 
     // -- sizes that follow the index ---------------------------------------------------------------------------------
 
-    bool moves(const SizeTree& tree) const {
+    bool moves(const Size& tree) const {
         std::set<std::string> symbols;
         tree.collect_symbols(symbols);
         return symbols.count(index_) != 0;
@@ -175,11 +168,11 @@ class Lift {
 
     /// Of a place that moves evenly: that of the first trip, and the way to the next one.
     struct Even {
-        SizeTree first, step;
+        Size first, step;
     };
-    Even even(const Operation& operation, const SizeTree& place) const {
-        const SizeTree next = substitute(place, index_, SizeTree::symbol(index_) + SizeTree::integer(step_of(loop_)));
-        const std::optional<SizeTree> step = try_parse_size(normal_form(next - place));
+    Even even(const Operation& operation, const Size& place) const {
+        const Size next = substitute(place, index_, Size::symbol(index_) + Size::integer(step_of(loop_)));
+        const std::optional<Size> step = multiplied_out(next - place);
         if (!step || moves(*step)) refuse(operation, "is at places that do not move evenly");
         return {substitute(place, index_, start_of(loop_)), *step};
     }
@@ -266,7 +259,7 @@ class Lift {
         if (!operation.regions.empty()) refuse(operation, "is a loop or a branch of its own");
         if (op == "read") refuse(operation, "reads a size from data");
         for (const Size& extent : operation.type.shape)
-            if (moves(tree_of(extent))) refuse(operation, "has another size in each trip");
+            if (moves(extent)) refuse(operation, "has another size in each trip");
         if (op == "update" && written(operation.result) != nullptr) return update(operation);
         for (const std::string& operand : operation.operands)
             if (written(operand) != nullptr && op != "index")
@@ -375,7 +368,7 @@ class Lift {
     void reduction(const Operation& operation, const Type& type) {
         auto attributes = operation.attributes;
         if (const auto axis = attributes.find("axis"); axis != attributes.end()) {
-            axis->second = (parse_size(axis->second) + SizeTree::integer(1)).text();
+            axis->second = (parse_size(axis->second) + Size::integer(1)).text();
         } else {
             std::vector<std::size_t> axes;
             const std::vector<int> old = *try_axes(attributes.at("axes"));
@@ -409,7 +402,7 @@ class Lift {
             Type open = types_.at(from);
             std::vector<IndexEntry> entries(open.shape.size(), all());
             const auto at = static_cast<std::ptrdiff_t>(open.shape.size()) - (left ? 0 : 2);
-            open.shape.insert(open.shape.begin() + at, SizeTree::integer(1).size());
+            open.shape.insert(open.shape.begin() + at, Size::integer(1));
             entries.insert(entries.begin() + at, newaxis());
             return add(open, "index", {from}, {{"index", text_of(entries)}});
         };
@@ -478,7 +471,7 @@ class Lift {
     /// An element at a position that need not exist, where nobody needs it then: the nearest one.
     std::string nearest(const Operation& operation, std::vector<IndexEntry> entries, std::ptrdiff_t entry,
                         std::size_t place, const Type& type) {
-        const SizeTree position = entries[static_cast<std::size_t>(entry)].start;
+        const Size position = entries[static_cast<std::size_t>(entry)].start;
         entries[static_cast<std::size_t>(entry)] = all();
         Type lines = type;
         std::size_t axis = 0;
@@ -492,22 +485,18 @@ class Lift {
     }
 
     /// An integer that follows the index, for each trip.
-    std::string number(const SizeTree& size) {
+    std::string number(const Size& size) {
         const Type each{"int64", {trips_}};
         if (!moves(size)) return add({"int64", {}}, "scalar_size", {}, {{"size", size.text()}});
-        const SizeTree::Node& node = size.node();
-        if (node.kind == SizeTree::Kind::symbol) {
+        if (size.op() == Size::Op::symbol) {
             const std::string trip = add(each, "iota", {}, {{"axis", "0"}});
-            const SizeTree start = start_of(loop_);
+            const Size start = start_of(loop_);
             if (step_of(loop_) == 1 && start.is_constant() && start.constant() == 0) return trip;
-            const std::string far = add(each, "multiply", {trip, number(SizeTree::integer(step_of(loop_)))}, {});
+            const std::string far = add(each, "multiply", {trip, number(Size::integer(step_of(loop_)))}, {});
             return add(each, "add", {far, number(start)}, {});
         }
-        static const std::map<std::string, std::string> names{
-            {"+", "add"},       {"-", "subtract"},  {"*", "multiply"}, {"//", "floor_divide"},
-            {"%", "remainder"}, {"min", "minimum"}, {"max", "maximum"}};
-        const std::string left = number(node.operands[0]), right = number(node.operands[1]);
-        return add(each, names.at(node.name), {left, right}, {});
+        const std::string left = number(size.operands()[0]), right = number(size.operands()[1]);
+        return add(each, operation_for(size.op()), {left, right}, {});
     }
 
     // -- shapes ------------------------------------------------------------------------------------------------------
@@ -532,7 +521,7 @@ class Lift {
         if (missing == 0) return wide;
         std::vector<IndexEntry> entries(type.shape.size(), all());
         entries.insert(entries.begin() + 1, missing, newaxis());
-        type.shape.insert(type.shape.begin() + 1, missing, SizeTree::integer(1).size());
+        type.shape.insert(type.shape.begin() + 1, missing, Size::integer(1));
         return add(type, "index", {wide}, {{"index", text_of(entries)}});
     }
 
@@ -553,7 +542,7 @@ class Lift {
     // -- memory ------------------------------------------------------------------------------------------------------
 
     std::int64_t bytes_of(const Type& type) const {
-        const auto count = product(type.shape).evaluate(options_.sizes_here);
+        const auto count = evaluate(product(type.shape), options_.sizes_here);
         return count ? *count * find_dtype(type.dtype)->bytes : -1;
     }
     std::int64_t most_bytes() const {

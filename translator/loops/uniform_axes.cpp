@@ -20,7 +20,8 @@ namespace {
 /// Which part of an array is read or written: a slice of one axis at a position of the other one.
 struct Part {
     int axis = 0;
-    std::string slice, extent;
+    std::string slice;
+    Size extent;
     bool operator==(const Part&) const = default;
 };
 
@@ -84,11 +85,11 @@ class Evener {
             return entry.kind == IndexEntry::Kind::newaxis;
         });
         if (entries.size() != 2 || slices != 1 || has_newaxis || part.shape.size() != 1) return classes_.refuse(array);
-        tree_of(part.shape[0]).collect_symbols(symbols);
+        part.shape[0].collect_symbols(symbols);
         // The same slice in every trip, not one that is only spelt alike.
         if (std::any_of(symbols.begin(), symbols.end(), [&](const auto& name) { return moving_.count(name) != 0; }))
             return classes_.refuse(array);
-        out.extent = part.shape[0].text;
+        out.extent = part.shape[0];
         parts_.emplace_back(array, std::move(out));
     }
 

@@ -21,15 +21,15 @@ namespace {
 
 /// Positions along the axis that are written, as intervals [first, behind) that nothing orders.
 struct Interval {
-    SizeTree first, behind;
+    Size first, behind;
 };
 using Intervals = std::vector<Interval>;
 
-SizeTree number(std::int64_t value) {
-    return SizeTree::integer(value);
+Size number(std::int64_t value) {
+    return Size::integer(value);
 }
 
-bool at_most(const SizeTree& a, const SizeTree& b) {
+bool at_most(const Size& a, const Size& b) {
     const auto difference = constant_difference(b, a);
     return difference && *difference >= 0;
 }
@@ -52,7 +52,7 @@ void add(Intervals& written, const Interval& one) {
     }
 }
 
-bool contains(const Intervals& written, const SizeTree& first, const SizeTree& behind) {
+bool contains(const Intervals& written, const Size& first, const Size& behind) {
     return std::any_of(written.begin(), written.end(), [&](const Interval& each) {
         return at_most(each.first, first) && at_most(behind, each.behind);
     });
@@ -80,7 +80,7 @@ class Follower {
     /// Whether a value that leaves the block is written everywhere.
     bool whole(const std::string& name) const {
         const auto found = versions_.find(name);
-        return found == versions_.end() || contains(found->second, number(0), tree_of(type_.shape[axis_]));
+        return found == versions_.end() || contains(found->second, number(0), type_.shape[axis_]);
     }
 
   private:
@@ -90,7 +90,7 @@ class Follower {
     std::map<std::string, Intervals> versions_;
 
     /// The position along the axis of a region that has all of the others.
-    std::optional<SizeTree> position_of(const Operation& operation, const std::vector<Size>& part) const {
+    std::optional<Size> position_of(const Operation& operation, const std::vector<Size>& part) const {
         const std::vector<IndexEntry> entries = index_entries(operation.attributes.at("index"));
         if (entries.size() != type_.shape.size() || entries[axis_].kind != IndexEntry::Kind::position)
             return std::nullopt;
@@ -109,7 +109,7 @@ class Follower {
     }
 
     /// Where along the axis a read is; of a part of the other axes too.
-    std::optional<SizeTree> read_at(const Operation& operation) const {
+    std::optional<Size> read_at(const Operation& operation) const {
         const std::vector<IndexEntry> entries = index_entries(operation.attributes.at("index"));
         if (entries.size() != type_.shape.size() || entries[axis_].kind != IndexEntry::Kind::position)
             return std::nullopt;
@@ -161,10 +161,10 @@ class Follower {
             carried = k;
         }
         if (!carried) return uses_whole(loop);
-        const SizeTree step = parse_size(loop.attributes.at("step"));
+        const Size step = parse_size(loop.attributes.at("step"));
         if (!step.is_constant() || std::abs(step.constant()) != 1) return false;
         const bool up = step.constant() == 1;
-        const SizeTree first = parse_size(loop.attributes.at("start")), stop = parse_size(loop.attributes.at("stop"));
+        const Size first = parse_size(loop.attributes.at("start")), stop = parse_size(loop.attributes.at("stop"));
         const std::string& index = loop.attributes.at("variable");
         const Intervals before = versions_.at(loop.operands[*carried]);
 
@@ -175,13 +175,13 @@ class Follower {
         for (const Operation& operation : body.operations) {
             if (operation.op == "index" && operation.operands[0] == now) {
                 const auto at = read_at(operation);
-                const auto distance = at ? constant_difference(*at, SizeTree::symbol(index)) : std::nullopt;
+                const auto distance = at ? constant_difference(*at, Size::symbol(index)) : std::nullopt;
                 if (!distance) return false;
                 // What this trip has written, or another one before.
                 if (written != distance) reads.push_back(*distance);
             } else if (operation.op == "update" && operation.operands[0] == now && operation.operands[1] != now) {
                 const auto at = position_of(operation, types_.at(operation.operands[1]).shape);
-                const auto distance = at ? constant_difference(*at, SizeTree::symbol(index)) : std::nullopt;
+                const auto distance = at ? constant_difference(*at, Size::symbol(index)) : std::nullopt;
                 if (!distance || written) return false;
                 written = *distance;
                 old_.insert(now);
@@ -196,7 +196,7 @@ class Follower {
                 return false;
 
         // The position of the first trip touches what was written before, from where the furthest read is on.
-        const SizeTree at = first + number(*written);
+        const Size at = first + number(*written);
         std::int64_t furthest = 0;
         for (const std::int64_t read : reads) {
             const std::int64_t back = up ? *written - read : read - *written;
@@ -207,7 +207,7 @@ class Follower {
                                                   : contains(before, at + number(1), at + number(1 + furthest)));
         if (!reaches) return false;
         // Without trips the interval that they write is empty.
-        const SizeTree end = stop + number(*written);
+        const Size end = stop + number(*written);
         Intervals after = before;
         add(after, up ? Interval{at, end} : Interval{end + number(1), at + number(1)});
         const std::string result = *carried == 0 ? loop.result : loop.more_results[*carried - 1].first;

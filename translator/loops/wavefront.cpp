@@ -30,7 +30,7 @@ constexpr int kElementaryOperations = 20;
 /// A part of a row: what one step of the range over rows does.
 struct Part {
     Step range;                 ///< over its columns
-    SizeTree position;          ///< of what it writes along the columns' axis, at trip kColumn of its range
+    Size position;              ///< of what it writes along the columns' axis, at trip kColumn of its range
     std::int64_t direction = 0; ///< of that position from trip to trip; 0: there is but one, or it is unknown
     std::int64_t first = 0;     ///< the nest's column of its first trip
     const Step* loop = nullptr; ///< of the program, where it is one
@@ -69,7 +69,7 @@ int operations_of(const Segment& segment) {
 }
 
 /// What needs NumPy's arrays in the middle of a row, a segment over a row of elements, as one over its element `at`.
-Segment element_of(Segment segment, const SizeTree& at, const MovingSize& column) {
+Segment element_of(Segment segment, const Size& at, const MovingSize& column) {
     Program& program = segment.program;
     if (std::find(program.argument_order.begin(), program.argument_order.end(), column.name) ==
         program.argument_order.end()) {
@@ -101,7 +101,7 @@ Segment element_of(Segment segment, const SizeTree& at, const MovingSize& column
     for (Access& access : segment.reads) {
         for (std::size_t k = 0; access.map && k < access.map->size(); ++k) {
             AxisMap& map = (*access.map)[k];
-            if (map.axis >= 0) map = {-1, map.start + map.step * at, SizeTree::integer(1)};
+            if (map.axis >= 0) map = {-1, map.start + map.step * at, Size::integer(1)};
         }
     }
     segment.lanes_apart = false;
@@ -169,7 +169,7 @@ class Nest {
     }
 
     /// Limits are the same in every row.
-    bool follows_rows(const SizeTree& tree) const { return moves(tree, {{rows_.index, {}, {}, false}}); }
+    bool follows_rows(const Size& tree) const { return moves(tree, {{rows_.index, {}, {}, false}}); }
 
     static bool is_scan_body(const Stepped& stepped, const std::vector<Step>& steps) {
         return std::all_of(steps.begin(), steps.end(), [&](const Step& step) {
@@ -200,7 +200,7 @@ class Nest {
     struct ColumnAxis {
         std::size_t axis;
         std::int64_t direction;
-        SizeTree position;
+        Size position;
     };
 
     /// Along which axis the trips of a range move, one element a trip: the first write that says so.
@@ -208,8 +208,8 @@ class Nest {
         for (const Step& inner : range.body) {
             for (const Target& target : inner.segment.targets) {
                 for (std::size_t axis = target.region.size(); axis-- > 0;) {
-                    const SizeTree at = in_columns(target.region[axis].start, range, 0);
-                    const SizeTree next = substitute(at, kColumn, SizeTree::symbol(kColumn) + SizeTree::integer(1));
+                    const Size at = in_columns(target.region[axis].start, range, 0);
+                    const Size next = substitute(at, kColumn, Size::symbol(kColumn) + Size::integer(1));
                     const auto moved = constant_difference(next, at);
                     if (moved == 1 || moved == -1) return ColumnAxis{target.region.size() - 1 - axis, *moved, at};
                 }
@@ -218,13 +218,13 @@ class Nest {
         return std::nullopt;
     }
 
-    Step columns_of(Segment segment, const SizeTree& count) const {
+    Step columns_of(Segment segment, const Size& count) const {
         Step range;
         range.kind = Step::Kind::range;
         range.index = scan_->index;
-        range.first = SizeTree::integer(0);
+        range.first = Size::integer(0);
         range.stop = count;
-        range.step = SizeTree::integer(1);
+        range.step = Size::integer(1);
         Step inner;
         inner.segment = std::move(segment);
         range.body.push_back(std::move(inner));
@@ -236,7 +236,7 @@ class Nest {
         const Target& target = step.segment.targets[0];
         if (target.fresh || target.region.size() <= axis_) return false;
         Part part;
-        part.range = columns_of(step.segment, SizeTree::integer(1));
+        part.range = columns_of(step.segment, Size::integer(1));
         part.position = target.region[target.region.size() - 1 - axis_].start;
         parts_.push_back(std::move(part));
         return true;
@@ -255,9 +255,9 @@ class Nest {
         if (into != nullptr) target = *into;
         if (shape.size() != 1 || target.type.dtype != dtype || operations_of(segment) > kMostRowOperations)
             return false;
-        const SizeTree count = tree_of(shape[0]);
+        const Size count = shape[0];
         if (follows_rows(count)) return false;
-        SizeTree start = SizeTree::integer(0), step = SizeTree::integer(1);
+        Size start = Size::integer(0), step = Size::integer(1);
         int slices = target.fresh ? 1 : 0;
         for (const IndexEntry& entry : target.region) {
             if (entry.kind != IndexEntry::Kind::slice) continue;
@@ -269,7 +269,7 @@ class Nest {
         Part part;
         part.at_once = true;
         part.direction = 1;
-        part.position = start + SizeTree::symbol(kColumn);
+        part.position = start + Size::symbol(kColumn);
         part.range = columns_of(std::move(segment), count);
         parts_.push_back(std::move(part));
         return true;
@@ -285,10 +285,10 @@ class Nest {
             std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) { return part.loop == scan_; });
         if (parts_.size() > 1 && direction_ == 0) return false;
         for (Part& part : parts_) {
-            SizeTree at = SizeTree::symbol(kColumn);
+            Size at = Size::symbol(kColumn);
             if (part.at_once) {
-                const SizeTree last = part.range.stop - SizeTree::integer(1);
-                const SizeTree column = SizeTree::symbol(scan_->index);
+                const Size last = part.range.stop - Size::integer(1);
+                const Size column = Size::symbol(scan_->index);
                 if (direction_ < 0) part.position = substitute(part.position, kColumn, last - at);
                 part.direction = direction_;
                 const MovingSize moving{scan_->index, part.range.first, last, true};
@@ -297,7 +297,7 @@ class Nest {
             }
             if (parts_.size() == 1) break;
             if (part.direction != direction_ && !is_element(part)) return false;
-            const SizeTree zero = SizeTree::integer(0);
+            const Size zero = Size::integer(0);
             const auto apart = constant_difference(substitute(part.position, kColumn, zero),
                                                    substitute(leader->position, kColumn, zero));
             if (!apart) return false;
@@ -314,16 +314,16 @@ class Nest {
     // ---- what they read and write ----
 
     /// `tree` at trip kRow of the rows and column kColumn, of which `first` is the range's first.
-    SizeTree in_columns(const SizeTree& tree, const Step& range, std::int64_t first) const {
-        const SizeTree row = rows_.first + rows_.step * SizeTree::symbol(kRow);
-        const SizeTree trip = SizeTree::symbol(kColumn) - SizeTree::integer(first);
+    Size in_columns(const Size& tree, const Step& range, std::int64_t first) const {
+        const Size row = rows_.first + rows_.step * Size::symbol(kRow);
+        const Size trip = Size::symbol(kColumn) - Size::integer(first);
         return substitute(substitute(tree, range.index, range.first + range.step * trip), rows_.index, row);
     }
 
     /// How many trips a range has, if it has any: a plain difference says more than one with a limit.
-    static SizeTree trips(const Step& range) {
+    static Size trips(const Step& range) {
         const std::int64_t step = range.step.constant();
-        const SizeTree distance = step > 0 ? range.stop - range.first : range.first - range.stop;
+        const Size distance = step > 0 ? range.stop - range.first : range.first - range.stop;
         return ceil_div(distance, std::abs(step));
     }
 
@@ -338,14 +338,14 @@ class Nest {
         for (const Step& step : steps) {
             for (const Target& target : step.segment.targets) {
                 if (own.count(target.buffer) != 0) continue;
-                std::vector<SizeTree> at;
+                std::vector<Size> at;
                 for (const IndexEntry& entry : target.region)
                     at.push_back(entry.start);
                 part.writes.push_back(access(part, target.buffer, std::move(at)));
             }
             for (const Access& read : step.segment.reads) {
                 if (own.count(read.memory) != 0) continue;
-                std::optional<std::vector<SizeTree>> at;
+                std::optional<std::vector<Size>> at;
                 const auto is_axis = [](const AxisMap& map) { return map.axis >= 0; };
                 if (read.map && std::none_of(read.map->begin(), read.map->end(), is_axis)) {
                     at.emplace();
@@ -361,15 +361,15 @@ class Nest {
         }
     }
 
-    NestAccess access(const Part& part, const std::string& memory, std::optional<std::vector<SizeTree>> at) const {
+    NestAccess access(const Part& part, const std::string& memory, std::optional<std::vector<Size>> at) const {
         if (at) {
-            for (SizeTree& position : *at)
+            for (Size& position : *at)
                 position = in_columns(position, part.range, part.first);
             // An element belongs to one column, and its place may as well move with that.
             if (is_element(part) && at->size() > axis_) {
-                SizeTree& position = (*at)[at->size() - 1 - axis_];
-                const SizeTree further = SizeTree::symbol(kColumn) - SizeTree::integer(part.first);
-                position = position + SizeTree::integer(direction_) * further;
+                Size& position = (*at)[at->size() - 1 - axis_];
+                const Size further = Size::symbol(kColumn) - Size::integer(part.first);
+                position = position + Size::integer(direction_) * further;
             }
         }
         return {memory, std::move(at), part.first, trips(part.range)};
@@ -378,7 +378,7 @@ class Nest {
     // ---- whether they may run column by column, and rows together ----
 
     std::optional<std::int64_t> skew_of_all() const {
-        const SizeTree rows = trips(rows_);
+        const Size rows = trips(rows_);
         std::vector<Distance> between_rows;
         for (std::size_t p = 0; p < parts_.size(); ++p) {
             for (const NestAccess& write : parts_[p].writes) {

@@ -1,56 +1,21 @@
-// dsl/runtime/size_expression.h: integer arithmetic and comparisons over sizes, as text, as a tree and compiled.
+// dsl/runtime/compiled_size.h: size expressions (dsl/base/size_expression.h) made ready for every call of a plan.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "dsl/base/size_expression.h"
+
 namespace tilewright::runtime {
-
-/// A tree over int64. Truth is 1, falsehood 0; `//` and `%` floor as in Python.
-struct SizeExpression {
-    enum class Op : std::uint8_t {
-        integer,
-        symbol,
-        add,
-        sub,
-        mul,
-        floordiv,
-        mod,
-        neg,
-        min,
-        max,
-        eq,
-        ne,
-        lt,
-        le,
-        gt,
-        ge,
-        logical_and,
-        logical_or,
-        logical_not
-    };
-    Op op = Op::integer;
-    std::int64_t value = 0;
-    std::string name;
-    std::vector<SizeExpression> operands;
-};
-
-/// Reads one expression from the front of `text` and leaves what follows it in `text`.
-/// Throws std::invalid_argument with a reason ("expected a size after '+'").
-SizeExpression parse_size_prefix(std::string_view& text);
-/// Reads an expression that is the whole text.
-SizeExpression parse_size(std::string_view text);
-/// With the fewest parentheses that parse back to the same tree.
-std::string print_size(const SizeExpression& expression);
 
 /// An expression ready to be evaluated in nanoseconds: postfix code, with the usual shapes (constant, symbol,
 /// symbol compared with a constant) told apart first.
 class CompiledSize {
   public:
     /// `slot` maps a symbol to its index; it throws for an unknown one.
+    /// Throws std::invalid_argument for an expression that needs a deeper stack than evaluation has.
     static CompiledSize compile(const SizeExpression& expression, const std::function<int(const std::string&)>& slot);
 
     /// False when it overflows int64 or divides by zero; `result` is then unspecified.
@@ -92,6 +57,8 @@ class CompiledSize {
         Op op;
         std::int64_t operand;
     };
+    static constexpr int kStack = 256; ///< values at a time
+
     static bool compare(Op op, std::int64_t a, std::int64_t b) {
         switch (op) {
         case Op::eq:
@@ -122,10 +89,10 @@ class CompiledSize {
         return true;
     }
     bool run(const std::int64_t* symbols, std::int64_t& result) const;
-    bool append_sum(const SizeExpression& expression, const std::function<int(const std::string&)>& slot, int depth);
-    bool append_product(const SizeExpression& expression, const std::function<int(const std::string&)>& slot,
-                        int depth);
-    void append(const SizeExpression& expression, const std::function<int(const std::string&)>& slot, int depth);
+    bool append_sum(const SizeExpression& expression, const std::function<int(const std::string&)>& slot);
+    bool append_product(const SizeExpression& expression, const std::function<int(const std::string&)>& slot);
+    /// `below` values lie on the stack already.
+    void append(const SizeExpression& expression, const std::function<int(const std::string&)>& slot, int below);
 
     Shape shape_ = Shape::constant;
     Op compare_ = Op::eq;
