@@ -71,7 +71,7 @@ def _count(operation: str, shape: tuple[str, ...], operands: list[tuple[str, ...
             return _elements(shape, sizes)
         if operation in _ELEMENTARIES:
             return _ELEMENTARY * _elements(shape, sizes)
-    except (KeyError, IndexError, ValueError, SyntaxError, ZeroDivisionError):
+    except (KeyError, IndexError, ValueError, ZeroDivisionError):
         pass  # a size that only the data know: nothing is claimed
     return 0.0
 
@@ -89,7 +89,7 @@ def _trips(opening: str, sizes: dict[str, int]) -> float:
     try:
         start, stop, step = (evaluate(limit, sizes) for limit in split_sizes(match[2]))
         trips = len(range(start, stop, step))
-    except (KeyError, ValueError, SyntaxError, ZeroDivisionError):
+    except (KeyError, ValueError, ZeroDivisionError):
         return 0.0
     sizes[match[1]] = start + step * max(0, trips - 1) // 2
     return float(trips)

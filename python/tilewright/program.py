@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from types import CodeType
+from functools import cached_property
+
+from ._face import evaluate_size, size_symbols
 
 _ARGUMENT = re.compile(r"^arg (\w+): (\w+)\[(.*?)\]$")
 _SCALAR = re.compile(r"^scalar (\w+): (\w+)$")
@@ -19,7 +20,6 @@ _REGION = re.compile(r"^(.+?) = (for|while|if) ")
 _TYPED = re.compile(r"(%?\w+): (\w+)\[(.*?)\](?:, |$)")
 _CHECK = re.compile(r'^check (%?\w+) "((?:[^"\\]|\\.)*)"$')
 _RETURNED = re.compile(r"(?:(int|float|bool)\()?(%?\w+)")
-_SYMBOL = re.compile(r"[A-Za-z_]\w*(?:\.\d+)?")
 VIEWS = frozenset({"index", "transpose", "reshape", "broadcast_to", "const"})  # operations that compute nothing
 
 
@@ -157,16 +157,18 @@ class Program:
         seen: dict[str, None] = {}
         for _, shape in self._all_shapes():
             for size in shape:
-                for symbol in _SYMBOL.findall(size):
-                    if symbol not in ("min", "max"):
-                        seen.setdefault(symbol)
+                seen |= dict.fromkeys(size_symbols(size))
         return tuple(seen)
 
     @cached_property
     def counts(self) -> frozenset[str]:
         """The symbols that loops count with."""
         return frozenset(
-            symbol for line in self._lines if (m := _RANGE.search(line)) for symbol in _SYMBOL.findall(m[1])
+            symbol
+            for line in self._lines
+            if (m := _RANGE.search(line))
+            for limit in split_sizes(m[1].rpartition(")")[0])
+            for symbol in size_symbols(limit)
         )
 
     @cached_property
@@ -197,7 +199,9 @@ class Program:
         """Of arguments and values, but for those whose size changes from trip to trip of a loop."""
         inner = {m[1] for line in self._lines if (m := _INNER_SIZE.search(line))}
         shapes = [(a.name, a.shape) for a in self.arrays] + [(v.name, v.shape) for v in self.values]
-        return [(name, shape) for name, shape in shapes if not inner.intersection(_SYMBOL.findall(" ".join(shape)))]
+        return [
+            (name, shape) for name, shape in shapes if inner.isdisjoint(s for size in shape for s in size_symbols(size))
+        ]
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -221,34 +225,16 @@ def split_sizes(text: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def evaluate(expression: str, sizes: Mapping[str, int]) -> int:
-    """A size expression or a comparison (0 or 1) at these sizes. KeyError names a size that is not known."""
-    return int(eval(_compiled(expression), {"__builtins__": {}, "min": min, "max": max, "s": sizes}))
+# A size or a condition at these sizes; 0 or 1 for a condition. KeyError names a size that is not known.
+evaluate = evaluate_size
 
 
 def holds(condition: str, sizes: Mapping[str, int]) -> bool:
     """Whether a guard or a requirement holds; False where it names what is not known."""
     try:
         return bool(evaluate(condition, sizes))
-    except (KeyError, ZeroDivisionError, SyntaxError, ValueError):
+    except (KeyError, ZeroDivisionError, ValueError):
         return False
-
-
-@lru_cache(maxsize=4096)
-def _compiled(expression: str) -> CodeType:
-    # Only names, integers and operators pass, and each name is looked up in the sizes, whatever it is called: eval() can do
-    # arithmetic and nothing else.
-    text = expression.strip()
-    allowed = re.fullmatch(r"[\w\s.+\-*/%()<>=!,]*", text) is not None
-    rest = _SYMBOL.sub("", text)
-    if not allowed or "**" in text or "." in rest or "_" in rest:
-        raise ValueError(f"size expression: {expression!r} is not arithmetic on sizes.")
-
-    def symbol(match: re.Match[str]) -> str:
-        word = match[0]
-        return word if word in ("min", "max", "and", "or", "not") else f"s[{word!r}]"
-
-    return compile(_SYMBOL.sub(symbol, text), "<size>", "eval")
 
 
 def _is_atom(text: str) -> bool:

@@ -1,6 +1,7 @@
 """What Python reads of program and plan texts: arguments, sizes, conditions, composition."""
 
 import pytest
+from tilewright._face import size_symbols
 from tilewright.plan import Build, Kernel, Version, compose
 from tilewright.program import Program, evaluate, holds, split_sizes
 
@@ -47,6 +48,27 @@ def test_extents_and_work():
 )
 def test_size_expressions(text, value):
     assert evaluate(text, {"X.0": 7, "n": 3}) == value
+
+
+def test_sizes_are_integers_of_any_length():
+    assert evaluate("X.0 * X.0 * X.0 - 1", {"X.0": 2**40}) == 2**120 - 1
+    assert evaluate("X.0 * X.0 >= 4 and not n == 3", {"X.0": 2**40, "n": 2}) == 1
+    assert evaluate("n == 0 or 8 % n == 0", {"n": 0}) == 1
+
+
+def test_sizes_that_have_no_value_say_why():
+    with pytest.raises(KeyError, match="missing"):
+        evaluate("X.0 + missing", {"X.0": 7})
+    with pytest.raises(ZeroDivisionError):
+        evaluate("X.0 % n", {"X.0": 7, "n": 0})
+    with pytest.raises(ValueError) as error:
+        evaluate("X.0 / 2", {"X.0": 7})
+    assert str(error.value) == "size expression: 'X.0 / 2' is no arithmetic on sizes: '/ 2' after the expression."
+
+
+def test_symbols_stand_in_order_of_appearance():
+    assert size_symbols("min(n, X.0) * X.1 + max(n, 2)") == ("n", "X.0", "X.1")
+    assert size_symbols("64") == ()
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@
 #include "python/native/face/face_errors.h"
 #include "python/native/face/face_types.h"
 #include "python/native/face/recycled_memory.h"
+#include "python/native/face/sizes.h"
 
 namespace tilewright::face {
 namespace {
@@ -275,6 +276,12 @@ PyMethodDef kMethods[] = {
     {"element_limit", [](PyObject*, PyObject*) { return PyLong_FromLongLong(runtime::element_limit(DType::float64)); },
      METH_NOARGS,
      "element_limit($module)\n--\n\nHow many elements kernels can index; half as many of complex numbers."},
+    {"evaluate_size", evaluate_size, METH_VARARGS,
+     "evaluate_size($module, text, sizes, /)\n--\n\nA size or a condition (0 or 1) at these sizes, an int of any "
+     "length. KeyError names a size that is not known, ValueError says what is no size, ZeroDivisionError divides."},
+    {"size_symbols", size_symbols, METH_O,
+     "size_symbols($module, text, /)\n--\n\nThe symbols of a size or a condition, in order of appearance. ValueError "
+     "says what is no size."},
     {"matmul_library", matmul_library, METH_NOARGS,
      "matmul_library($module)\n--\n\nThe loaded BLAS that serves matrix products, or 'none'."},
     {}};

@@ -1,0 +1,131 @@
+// python/native/face/sizes.cpp: size expressions for Python, which computes with integers of any length.
+#include "python/native/face/sizes.h"
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dsl/base/size_expression.h"
+
+namespace tilewright::face {
+namespace {
+
+using Op = SizeExpression::Op;
+
+/// nullopt with a ValueError set.
+std::optional<SizeExpression> parse(PyObject* text) {
+    Py_ssize_t size = 0;
+    const char* const data = PyUnicode_AsUTF8AndSize(text, &size);
+    if (!data) return std::nullopt;
+    try {
+        return parse_condition(std::string_view(data, static_cast<std::size_t>(size)));
+    } catch (const std::invalid_argument& error) {
+        PyErr_Format(PyExc_ValueError, "size expression: %R is no arithmetic on sizes: %s.", text, error.what());
+        return std::nullopt;
+    }
+}
+
+Ref text_of(const std::string& text) {
+    return Ref(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
+}
+
+/// 1, 0, or -1 with an error set.
+int truth(const Ref& value) {
+    return value ? PyObject_IsTrue(value.get()) : -1;
+}
+
+Ref number(int truth) {
+    return truth < 0 ? Ref() : Ref(PyLong_FromLong(truth));
+}
+
+Ref evaluate(const SizeExpression& e, PyObject* sizes);
+
+/// `and` and `or`, the right side only where the left one does not decide.
+Ref join(const SizeExpression& e, const Ref& left, PyObject* sizes) {
+    const int first = truth(left);
+    const bool decides = first == (e.op() == Op::logical_or ? 1 : 0);
+    return first < 0 || decides ? number(first) : number(truth(evaluate(e.operands()[1], sizes)));
+}
+
+Ref compute(Op op, PyObject* a, PyObject* b) {
+    auto compared = [&](int how) { return PyObject_RichCompareBool(a, b, how); };
+    switch (op) {
+    case Op::add:
+        return Ref(PyNumber_Add(a, b));
+    case Op::sub:
+        return Ref(PyNumber_Subtract(a, b));
+    case Op::mul:
+        return Ref(PyNumber_Multiply(a, b));
+    case Op::floordiv:
+        return Ref(PyNumber_FloorDivide(a, b));
+    case Op::mod:
+        return Ref(PyNumber_Remainder(a, b));
+    case Op::min:
+    case Op::max: {
+        const int first = compared(op == Op::min ? Py_LE : Py_GE);
+        return first < 0 ? Ref() : Ref::borrowed(first ? a : b);
+    }
+    case Op::eq:
+        return number(compared(Py_EQ));
+    case Op::ne:
+        return number(compared(Py_NE));
+    case Op::lt:
+        return number(compared(Py_LT));
+    case Op::le:
+        return number(compared(Py_LE));
+    case Op::gt:
+        return number(compared(Py_GT));
+    default:
+        return number(compared(Py_GE));
+    }
+}
+
+/// Nothing with an error set.
+Ref evaluate(const SizeExpression& e, PyObject* sizes) {
+    if (e.op() == Op::integer) return Ref(PyLong_FromLongLong(e.constant()));
+    if (e.op() == Op::symbol) {
+        const Ref name = text_of(e.name());
+        const Ref value(name ? PyObject_GetItem(sizes, name.get()) : nullptr);
+        return Ref(value ? PyNumber_Index(value.get()) : nullptr);
+    }
+    const Ref left = evaluate(e.operands()[0], sizes);
+    if (!left) return Ref();
+    if (e.op() == Op::neg) return Ref(PyNumber_Negative(left.get()));
+    if (e.op() == Op::logical_not) return number(PyObject_Not(left.get()));
+    if (e.op() == Op::logical_and || e.op() == Op::logical_or) return join(e, left, sizes);
+    const Ref right = evaluate(e.operands()[1], sizes);
+    return right ? compute(e.op(), left.get(), right.get()) : Ref();
+}
+
+void collect(const SizeExpression& e, std::vector<std::string>& names) {
+    if (e.op() == Op::symbol && std::ranges::find(names, e.name()) == names.end()) names.push_back(e.name());
+    for (const SizeExpression& operand : e.operands())
+        collect(operand, names);
+}
+
+} // namespace
+
+PyObject* evaluate_size(PyObject*, PyObject* args) {
+    PyObject *text = nullptr, *sizes = nullptr;
+    if (!PyArg_ParseTuple(args, "UO:evaluate_size", &text, &sizes)) return nullptr;
+    const std::optional<SizeExpression> size = parse(text);
+    return size ? evaluate(*size, sizes).release() : nullptr;
+}
+
+PyObject* size_symbols(PyObject*, PyObject* text) {
+    const std::optional<SizeExpression> size = parse(text);
+    if (!size) return nullptr;
+    std::vector<std::string> names;
+    collect(*size, names);
+    Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(names.size())));
+    for (std::size_t i = 0; tuple && i < names.size(); ++i) {
+        Ref name = text_of(names[i]);
+        if (!name || PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(i), name.release()) != 0) return nullptr;
+    }
+    return tuple.release();
+}
+
+} // namespace tilewright::face
