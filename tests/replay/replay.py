@@ -138,12 +138,21 @@ def built_at(commit: str, build: Path) -> Path:
 
 
 def _settings(build: Path) -> dict[str, str]:
-    wanted = ("CMAKE_BUILD_TYPE", "CMAKE_PREFIX_PATH", "Python_EXECUTABLE", "TILEWRIGHT_TESTS", "CMAKE_CXX_COMPILER")
+    """Of this build's cache: compilers, where libraries are, and our own options."""
+    wanted = (
+        "CMAKE_BUILD_TYPE",
+        "CMAKE_CXX_COMPILER",
+        "CMAKE_CXX_COMPILER_LAUNCHER",
+        "CMAKE_CXX_FLAGS",
+        "Python_EXECUTABLE",
+    )
     result = {}
     for line in (build / "CMakeCache.txt").read_text().splitlines():
         key, _, value = line.partition("=")
-        if key.partition(":")[0] in wanted:
-            result[key] = value
+        name, _, kind = key.partition(":")
+        is_ours = name.startswith(("TILEWRIGHT_", "pybind11_")) and kind not in ("INTERNAL", "STATIC")
+        if value and (name in wanted or is_ours):
+            result[name] = value
     return result
 
 
