@@ -384,6 +384,8 @@ int matmul(DType dtype, const MatrixProducts& all) {
     case DType::complex128:
         plain_matmul<std::complex<double>>(products);
         break;
+    case DType::float16: // no plan takes it
+        return -1;
     }
     return 0;
 }

@@ -160,6 +160,8 @@ std::string element_text(DType dtype, const void* data, std::int64_t index) {
     case DType::complex128:
         return "(" + real_text(load<double>(data, 2 * index), 17) + ", " +
                real_text(load<double>(data, 2 * index + 1), 17) + "j)";
+    case DType::float16: // kernels do not have it
+        break;
     }
     return "?";
 }
