@@ -65,7 +65,8 @@ def test_dispatch_on_the_fake_driver(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     rows = json.loads((tmp_path / "dispatch.json").read_text())["rows"]
-    assert [row["name"] for row in rows if "ns" in row] == ["tilewright: DeviceArray"] * 2, done.stdout
+    names = [row["name"] for row in rows if "ns" in row]  # peers that are installed have rows too
+    assert names.count("tilewright: DeviceArray") == 2, done.stdout
     assert "is not from 1 to 500" in python("dispatch.py", "--batch", "501").stderr
 
 

@@ -491,10 +491,12 @@ def is_same(ours: Any, numpys: Any) -> bool:
     if ours is numpys is None:
         return True
     tolerance = 2e-6 if np.asarray(numpys).dtype == np.float32 else 1e-13
+    # Terms that cancel, as those of a covariance, are as large as other elements.
+    largest = np.max(np.abs(numpys), where=np.isfinite(numpys), initial=0)
     return (
         type(ours) is type(numpys)
         and np.asarray(ours).dtype == np.asarray(numpys).dtype
-        and np.allclose(ours, numpys, rtol=tolerance, atol=0, equal_nan=True)
+        and np.allclose(ours, numpys, rtol=tolerance, atol=tolerance * largest / 100, equal_nan=True)
         and bool(np.all(np.signbit(np.real(ours)) == np.signbit(np.real(numpys))))
     )
 

@@ -61,12 +61,29 @@ def _find(code: types.CodeType, text: str) -> FunctionNode | None:
     ]
     if len(nodes) != len(codes):
         return None
-    # Lambdas share a line: the one whose code is that of the function.
-    by_column = sorted(nodes, key=_column)
-    for node, candidate in zip(by_column, sorted(codes, key=_code_column), strict=True):
+    for node, candidate in _pairs(nodes, codes):
         if same_code(candidate, code) and (len(nodes) == 1 or _same_place(candidate, code)):
             return node
     return None
+
+
+def _pairs(nodes: list[FunctionNode], codes: list[types.CodeType]) -> Iterator[tuple[FunctionNode, types.CodeType]]:
+    """Each function of a line with its code: lambdas share a line."""
+    placed = [code for code in codes if _code_column(code)]
+    # CPython 3.12 gives no columns to the code of a constant, `lambda: 1`.
+    nowhere = [code for code in codes if not _code_column(code)]
+    unseen = [node for node in nodes if nowhere and _gets_no_column(node)]
+    seen = [node for node in nodes if node not in unseen]
+    if len(unseen) == len(nowhere):
+        yield from zip(sorted(unseen, key=_column), nowhere, strict=True)
+        yield from zip(sorted(seen, key=_column), sorted(placed, key=lambda c: _code_column(c) or (0, 0)), strict=True)
+
+
+def _gets_no_column(node: FunctionNode) -> bool:
+    if not isinstance(node, ast.Lambda):
+        return False
+    alone = compile(ast.Expression(node), "<lambda>", "eval")
+    return all(_code_column(code) is None for code in alone.co_consts if isinstance(code, types.CodeType))
 
 
 def same_code(left: types.CodeType, right: types.CodeType) -> bool:
@@ -125,7 +142,7 @@ def _column(node: FunctionNode) -> tuple[int, int]:
     return body.lineno, body.col_offset
 
 
-def _code_column(code: types.CodeType) -> tuple[int, int]:
+def _code_column(code: types.CodeType) -> tuple[int, int] | None:
     # RESUME has no width and stands at column 0.
     places = [(line, start) for line, _, start, end in code.co_positions() if line and start is not None and end]
-    return min(places, default=(0, 0))
+    return min(places, default=None)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -442,12 +443,21 @@ def where(tracer: Tracer, condition: Any, *choices: Any) -> Any:
 
 
 def _converted(tracer: Tracer, operand: Any, dtype: np.dtype[Any]) -> Value:
-    """The operand as np.where takes it: a Python integer becomes an int64 first, and what does not fit wraps."""
-    if dtype.kind in "iu" and weak_type(operand) is int:
+    """The operand as np.where takes it: in some versions of NumPy a Python integer becomes an int64 first, and wraps."""
+    if dtype.kind in "iu" and weak_type(operand) is int and _where_wraps():
         limits = np.iinfo(dtype)
         fits = isinstance(operand, int) and limits.min <= operand <= limits.max
         return to_value(tracer, operand, dtype) if fits else cast(tracer, to_value(tracer, operand), dtype)
     return to_value(tracer, operand, dtype)
+
+
+@lru_cache(maxsize=1)
+def _where_wraps() -> bool:
+    try:
+        np.where(True, np.uint8(0), 256)
+    except OverflowError:
+        return False
+    return True
 
 
 def common_dtype(*operands: Any) -> np.dtype[Any]:
