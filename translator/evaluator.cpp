@@ -438,7 +438,7 @@ Expr Evaluator::reshape_view(const Operation& operation, const Exprs& index) {
             for (b_end = b + 1; b_end <= to.size(); ++b_end) {
                 Size given = product(
                     {to.begin() + static_cast<std::ptrdiff_t>(b), to.begin() + static_cast<std::ptrdiff_t>(b_end)});
-                if (normal_form(wanted) == normal_form(given)) {
+                if (same_size(wanted, given)) {
                     matched = true;
                     break;
                 }

@@ -334,6 +334,18 @@ void SizeExpression::collect_symbols(std::set<std::string>& symbols) const {
         operand.collect_symbols(symbols);
 }
 
+std::vector<std::string> SizeExpression::symbols() const {
+    std::vector<std::string> found;
+    append_symbols(found);
+    return found;
+}
+
+void SizeExpression::append_symbols(std::vector<std::string>& symbols) const {
+    if (op() == Op::symbol && std::ranges::find(symbols, name()) == symbols.end()) symbols.push_back(name());
+    for (const SizeExpression& operand : operands())
+        operand.append_symbols(symbols);
+}
+
 bool SizeExpression::operator==(const SizeExpression& other) const {
     if (node_ == other.node_) return true;
     return op() == other.op() && constant() == other.constant() && name() == other.name() &&

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tilewright {
 
@@ -62,6 +63,8 @@ class SizeExpression {
     /// With the fewest parentheses that read back to the same tree. Programs have blanks around `*`; plans have none.
     std::string text(std::string_view times = " * ") const;
     void collect_symbols(std::set<std::string>& symbols) const;
+    /// Each once, in the order in which they appear.
+    std::vector<std::string> symbols() const;
     /// The same tree. Cheaper than same_size, which finds more.
     bool operator==(const SizeExpression& other) const;
 
@@ -73,6 +76,7 @@ class SizeExpression {
     struct Node;
     explicit SizeExpression(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
     void print(int outer, std::string_view times, std::string& out) const;
+    void append_symbols(std::vector<std::string>& symbols) const;
 
     std::shared_ptr<const Node> node_;
 };
@@ -182,6 +186,25 @@ constexpr bool is_comparison(SizeExpression::Op op) {
     return op >= SizeExpression::Op::eq && op <= SizeExpression::Op::ge;
 }
 
+/// A comparison: of numbers a truth, of Halide's expressions one of them.
+template <class T> constexpr auto compare(SizeExpression::Op op, const T& a, const T& b) -> decltype(a == b) {
+    using Op = SizeExpression::Op;
+    switch (op) {
+    case Op::eq:
+        return a == b;
+    case Op::ne:
+        return a != b;
+    case Op::lt:
+        return a < b;
+    case Op::le:
+        return a <= b;
+    case Op::gt:
+        return a > b;
+    default:
+        return a >= b;
+    }
+}
+
 /// Of two numbers or truths. nullopt on overflow and division by zero.
 inline std::optional<std::int64_t> apply(SizeExpression::Op op, std::int64_t a, std::int64_t b) {
     using Op = SizeExpression::Op;
@@ -207,17 +230,12 @@ inline std::optional<std::int64_t> apply(SizeExpression::Op op, std::int64_t a, 
     case Op::max:
         return std::max(a, b);
     case Op::eq:
-        return a == b;
     case Op::ne:
-        return a != b;
     case Op::lt:
-        return a < b;
     case Op::le:
-        return a <= b;
     case Op::gt:
-        return a > b;
     case Op::ge:
-        return a >= b;
+        return compare(op, a, b);
     case Op::logical_and:
         return a != 0 && b != 0;
     case Op::logical_or:

@@ -501,23 +501,12 @@ Halide::Expr condition_expr(const Expression& e, const AlgorithmImpl& algorithm,
             return a / b;
         case Op::mod:
             return a % b;
-        case Op::eq:
-            return a == b;
-        case Op::ne:
-            return a != b;
-        case Op::lt:
-            return a < b;
-        case Op::le:
-            return a <= b;
-        case Op::gt:
-            return a > b;
-        case Op::ge:
-            return a >= b;
         case Op::logical_and:
             return a && b;
         case Op::logical_or:
             return a || b;
         default:
+            if (is_comparison(e.op)) return compare(e.op, a, b);
             break;
         }
         break;

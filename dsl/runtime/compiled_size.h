@@ -59,22 +59,6 @@ class CompiledSize {
     };
     static constexpr int kStack = 256; ///< values at a time
 
-    static bool compare(Op op, std::int64_t a, std::int64_t b) {
-        switch (op) {
-        case Op::eq:
-            return a == b;
-        case Op::ne:
-            return a != b;
-        case Op::lt:
-            return a < b;
-        case Op::le:
-            return a <= b;
-        case Op::gt:
-            return a > b;
-        default:
-            return a >= b;
-        }
-    }
     /// The products of `factors_`, added up.
     bool sum(const std::int64_t* symbols, std::int64_t& total) const {
         std::int64_t product = 1;

@@ -15,14 +15,6 @@ std::string size_name(const std::string& symbol) {
     return dot == std::string::npos ? symbol : symbol.substr(0, dot) + ".shape[" + symbol.substr(dot + 1) + "]";
 }
 
-void collect_symbols(const SizeExpression& expression, std::vector<std::string>& names) {
-    if (expression.op() == SizeExpression::Op::symbol &&
-        std::find(names.begin(), names.end(), expression.name()) == names.end())
-        names.push_back(expression.name());
-    for (const SizeExpression& operand : expression.operands())
-        collect_symbols(operand, names);
-}
-
 SizeExpression with_size_names(const SizeExpression& e) {
     if (e.op() == SizeExpression::Op::symbol) return SizeExpression::symbol(size_name(e.name()));
     if (e.operands().empty()) return e;
@@ -45,8 +37,8 @@ std::string Executable::guard_message(int guard, const Frame& frame) const {
     const PlanGuard& g = plan_.guards[static_cast<std::size_t>(guard)];
     std::size_t end = std::min(g.message.find(". "), g.message.size());
     std::string what = g.message.substr(0, end), advice = g.message.substr(end);
-    std::vector<std::string> symbols, values, equalities;
-    collect_symbols(g.condition, symbols);
+    const std::vector<std::string> symbols = g.condition.symbols();
+    std::vector<std::string> values, equalities;
     bool all_named = !symbols.empty();
     for (const std::string& symbol : symbols) {
         std::string name = size_name(symbol);

@@ -12,6 +12,7 @@
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "autotune/machine.h"
@@ -104,12 +105,14 @@ class Entry {
             return translator::print_program(translator::prepare(program(), options_, verify).program);
         });
         part("loops", [&] { return loops_text(program(), options_); });
-        part("stages", [&] { return stages_text(translated(options_)); });
-        part("plan", [&] { return plan_text(translated(options_)); });
-        part("schedule",
-             [&] { return dsl::print_schedule(autotune::default_schedule(translated(options_).info(), machine_)); });
-        part("space",
-             [&] { return dsl::print_schedule(autotune::default_space(translated(options_).info(), machine_)); });
+        std::optional<dsl::Algorithm> made;
+        const auto algorithm = [&]() -> const dsl::Algorithm& {
+            return made ? *made : made.emplace(translated(options_));
+        };
+        part("stages", [&] { return stages_text(algorithm()); });
+        part("plan", [&] { return plan_text(algorithm()); });
+        part("schedule", [&] { return dsl::print_schedule(autotune::default_schedule(algorithm().info(), machine_)); });
+        part("space", [&] { return dsl::print_schedule(autotune::default_space(algorithm().info(), machine_)); });
         std::vector<translator::VariantInfo> variants;
         part("variants", [&] {
             variants = translator::variants(program(), options_);

@@ -8,6 +8,7 @@
 #include "dsl/runtime/cuda/device.h"
 #include "python/native/face/device_array.h"
 #include "python/native/face/face_types.h"
+#include "python/native/face/texts.h"
 
 namespace tilewright::face {
 namespace {
@@ -83,8 +84,7 @@ PyObject* ptx_for(PyObject*, PyObject* args) {
     const char* ptx = nullptr;
     if (!PyArg_ParseTuple(args, "is:ptx_for", &capability, &ptx)) return nullptr;
     try {
-        const std::string text = cuda::ptx_for(capability, ptx);
-        return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+        return unicode(cuda::ptx_for(capability, ptx)).release();
     } catch (...) {
         raise_current_exception();
         return nullptr;

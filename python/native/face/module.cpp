@@ -1,6 +1,7 @@
 // python/native/face/module.cpp: the extension module _face: NumPy's C API, our types, threads and memory.
 #define TW_FACE_IMPORTS_ARRAY
-#include <string_view>
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "dsl/base/targets.h"
@@ -19,6 +20,7 @@
 #include "python/native/face/face_types.h"
 #include "python/native/face/recycled_memory.h"
 #include "python/native/face/sizes.h"
+#include "python/native/face/texts.h"
 
 namespace tilewright::face {
 namespace {
@@ -64,34 +66,22 @@ PyObject* parallel_backend(PyObject*, PyObject*) {
     return PyUnicode_FromString(runtime::parallel_backend());
 }
 
-PyObject* text_of(std::string_view text) {
-    return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
-}
-
 PyObject* machine_isa(PyObject*, PyObject*) {
-    return text_of(target_of_rank(machine_isa_rank()).name);
+    return unicode(target_of_rank(machine_isa_rank()).name).release();
 }
 
 /// The most demanding first, which stands last in `names`.
-template <class Names> PyObject* backwards(const Names& names) {
-    const auto count = static_cast<Py_ssize_t>(names.size());
-    PyObject* const tuple = PyTuple_New(count);
-    for (Py_ssize_t i = 0; tuple && i < count; ++i) {
-        PyObject* const name = text_of(names[static_cast<std::size_t>(count - 1 - i)]);
-        if (!name || PyTuple_SetItem(tuple, i, name) != 0) {
-            Py_DECREF(tuple);
-            return nullptr;
-        }
-    }
-    return tuple;
+PyObject* backwards(std::vector<std::string> names) {
+    std::ranges::reverse(names);
+    return tuple_of(names).release();
 }
 
 PyObject* target_names(PyObject*, PyObject*) {
-    std::vector<std::string_view> levels;
+    std::vector<std::string> levels;
     for (const IsaLevel& level : kIsaLevels)
-        levels.push_back(level.name);
+        levels.emplace_back(level.name);
     return Py_BuildValue("{sNsNsNsN}", "host", backwards(host_targets()), "levels", backwards(levels), "cuda",
-                         backwards(cuda_targets()), "usual_cuda", text_of(cuda_target(kUsualCudaCapability)));
+                         backwards(cuda_targets()), "usual_cuda", unicode(cuda_target(kUsualCudaCapability)).release());
 }
 
 PyObject* matmul_library(PyObject*, PyObject*) {
@@ -226,7 +216,7 @@ PyObject* placed(PyObject*, PyObject* object) {
         PyTuple_SetItem(strides.get(), k, PyLong_FromLongLong(view.array.strides[k]));
     }
     static constexpr const char* kLibraries[] = {"other", "tilewright", "torch", "cupy", "numba", "jax"};
-    Ref dtype(view.has_dtype ? PyUnicode_FromString(std::string(info(view.dtype).name).c_str()) : Py_NewRef(Py_None));
+    Ref dtype(view.has_dtype ? unicode(info(view.dtype).name).release() : Py_NewRef(Py_None));
     Ref pointer(PyLong_FromVoidPtr(view.array.data));
     if (!shape || !strides || !dtype || !pointer) return nullptr;
     return Py_BuildValue("(iOOOOOs)", view.device, dtype.get(), shape.get(), strides.get(),

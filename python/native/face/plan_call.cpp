@@ -12,6 +12,7 @@
 #include "python/native/face/device_arguments.h"
 #include "python/native/face/device_context.h"
 #include "python/native/face/face_errors.h"
+#include "python/native/face/texts.h"
 
 namespace tilewright::face {
 namespace {
@@ -30,7 +31,7 @@ class ObjectBuffers {
             PyBuffer_Release(&b);
     }
     bool add(const std::string& name, PyObject* mapping) {
-        Ref key(PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
+        const Ref key = unicode(name);
         if (!key) return false;
         Ref value(PyObject_GetItem(mapping, key.get()));
         if (!value) {
@@ -54,7 +55,7 @@ class ObjectBuffers {
 
 PyObject* item_of(PyObject* mapping, const std::string& name, bool& failed) {
     if (!mapping || mapping == Py_None) return nullptr;
-    Ref key(PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
+    const Ref key = unicode(name);
     PyObject* value = key ? PyObject_GetItem(mapping, key.get()) : nullptr;
     if (!value) {
         if (PyErr_ExceptionMatches(PyExc_KeyError))

@@ -1,6 +1,8 @@
 // python/native/face/signature.cpp: reads parameter lists and binds calls.
 #include "python/native/face/signature.h"
 
+#include "python/native/face/texts.h"
+
 namespace tilewright::face {
 namespace {
 
@@ -69,7 +71,7 @@ bool Signature::read(const std::string& function, PyObject* list, PyObject* miss
 }
 
 bool Signature::append(const std::string& name) {
-    PyObject* text = PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
+    PyObject* text = unicode(name).release();
     if (!text) return false;
     PyUnicode_InternInPlace(&text);
     parameters_.push_back({Ref(text), ParameterKind::positional_or_keyword, Ref()});

@@ -1,14 +1,12 @@
 // python/native/face/sizes.cpp: size expressions for Python, which computes with integers of any length.
 #include "python/native/face/sizes.h"
 
-#include <algorithm>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "dsl/base/size_expression.h"
+#include "python/native/face/texts.h"
 
 namespace tilewright::face {
 namespace {
@@ -26,10 +24,6 @@ std::optional<SizeExpression> parse(PyObject* text) {
         PyErr_Format(PyExc_ValueError, "size expression: %R is no arithmetic on sizes: %s.", text, error.what());
         return std::nullopt;
     }
-}
-
-Ref text_of(const std::string& text) {
-    return Ref(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
 }
 
 /// 1, 0, or -1 with an error set.
@@ -87,7 +81,7 @@ Ref compute(Op op, PyObject* a, PyObject* b) {
 Ref evaluate(const SizeExpression& e, PyObject* sizes) {
     if (e.op() == Op::integer) return Ref(PyLong_FromLongLong(e.constant()));
     if (e.op() == Op::symbol) {
-        const Ref name = text_of(e.name());
+        const Ref name = unicode(e.name());
         const Ref value(name ? PyObject_GetItem(sizes, name.get()) : nullptr);
         return Ref(value ? PyNumber_Index(value.get()) : nullptr);
     }
@@ -98,12 +92,6 @@ Ref evaluate(const SizeExpression& e, PyObject* sizes) {
     if (e.op() == Op::logical_and || e.op() == Op::logical_or) return join(e, left, sizes);
     const Ref right = evaluate(e.operands()[1], sizes);
     return right ? compute(e.op(), left.get(), right.get()) : Ref();
-}
-
-void collect(const SizeExpression& e, std::vector<std::string>& names) {
-    if (e.op() == Op::symbol && std::ranges::find(names, e.name()) == names.end()) names.push_back(e.name());
-    for (const SizeExpression& operand : e.operands())
-        collect(operand, names);
 }
 
 } // namespace
@@ -117,15 +105,7 @@ PyObject* evaluate_size(PyObject*, PyObject* args) {
 
 PyObject* size_symbols(PyObject*, PyObject* text) {
     const std::optional<SizeExpression> size = parse(text);
-    if (!size) return nullptr;
-    std::vector<std::string> names;
-    collect(*size, names);
-    Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(names.size())));
-    for (std::size_t i = 0; tuple && i < names.size(); ++i) {
-        Ref name = text_of(names[i]);
-        if (!name || PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(i), name.release()) != 0) return nullptr;
-    }
-    return tuple.release();
+    return size ? tuple_of(size->symbols()).release() : nullptr;
 }
 
 } // namespace tilewright::face

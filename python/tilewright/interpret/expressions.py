@@ -22,24 +22,22 @@ from .source import FunctionNode
 from .state import Part, State
 from .variables import Variables
 
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.MatMult: operator.matmul,
-    ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-}  # fmt: skip
-_IN_PLACE: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.iadd, ast.Sub: operator.isub, ast.Mult: operator.imul, ast.Div: operator.itruediv,
-    ast.FloorDiv: operator.ifloordiv, ast.Mod: operator.imod, ast.Pow: operator.ipow, ast.MatMult: operator.imatmul,
-    ast.LShift: operator.ilshift, ast.RShift: operator.irshift, ast.BitAnd: operator.iand, ast.BitOr: operator.ior,
-    ast.BitXor: operator.ixor,
-}  # fmt: skip
-_UFUNCS: dict[type[ast.operator], np.ufunc] = {
-    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide,
-    ast.FloorDiv: np.floor_divide, ast.Mod: np.remainder, ast.Pow: np.power, ast.MatMult: np.matmul,
-    ast.LShift: np.left_shift, ast.RShift: np.right_shift, ast.BitAnd: np.bitwise_and, ast.BitOr: np.bitwise_or,
-    ast.BitXor: np.bitwise_xor,
-}  # fmt: skip
+# Of `a + b`, of `a += b`, and the ufunc that both are of arrays.
+_BINARY: dict[type[ast.operator], tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any], np.ufunc]] = {
+    ast.Add: (operator.add, operator.iadd, np.add),
+    ast.Sub: (operator.sub, operator.isub, np.subtract),
+    ast.Mult: (operator.mul, operator.imul, np.multiply),
+    ast.Div: (operator.truediv, operator.itruediv, np.true_divide),
+    ast.FloorDiv: (operator.floordiv, operator.ifloordiv, np.floor_divide),
+    ast.Mod: (operator.mod, operator.imod, np.remainder),
+    ast.Pow: (operator.pow, operator.ipow, np.power),
+    ast.MatMult: (operator.matmul, operator.imatmul, np.matmul),
+    ast.LShift: (operator.lshift, operator.ilshift, np.left_shift),
+    ast.RShift: (operator.rshift, operator.irshift, np.right_shift),
+    ast.BitAnd: (operator.and_, operator.iand, np.bitwise_and),
+    ast.BitOr: (operator.or_, operator.ior, np.bitwise_or),
+    ast.BitXor: (operator.xor, operator.ixor, np.bitwise_xor),
+}
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
@@ -115,15 +113,17 @@ class Expressions(Part):
         self.refuse_object(node, left, right)
         if isinstance(node.op, ast.Pow) and isinstance(left, SymArray):
             right = known_exponent(self.tracer, right)
-        return _BINARY[type(node.op)](left, right)
+        compute, _, _ = _BINARY[type(node.op)]
+        return compute(left, right)
 
     def in_place(self, node: ast.operator, left: Any, right: Any) -> Any:
         if isinstance(node, ast.Pow) and isinstance(left, SymArray):
             right = known_exponent(self.tracer, right)
-        return _IN_PLACE[type(node)](left, right)
+        _, compute, _ = _BINARY[type(node)]
+        return compute(left, right)
 
     def ufunc_of(self, node: ast.operator) -> np.ufunc:
-        return _UFUNCS[type(node)]
+        return _BINARY[type(node)][2]
 
     def _eval_UnaryOp(self, node: ast.UnaryOp) -> Any:
         operand = self.evaluate(node.operand)
