@@ -25,7 +25,7 @@ class PlainNumPy:
         )
 
     def evaluate(self, text: str, arguments: Mapping[str, Any]) -> list[Any]:
-        """The results of a program's text (evaluate.py)."""
+        """The results of a program's text (tilewright/debug/oracle.py)."""
         assert self._process.stdin and self._process.stdout
         pickle.dump((text, dict(arguments)), self._process.stdin)
         self._process.stdin.flush()
@@ -36,9 +36,9 @@ class PlainNumPy:
 
 
 def _serve() -> None:
-    sys.path.insert(0, str(Path(__file__).parent))
+    sys.path.insert(0, str(Path(__file__).parents[2] / "python/tilewright/debug"))
     import numpy as np
-    from evaluate import evaluate
+    from oracle import evaluate
 
     out = os.fdopen(os.dup(1), "wb")
     while True:

@@ -21,8 +21,8 @@ FLOORS: dict[str, str] = {
     "trace": "trace",
     "scripts": "record script",
     "programs": "binding builder cache comparison datasets device_profile dispatch draws figures flops partials plan program"
-                " rounding work workload",
-    "specializations": "explain jitted placement result_table specialization stored tuning",
+                " rounding tolerance work workload",
+    "specializations": "debug explain jitted placement result_table specialization stored tuning",
     "export": "export",
     "functions": "bound_method decorator patched_run",
     "commands": "__main__ cli",

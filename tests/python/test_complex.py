@@ -15,11 +15,11 @@ import pytest
 import tilewright
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tilewright.debug.oracle import evaluate
 from tilewright.native import compiler
 from trace_cases import trace, well_formed
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "oracle"))
-from evaluate import evaluate
 from plain_numpy import PlainNumPy
 
 Array = np.ndarray[Any, Any]

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import copy
 import re
-import sys
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "oracle"))
-
-from evaluate import CheckFailed, GuardFailed, evaluate
+from tilewright.debug.oracle import CheckFailed, GuardFailed, evaluate
 from tilewright.native import compiler
 from tilewright.trace import Result, Traced, trace
 

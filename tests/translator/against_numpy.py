@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "oracle")]
-from evaluate import evaluate  # noqa: E402
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "python/tilewright/debug")]
+from oracle import evaluate  # noqa: E402
 from translator_process import Evaluator, Refused  # noqa: E402
 
 SIGNED = ["int8", "int16", "int32", "int64"]

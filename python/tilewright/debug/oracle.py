@@ -1,4 +1,5 @@
-"""Runs the text of a program with NumPy: what each operation means, one line each (translator/program_text.md)."""
+"""The oracle: runs the text of a program with NumPy. What each operation means, one line each (translator/program_text.md),
+those included that passes of the translator make (translator/attributes.h). Needs NumPy alone."""
 
 # ruff: noqa: PLR0917
 from __future__ import annotations
@@ -336,9 +337,13 @@ def _axes(text: str) -> tuple[int, ...]:
     return tuple(int(a) for a in split_top(text.strip("[]")))
 
 
-def _index(text: str, sizes: Mapping[str, int], extents: list[int]) -> tuple[Any, ...]:
-    """NumPy's key; `extents` are those of the axes that a slice makes."""
+def _index(
+    text: str, sizes: Mapping[str, int], extents: list[int], clamped: tuple[int, ...] | None = None
+) -> tuple[Any, ...]:
+    """NumPy's key; `extents` are those of the axes that a slice makes. `clamped`: those of the array, where positions
+    outside of it stand for the nearest ones inside."""
     key: list[Any] = []
+    axis = 0
     remaining = list(extents)
     for item in split_top(text[1:-1]):
         if item == "newaxis":
@@ -346,11 +351,16 @@ def _index(text: str, sizes: Mapping[str, int], extents: list[int]) -> tuple[Any
             remaining.pop(0)
         elif ":" in item:
             start_text, step_text = item.rsplit(":", 1)
-            start, step, count = size_of(start_text, sizes), int(step_text), remaining.pop(0)
+            start, step, count = size_of(start_text, sizes), size_of(step_text, sizes), remaining.pop(0)
+            if clamped is not None:
+                start = min(max(start, 0), max(clamped[axis] - 1 - step * (count - 1), 0))
+            axis += 1
             stop: int | None = start + step * count
             key.append(slice(start, None if stop < 0 else stop, step) if count else slice(0, 0))  # type: ignore[operator]
         else:
-            key.append(size_of(item, sizes))
+            at = size_of(item, sizes)
+            key.append(at if clamped is None else min(max(at, 0), max(clamped[axis] - 1, 0)))
+            axis += 1
     return tuple(key)
 
 
@@ -397,7 +407,13 @@ def _run(
             _check(operands[0].dtype == np.bool_ and operands[1].dtype == operands[2].dtype, line)
             result = np.where(*operands)
         elif operation == "index":
-            result = operands[0][_index(attributes["index"], sizes, list(shape))]
+            extents = operands[0].shape if "clamped" in attributes else None
+            result = operands[0][_index(attributes["index"], sizes, list(shape), extents)]
+        elif operation == "windows":
+            axis = int(attributes["axis"])
+            start, step, stride = (size_of(attributes[key], sizes) for key in ("start", "step", "stride"))
+            places = start + step * np.arange(shape[axis])[:, None] + stride * np.arange(shape[axis + 1])
+            result = np.take(operands[0], places, axis)
         elif operation == "transpose":
             result = np.transpose(operands[0], _axes(attributes["axes"]))
         elif operation == "reshape":
