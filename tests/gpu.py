@@ -27,15 +27,8 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent
 PROGRAMS = ["tests/runtime/test_cuda_device", "tests/autotune/test_device_worker"]
-FILES = [
-    "test_cuda_contract.py",
-    "test_cuda_graphs.py",
-    "test_device_arrays.py",
-    "test_device_inside.py",
-    "test_cuda_module.py",
-    "test_cuda_ptx.py",
-    "test_cuda_results.py",
-]
+# The files of pytest to run are those of that kind.
+OF_DEVICES = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.device\b", re.M)
 # One of each kind of kernel; a sanitizer makes each some ten times slower.
 SANITIZED = ["binary float64 0", "layouts float64", "stencils", "gathers", "searches float32", "integer sums int32", "softmax float32", "products float32",
              "labels", "jacobi", "mandelbrot", "masks", "written", "large search", "large sum float32", "norms float64", "scans float64", "functions of scalars float32", "division of rows float32"]  # fmt: skip
@@ -103,10 +96,9 @@ def _all(build: Path | None, rest: list[str]) -> Iterator[tuple[str, str, float]
             yield Path(program).name, "skipped: it is not built here", 0.0
         else:
             yield _run(Path(program).name, [str(found), "--gtest_brief=1"])
-    for file in FILES:
-        yield _run(
-            file, [sys.executable, "-m", "pytest", "-q", "--tb=short", "-rs", *rest, str(TESTS / "python" / file)]
-        )
+    for file in sorted((TESTS / "python").glob("test_*.py")):
+        if OF_DEVICES.search(file.read_text()):
+            yield _run(file.name, [sys.executable, "-m", "pytest", "-q", "--tb=short", "-rs", *rest, str(file)])
 
 
 def _sanitized(tools: list[str], cases: list[str], devices: int, rest: list[str]) -> Iterator[tuple[str, str, float]]:

@@ -155,6 +155,21 @@ def ufuncs_that_disagree() -> list[str]:
     return found
 
 
+def tests_without_a_kind() -> list[str]:
+    """Each file of pytest says in one line which kind its tests are of (GoogleTest programs: CMake refuses others)."""
+    kinds = re.findall(r'^ *"([a-z]+): a kind: ', (ROOT / "pyproject.toml").read_text(), re.M)
+    said = re.compile(rf"^pytestmark = \[?\s*pytest\.mark\.(?:{'|'.join(kinds)})\b", re.M)
+    files = [path for path in tracked("tests", ".py") if path.name.startswith("test_") or "against_numpy" in path.name]
+    found = []
+    for path in files:
+        text = path.read_text()
+        if len(said.findall(text)) != 1 or len(re.findall(rf"pytest\.mark\.(?:{'|'.join(kinds)})\b", text)) != 1:
+            found.append(
+                f"{path.relative_to(ROOT)}: one line, `pytestmark = pytest.mark.KIND`, says the kind: {', '.join(kinds)}."
+            )
+    return found
+
+
 def cases_and_peers() -> list[str]:
     found = []
     case_list = "".join((ROOT / "benchmarks" / name).read_text() for name in ("case_list.py", "cuda/cuda_cases.py"))
@@ -176,6 +191,7 @@ def main() -> int:
         *operations_that_disagree(),
         *rewrites_in_no_list(),
         *ufuncs_that_disagree(),
+        *tests_without_a_kind(),
         *cases_and_peers(),
     ]
     for problem in problems:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import attack
 import pytest
 
+pytestmark = pytest.mark.compile
+
 SEEDS, AT_ONCE = 200, 20
 compiled: list[bool] = []
 

@@ -12,6 +12,8 @@ import time
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.worker
+
 SCRIPT = """
 import numpy as np
 

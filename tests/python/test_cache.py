@@ -18,6 +18,8 @@ from tilewright.builder import BuildRequest
 from tilewright.cache import ObjectCache, decode, encode
 from tilewright.plan import Build, Kernel
 
+pytestmark = pytest.mark.fast
+
 
 def bound_socket(path) -> None:
     with socket.socket(socket.AF_UNIX) as made, contextlib.chdir(path.parent):

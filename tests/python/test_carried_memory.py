@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.fast
+
 
 def in_place(z, n, trips):
     for k in range(trips):

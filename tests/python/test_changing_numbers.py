@@ -11,6 +11,8 @@ import pytest
 import tilewright
 from tilewright.errors import FallbackWarning, TraceError
 
+pytestmark = pytest.mark.fast
+
 X = np.linspace(0.25, 1.75, 3000)
 G: Any = 0.5
 

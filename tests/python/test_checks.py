@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.compile
+
 
 @tilewright.jit
 def double(x):

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.worker
+
 
 def autotune(*arguments, cwd, stdin=None):
     environment = {

@@ -14,6 +14,8 @@ import tilewright
 from tilewright import machine, settings
 from tilewright.cli.parse import jit_target, targets
 
+pytestmark = pytest.mark.worker
+
 ROOT = Path(__file__).resolve().parents[2]
 
 SCRIPT = """

@@ -22,6 +22,8 @@ from trace_cases import trace, well_formed
 sys.path.insert(0, str(Path(__file__).parents[1] / "oracle"))
 from plain_numpy import PlainNumPy
 
+pytestmark = pytest.mark.compile
+
 Array = np.ndarray[Any, Any]
 DTYPES = [np.complex64, np.complex128]
 RNG = np.random.default_rng(0)

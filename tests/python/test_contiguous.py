@@ -13,7 +13,7 @@ import tilewright
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-pytestmark = pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
+pytestmark = [pytest.mark.compile, pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")]
 
 BASE = np.arange(24_000.0).reshape(120, 200)
 LAYOUTS = {

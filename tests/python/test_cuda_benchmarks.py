@@ -7,6 +7,8 @@ import sys
 import pytest
 from device_helpers import ROOT, fake_driver
 
+pytestmark = pytest.mark.compile
+
 FOLDER = ROOT / "benchmarks" / "cuda"
 
 RESULTS = [

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from tilewright.native import compiler
 
+pytestmark = pytest.mark.compile
+
 SIGNED = ["int8", "int16", "int32", "int64"]
 UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]
 INTEGERS = [*SIGNED, *UNSIGNED]

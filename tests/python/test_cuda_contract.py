@@ -13,6 +13,8 @@ import tilewright
 from device_helpers import PRELUDE, needs_device, run_python, with_fake
 from tilewright import _face
 
+pytestmark = pytest.mark.device
+
 REFUSED = """
 def told(kind, call, *texts):
     text = refused(kind, call)

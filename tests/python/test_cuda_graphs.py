@@ -25,7 +25,7 @@ MAKERS: dict[str, Any] = {"torch": Torch, "cupy": CuPy}
 # Few processes at a time: each has a context and a PyTorch of its own.
 WORKERS = 8
 
-pytestmark = [needs_device, pytest.mark.skipif(not LIBRARIES, reason="neither PyTorch nor CuPy")]
+pytestmark = [pytest.mark.device, needs_device, pytest.mark.skipif(not LIBRARIES, reason="neither PyTorch nor CuPy")]
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,8 @@ from tilewright.errors import ExportError
 from tilewright.export.versions import isa_levels
 from tilewright.machine import resolve_isa, targets_of
 
+pytestmark = pytest.mark.device
+
 SCRIPT = """
 import numpy as np
 def get_labels(X, means):

@@ -11,6 +11,8 @@ import pytest
 from device_cases import CASES
 from device_pool import ask_all
 
+pytestmark = pytest.mark.device
+
 
 def test_ptx_of_every_case() -> None:
     names = list(CASES)

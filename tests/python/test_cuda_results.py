@@ -20,7 +20,7 @@ SEED = int(os.environ.get("TILEWRIGHT_RANDOM_SEED", "0"))
 FUNCTIONS = int(os.environ.get("TILEWRIGHT_RANDOM_FUNCTIONS", "300"))
 COMMAND = shlex.split(os.environ.get("TILEWRIGHT_DEVICE_WORKER_COMMAND", ""))
 
-pytestmark = needs_device
+pytestmark = [pytest.mark.device, needs_device]
 
 
 @pytest.fixture(scope="module")

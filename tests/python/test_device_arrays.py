@@ -9,6 +9,8 @@ import tilewright
 from device_helpers import needs_device, with_fake
 from tilewright import _face
 
+pytestmark = pytest.mark.device
+
 
 def test_a_device_array_is_a_copy_with_shape_and_views():
     with_fake("""

@@ -14,6 +14,8 @@ from tilewright.device_profile import KernelRow, Profile
 from tilewright.errors import ExportError
 from tilewright.export.cubins import check_cubins, file_bytes, file_name
 
+pytestmark = pytest.mark.device
+
 SCRIPT = """
 import numpy as np
 def scaled(a, b):

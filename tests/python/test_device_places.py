@@ -6,6 +6,8 @@ import pytest
 import tilewright
 from device_helpers import with_fake
 
+pytestmark = pytest.mark.compile
+
 SWEEP = """
     import warnings
     @tilewright.jit

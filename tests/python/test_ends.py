@@ -6,6 +6,8 @@ import textwrap
 
 import pytest
 
+pytestmark = pytest.mark.worker
+
 _RUNS = 8  # before, each of them was aborted
 _AT_ONCE = 4
 

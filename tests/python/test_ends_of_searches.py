@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.worker
+
 SCRIPT = """
 import numpy as np
 

@@ -16,6 +16,8 @@ from tilewright.symbolic.scalars import MAX_WEIGHT
 from tilewright.symbolic.sizes import Size
 from tilewright.symbolic.tracer import MAX_ROUNDS, Tracer
 
+pytestmark = pytest.mark.fast
+
 
 @contextmanager
 def at_most(seconds: int) -> Iterator[None]:

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.compile
+
 WEIGHTS = np.array([1.0, 2.0, 4.0])
 
 

@@ -24,6 +24,8 @@ pytest.importorskip("halide")
 import tilewright  # noqa: E402
 from tilewright import _face  # noqa: E402
 
+pytestmark = pytest.mark.compile
+
 MAKE_KERNELS = Path(__file__).parents[1] / "runtime" / "make_kernels.py"
 
 KMEANS = """tilewright-plan 1

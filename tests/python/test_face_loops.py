@@ -13,6 +13,8 @@ import pytest
 pytest.importorskip("halide")
 from tilewright import _face  # noqa: E402
 
+pytestmark = pytest.mark.fast
+
 MAKE_KERNELS = Path(__file__).parents[1] / "runtime" / "make_kernels.py"
 
 # A = 2*A + t for each t of range(n), and B = A / 2 at the end.

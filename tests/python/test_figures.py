@@ -11,6 +11,8 @@ from tilewright.explain import _evidence
 from tilewright.figures import Figures, MachineWatch, reserved_s, take_turns
 from tilewright.program import Program
 
+pytestmark = pytest.mark.fast
+
 
 class Clock:
     """Time passes where somebody says so. Everything takes `slowness` times as long as on a quiet machine."""

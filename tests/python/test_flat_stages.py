@@ -8,6 +8,8 @@ import tilewright
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.compile
+
 DTYPES = [np.float64, np.float32, np.int64, np.int32, np.uint8, np.complex128]
 
 

@@ -11,6 +11,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "presubmit"))
 
 import python_floors
 
+pytestmark = pytest.mark.fast
+
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -5,6 +5,8 @@ import pytest
 from tilewright.flops import flops_of
 from tilewright.program import Program
 
+pytestmark = pytest.mark.fast
+
 HEAD = """tilewright-program 1
 function f "f.py"
 arg X: float64[X.0, X.1]

@@ -7,6 +7,8 @@ import textwrap
 
 import pytest
 
+pytestmark = pytest.mark.worker
+
 _FORK = """
 import faulthandler, os, sys, threading, time
 import numpy as np

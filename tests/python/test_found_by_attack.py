@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.compile
+
 
 def w3(a, b):
     a[::2] = b[::2]

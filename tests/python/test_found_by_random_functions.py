@@ -7,6 +7,8 @@ import pytest
 import tilewright
 from tilewright.ops import elementwise
 
+pytestmark = pytest.mark.fast
+
 
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path, monkeypatch):

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tilewright import _face, native
 
+pytestmark = pytest.mark.fast
+
 # Of glibc 2.29 and later, as compilers, headers and static libraries ask for them by name.
 _NEWER = re.compile(r"__isoc23_|_dl_find_object|__libc_single_threaded|arc4random|pidfd_|strlcpy|strlcat|__memcpy_chk_")
 

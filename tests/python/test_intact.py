@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.fast
+
 WEIGHTS = np.array([1.0, 2.0, 4.0])
 
 # Flips bits of a file, one at a time, and imports the module each time; at last once more as it was.

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.fast
+
 X = np.arange(2000.0) + 1
 
 

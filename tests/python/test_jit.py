@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.compile
+
 SCALE = 2.0
 TABLE = np.arange(1.0, 5.0)
 

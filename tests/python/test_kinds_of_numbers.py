@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.fast
+
 DATA = np.array([1.5, 2.0, -3.25, 4.0])
 
 

@@ -12,6 +12,8 @@ import tilewright
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.compile
+
 RNG = np.random.default_rng(5)
 
 

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.fast
+
 WEIGHTS = [float(w) for w in np.linspace(0.1, 1, 24)]
 
 

@@ -16,6 +16,8 @@ import tilewright
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.compile
+
 RNG = np.random.default_rng(11)
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import tilewright
 from tilewright.native import compiler
 from tilewright.trace import trace
+
+pytestmark = pytest.mark.fast
 
 
 def kinds(function, *args, **options):

@@ -21,6 +21,8 @@ from tilewright import Error
 from tilewright.symbolic import tracer
 from trace_cases import close, same_bits
 
+pytestmark = pytest.mark.compile
+
 RNG = np.random.default_rng(7)
 # Of sums of products the order is NumPy's own, and elementary functions are as exact as NumPy's, but not the same.
 ROUNDED = {*data_cases.ROUNDED, "power_iteration", "sparse_by_hand", "writes_rows", "halved_until_small", "newton"}

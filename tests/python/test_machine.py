@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from tilewright import machine
 
+pytestmark = pytest.mark.fast
+
 _ASK = """
 import json, warnings
 with warnings.catch_warnings(record=True) as said:

@@ -14,6 +14,8 @@ import tilewright
 from test_trace_masks import DTYPES, REAL, near
 from trace_cases import same_bits
 
+pytestmark = pytest.mark.compile
+
 RNG = np.random.default_rng(3)
 
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.worker
+
 LONG = "x" * 300
 MOD = "import numpy as np\n\n\ndef f(x):\n    return x * 2 + 1\n\n\nf(np.ones(100000))\n"
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from tilewright.native import worker_path
 
+pytestmark = pytest.mark.fast
+
 # The process says which libsqlite3 it has, or why the compiler does not load. What it carries is its argument.
 CODE = """
 import sys

@@ -18,7 +18,10 @@ import tilewright
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-pytestmark = pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning", "ignore::RuntimeWarning")
+pytestmark = [
+    pytest.mark.compile,
+    pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning", "ignore::RuntimeWarning"),
+]
 
 
 def outcome(function: Any, *args: Any) -> Any:

@@ -8,6 +8,8 @@ from tilewright.cli.progress import Progress
 from tilewright.figures import Figures
 from tilewright.program import Program
 
+pytestmark = pytest.mark.fast
+
 
 class Clock:
     """Time as `tuning` and `datasets` see it: it passes where somebody says so, and a little at each look at it."""

@@ -7,7 +7,7 @@ import pytest
 import tilewright
 from tilewright import comparison
 
-pytestmark = pytest.mark.numpy_may_win
+pytestmark = [pytest.mark.fast, pytest.mark.numpy_may_win]
 US = 1000
 
 

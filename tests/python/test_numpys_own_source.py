@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.fast
+
 X = np.linspace(1.0, 2.0, 700)
 
 

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.compile
+
 X = np.random.default_rng(0).random(1000)
 
 

@@ -89,7 +89,7 @@ def conjugates(a, z):
     a *= 2
 
 
-pytestmark = pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
+pytestmark = [pytest.mark.compile, pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")]
 
 FUNCTIONS = [
     real_into_complex, cast_before_the_write, before_a_loop_that_writes, cast_inside_of_a_loop, into_both_halves,

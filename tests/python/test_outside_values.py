@@ -11,6 +11,8 @@ import pytest
 import tilewright
 from outside_kinds import KINDS, WAYS, function_of
 
+pytestmark = pytest.mark.compile
+
 X = np.linspace(0.25, 1.75, 3000)
 # What NumPy runs: what is drawn, taken out or read of it is another matter at each call.
 IN_NUMPY = {"iterator", "memoryview"}

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from tilewright import native
 from tilewright.symbolic import tracer
 
+pytestmark = pytest.mark.compile
+
 SPECIALS = [0.0, -0.0, 1.0, -1.5, 3.0, 1e300, np.inf, -np.inf, np.nan]
 SIZES = [0, 1, 2, 7, 31, 64, 101]
 

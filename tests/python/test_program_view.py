@@ -5,6 +5,8 @@ from tilewright._face import size_symbols
 from tilewright.plan import Build, Kernel, Version, compose
 from tilewright.program import Program, evaluate, holds, split_sizes
 
+pytestmark = pytest.mark.fast
+
 KMEANS = """tilewright-program 1
 function get_labels "kmeans.py"
 arg X: float64[X.0, X.1]

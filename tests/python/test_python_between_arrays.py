@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.compile
+
 BEFORE = """
 l = [0.0, 0.0]; d = {"a": 0.0}; s = {1.0}; q = collections.deque([1.0, 2.0]); it = iter(range(1000)); t = (1.0,); st = "a"
 w = np.hanning(4); b = bytearray(b"abc"); n = 0; nest = [[0.0]]; cnt = collections.Counter(); p = np.poly1d([1.0, 2.0])

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from tilewright.quantities import counted, format_ns, parse_duration_s
 
+pytestmark = pytest.mark.fast
+
 
 @pytest.mark.parametrize(
     ("value", "seconds"),

@@ -17,6 +17,8 @@ from tilewright import ExportError, TraceError
 from tilewright.trace import trace
 from trace_cases import evaluate, same_bits
 
+pytestmark = pytest.mark.compile
+
 
 def compute_pi(num_samples: Any, rng: Any) -> Any:
     count_inside = 0

@@ -27,6 +27,8 @@ from random_functions import (
 )
 from tilewright import decorator
 
+pytestmark = pytest.mark.compile
+
 LONG = int(os.environ.get("TILEWRIGHT_RANDOM_FUNCTIONS", "0"))
 SEED = int(os.environ.get("TILEWRIGHT_RANDOM_SEED", "0"))
 SIZES_A_FUNCTION = 4

@@ -24,6 +24,8 @@ from tilewright.symbolic import tracer
 from tilewright.trace import trace
 from trace_cases import CheckFailed, run_program, same_bits, well_formed
 
+pytestmark = pytest.mark.compile
+
 TRACED = int(os.environ.get("TILEWRIGHT_RANDOM_LOOPS", "1000"))
 COMPILED = max(TRACED // 30, 1)
 SEED = int(os.environ.get("TILEWRIGHT_RANDOM_SEED", "0"))

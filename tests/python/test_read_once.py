@@ -16,6 +16,8 @@ import once_module
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.fast
+
 X = np.linspace(0.25, 1.75, 3000)
 
 

@@ -14,6 +14,8 @@ import pytest
 import rebound_module
 import tilewright
 
+pytestmark = pytest.mark.fast
+
 X = np.linspace(0.25, 1.75, 3000)
 
 

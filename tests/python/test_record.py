@@ -11,6 +11,8 @@ from tilewright.record import Recorder, Script, ScriptRaised, ScriptStopped, run
 from tilewright.record.choose import NothingToTune, choose
 from tilewright.record.times import time_rows
 
+pytestmark = pytest.mark.worker
+
 
 @pytest.fixture(autouse=True)
 def surroundings():

@@ -5,6 +5,8 @@ import pytest
 import tilewright
 from tilewright import TraceError
 
+pytestmark = pytest.mark.fast
+
 X = np.linspace(-1, 1, 50_000)
 
 

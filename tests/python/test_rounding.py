@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from tilewright import rounding
 
+pytestmark = pytest.mark.fast
+
 
 def forces(pos, mass):
     dx = pos[:, 0] - pos[:, 0][:, None]

@@ -9,6 +9,8 @@ import pytest
 from tilewright import patched_run
 from tilewright.cli.run_command import _document, _lines, _Run
 
+pytestmark = pytest.mark.worker
+
 
 def times(calls, ms, first_ms=1):
     return {"calls": calls, "ns": round(ms * 1e6), "first_ns": round(first_ms * 1e6)}

@@ -10,6 +10,8 @@ import tilewright
 from tilewright.machine import runs_here
 from tilewright.native import compiler
 
+pytestmark = pytest.mark.fast
+
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "schedules").rglob("*.tws"))
 HEADER = re.compile(r"^(schedule|space) (\w+) for (\S+)$", re.M)

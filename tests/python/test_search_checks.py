@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.worker
+
 
 @pytest.fixture
 def own_store(tmp_path, monkeypatch):

@@ -18,6 +18,8 @@ from tilewright.errors import Error
 from tilewright.figures import Figures
 from tilewright.native import compiler
 
+pytestmark = pytest.mark.worker
+
 
 @pytest.fixture
 def own_store(tmp_path, monkeypatch):

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.fast
+
 SIZES = (0, 1, 2, 3, 7)
 
 

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.compile
+
 LIMIT = 5000
 ROWS = 5501
 

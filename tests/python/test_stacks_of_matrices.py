@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from tilewright.builder import default_schedule
 from tilewright.native import compiler
 
+pytestmark = pytest.mark.compile
+
 SETTINGS = settings(max_examples=60, deadline=None)
 CONTRACTS = ["numpy", "reproducible", "fast"]
 

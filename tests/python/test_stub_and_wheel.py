@@ -11,6 +11,8 @@ from tilewright.export.stub import shapes, stub_text
 from tilewright.export.wheel import write_wheel
 from tilewright.program import Program
 
+pytestmark = pytest.mark.fast
+
 TEXT = """tilewright-program 1
 function f "f.py"
 arg x: {0}[x.0, x.1]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.fast
+
 
 @pytest.mark.parametrize("path, why", [("/dev/zero", "is no regular file."), ("/tmp", "is a directory.")])
 def test_a_file_option_reads_regular_files_alone(path, why):

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.fast
+
 ARRAYS = [np.array([1.5, 2.0, -3.25, 4.0]), np.array([0.0, 1.0, 2.0]), np.array([4.0, -3.25, 2.0, 1.5, 1e100])]
 
 

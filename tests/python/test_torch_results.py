@@ -4,7 +4,10 @@ still write or read it."""
 import textwrap
 from pathlib import Path
 
+import pytest
 from device_helpers import with_fake
+
+pytestmark = pytest.mark.compile
 
 PRELUDE = f"""
 import ctypes, os, sys

@@ -13,6 +13,8 @@ from tilewright import TraceError
 from tilewright.trace import trace
 from trace_cases import check, raises_like_numpy
 
+pytestmark = pytest.mark.fast
+
 COMMON = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 BOUND = st.one_of(st.none(), st.integers(-9, 9))
 KEY = st.one_of(

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from tilewright import TraceError
 from trace_cases import CheckFailed, check, close, run_program, same_bits, trace
 
+pytestmark = pytest.mark.compile
+
 RNG = np.random.default_rng(0)
 X, Y = RNG.random(100), RNG.random(100)
 A = RNG.random((80, 80))

@@ -17,6 +17,8 @@ from tilewright import TraceError
 from tilewright.trace import trace
 from trace_cases import raises_like_numpy
 
+pytestmark = pytest.mark.fast
+
 X = np.arange(5.0)
 MODEL = trace_helpers.Model(X, 1.0)
 # What each function is called with, where it is not X alone.

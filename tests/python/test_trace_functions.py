@@ -22,6 +22,8 @@ from tilewright.interpret.source import same_code, source_of
 from tilewright.trace import trace
 from trace_cases import check, close, raises_like_numpy, run_program
 
+pytestmark = pytest.mark.fast
+
 X = np.arange(12.0).reshape(4, 3) / 7
 Y = np.linspace(-2, 2, 7)
 GLOBAL_SCALE = 3

@@ -13,6 +13,8 @@ from tilewright import TraceError
 from tilewright.symbolic import tracer
 from trace_cases import check, trace
 
+pytestmark = pytest.mark.compile
+
 RNG = np.random.default_rng(0)
 X = RNG.random(100)
 A = RNG.random((80, 80))

@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from trace_cases import check, raises_like_numpy
 
+pytestmark = pytest.mark.compile
+
 FLOATS = ["float32", "float64"]
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 DTYPES = [*FLOATS, *INTEGERS, "bool"]

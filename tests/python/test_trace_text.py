@@ -9,6 +9,8 @@ import pytest
 from tilewright.trace import Traced, trace
 from trace_cases import GuardFailed, check, run_program
 
+pytestmark = pytest.mark.fast
+
 X = np.arange(12.0).reshape(4, 3)
 V = np.arange(5.0)
 

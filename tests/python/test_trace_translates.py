@@ -18,7 +18,10 @@ from trace_cases import trace
 sys.path.insert(0, str(Path(__file__).parents[1] / "translator"))
 
 EVALUATE = os.environ.get("TILEWRIGHT_TRANSLATOR_EVALUATE", "")
-pytestmark = pytest.mark.skipif(not EVALUATE, reason="TILEWRIGHT_TRANSLATOR_EVALUATE names no translator_evaluate")
+pytestmark = [
+    pytest.mark.compile,
+    pytest.mark.skipif(not EVALUATE, reason="TILEWRIGHT_TRANSLATOR_EVALUATE names no translator_evaluate"),
+]
 
 M = np.arange(24.0).reshape(4, 6) / 7 - 1
 V = np.arange(1.0, 7.0)

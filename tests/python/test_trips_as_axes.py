@@ -16,6 +16,8 @@ from tilewright.builder import BuildRequest
 from tilewright.symbolic import tracer
 from trace_cases import close, same_bits
 
+pytestmark = pytest.mark.compile
+
 RNG = np.random.default_rng(23)
 OPTIONS, KEY = BuildRequest.options, BuildRequest.key
 

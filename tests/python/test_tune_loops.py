@@ -17,6 +17,8 @@ from tilewright import datasets
 from tilewright.program import Program
 from tilewright.trace import trace
 
+pytestmark = pytest.mark.worker
+
 FUNCTIONS = '''
 import numpy as np
 

@@ -15,6 +15,8 @@ import tilewright
 import trace_loops as tutorial
 from tilewright.trace import trace
 
+pytestmark = pytest.mark.worker
+
 HORIZON = 2.0**40
 PROGRAMS = {
     "step": 0, "mandelbrot": 1, "step_2": 0, "mandelbrot_2": 1, "step_3": 0, "mandelbrot_3": 1,

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.fast
+
 SCRIPT = Path(__file__).resolve().parents[2] / "cmake" / "unity_groups.py"
 spec = importlib.util.spec_from_file_location("unity_groups", SCRIPT)
 unity_groups = importlib.util.module_from_spec(spec)

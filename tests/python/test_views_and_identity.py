@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.fast
+
 A = np.arange(200.0).reshape(10, 20) - 50
 LAYOUTS = [A, np.asfortranarray(A), A.T, A[::-1, ::2]]
 

@@ -18,6 +18,8 @@ import tilewright
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.compile
+
 NESTS = int(os.environ.get("TILEWRIGHT_RANDOM_NESTS", "60"))
 RNG = np.random.default_rng(5)
 # Around the number of rows under way and that many skews; none, one and two of each.

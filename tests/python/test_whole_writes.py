@@ -12,6 +12,8 @@ import tilewright
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.compile
+
 
 def scaled(x, y):
     x *= 3

@@ -20,6 +20,8 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "pyt
 from oracle import evaluate  # noqa: E402
 from translator_process import Evaluator, Refused  # noqa: E402
 
+pytestmark = pytest.mark.compile
+
 SIGNED = ["int8", "int16", "int32", "int64"]
 UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]
 INTEGERS = [*SIGNED, *UNSIGNED]

@@ -19,6 +19,8 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "ora
 from plain_numpy import PlainNumPy  # noqa: E402
 from translator_process import Evaluator, Refused  # noqa: E402
 
+pytestmark = pytest.mark.compile
+
 COMPLEX = ["complex64", "complex128"]
 HALF = {"complex64": "float32", "complex128": "float64"}
 Array = np.ndarray[Any, Any]
