@@ -123,8 +123,8 @@ class Entry {
                 translator::TranslateOptions options = options_;
                 options.variant[variant.name] = option;
                 part("variant " + variant.name + "=" + option, [&] {
-                    const dsl::Algorithm algorithm = translated(options);
-                    return plan_text(algorithm) + stages_text(algorithm);
+                    const dsl::Algorithm chosen = translated(options);
+                    return plan_text(chosen) + stages_text(chosen);
                 });
             }
         }
