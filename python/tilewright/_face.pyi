@@ -1,6 +1,6 @@
 # The C extension of every module and of @jit (python/native/face).
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, ClassVar, TypedDict, final
 
 MISSING: Any
 # The plan of a part of the rows, that of the total, the arguments in parts, what the total calls the parts' results.
@@ -19,6 +19,7 @@ class CheckIndexError(CheckError, IndexError): ...
 class TooLargeError(ValueError): ...
 class DeviceError(RuntimeError): ...
 
+@final
 class DeviceArray:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -30,6 +31,9 @@ class DeviceArray:
     device: str
     pointer: int
     __cuda_array_interface__: dict[str, Any]
+    __array_ufunc__: ClassVar[None]  # NumPy leaves operators to the other operand
+    __dlpack_c_exchange_api__: ClassVar[Any]
+    def __array__(self, *args: Any, **kwargs: Any) -> Any: ...
     def __getitem__(self, key: Any) -> DeviceArray: ...
     def __len__(self) -> int: ...
     def copy_to_host(self, out: Any = ...) -> Any: ...
@@ -38,6 +42,7 @@ class DeviceArray:
     ) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
+@final
 class device:
     name: str
     ordinal: int
@@ -64,6 +69,7 @@ def trim_device_pool(device: str | device) -> int: ...
 
 class Dispatcher:
     calls: int
+    copy_layouts: bool
     copies_to_device: bool
     misses: int
     def __new__(cls, name: str, parameters: Sequence[tuple[str, Any, Any]]) -> Any: ...
@@ -103,8 +109,8 @@ def load(
     name: str,
     doc: str | None = ...,
     signature_text: str = ...,
-    parameters: Sequence[tuple[str, Any, Any]] = ...,
-    module_name: str = ...,
+    parameters: Sequence[tuple[str, Any, Any]],
+    module_name: str,
     constants: Mapping[str, Any] | None = ...,
     partials: Sequence[Partials | None] | None = ...,
 ) -> Callable[..., Any]: ...
@@ -120,6 +126,7 @@ def trim_pool() -> int: ...
 def pool_info() -> dict[str, Any]: ...
 def parallel_backend() -> str: ...
 
+@final
 class threads:
     def __init__(self, n: int) -> None: ...
     def __enter__(self) -> threads: ...

@@ -8,8 +8,8 @@ from pathlib import Path
 
 DEFAULT_CACHE_LIMIT_BYTES = 512 << 20
 
-# What each variable of the environment does. README.md has the same table; a test compares them, and the names with
-# those that Python and C++ read.
+# What each variable of the environment does. python/environment.md has the same table, beside one for tests; presubmit
+# compares them with each other and with what the code reads.
 VARIABLES = {
     "TILEWRIGHT_DISABLE": "`1`: every jitted function runs as plain NumPy",
     "TILEWRIGHT_LOGS": "`fallback,guards,passes,schedule,loops,asm`, or `all`: what is logged; `passes` is each pass of the translator and the program behind it",
@@ -29,9 +29,6 @@ VARIABLES = {
     "TILEWRIGHT_LIBCUBLAS": "cuBLAS, where it has another name",
     "TILEWRIGHT_PTXAS": "the ptxas that assembles code beforehand",
 }
-
-# For tests of ours, and without a promise.
-TESTING_VARIABLES = ("TILEWRIGHT_ELEMENT_LIMIT", "TILEWRIGHT_WORKER_FAULTS")
 
 _SHARE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?%")
 _NUMBERS = ("TILEWRIGHT_CACHE_MB", "TILEWRIGHT_NUM_THREADS", "TILEWRIGHT_POOL_MB", "TILEWRIGHT_DEVICE_POOL_MB")

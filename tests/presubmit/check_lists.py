@@ -109,12 +109,19 @@ def strings_of(folder: str) -> set[str]:
     return {pattern for pattern in found if re.fullmatch(r"(?:[a-z0-9_]|\\w\+)+", pattern)}
 
 
-def names_of(file: str, variable: str) -> list[str]:
-    """The strings of a list that a Python file assigns to `variable`."""
+def assigned(file: str, variable: str) -> ast.expr:
+    """What a Python file assigns to `variable`."""
     for node in ast.parse((ROOT / file).read_text()).body:
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == variable for t in node.targets):
-            return [n.value for n in ast.walk(node.value) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+            return node.value
     raise SystemExit(f"check_lists: {file} assigns no {variable}: change its name here too.")
+
+
+def names_of(file: str, variable: str) -> list[str]:
+    """The strings of a list that a Python file assigns to `variable`."""
+    return [
+        n.value for n in ast.walk(assigned(file, variable)) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+    ]
 
 
 # Dead code is what passes leave: those that leave some call it.
@@ -170,6 +177,24 @@ def tests_without_a_kind() -> list[str]:
     return found
 
 
+def environment_variables() -> list[str]:
+    """python/environment.md has each variable that code reads, and no other; its first table is settings.VARIABLES."""
+    page = (ROOT / "python/environment.md").read_text()
+    rows = dict(re.findall(r"^\| `(TILEWRIGHT_\w+)` \| (.+) \|$", page, re.M))
+    reads = re.compile(r'(?:getenv|environment_threads|environ(?:\.get)?|_on)[\[(]"(TILEWRIGHT_\w+)"')
+    read: dict[str, str] = {}
+    for path in tracked(".", ".py", ".cpp", ".h"):
+        read |= dict.fromkeys(reads.findall(path.read_text()), str(path.relative_to(ROOT)))
+    found = [f"{read[name]} reads {name}, which python/environment.md lacks." for name in sorted({*read} - {*rows})]
+    found += [f"python/environment.md has {name}, which nothing reads." for name in sorted({*rows} - {*read})]
+    settings = assigned("python/tilewright/settings.py", "VARIABLES")
+    promised = {ast.literal_eval(k): ast.literal_eval(v) for k, v in zip(settings.keys, settings.values, strict=True)}
+    if promised.items() - rows.items():
+        found.append("python/environment.md and VARIABLES of python/tilewright/settings.py disagree:")
+        found += [f"  {name}: {what}" for name, what in sorted(promised.items() - rows.items())]
+    return found
+
+
 def cases_and_peers() -> list[str]:
     found = []
     case_list = "".join((ROOT / "benchmarks" / name).read_text() for name in ("case_list.py", "cuda/cuda_cases.py"))
@@ -192,6 +217,7 @@ def main() -> int:
         *rewrites_in_no_list(),
         *ufuncs_that_disagree(),
         *tests_without_a_kind(),
+        *environment_variables(),
         *cases_and_peers(),
     ]
     for problem in problems:

@@ -278,19 +278,6 @@ def test_a_result_is_a_table(tmp_path):
 # ---- the environment ---------------------------------------------------------------------------------------------------
 
 
-def test_readme_names_every_variable_of_the_environment():
-    rows = re.findall(r"^\| `(TILEWRIGHT_\w+)` \| (.+) \|$", (ROOT / "README.md").read_text(), re.M)
-    assert dict(rows) == settings.VARIABLES
-    read = set()
-    for folder in ("python", "dsl", "autotune", "translator"):
-        for file in (ROOT / folder).rglob("*"):
-            if file.suffix in (".py", ".cpp", ".h") and file.is_file():
-                text = file.read_text()
-                read |= set(re.findall(r"(?:getenv|environment_threads)\(\"(TILEWRIGHT_\w+)\"", text))
-                read |= set(re.findall(r"(?:environ(?:\.get)?[\[(]|_on\()\"(TILEWRIGHT_\w+)\"", text))
-    assert read == {*settings.VARIABLES, *settings.TESTING_VARIABLES}
-
-
 def test_variables_that_mean_nothing_are_named(monkeypatch):
     assert settings.problems() == []
     for name, value in {"NUM_THREADS": "abc", "POOL_MB": "-1", "CACHE_MB": "1e3", "LOG": "1", "CACHE": "/tmp"}.items():
