@@ -1,6 +1,7 @@
 // dsl/runtime/c_api.cpp: calls of exported functions from C.
 #include "dsl/runtime/c_api.h"
 
+#include <HalideRuntime.h>
 #include <alloca.h>
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <string>
 
 #include "dsl/base/error.h"
-#include "dsl/runtime/c_entry.h"
 #include "dsl/runtime/cuda/device.h"
 #include "dsl/runtime/element_count.h"
 #include "dsl/runtime/executor.h"
@@ -36,9 +36,14 @@ struct Loaded {
     std::string error;
 };
 
-std::map<std::string, std::string_view> unpack(const EmbeddedFunction& f) {
+std::string_view bytes_of(const halide_buffer_t& buffer) {
+    return {reinterpret_cast<const char*>(buffer.host), static_cast<std::size_t>(buffer.dim[0].extent)};
+}
+
+/// The objects by name, from a byte and a run of (uint64 name bytes, name, uint64 bytes, object).
+std::map<std::string, std::string_view> unpack(std::string_view rest) {
     std::map<std::string, std::string_view> objects;
-    std::string_view rest(f.objects, f.objects_bytes);
+    rest.remove_prefix(1);
     auto take = [&] {
         std::uint64_t size = 0;
         std::memcpy(&size, rest.data(), sizeof size);
@@ -53,53 +58,41 @@ std::map<std::string, std::string_view> unpack(const EmbeddedFunction& f) {
     return objects;
 }
 
-const Loaded& load(EmbeddedFunction& f) {
-    std::atomic_ref<const void*> slot(f.loaded);
-    if (const void* found = slot.load(std::memory_order_acquire)) return *static_cast<const Loaded*>(found);
+/// What was loaded of a plan stays where its buffer has place for a device's memory.
+const Loaded& load(halide_buffer_t& plan, const halide_buffer_t& objects) {
+    std::atomic_ref<std::uint64_t> slot(plan.device);
+    auto found = [&] { return reinterpret_cast<const Loaded*>(slot.load(std::memory_order_acquire)); };
+    if (const Loaded* loaded = found()) return *loaded;
     static std::mutex mutex;
     std::lock_guard lock(mutex);
-    if (const void* found = slot.load(std::memory_order_acquire)) return *static_cast<const Loaded*>(found);
+    if (const Loaded* loaded = found()) return *loaded;
     auto* loaded = new Loaded;
     try {
-        loaded->executable = Executable::load({f.plan, f.plan_bytes}, unpack(f));
+        loaded->executable = Executable::load(bytes_of(plan), unpack(bytes_of(objects)));
     } catch (const std::exception& e) {
         loaded->error = e.what();
     }
-    slot.store(loaded, std::memory_order_release);
+    slot.store(reinterpret_cast<std::uint64_t>(loaded), std::memory_order_release);
     return *loaded;
 }
 
-/// The System V x86-64 order: integers and pointers from six registers, floats from eight, the rest from the stack.
+/// The arguments of a call, each in whole words as the System V ABI passes them.
 class Arguments {
   public:
-    Arguments(const SavedRegisters& registers, const void* stack)
-        : registers_(&registers), stack_(static_cast<const char*>(stack)) {}
+    explicit Arguments(const std::uint64_t* words) : next_(words) {}
 
-    void integer(void* to, std::size_t bytes) {
-        std::memcpy(to, integers_ < 6 ? &registers_->integer[integers_++] : pop(8), bytes);
-    }
-    void floating(void* to, std::size_t bytes) {
-        std::size_t words = (bytes + 7) / 8;
-        // A pair that does not fit into the registers left goes to the stack as a whole.
-        const void* from = floats_ + words <= 8 ? &registers_->floating[floats_] : pop(8 * words);
-        if (floats_ + words <= 8) floats_ += words;
-        std::memcpy(to, from, bytes);
+    void take(void* to, std::size_t bytes) {
+        std::memcpy(to, next_, bytes);
+        next_ += (bytes + 7) / 8;
     }
     tw_array* array() {
         tw_array* pointer = nullptr;
-        integer(&pointer, sizeof pointer);
+        take(&pointer, sizeof pointer);
         return pointer;
     }
 
   private:
-    const void* pop(std::size_t bytes) {
-        const char* at = stack_;
-        stack_ += bytes;
-        return at;
-    }
-    const SavedRegisters* registers_;
-    const char* stack_;
-    std::size_t integers_ = 0, floats_ = 0;
+    const std::uint64_t* next_;
 };
 
 std::string describe(int dtype, int rank, const std::int64_t* shape) {
@@ -168,7 +161,7 @@ int run(const Executable& executable, Arguments& from, bool on_device) {
     const Plan& plan = executable.plan();
     const std::string name = plan.function + (on_device ? "_cuda" : "");
     cuda::Place place{-1, nullptr};
-    if (on_device) from.integer(&place.stream, sizeof place.stream);
+    if (on_device) from.take(&place.stream, sizeof place.stream);
     Executable::Frame frame = executable.lay_out(alloca(executable.frame_bytes()));
     auto** inputs = static_cast<tw_array**>(alloca((plan.arguments.size() + 1) * sizeof(void*)));
     for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
@@ -176,10 +169,7 @@ int run(const Executable& executable, Arguments& from, bool on_device) {
         std::size_t bytes = static_cast<std::size_t>(info(a.dtype).bytes);
         inputs[i] = nullptr;
         if (!a.is_array) {
-            if (a.dtype < DType::float32)
-                from.integer(frame.arguments[i].scalar, bytes);
-            else
-                from.floating(frame.arguments[i].scalar, bytes);
+            from.take(frame.arguments[i].scalar, bytes);
             continue;
         }
         tw_array* array = inputs[i] = from.array();
@@ -304,32 +294,26 @@ int run(const Executable& executable, Arguments& from, bool on_device) {
     return TW_OK;
 }
 
-int run_embedded(EmbeddedFunction& function, const SavedRegisters& registers, const void* stack, bool on_device) {
-    try {
-        const Loaded& loaded = load(function);
-        if (!loaded.executable) return fail(TW_FAILED, loaded.error);
-        Arguments arguments(registers, stack);
-        return run(*loaded.executable, arguments, on_device);
-    } catch (const DeviceError& e) {
-        return fail(TW_DEVICE_ERROR, parse_plan({function.plan, function.plan_bytes}).function + "_cuda: " + e.what());
-    } catch (const std::exception& e) {
-        return fail(TW_OUT_OF_MEMORY, e.what());
-    }
-}
-
 } // namespace
 } // namespace tilewright::runtime
 
 extern "C" {
 
-int tw_run_embedded(tilewright::runtime::EmbeddedFunction* function,
-                    const tilewright::runtime::SavedRegisters* registers, const void* stack) {
-    return tilewright::runtime::run_embedded(*function, *registers, stack, false);
-}
-
-int tw_run_embedded_on_device(tilewright::runtime::EmbeddedFunction* function,
-                              const tilewright::runtime::SavedRegisters* registers, const void* stack) {
-    return tilewright::runtime::run_embedded(*function, *registers, stack, true);
+/// The entries of a library call it with the words of their arguments. Returns a tw_status.
+int tw_run_embedded(halide_buffer_t* plan, const halide_buffer_t* objects, const std::uint64_t* words,
+                    std::int32_t on_device) {
+    using namespace tilewright;
+    using namespace tilewright::runtime;
+    try {
+        const Loaded& loaded = load(*plan, *objects);
+        if (!loaded.executable) return fail(TW_FAILED, loaded.error);
+        Arguments arguments(words);
+        return run(*loaded.executable, arguments, on_device != 0);
+    } catch (const DeviceError& e) {
+        return fail(TW_DEVICE_ERROR, parse_plan(std::string(bytes_of(*plan))).function + "_cuda: " + e.what());
+    } catch (const std::exception& e) {
+        return fail(TW_OUT_OF_MEMORY, e.what());
+    }
 }
 
 const char* tw_last_error(void) {

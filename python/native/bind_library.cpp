@@ -3,10 +3,9 @@
 #include <pybind11/stl.h>
 
 #include <fstream>
-#include <iterator>
 
 #include "dsl/base/error.h"
-#include "dsl/runtime/static_library.h"
+#include "dsl/static_library.h"
 #include "python/native/bindings.h"
 
 namespace py = pybind11;
@@ -15,17 +14,11 @@ using namespace py::literals;
 namespace tilewright::native {
 namespace {
 
-std::string read_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw ExportError(path + ": cannot be read. It is part of the installation: install tilewright again.");
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 /// The prebuilt runtime that C programs link lies beside this module.
-std::string runtime_archive_path() {
+std::string runtime_path() {
     py::object file = py::module_::import("tilewright._native").attr("__file__");
     const std::string path = file.cast<std::string>();
-    return path.substr(0, path.rfind('/') + 1) + "lib/libtilewright_c_runtime.a";
+    return path.substr(0, path.rfind('/') + 1) + "lib/tilewright_c_runtime.o";
 }
 
 void write_static_library(const std::string& folder, const std::vector<std::pair<std::string, std::string>>& named,
@@ -33,12 +26,12 @@ void write_static_library(const std::string& folder, const std::vector<std::pair
     std::map<std::string, std::string_view> views;
     for (const auto& [object, bytes] : objects)
         views[object] = static_cast<std::string_view>(bytes);
-    std::vector<runtime::CFunction> functions;
+    std::vector<dsl::CFunction> functions;
     for (const auto& [name, plan_text] : named)
         functions.push_back({name, plan_text});
-    runtime::write_static_library(folder + "/libkernels.a", read_file(runtime_archive_path()), functions, views);
+    dsl::write_static_library(folder, runtime_path(), functions, views);
     std::ofstream header(folder + "/kernels.h", std::ios::binary);
-    header << runtime::c_header(functions);
+    header << dsl::c_header(functions);
     if (!header.flush()) throw ExportError(folder + "/kernels.h: cannot be written. Is the disk full?");
 }
 

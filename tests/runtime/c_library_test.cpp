@@ -1,17 +1,21 @@
 // tests/runtime/c_library_test.cpp: libkernels.a and kernels.h, linked into a C program by a C compiler.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 
 #include "dsl/base/error.h"
-#include "dsl/runtime/static_library.h"
+#include "dsl/static_library.h"
 #include "tests/runtime/kernel_files.h"
 
 namespace tilewright::runtime {
 namespace {
 
+using dsl::c_header;
+using dsl::CFunction;
+using dsl::write_static_library;
 using tests::kAxpyPlan;
 using tests::kernel;
 using tests::kKmeansPlan;
@@ -26,7 +30,6 @@ class CLibrary : public testing::Test {
         folder_ = mkdtemp(pattern);
         km_ = kernel("km");
         axpy_ = kernel("axpy");
-        runtime_ = tests::read_file(TW_C_RUNTIME);
     }
     void TearDown() override {
         if (folder_.empty()) return;
@@ -40,12 +43,12 @@ class CLibrary : public testing::Test {
         EXPECT_EQ(std::system(line.c_str()), 0);
         return tests::read_file(folder_ + "/out.txt");
     }
-    std::string folder_, km_, axpy_, runtime_;
+    std::string folder_, km_, axpy_;
 };
 
 TEST_F(CLibrary, ATenLineProgramCallsKmeans) {
     std::vector<CFunction> functions{{"get_labels", kKmeansPlan}, {"axpy", kAxpyPlan}};
-    write_static_library(folder_ + "/libkernels.a", runtime_, functions, {{"km", km_}, {"axpy", axpy_}});
+    write_static_library(folder_, TW_C_RUNTIME, functions, {{"km", km_}, {"axpy", axpy_}});
     write("kernels.h", c_header(functions));
     write("main.c", R"(#include "kernels.h"
 #include <stdio.h>
@@ -115,7 +118,7 @@ copy x to y
 end
 )";
     std::vector<CFunction> functions{{"same", plan}};
-    write_static_library(folder_ + "/libkernels.a", runtime_, functions, {});
+    write_static_library(folder_, TW_C_RUNTIME, functions, {});
     const std::string header = c_header(functions);
     EXPECT_NE(header.find("int same_cuda(void* stream, double a_, const struct tw_array* x_, struct tw_array* y_);"),
               std::string::npos)
@@ -182,7 +185,7 @@ end
 )";
     std::vector<CFunction> functions{{"squares", plan}};
     std::string square = kernel("square");
-    write_static_library(folder_ + "/libkernels.a", runtime_, functions, {{"square", square}});
+    write_static_library(folder_, TW_C_RUNTIME, functions, {{"square", square}});
     std::string header = c_header(functions);
     write("kernels.h", header);
     EXPECT_NE(header.find("/* Z complex128[:] (written), C complex128[:] -> nothing; returns a tw_status. */\n"
@@ -227,7 +230,7 @@ TEST_F(CLibrary, AResultApartFromWhatIsWritten) {
                        "version \"only\"\ncall half in \"half\" (A, B)\ncall step in \"step\" (1, A)\nend\n";
     std::vector<CFunction> functions{{"halved", plan}};
     std::string half = kernel("half"), step = kernel("step");
-    write_static_library(folder_ + "/libkernels.a", runtime_, functions, {{"half", half}, {"step", step}});
+    write_static_library(folder_, TW_C_RUNTIME, functions, {{"half", half}, {"step", step}});
     write("kernels.h", c_header(functions));
     write("main.c", R"(#include "kernels.h"
 #include <stdio.h>
@@ -259,7 +262,7 @@ TEST_F(CLibrary, ManyScalarsComeFromRegistersAndStack) {
             "Z\nversion \"only\"\n"
             "call axpy in \"axpy\" (a8, X, Y, Z)\nend\n";
     std::vector<CFunction> functions{{"many", plan}};
-    write_static_library(folder_ + "/libkernels.a", runtime_, functions, {{"axpy", axpy_}});
+    write_static_library(folder_, TW_C_RUNTIME, functions, {{"axpy", axpy_}});
     write("kernels.h", c_header(functions));
     write("main.c", R"(#include "kernels.h"
 #include <stdio.h>
@@ -277,25 +280,55 @@ int main(void) {
               "0  117\nexit 0\n");
 }
 
+TEST_F(CLibrary, AFloatBehindAPairThatFoundOneRegisterTakesThatRegister) {
+    std::string plan = "tilewright-plan 1\nfunction pair\n";
+    for (int i = 0; i < 7; ++i)
+        plan += "scalar n" + std::to_string(i) + " int64\nscalar a" + std::to_string(i) + " float32\n";
+    plan += "scalar c complex128\nscalar n7 int64\nscalar d float64\nscalar e complex64\narg X float64 2\n"
+            "arg Y float64 2\nguard n6 == 16 \"n6\"\nguard n7 == 17 \"n7\"\nresult Z float64 [X.0, X.1]\nreturn Z\n"
+            "version \"only\"\ncall axpy in \"axpy\" (d, X, Y, Z)\nend\n";
+    std::vector<CFunction> functions{{"pair", plan}};
+    write_static_library(folder_, TW_C_RUNTIME, functions, {{"axpy", axpy_}});
+    write("kernels.h", c_header(functions));
+    write("main.c", R"(#include "kernels.h"
+#include <stdio.h>
+int main(void) {
+    double X[1] = {2}, Y[1] = {100}, Z[1];
+    int64_t s[] = {1, 1};
+    struct tw_array x = tw_contiguous(X, TW_FLOAT64, 2, s), y = tw_contiguous(Y, TW_FLOAT64, 2, s), z = tw_contiguous(Z, TW_FLOAT64, 2, s);
+    struct tw_complex128 c = {1, 2};
+    struct tw_complex64 e = {3, 4};
+    int rc = pair(10, 0, 11, 1, 12, 2, 13, 3, 14, 4, 15, 5, 16, 6, c, 17, 8.5, e, &x, &y, &z);
+    printf("%d %s %g\n", rc, tw_last_error(), Z[0]);
+    return 0;
+}
+)");
+    EXPECT_EQ(run(std::string(TW_C_COMPILER) + " main.c libkernels.a -lpthread -ldl -lm -o main && ./main"),
+              "0  117\nexit 0\n");
+}
+
 TEST_F(CLibrary, IsTheSameEachTimeAndNamesWhatIsWrong) {
     std::vector<CFunction> functions{{"axpy", kAxpyPlan}};
-    for (const char* name : {"/a.a", "/b.a"})
-        write_static_library(folder_ + name, runtime_, functions, {{"axpy", axpy_}});
-    EXPECT_EQ(tests::read_file(folder_ + "/a.a"), tests::read_file(folder_ + "/b.a"));
-    auto message = [&](const std::string& path, const std::string& archive, const std::string& name) {
+    for (const char* name : {"/a", "/b"}) {
+        ASSERT_EQ(mkdir((folder_ + name).c_str(), 0700), 0);
+        write_static_library(folder_ + name, TW_C_RUNTIME, functions, {{"axpy", axpy_}});
+    }
+    EXPECT_EQ(tests::read_file(folder_ + "/a/libkernels.a"), tests::read_file(folder_ + "/b/libkernels.a"));
+    EXPECT_EQ(run("ls a"), "libkernels.a\nexit 0\n");
+    auto message = [&](const std::string& folder, const std::string& runtime, const std::string& name) {
         try {
-            write_static_library(path, archive, {{name, kAxpyPlan}}, {{"axpy", axpy_}});
+            write_static_library(folder, runtime, {{name, kAxpyPlan}}, {{"axpy", axpy_}});
         } catch (const ExportError& e) {
             return std::string(e.what());
         }
         return std::string("written");
     };
-    EXPECT_EQ(message(folder_ + "/c.a", runtime_, "größe"),
+    EXPECT_EQ(message(folder_, TW_C_RUNTIME, "größe"),
               "libkernels.a: 'größe' is no name in C. Export it under another with --out.");
-    EXPECT_EQ(message(folder_ + "/c.a", "nonsense", "f"),
-              "libkernels.a: the runtime's archive is damaged. Install tilewright again.");
-    EXPECT_EQ(message(folder_ + "/no/c.a", runtime_, "f"),
-              folder_ + "/no/c.a: it cannot be written: No such file or directory. Choose another folder with --out.");
+    EXPECT_EQ(message(folder_, folder_ + "/none.o", "f").substr(0, 14), "libkernels.a: ");
+    EXPECT_EQ(message(folder_ + "/no", TW_C_RUNTIME, "f"),
+              folder_ + "/no/kernels.o: it cannot be written: No such file or directory. Choose another folder with "
+                        "--out.");
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-"""kernels.h and libkernels.a: the C entry of a module, written by the runtime's own archive writer."""
+"""kernels.h and libkernels.a: the C entry of a module, written by the extension."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def write_static_library(folder: Path, functions: list[tuple[str, str]], objects
     """The files written, with functions given as name and plan; none where this build has no writer."""
     native = compiler()
     write = getattr(native, "write_static_library", None)
-    runtime = Path(native.__file__).parent / "lib" / "libtilewright_c_runtime.a"
+    runtime = Path(native.__file__).parent / "lib" / "tilewright_c_runtime.o"
     if write is None or not runtime.exists():
         logger.warning(
             "%s: no C library is written: %s is not there. Install tilewright again.", functions[0][0], runtime
