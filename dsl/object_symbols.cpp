@@ -1,4 +1,4 @@
-// dsl/object_symbols.cpp: reads the symbol table of an object file, and the list of what a kernel may import.
+// dsl/object_symbols.cpp: reads the symbol table of an object file.
 #include "dsl/object_symbols.h"
 
 #include <elf.h>
@@ -46,28 +46,15 @@ std::set<std::string> undefined_symbols(std::string_view object) {
     return result;
 }
 
+#define TW_IS(name, function) || symbol == name
+#define TW_NO(name, function)
 bool runtime_has(const std::string& symbol) {
-    static const std::set<std::string> known = {
-        "halide_do_par_for",     "halide_malloc", "halide_free", "memcpy",    "memmove",   "memset",
-        "_GLOBAL_OFFSET_TABLE_", kOpaqueZero,     kPrefetchBase, kStreamBase, kStreamFence};
-    static const std::set<std::string> math = {
-        "acos",  "acosh",  "asin",  "asinh", "atan", "atan2",     "atanh", "cbrt", "ceil",  "cos",
-        "cosh",  "exp",    "exp2",  "expm1", "fabs", "floor",     "fma",   "fmax", "fmin",  "fmod",
-        "hypot", "log",    "log10", "log1p", "log2", "nearbyint", "pow",   "rint", "round", "roundeven",
-        "sin",   "sincos", "sinh",  "sqrt",  "tan",  "tanh",      "trunc"};
-    if (known.count(symbol) || math.count(symbol)) return true;
-    return !symbol.empty() && symbol.back() == 'f' && math.count(symbol.substr(0, symbol.size() - 1));
+    // Position-independent code names the table, and needs none.
+    return symbol == "_GLOBAL_OFFSET_TABLE_" TW_KERNEL_IMPORTS(TW_IS, TW_NO) || !libm_function(symbol).empty();
 }
 
 bool device_runtime_has(const std::string& symbol) {
-    static const std::set<std::string> known = {"halide_cuda_device_interface",
-                                                "halide_cuda_finalize_kernels",
-                                                "halide_cuda_initialize_kernels",
-                                                "halide_cuda_run",
-                                                "halide_device_free",
-                                                "halide_device_free_as_destructor",
-                                                "halide_device_malloc"};
-    return known.count(symbol) != 0;
+    return false TW_KERNEL_IMPORTS(TW_NO, TW_IS);
 }
 
 } // namespace tilewright::dsl

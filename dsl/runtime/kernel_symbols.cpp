@@ -99,98 +99,17 @@ template <class F> void* address(F* function) {
     return reinterpret_cast<void*>(function);
 }
 
-const Entry kOurs[] = {{"halide_do_par_for", address(kernel_parallel_loop)},
-                       {"halide_malloc", address(kernel_malloc)},
-                       {"halide_free", address(kernel_free)},
-                       {"halide_error", address(kernel_error)},
-                       {kOpaqueZero, address(kernel_opaque_zero)},
-                       {kPrefetchBase, address(kernel_prefetch_base)},
-                       {kStreamBase, address(kernel_stream_base)},
-                       {kStreamFence, address(kernel_stream_fence)},
-                       {"halide_cuda_initialize_kernels", address(cuda::initialize_kernels)},
-                       {"halide_cuda_run", address(cuda::run_kernel)},
-                       {"halide_cuda_finalize_kernels", address(cuda::finalize_kernels)},
-                       {"halide_cuda_device_interface", address(cuda::device_interface)},
-                       {"halide_device_malloc", address(cuda::device_malloc)},
-                       {"halide_device_free", address(cuda::device_free)},
-                       {"halide_device_free_as_destructor", address(cuda::device_free_as_destructor)},
+// What stands behind the list is imported by kernels with asserts and copies, which others made.
+#define TW_ENTRY(name, function) {name, address(function)},
+#define TW_ERROR_ENTRY(name) {#name, address(name)},
+const Entry kOurs[] = {TW_KERNEL_IMPORTS(TW_ENTRY, TW_ENTRY){"halide_error", address(kernel_error)},
                        {"halide_copy_to_device", address(cuda::copy_to_device_of_kernel)},
                        {"halide_copy_to_host", address(cuda::copy_to_host_of_kernel)},
-                       {"memcpy", address(static_cast<void* (*)(void*, const void*, std::size_t)>(std::memcpy))},
-                       {"memmove", address(static_cast<void* (*)(void*, const void*, std::size_t)>(std::memmove))},
-                       {"memset", address(static_cast<void* (*)(void*, int, std::size_t)>(std::memset))},
-#define TW_ENTRY(name) {#name, address(name)},
-                       TW_KERNEL_ERRORS(TW_ENTRY)
+                       TW_KERNEL_ERRORS(TW_ERROR_ENTRY)};
 #undef TW_ENTRY
-};
+#undef TW_ERROR_ENTRY
 
-// Looked up in libm when a kernel asks, so that the module needs no newer versions of them than the machine has.
-const char* const kLibm[] = {
-    "acos",     "acosf",     "acosh",      "acoshf",    "asin",       "asinf",  "asinh",  "asinhf",    "atan",
-    "atan2",    "atan2f",    "atanf",      "atanh",     "atanhf",     "cbrt",   "cbrtf",  "ceil",      "ceilf",
-    "copysign", "copysignf", "cos",        "cosf",      "cosh",       "coshf",  "erf",    "erfc",      "erfcf",
-    "erff",     "exp",       "exp10",      "exp10f",    "exp2",       "exp2f",  "expf",   "expm1",     "expm1f",
-    "fabs",     "fabsf",     "floor",      "floorf",    "fma",        "fmaf",   "fmax",   "fmaxf",     "fmin",
-    "fminf",    "fmod",      "fmodf",      "frexp",     "frexpf",     "hypot",  "hypotf", "ldexp",     "ldexpf",
-    "lgamma",   "lgammaf",   "log",        "log10",     "log10f",     "log1p",  "log1pf", "log2",      "log2f",
-    "logf",     "nearbyint", "nearbyintf", "nextafter", "nextafterf", "pow",    "powf",   "remainder", "remainderf",
-    "rint",     "rintf",     "round",      "roundeven", "roundevenf", "roundf", "scalbn", "scalbnf",   "sin",
-    "sincos",   "sincosf",   "sinf",       "sinh",      "sinhf",      "sqrt",   "sqrtf",  "tan",       "tanf",
-    "tanh",     "tanhf",     "tgamma",     "tgammaf",   "trunc",      "truncf",
-};
-
-/// Halide's own spellings, and the function behind each.
-struct Alias {
-    const char* name;
-    const char* libm;
-};
-const Alias kAliases[] = {
-    {"acos_f32", "acosf"},
-    {"acos_f64", "acos"},
-    {"acosh_f32", "acoshf"},
-    {"acosh_f64", "acosh"},
-    {"asin_f32", "asinf"},
-    {"asin_f64", "asin"},
-    {"asinh_f32", "asinhf"},
-    {"asinh_f64", "asinh"},
-    {"atan2_f32", "atan2f"},
-    {"atan2_f64", "atan2"},
-    {"atan_f32", "atanf"},
-    {"atan_f64", "atan"},
-    {"atanh_f32", "atanhf"},
-    {"atanh_f64", "atanh"},
-    {"ceil_f32", "ceilf"},
-    {"ceil_f64", "ceil"},
-    {"cos_f32", "cosf"},
-    {"cos_f64", "cos"},
-    {"cosh_f32", "coshf"},
-    {"cosh_f64", "cosh"},
-    {"exp_f32", "expf"},
-    {"exp_f64", "exp"},
-    {"floor_f32", "floorf"},
-    {"floor_f64", "floor"},
-    {"log_f32", "logf"},
-    {"log_f64", "log"},
-    {"nearbyint_f32", "nearbyintf"},
-    {"nearbyint_f64", "nearbyint"},
-    {"pow_f32", "powf"},
-    {"pow_f64", "pow"},
-    {"round_f32", "roundf"},
-    {"round_f64", "round"},
-    {"sin_f32", "sinf"},
-    {"sin_f64", "sin"},
-    {"sinh_f32", "sinhf"},
-    {"sinh_f64", "sinh"},
-    {"sqrt_f32", "sqrtf"},
-    {"sqrt_f64", "sqrt"},
-    {"tan_f32", "tanf"},
-    {"tan_f64", "tan"},
-    {"tanh_f32", "tanhf"},
-    {"tanh_f64", "tanh"},
-    {"trunc_f32", "truncf"},
-    {"trunc_f64", "trunc"},
-};
-
+// Looked up when a kernel asks, so that the module needs no newer versions of them than the machine has.
 void* libm_symbol(const char* name) {
     static void* const library = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
     return library ? dlsym(library, name) : nullptr;
@@ -201,12 +120,8 @@ void* libm_symbol(const char* name) {
 void* kernel_symbol(std::string_view name) {
     for (const Entry& entry : kOurs)
         if (name == entry.name) return entry.address;
-    auto libm = std::lower_bound(std::begin(kLibm), std::end(kLibm), name,
-                                 [](const char* a, std::string_view b) { return a < b; });
-    if (libm != std::end(kLibm) && name == *libm) return libm_symbol(*libm);
-    for (const Alias& alias : kAliases)
-        if (name == alias.name) return libm_symbol(alias.libm);
-    return nullptr;
+    const std::string libm = libm_function(name);
+    return libm.empty() ? nullptr : libm_symbol(libm.c_str());
 }
 
 std::string take_kernel_error() {
