@@ -50,6 +50,31 @@ def missing_readmes() -> list[str]:
     return [f"{room}/README.md is missing." for room in ROOMS if not (ROOT / room / "README.md").exists()]
 
 
+LONGEST_LINE = 160
+# Pages whose lines are longer still: their folder is being rewritten.
+NOT_YET = ("translator/",)
+
+
+def pages_that_are_no_page() -> list[str]:
+    """READMEs are a page, their lines can be read, and decisions with their reasons stand apart."""
+    found = []
+    for path in tracked(".", ".md"):
+        name = path.relative_to(ROOT).as_posix()
+        lines = path.read_text().splitlines()
+        if name.startswith(NOT_YET) or name.endswith("_text.md"):
+            continue
+        found += [
+            f"{name}:{k}: more than {LONGEST_LINE} columns."
+            for k, line in enumerate(lines, 1)
+            if len(line) > LONGEST_LINE
+        ]
+        if path.name == "README.md" and len(lines) > 100:
+            found.append(f"{name}: {len(lines)} lines are no page: decisions go to DECISIONS.md beside it.")
+        if path.name == "README.md" and "## Decisions" in lines:
+            found.append(f"{name}: decisions go to DECISIONS.md beside it.")
+    return found
+
+
 def documented_operations() -> dict[str, str]:
     """Each operation of program_text.md with what is said of it."""
     text = (ROOT / "translator/program_text.md").read_text()
@@ -213,6 +238,7 @@ def main() -> int:
         *unlisted_sources(),
         *unsorted_sources(),
         *missing_readmes(),
+        *pages_that_are_no_page(),
         *operations_that_disagree(),
         *rewrites_in_no_list(),
         *ufuncs_that_disagree(),
