@@ -91,14 +91,19 @@ py::list list_loops(const std::string& program_text, const py::dict& given) {
     return loops;
 }
 
+py::dict pass_dict(const translator::Pass& pass) {
+    return py::dict("name"_a = pass.name, "meaning"_a = pass.meaning, "needed"_a = pass.needed);
+}
+
 py::list list_passes(const std::string& program_text, const py::dict& given) {
     const translator::Program program = translator::read_program(program_text);
     translator::verify_program(program);
     py::list result;
     translator::prepare(program, options_of(given), [&](const auto& pass, const auto& before, const auto& after) {
         translator::verify_program(after, translator::Dialect::rewritten);
-        result.append(py::dict("name"_a = pass.name, "meaning"_a = pass.meaning,
-                               "program"_a = after == before ? "" : translator::print_program(after)));
+        py::dict ran = pass_dict(pass);
+        ran["program"] = after == before ? "" : translator::print_program(after);
+        result.append(ran);
     });
     return result;
 }
@@ -201,8 +206,17 @@ py::list partials(const std::string& program_text, const std::set<std::string>& 
 
 void bind_compile(py::module_& module) {
     module.def("passes", &list_passes, "program"_a, "options"_a,
-               "The passes that a program goes through, in order: name, meaning, and the program behind each that "
-               "changes it.");
+               "The passes that a program goes through, in order: name, meaning, whether it is never left out, and the "
+               "program behind each that changes it.");
+    module.def(
+        "pass_list",
+        [] {
+            py::list result;
+            for (const translator::Pass& pass : translator::passes())
+                result.append(pass_dict(pass));
+            return result;
+        },
+        "All passes that there are, in order: name, meaning, and whether it is never left out.");
     module.def("variants", &list_variants, "program"_a, "options"_a,
                "The open structural choices of a program, defaults first.");
     module.def("loops", &list_loops, "program"_a, "options"_a,

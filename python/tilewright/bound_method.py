@@ -6,6 +6,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .debug.report import Report
     from .decorator import JitFunction
     from .specialization import Specialization
 
@@ -51,6 +52,10 @@ class BoundMethod:
     def tune(self, *args: Any, **options: Any) -> Any:
         """As JitFunction.tune(), of a call of this object's method."""
         return self.__func__.tune(self.__self__, *args, **options)
+
+    def debug(self, *args: Any, **options: Any) -> Report:
+        """As JitFunction.debug(), of a call of this object's method."""
+        return self.__func__.debug(self.__self__, *args, **options)
 
     def for_args(self, *args: Any, **kwargs: Any) -> Specialization:
         """As JitFunction.for_args(), of a call of this object's method."""

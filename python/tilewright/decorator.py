@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -35,7 +35,11 @@ from .program import Program
 from .specialization import Specialization
 from .work import is_one_library_call, is_small
 
+if TYPE_CHECKING:
+    from .debug.report import Report
+
 CONTRACTS = ("numpy", "reproducible", "fast")
+DEBUG_LIMIT = "60s"  # of each step of debug()
 
 _MAX_STAYS = 1024
 # Programs that differ in one value alone: a value that goes on changing is none to compile for.
@@ -194,6 +198,26 @@ class JitFunction(_face.Dispatcher):
         """Of a search that nobody watches: a store that cannot be written, say."""
         if event.get("event") == "warning":
             logs.logger.warning("%s: %s", self.__name__, event.get("text"))
+
+    def debug(
+        self, *args: Any, dump: str | Path | None = None, limit: float | str = DEBUG_LIMIT, **kwargs: Any
+    ) -> Report:
+        """Find out where this call goes wrong: its trace, a pass of the translator, the schedule in use, or the code.
+
+        NumPy's own answer is what each is compared with, as exactly as the contract promises. What may crash runs in
+        other processes. Returns a Report; printed, it says what was found. Arguments are copied, never changed.
+
+        Parameters
+        ----------
+        dump : a new folder for the program behind each pass, stages, plan, schedule, code, arguments, and a script that
+            shows the difference again.
+        limit : of each step, seconds or text with a unit: "15s", "2m".
+        """
+        from .debug.calls import debug_call  # noqa: PLC0415  (calls need none of it)
+        from .quantities import parse_duration_s  # noqa: PLC0415
+
+        limit_s = parse_duration_s(limit, "limit")
+        return debug_call(self, args, kwargs, limit_s=limit_s, dump=checks.optional_path(dump, "dump"))
 
     def export(
         self,

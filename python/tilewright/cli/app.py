@@ -14,11 +14,11 @@ from . import script_arguments as passed
 from .exit_codes import INTERRUPTED, OK, USAGE
 from .signals import ending_as_ctrl_c
 
-SUBCOMMANDS = ("run", "show", "db", "check", "doctor")
+SUBCOMMANDS = ("run", "show", "debug", "db", "check", "doctor")
 
 
 def main(argv: list[str] | None = None) -> int:
-    """`autotune SCRIPT…` or `autotune run|show|db|check|doctor …`. Returns the exit code (and is the console script)."""
+    """`autotune SCRIPT…` or `autotune run|show|debug|db|check|doctor …`. Returns the exit code (and is the console script)."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         code = _dispatch(arguments)

@@ -1,13 +1,14 @@
-"""Record a script, choose what to tune and trace it: what `autotune` and `autotune show` have in common."""
+"""Record a script, choose what to tune and trace it: what `autotune`, `autotune show` and `autotune debug` have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from ..binding import Bound, bind
 from ..decorator import JitFunction
 from ..errors import Error
 from ..failed_traces import raised_while_tracing
@@ -118,6 +119,22 @@ def also_specialize(prepared: Prepared, signatures: list[str]) -> None:
         specialization, _bound = prepared.function.specialize(tuple(changed), kwargs)
         if len(prepared.function.specializations) > known:
             specialization.example = _bound.without_data()
+
+
+def bound_of(one: Prepared) -> Bound:
+    """The recorded call, as its program sees it."""
+    specialization = one.specialization
+    assert specialization.example is not None
+    bound = bind(specialization.traced, specialization.program, one.call.args, one.call.kwargs)
+    return replace(bound, on_device=specialization.example.on_device)
+
+
+def place(one: Prepared, on_device: bool) -> None:
+    """What the specialization says is about calls on this side from here on."""
+    specialization = one.specialization
+    if specialization.example is not None and specialization.example.on_device != on_device:
+        specialization.example = replace(specialization.example, on_device=on_device)
+        specialization.evidence = None  # of the other place
 
 
 def _specialize(function: JitFunction, call: RecordedCall) -> Specialization:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .. import settings
-from ..binding import bind
 from ..errors import Error
 from ..machine import is_cuda_isa, targets_of
 from ..record import ScriptRaised, ScriptStopped
@@ -19,10 +18,9 @@ from ..record.choose import NothingToTune
 from ..stored import stored_schedule
 from .exit_codes import OK, SCRIPT_RAISED, USAGE
 from .parse import UsageError, scripts_of, targets, text_file
-from .session import Prepared, Request, prepare
+from .session import Prepared, Request, bound_of, place, prepare
 
 if TYPE_CHECKING:
-    from ..binding import Bound
     from ..device_profile import Profile
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -78,7 +76,7 @@ def show(
                     continue
                 if not as_json and len(named) > 1:
                     print(f"---- {isa}")
-                _place(one, is_cuda_isa(isa))
+                place(one, is_cuda_isa(isa))
                 if text is not None:
                     _set(one, text, str(schedule))
                 elif chosen:
@@ -107,24 +105,9 @@ def _choices(given: list[str]) -> dict[str, str]:
     return chosen
 
 
-def _bound(one: Prepared) -> Bound:
-    specialization = one.specialization
-    assert specialization.example is not None
-    bound = bind(specialization.traced, specialization.program, one.call.args, one.call.kwargs)
-    return replace(bound, on_device=specialization.example.on_device)
-
-
-def _place(one: Prepared, on_device: bool) -> None:
-    """What the specialization says is about calls on this side from here on."""
-    specialization = one.specialization
-    if specialization.example is not None and specialization.example.on_device != on_device:
-        specialization.example = replace(specialization.example, on_device=on_device)
-        specialization.evidence = None  # of the other place
-
-
 def _look_up(one: Prepared, db: Path | None) -> None:
     """The stored schedule, or a default one."""
-    specialization, bound = one.specialization, _bound(one)
+    specialization, bound = one.specialization, bound_of(one)
     found = stored_schedule(specialization, bound, settings.store_path(db))
     if found is not None:
         specialization.set_schedule(found.schedule, bound, file="store", label="tuned")
@@ -134,7 +117,7 @@ def _look_up(one: Prepared, db: Path | None) -> None:
 
 
 def _set(one: Prepared, text: str, file: str) -> None:
-    one.specialization.set_schedule(text, _bound(one), file=file)
+    one.specialization.set_schedule(text, bound_of(one), file=file)
 
 
 def _use_default(one: Prepared) -> None:
@@ -142,7 +125,7 @@ def _use_default(one: Prepared) -> None:
     specialization = one.specialization
     specialization.drop_schedule()
     specialization.versions.clear()
-    specialization.add_version(_bound(one))
+    specialization.add_version(bound_of(one))
 
 
 def _print(one: Prepared, isa: str, part: str, as_json: bool) -> None:

@@ -50,7 +50,7 @@ _TARGETS = ", ".join(["host", *reversed(ISA_LEVELS), "cuda", CUDA_DEFAULT])
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 _EPILOG = (
-    "Other commands: autotune run SCRIPT, autotune show SCRIPT, autotune db …, autotune check MODULE…, "
+    "Other commands: autotune run SCRIPT, autotune show SCRIPT, autotune debug SCRIPT, autotune db …, autotune check MODULE…, "
     "autotune doctor. "
     "A script of such a name is given as ./show. Arguments of the script follow after --."
 )

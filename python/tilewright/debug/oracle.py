@@ -98,6 +98,10 @@ class ProgramError(AssertionError):
     """The text breaks the rules of program_text.md."""
 
 
+class UnknownOperation(ProgramError):
+    """An operation that is not written down here."""
+
+
 def split_top(text: str) -> list[str]:
     """At commas that are not inside of brackets."""
     parts: list[str] = []
@@ -445,6 +449,6 @@ def _run(
             _check(result[key].shape == part.shape and part.dtype == result.dtype, line)
             result[key] = part
         else:
-            raise ProgramError(f"{line}: no operation {operation}")
+            raise UnknownOperation(f"{line}: no operation {operation}")
     _check(result.dtype == dtype and result.shape == shape, f"{line}: NumPy has {result.dtype}{list(result.shape)}")
     return result

@@ -1,0 +1,253 @@
+"""A call of a jitted function as a case: its program, its arguments in a file, and NumPy's answer."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from .. import _face, datasets
+from ..binding import Bound, bind
+from ..builder import BuildRequest, with_schedule
+from ..devices import device, host_copies, places_among
+from ..draws import drawing
+from ..errors import DeviceError, Error
+from ..failed_traces import is_of_the_trace, raised_while_tracing
+from ..jitted import Jitted
+from ..machine import is_cuda_isa
+from ..partials import is_beyond_limit
+from ..record.capture import copy_arguments
+from ..specialization import Specialization
+from ..tolerance import Tolerance
+from ..work_folders import work_folder
+from ..workload import describe_call
+from .answers import Allowed, Answer, Array, changed, difference
+from .arguments import save_arguments
+from .bisection import Bisection
+from .case import ARGUMENTS, Case
+from .child import Child
+from .dump import check_folder, write_dump
+from .report import Report, Step
+
+_DEFAULT = "the default schedule"
+_SCHEDULES = {"tuned": "the tuned schedule", "by hand": "the schedule by hand"}
+_WIDEN_NS = 1e9  # calls of NumPy longer than this are not repeated to learn how far an answer may be
+
+
+@dataclass(frozen=True)
+class InUse:
+    """A schedule that calls run, or would: `label` is tuned or by hand."""
+
+    label: str
+    text: str
+
+
+class Debugged(Jitted, Protocol):
+    """The jitted function whose call is looked at."""
+
+    def specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+
+def debug_call(
+    function: Debugged,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    limit_s: float,
+    dump: Path | None = None,
+    on_device: bool = False,
+    in_use: InUse | None = None,
+) -> Report:
+    """Find out where such a call goes wrong: trace, pass, schedule, code generation, or the call itself.
+
+    limit_s: for each step, which runs in another process. dump: a folder that is written, new or empty. in_use: a schedule
+    in the place of the one that such calls run.
+    Raises Error for calls that are not compiled, DeviceError without a device.
+    """
+    check_folder(dump)
+    is_placed = places_among((*args, *kwargs.values()))
+    try:
+        specialization, bound = function.specialize(args, kwargs)
+    except Error:
+        raise
+    except Exception as error:
+        if not is_of_the_trace(error):
+            raise
+        text = str(raised_while_tracing(error, function.__wrapped__))
+        return Report(function.__name__, [Step("trace", "differs", text)], "trace", "the tracer raises an error.")
+    program = specialization.program
+    if bound.on_device or on_device:
+        check_device_is_here(function.__name__)
+    if is_placed:
+        args = host_copies(args)
+        kwargs = dict(zip(kwargs, host_copies(kwargs.values()), strict=True))
+    call = _Call(function, specialization, args, kwargs, in_use)
+    bound = replace(call.bound, on_device=bound.on_device or on_device)
+    if is_beyond_limit(program, bound):
+        raise Error(
+            f"{describe_call(program, call.shapes)}: an array has more than 2**31 - 2**27 elements, or reaches further, and "
+            "runs in parts, each of which is another call.",
+            "Look at a call of fewer rows.",
+        )
+    prefix = f"tilewright-debug-{os.getuid()}-"
+    with work_folder(prefix, Path(tempfile.gettempdir())) as folder, Child(limit_s) as child:
+        case = call.case(folder, bound)
+        bisection = Bisection(case, child)
+        report = bisection.run()
+        if not report.place:
+            call.judge_itself(case, report, is_placed)
+        if dump is not None:
+            write_dump(dump, case, bisection, child)
+    return report
+
+
+def check_device_is_here(what: str) -> None:
+    """DeviceError where there is no CUDA device. what: whose code would run there."""
+    if why := _face.no_device_reason():
+        raise DeviceError(f"{what}: {why}", "Code for a device is run to be judged: do it where there is one.")
+
+
+class _Call:
+    """The arguments are never changed: every run has copies."""
+
+    def __init__(
+        self,
+        function: Debugged,
+        specialization: Specialization,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        in_use: InUse | None,
+    ) -> None:
+        self.function, self.specialization = function, specialization
+        self.args, self.kwargs = args, kwargs
+        self._in_use = in_use
+        self.traced, self.program = specialization.traced, specialization.program
+        if any(argument.path[0] == ("default_rng", None) for argument in self.traced.arguments):
+            raise Error(
+                f"{self.program.function}: default_rng() takes another seed at each call, so no answer can be compared "
+                "with NumPy's.",
+                "Give it a seed (default_rng(0)), or pass the generator in.",
+            )
+        self.bound = bind(self.traced, self.program, args, kwargs)
+        self.shapes = {name: array.shape for name, array in self.bound.arrays.items()}
+
+    def case(self, folder: Path, bound: Bound) -> Case:
+        """NumPy runs the call."""
+        copies = copy_arguments(self.args, self.kwargs)
+        with drawing(self.traced, bind(self.traced, self.program, *copies)) as values:
+            save_arguments(folder / ARGUMENTS, self.program, values)
+        begun = time.perf_counter_ns()
+        expected = self._run(self.function.__wrapped__)
+        took_ns = time.perf_counter_ns() - begun
+        request, in_use = self._request(bound)
+        return Case(
+            f"{describe_call(self.program, self.shapes)}; contract {request.contract}, for {request.isa}",
+            request,
+            folder / ARGUMENTS,
+            expected,
+            self._allowed(expected, took_ns),
+            in_use,
+        )
+
+    def _request(self, bound: Bound) -> tuple[BuildRequest, str]:
+        """How the code is built that such a call runs, and what its schedule is called."""
+        request = self.specialization.request(bound)
+        if self._in_use is not None:
+            return with_schedule(request, self._in_use.text), _SCHEDULES[self._in_use.label]
+        version = next((v for v in self.specialization.versions if v.fits(bound)), None)
+        if version is None:
+            return request, _DEFAULT
+        guards = version.label.endswith("any size")
+        request = replace(request, layouts=version.layouts, schedule=version.schedule, guard_tails=guards)
+        return request, _SCHEDULES.get(version.label, _DEFAULT)
+
+    def judge_itself(self, case: Case, report: Report, is_placed: bool) -> None:
+        """The way from the call to its code, in this process: what was compiled is right by then."""
+        if is_placed:
+            report.steps.append(Step("call", "not judged", "its arrays lie on a device"))
+            return
+        if self._in_use is not None:
+            self.specialization.set_schedule(self._in_use.text, self.bound, label=self._in_use.label)
+            self.specialization.changed()
+        with device() if is_cuda_isa(case.request.isa) else nullcontext():
+            answer = self._run(self.function)
+        found = difference(answer, case.expected, case.tolerance, case.before())
+        report.steps.append(Step("call", "differs" if found else "as NumPy", found or ""))
+        if found:
+            report.place = "call"
+            report.found = "the code is right, and the call does not get to it, or not with these arguments."
+
+    def _run(self, function: Callable[..., Any]) -> Answer:
+        """Of the function in this process, on copies."""
+        args, kwargs = copy_arguments(self.args, self.kwargs)
+        given = self._arrays(args, kwargs)
+        before = {name: array.copy() for name, array in given.items()}
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                result = function(*args, **kwargs)
+            after = changed(before, self._arrays(args, kwargs), list(given))
+            return Answer("answered", "", self._results(result), after)
+        except OverflowError as error:  # an int beyond 64 bits
+            return Answer("raised", f"raises OverflowError: {error}")
+        except Exception as error:  # noqa: BLE001  (what the function raises, the call raises)
+            return Answer("raised", f"raises {type(error).__name__}: {error}")
+        finally:
+            for name in self.bound.hidden & given.keys():  # the function's own, outside of the call
+                if name in self.traced.writes:
+                    given[name][...] = before[name]
+
+    def _arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Array]:
+        """By their names in the program; states of random generators are none."""
+        states = {argument.name for argument in self.traced.arguments if argument.path[-1][0] == "pcg64"}
+        values = self.traced.inputs(args, kwargs)
+        return {array.name: np.asarray(values[array.name]) for array in self.program.arrays if array.name not in states}
+
+    def _results(self, result: Any) -> tuple[Array, ...]:
+        """The leaves of what the function returns, as the program lists them."""
+        found: dict[str, Any] = {}
+        _leaves(self.traced.results, result, found)
+        arrays = []
+        for name, number in zip(self.program.results, self.program.result_numbers, strict=True):
+            dtype = self.program.type_of(name)[0] if number else None
+            arrays.append(np.array(found.get(name), dtype))
+        return tuple(arrays)
+
+    def _allowed(self, expected: Answer, took_ns: int) -> Allowed:
+        if expected.kind != "answered":
+            return Allowed()
+        answer = datasets.Answer(expected.results, dict(expected.after), took_ns)
+        tolerance = Tolerance(self.program, answer)
+        if took_ns < _WIDEN_NS:
+            reference = datasets.Reference(self.function.__wrapped__, self.traced, self.program)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tolerance.widen(reference, datasets.Call("recorded", self.args, self.kwargs), answer)
+        allowed = Allowed(**tolerance.as_job())
+        floats = [array.dtype for array in answer.arrays if array.dtype.kind in "fc"]
+        if self.specialization.contract == "fast" and floats:
+            rtol = 64 * max(float(np.finfo(dtype).eps) for dtype in floats)
+            allowed = replace(allowed, rtol=max(allowed.rtol, rtol), atol=max(allowed.atol, rtol))
+        return allowed
+
+
+def _leaves(pattern: Any, result: Any, found: dict[str, Any]) -> None:
+    """The values of a result by the program's names, where it has the structure that was traced."""
+    if hasattr(pattern, "kind"):
+        if pattern.kind != "constant":
+            found[pattern.name] = result
+    elif isinstance(pattern, Mapping):
+        for key, part in pattern.items():
+            _leaves(part, result[key], found)
+    elif pattern is not None and isinstance(result, (tuple, list)):
+        for part, value in zip(pattern, result, strict=True):
+            _leaves(part, value, found)
