@@ -14,6 +14,8 @@ from tilewright.debug import calls
 from tilewright.machine import host_isa
 from tilewright.symbolic.registry import FUNCTIONS
 
+pytestmark = pytest.mark.compile
+
 FAULTS = Path(__file__).parent / "debug_faults"
 ISA = host_isa()
 X, Y = np.linspace(0, 1, 300), np.arange(300.0)

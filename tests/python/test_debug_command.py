@@ -11,6 +11,8 @@ import pytest
 from tilewright import _face
 from tilewright.machine import host_isa
 
+pytestmark = pytest.mark.compile
+
 FAULTS = Path(__file__).parent / "debug_faults"
 SCRIPT = """
 import numpy as np
@@ -138,4 +140,6 @@ def test_without_a_device_the_script_does_not_run(autotune: Any) -> None:
 
 def test_help_has_the_exit_codes(autotune: Any) -> None:
     done = autotune("--help")
-    assert "Exit code: 0 nothing differs, 1 the script raised, 2 usage, 4 something differs." in " ".join(done.stdout.split())
+    assert "Exit code: 0 nothing differs, 1 the script raised, 2 usage, 4 something differs." in " ".join(
+        done.stdout.split()
+    )

@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -117,8 +119,14 @@ def split_top(text: str) -> list[str]:
 
 
 def size_of(text: str, sizes: Mapping[str, int]) -> int:
+    return int(eval(_size_code(text), {"__builtins__": {}, "min": min, "max": max, "s": sizes}))
+
+
+# Loops read their lines again at each iteration.
+@lru_cache(maxsize=4096)
+def _size_code(text: str) -> CodeType:
     code = _SYMBOL.sub(lambda m: m[0] if m[0] in ("min", "max") else f"s[{m[0]!r}]", text)
-    return int(eval(code, {"__builtins__": {}, "min": min, "max": max, "s": sizes}))
+    return compile(code, "<size>", "eval")
 
 
 def _holds(condition: str, sizes: Mapping[str, int]) -> bool:
@@ -231,17 +239,16 @@ class _Run:
                     raise CheckFailed(line)
                 self.sizes[name] = int(value)
                 continue
-            match = _LINE.fullmatch(line)
-            _check(match is not None, line)
-            name, dtype, shape, operation, operands, attributes = match.groups()  # type: ignore[union-attr]
+            name, dtype, shape, operation, operands, attributes = _parsed(line)
             _check(name not in self.values, line)
             self.values[name] = _run(
-                operation, [self.values[o] for o in split_top(operands)], _attributes(attributes or ""), self.sizes,
-                np.dtype(dtype), self._shape(shape), line,
+                operation, [self.values[o] for o in operands], attributes, self.sizes, dtype, self._shape(shape), line,
             )  # fmt: skip
         return []
 
     def _shape(self, text: str) -> tuple[int, ...]:
+        if not text:
+            return ()
         return tuple(size_of(size, self.sizes) for size in split_top(text))
 
     @staticmethod
@@ -274,8 +281,8 @@ class _Run:
     def _checked(self, typed: list[tuple[str, str, str]], values: list[Any], line: str) -> dict[str, Any]:
         _check(len(typed) == len(values), line)
         for (name, dtype, shape), value in zip(typed, values, strict=True):
-            held = (value.dtype, value.shape)
-            _check(held == (np.dtype(dtype), self._shape(shape)), f"{line}: {name} is {held}")
+            if (value.dtype, value.shape) != (np.dtype(dtype), self._shape(shape)):
+                raise ProgramError(f"{line}: {name} is {value.dtype}{list(value.shape)}")
             _check(name not in self.values, line)
         return {name: value for (name, _, _), value in zip(typed, values, strict=True)}
 
@@ -331,6 +338,16 @@ def _pcg64(operation: str, operands: tuple[int, ...]) -> int:
 def _check(holds: bool, line: str) -> None:
     if not holds:
         raise ProgramError(line)
+
+
+@lru_cache(maxsize=4096)
+def _parsed(line: str) -> tuple[str, np.dtype[Any], str, str, list[str], dict[str, str]]:
+    """Name, dtype, shape, operation, operands and attributes of a value's line."""
+    match = _LINE.fullmatch(line)
+    if match is None:
+        raise ProgramError(line)
+    name, dtype, shape, operation, operands, attributes = match.groups()
+    return name, np.dtype(dtype), shape, operation, split_top(operands), _attributes(attributes or "")
 
 
 def _attributes(text: str) -> dict[str, str]:
@@ -450,5 +467,6 @@ def _run(
             result[key] = part
         else:
             raise UnknownOperation(f"{line}: no operation {operation}")
-    _check(result.dtype == dtype and result.shape == shape, f"{line}: NumPy has {result.dtype}{list(result.shape)}")
+    if result.dtype != dtype or result.shape != shape:
+        raise ProgramError(f"{line}: NumPy has {result.dtype}{list(result.shape)}")
     return result
