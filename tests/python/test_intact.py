@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tilewright
 
-pytestmark = pytest.mark.fast
+pytestmark = pytest.mark.compile
 
 WEIGHTS = np.array([1.0, 2.0, 4.0])
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tilewright
 
-pytestmark = pytest.mark.fast
+pytestmark = pytest.mark.compile
 
 WEIGHTS = [float(w) for w in np.linspace(0.1, 1, 24)]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tilewright import rounding
 
-pytestmark = pytest.mark.fast
+pytestmark = pytest.mark.compile
 
 
 def forces(pos, mass):
