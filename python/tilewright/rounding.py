@@ -78,10 +78,11 @@ def bare(value: Any) -> Any:
 
 
 def wrapped(value: Any) -> Any:
-    """Floating-point arrays with the class; scalars and all else as they are."""
+    """Arrays of numbers with the class, integers too: np.arctan2 of uint16 is float32, and rounds. Scalars and all else as they
+    are."""
     if isinstance(value, tuple):
         return tuple(wrapped(v) for v in value)
-    if type(value) is np.ndarray and value.dtype.kind in "fc":
+    if type(value) is np.ndarray and value.dtype.kind in "fciu":
         return value.view(Rounded)
     return value
 

@@ -11,6 +11,7 @@ import pytest
 import tilewright
 from tilewright import _face
 from tilewright.debug import calls
+from tilewright.debug.answers import Allowed, Answer, difference
 from tilewright.machine import host_isa
 from tilewright.symbolic.registry import FUNCTIONS
 
@@ -111,7 +112,6 @@ def test_a_trace_that_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     def flipped(x: Any) -> Any:
         return np.flip(x)
 
-    monkeypatch.setattr(calls, "is_of_the_trace", lambda error: True)
     monkeypatch.setitem(FUNCTIONS, np.flip, lambda tracer, m, axis=None: {}["no rule"])
     line = flipped.__code__.co_firstlineno + 1
     assert report(flipped, X) == (
@@ -288,6 +288,26 @@ def test_a_dump_shows_the_difference_alone(fault: Any, tmp_path: Path, monkeypat
         report(smoothed, X, Y, dump=folder)
     assert str(error.value) == (
         f"dump: {folder}: is not empty, and nothing is written over. Name a folder that is new, or empty."
+    )
+
+
+def test_what_numpy_raises_too_is_raised() -> None:
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        report(root, X, Y[:7])
+
+
+def test_zeros_and_nan() -> None:
+    exact, free = Allowed(), Allowed(any_zero=True)
+
+    def differs(ours: float, theirs: float, allowed: Allowed) -> str | None:
+        one, other = (Answer("answered", "", (np.array([1.0, number]),)) for number in (ours, theirs))
+        return difference(one, other, allowed)
+
+    assert differs(-0.0, 0.0, exact) == "result[1]: -0.0, NumPy has 0.0 (0 ULP); 1 of 2 elements differ"
+    assert differs(-0.0, 0.0, free) is None
+    assert differs(np.nan, -np.nan, exact) is None
+    assert differs(np.inf, 1.0, Allowed(rtol=1.0)) == (
+        "result[1]: inf, NumPy has 1.0 (no distance); 1 of 2 elements differ"
     )
 
 

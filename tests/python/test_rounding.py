@@ -53,3 +53,12 @@ def test_what_is_numpys_to_the_bit_stays(function):
     y += 1
     y[::2] = 0
     assert type(y) is rounding.Rounded
+
+
+def test_functions_of_integers_round_as_the_float_that_numpy_takes():
+    x = np.arange(1, 100, dtype=np.uint16)
+    out = np.full(x.shape, 2.5)
+    out -= np.arctan2(rounding.wrapped(x), x)
+    error = np.abs(out - (2.5 - np.arctan2(x, x)))
+    assert 1e-7 < error.max() < 1e-6
+    assert np.array_equal(rounding.wrapped(x) * 3 + np.arange(99)[rounding.wrapped(x) - 1], x * 3 + np.arange(99))

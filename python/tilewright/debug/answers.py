@@ -34,9 +34,11 @@ class Allowed:
     atol: float = 0.0
     index_mismatch_fraction: float = 0.0  # of integers and bools
     float_mismatch_fraction: float = 0.0
+    any_zero: bool = False  # which of 0.0 and -0.0 is the larger one, NumPy leaves to the machine
 
     @property
-    def is_exact(self) -> bool:
+    def signs_zeros(self) -> bool:
+        """Whether -0.0 is not 0.0."""
         return self == Allowed()
 
 
@@ -94,10 +96,10 @@ def _near(ours: Array, theirs: Array, tolerance: Allowed) -> Array:
     same = ours == theirs
     if theirs.dtype.kind != "f":
         return np.asarray(same)
-    if tolerance.is_exact:
+    if tolerance.signs_zeros:
         same &= np.signbit(ours) == np.signbit(theirs)
     same |= np.isnan(ours) & np.isnan(theirs)
-    if tolerance.is_exact:
+    if tolerance.signs_zeros:
         return np.asarray(same)
     with np.errstate(all="ignore"):
         far = np.abs(ours.astype(np.float64) - theirs)
