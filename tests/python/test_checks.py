@@ -90,6 +90,22 @@ def test_jit(options, error, text):
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
+        ({"dump": 5}, TypeError, "dump: 5 (type int) is no path. Give a str or a pathlib.Path."),
+        ({"limit": "soon"}, ValueError, f"limit: 'soon' is no duration. {DURATION}"),
+        ({"limit": None}, TypeError, f"limit: a duration is a number or text, and this is None. {DURATION}"),
+    ],
+    ids=str,
+)
+def test_debug(options, error, text):
+    with pytest.raises(error) as raised:
+        double.debug(X, **options)
+    assert str(raised.value) == text
+    assert not double.specializations
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
         ({"folder": 5}, TypeError, "folder: 5 (type int) is no path. Give a str or a pathlib.Path."),
         ({"name": 5}, TypeError, "name: 5 (type int) is no text. Give the function's name in the module's as a str."),
         ({"targets": "host"}, TypeError, "targets: 'host' (type str) is no tuple of texts. Write ('host', 'cuda')."),
