@@ -6,7 +6,7 @@ import os
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -213,10 +213,6 @@ class _Call:
             return Answer("raised", f"raises OverflowError: {error}")
         except Exception as error:  # noqa: BLE001  (what the function raises, the call raises)
             return Answer("raised", f"raises {type(error).__name__}: {error}")
-        finally:
-            for name in self.bound.hidden & given.keys():  # the function's own, outside of the call
-                if name in self.traced.writes:
-                    given[name][...] = before[name]
 
     def _arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Array]:
         """By their names in the program; states of random generators are none."""
@@ -225,9 +221,10 @@ class _Call:
         return {array.name: np.asarray(values[array.name]) for array in self.program.arrays if array.name not in states}
 
     def _results(self, result: Any) -> tuple[Array, ...]:
-        """The leaves of what the function returns, as the program lists them."""
-        found: dict[str, Any] = {}
-        _leaves(self.traced.results, result, found)
+        """What the function returns, as the program lists it."""
+        several = isinstance(self.traced.results, (tuple, list))
+        pairs = zip(self.traced.results, result, strict=True) if several else [(self.traced.results, result)]
+        found = {leaf.name: value for leaf, value in pairs if leaf is not None}
         arrays = []
         for name, number in zip(self.program.results, self.program.result_numbers, strict=True):
             dtype = self.program.type_of(name)[0] if number else None
@@ -251,16 +248,3 @@ class _Call:
             rtol = 64 * max(float(np.finfo(dtype).eps) for dtype in floats)
             allowed = replace(allowed, rtol=max(allowed.rtol, rtol), atol=max(allowed.atol, rtol))
         return allowed
-
-
-def _leaves(pattern: Any, result: Any, found: dict[str, Any]) -> None:
-    """The values of a result by the program's names, where it has the structure that was traced."""
-    if hasattr(pattern, "kind"):
-        if pattern.kind != "constant":
-            found[pattern.name] = result
-    elif isinstance(pattern, Mapping):
-        for key, part in pattern.items():
-            _leaves(part, result[key], found)
-    elif pattern is not None and isinstance(result, (tuple, list)):
-        for part, value in zip(pattern, result, strict=True):
-            _leaves(part, value, found)
