@@ -12,8 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from .answers import Answer, difference, types_text
+from .asked import Asked, PassRun
 from .case import Case, with_program
-from .child import Asked, Child, PassRun
+from .child import Child
 from .report import Report, State, Step
 from .schedules import first_wrong, lines_of
 

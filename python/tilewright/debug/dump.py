@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from ..errors import Error
 from .answers import Answer
+from .asked import Asked
 from .case import ARGUMENTS, Case, save_case
-from .child import Asked, Child
+from .child import Child
 
 if TYPE_CHECKING:
     from .bisection import Bisection

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from .answers import difference
+from .asked import Asked
 from .bisection import Bisection
 from .case import load_case
-from .child import Asked, Child, run_here
+from .child import Child
 from .report import DIFFERS
+from .tasks import run_here
 
 _LIMIT_S = 600.0  # for a step; whoever waits can press Ctrl-C
 

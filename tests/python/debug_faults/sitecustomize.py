@@ -12,11 +12,10 @@ if "DEBUG_FAULT" in os.environ and "serve" in " ".join(sys.orig_argv):
     from dataclasses import replace
 
     import numpy as np
-    from tilewright import dispatch
-    from tilewright.debug import child, oracle
+    from tilewright.debug import oracle, tasks
 
     kind, _, word = os.environ["DEBUG_FAULT"].partition(" ")
-    passes, program_function, evaluate = child._passes, dispatch.program_function, oracle.evaluate
+    passes, program_function, evaluate = tasks._passes, tasks.program_function, tasks.evaluate
 
     def wrong_passes(asked, doing):
         ran = passes(asked, doing)
@@ -51,8 +50,8 @@ if "DEBUG_FAULT" in os.environ and "serve" in " ".join(sys.orig_argv):
             raise oracle.UnknownOperation(f"no operation {word}")
         return evaluate(text, inputs)
 
-    child._ANSWERS["passes"] = wrong_passes
+    tasks.TASKS["passes"] = wrong_passes
     if kind in ("code", "crash", "hang"):
-        dispatch.program_function = wrong_code
+        tasks.program_function = wrong_code
     if kind == "oracle":
-        oracle.evaluate = ignorant
+        tasks.evaluate = ignorant
