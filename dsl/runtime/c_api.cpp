@@ -87,7 +87,7 @@ class Arguments {
     }
     tw_array* array() {
         tw_array* pointer = nullptr;
-        take(&pointer, sizeof pointer);
+        take(&pointer, sizeof(void*));
         return pointer;
     }
 
