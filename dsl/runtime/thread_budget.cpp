@@ -73,7 +73,7 @@ int cgroup_cores() {
                     std::sscanf(text, "%lf %lf", &quota, &period) == 2)
                     result = tighter(result, quota_cores(quota, period));
             } else {
-                for (std::string root :
+                for (const std::string& root :
                      {std::string("/sys/fs/cgroup/cpu"), std::string("/sys/fs/cgroup/") + controllers}) {
                     char other[128];
                     if (read_line(root + group + "/cpu.cfs_quota_us", text, sizeof text) &&

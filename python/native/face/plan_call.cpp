@@ -17,7 +17,6 @@
 namespace tilewright::face {
 namespace {
 
-using runtime::ArrayView;
 using runtime::Executable;
 using runtime::MemoryRange;
 using runtime::PlanArgument;
