@@ -19,6 +19,7 @@ pytestmark = pytest.mark.compile
 
 FAULTS = Path(__file__).parent / "debug_faults"
 ISA = host_isa()
+beyond_baseline = pytest.mark.skipif(ISA == "x86-64", reason="this machine has the baseline alone")
 X, Y = np.linspace(0, 1, 300), np.arange(300.0)
 
 
@@ -179,6 +180,7 @@ sqrt.unroll(ii, 2)
     )
 
 
+@beyond_baseline
 def test_wrong_code(fault: Any) -> None:
     fault("code schedule")
     assert report(root, X, Y) == told(
@@ -187,10 +189,35 @@ def test_wrong_code(fault: Any) -> None:
         "  trace                 as NumPy",
         f"  the default schedule  {ONE_UNIT}",
         f"  no directives         {ONE_UNIT}",
+        f"  for x86-64            {ONE_UNIT}",
         "found: code generation: the program is right, and its code is wrong under every schedule that was tried.",
     )
 
 
+def test_a_pass_without_which_code_is_right(fault: Any) -> None:
+    fault("without choices_as_values")
+    assert report(smoothed, X, Y).splitlines()[-1] == (
+        "found: code generation: the program is right, and its code is wrong under every schedule that was tried. It is right "
+        "with TILEWRIGHT_PASSES=-choices_as_values."
+    )
+
+
+@beyond_baseline
+def test_wrong_code_of_an_instruction_set(fault: Any) -> None:
+    fault(f"code {ISA}")
+    assert report(root, X, Y) == told(
+        "root",
+        "  NumPy                 float64[300]",
+        "  trace                 as NumPy",
+        f"  the default schedule  {ONE_UNIT}",
+        f"  no directives         {ONE_UNIT}",
+        "  for x86-64            as NumPy",
+        "found: code generation: the program is right, and its code is wrong under every schedule that was tried. It is right for "
+        "x86-64.",
+    )
+
+
+@beyond_baseline
 def test_code_that_crashes(fault: Any) -> None:
     fault("crash schedule")
     crash = "the compiled code ends the process: SIGSEGV, with the last words: free(): invalid pointer"
@@ -200,6 +227,7 @@ def test_code_that_crashes(fault: Any) -> None:
         "  trace                 as NumPy",
         f"  the default schedule  {crash}",
         f"  no directives         {crash}",
+        f"  for x86-64            {crash}",
         "found: code generation: the program is right, and its code is wrong under every schedule that was tried.",
     )
 
@@ -220,6 +248,30 @@ def test_what_the_oracle_does_not_know_is_not_judged(fault: Any) -> None:
         "  the default schedule    as NumPy",
         "  call                    as NumPy",
         "nothing differs; not judged: pass choices_as_values.",
+    )
+
+
+def test_a_pass_that_the_oracle_cannot_judge(fault: Any) -> None:
+    fault("without choices_as_values; oracle where")
+    wrong = "result[3]: 5e-324, NumPy has 0.0 (1 ULP); 2 of 300 elements differ"
+    assert report(smoothed, X, Y) == told(
+        "smoothed",
+        "  NumPy                           float64[300]",
+        "  trace                           as NumPy",
+        "  pass choices_as_values          not judged: the oracle cannot run it: no operation where",
+        f"  the default schedule            {wrong}",
+        f"  no directives                   {wrong}",
+        "  without pass choices_as_values  as NumPy",
+        "found: pass choices_as_values: branches of loops that choose between numbers as `where`: without it "
+        "(TILEWRIGHT_PASSES=-choices_as_values) the code is right. The oracle could not run the program behind it.",
+    )
+
+
+def test_a_trace_that_the_oracle_cannot_judge(fault: Any) -> None:
+    fault("code schedule; oracle multiply")
+    assert report(root, X, Y).splitlines()[-1] == (
+        "found: trace or code generation: no schedule is right, and the oracle could not run the program as it was traced. "
+        "Try a smaller call."
     )
 
 

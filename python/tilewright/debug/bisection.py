@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from ..machine import is_cuda_isa
 from .answers import Answer, difference, types_text
 from .asked import Asked, PassRun
 from .case import Case, with_program
@@ -19,6 +20,7 @@ from .report import Report, State, Step
 from .schedules import first_wrong, lines_of
 
 _DEFAULT = "the default schedule"
+_BASELINE = "x86-64"  # what every machine runs
 
 
 class Bisection:
@@ -165,11 +167,19 @@ class Bisection:
             for name, one in self.passes
             if one.program and one.off and name not in self._unjudged and self._is_right_without(name, one)
         ]
-        without = f" It is right with TILEWRIGHT_PASSES={','.join(dict.fromkeys(others))}." if others else ""
+        hints = [f" It is right with TILEWRIGHT_PASSES={','.join(dict.fromkeys(others))}."] if others else []
+        hints += [f" It is right for {_BASELINE}."] if self._is_right_for_baseline() else []
         return self._found(
             "code generation",
-            f"the program is right, and its code is wrong under every schedule that was tried.{without}",
+            f"the program is right, and its code is wrong under every schedule that was tried.{''.join(hints)}",
         )
+
+    def _is_right_for_baseline(self) -> bool:
+        request = self.case.request
+        if request.isa == _BASELINE or is_cuda_isa(request.isa):
+            return False
+        other = replace(self.case, request=replace(request, isa=_BASELINE, schedule=None))
+        return self._judge(f"for {_BASELINE}", "compiled", other) == "as NumPy"
 
 
 def _named(passes: list[PassRun]) -> Iterator[tuple[str, PassRun]]:
