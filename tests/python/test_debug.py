@@ -12,6 +12,7 @@ import tilewright
 from tilewright import _face
 from tilewright.debug import calls
 from tilewright.debug.answers import Allowed, Answer, difference
+from tilewright.debug.schedules import lines_of
 from tilewright.machine import host_isa
 from tilewright.symbolic.registry import FUNCTIONS
 
@@ -147,20 +148,20 @@ def test_a_pass_that_raises(fault: Any) -> None:
 ONE_UNIT = "result[3]: 1.7320798682551788, NumPy has 1.7320798682551786 (1 ULP); 2 of 300 elements differ"
 
 
-def test_a_wrong_line_of_the_default_schedule(fault: Any) -> None:
+def test_a_wrong_directive_of_the_default_schedule(fault: Any) -> None:
     fault("code vectorize")
-    line = tilewright.jit(root).for_args(X, Y).schedule.splitlines()[2]
     assert report(root, X, Y) == told(
         "root",
         "  NumPy                 float64[300]",
         "  trace                 as NumPy",
         f"  the default schedule  {ONE_UNIT}",
         "  no directives         as NumPy",
-        f"found: schedule: with the lines before `{line}` the code is right, with this line it is wrong (the default schedule).",
+        "found: schedule: the code is right with the directives before `sqrt.vectorize(ix)`, and wrong with that (the default "
+        "schedule).",
     )
 
 
-def test_a_wrong_line_of_a_schedule_by_hand(fault: Any) -> None:
+def test_a_wrong_directive_of_a_schedule_by_hand(fault: Any) -> None:
     fault("code unroll")
     schedule = f"""tilewright-schedule 1
 schedule root for {ISA}
@@ -175,9 +176,27 @@ sqrt.unroll(ii, 2)
         f"  the schedule by hand  {ONE_UNIT}",
         "  the default schedule  as NumPy",
         "  no directives         as NumPy",
-        "found: schedule: with the lines before `sqrt.unroll(ii, 2)` the code is right, with "
-        "this line it is wrong (the schedule by hand).",
+        "found: schedule: the code is right with the directives before `sqrt.unroll(ii, 2)`, and wrong with that (the schedule "
+        "by hand).",
     )
+
+
+def test_a_schedule_by_directives() -> None:
+    text = """tilewright-schedule 1
+schedule f for x86-64
+# a comment
+variant sum = lanes1
+add.split(i, iv, ix, 16).vectorize(ix)
+sum.update(0).specialize(extent(k) == 2) { unroll(k).vectorize(i) }
+sum.update(0).rfactor(r, u) as partial
+"""
+    assert lines_of(text) == [
+        "variant sum = lanes1",
+        "add.split(i, iv, ix, 16)",
+        "add.vectorize(ix)",
+        "sum.update(0).specialize(extent(k) == 2) { unroll(k).vectorize(i) }",
+        "sum.update(0).rfactor(r, u) as partial",
+    ]
 
 
 @beyond_baseline

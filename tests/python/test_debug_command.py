@@ -95,7 +95,7 @@ def test_a_schedule_that_is_given(autotune: Any, tmp_path: Path) -> None:
         {
             "title": f"root(x float64[300], y float64[300]); contract numpy, for {host_isa()}",
             "place": "schedule",
-            "found": "with the lines before `sqrt.unroll(i, 2)` the code is right, with this line it is wrong (the schedule by hand).",
+            "found": "the code is right with the directives before `sqrt.unroll(i, 2)`, and wrong with that (the schedule by hand).",
             "steps": [
                 {"name": "NumPy", "state": "", "detail": "float64[300]"},
                 {"name": "trace", "state": "as NumPy", "detail": ""},

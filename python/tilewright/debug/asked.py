@@ -16,7 +16,9 @@ class Asked:
     what: str
     case: Case
     passes: str = ""  # the value of TILEWRIGHT_PASSES for it
-    lines: int | None = None  # of the schedule, from its first one; the other stages are computed whole
+    lines: int | None = (
+        None  # of the schedule, a directive each, from the first one; the other stages are computed whole
+    )
 
 
 @dataclass(frozen=True)

@@ -116,13 +116,13 @@ class Bisection:
             if self._judge(_DEFAULT, "compiled", default) == "as NumPy":
                 right = _DEFAULT
         if self._judge("no directives", "compiled", self.case, lines=0) == "as NumPy":
-            return self._found_in_line()
+            return self._found_in_directive()
         return bool(right) and self._found(
             "schedule", f"the code of {self.case.in_use} is wrong, that of {right} is right."
         )
 
-    def _found_in_line(self) -> bool:
-        """The schedule is wrong and none is right: which line is it?"""
+    def _found_in_directive(self) -> bool:
+        """The schedule is wrong and none is right: which directive is it?"""
         lines = self._child.ask(Asked("schedule", self.case))
         if isinstance(lines, Answer):
             return self._found("schedule", f"without directives the code is right; {lines.text}.")
@@ -134,10 +134,9 @@ class Bisection:
 
         low, high = first_wrong(len(lines), is_wrong)
         said = " and ".join(f"`{line}`" for line in lines[low:high])
-        several = "these lines" if high - low > 1 else "this line"
         return self._found(
             "schedule",
-            f"with the lines before {said} the code is right, with {several} it is wrong ({self.case.in_use}).",
+            f"the code is right with the directives before {said}, and wrong with that ({self.case.in_use}).",
         )
 
     def _look_at_unjudged(self) -> bool:

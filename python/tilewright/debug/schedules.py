@@ -1,4 +1,4 @@
-"""A schedule's text by lines, and shorter ones of it: which line is it that makes the result wrong?"""
+"""A schedule's text by directives, and shorter ones of it: which one is it that makes the result wrong?"""
 
 from __future__ import annotations
 
@@ -16,9 +16,22 @@ def header_of(schedule: str) -> list[str]:
 
 
 def lines_of(schedule: str) -> list[str]:
-    """Its choices of variants and its directives, in order."""
+    """Its choices of variants and its directives, in order, each in a line: `x.split(i, io, ii, 8).parallel(io)` is two."""
     known = header_of(schedule)
-    return [line for line in schedule.splitlines() if line.strip() and line not in known and line[0] != "#"]
+    lines = [line for line in schedule.splitlines() if line.strip() and line not in known and line[0] != "#"]
+    return [one for line in lines for one in ([line] if line.startswith("variant ") else _directives(line))]
+
+
+def _directives(line: str) -> list[str]:
+    parts, depth = [""], 0
+    for char in line:
+        depth += (char in "({") - (char in ")}")
+        if char == "." and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += char
+    stages = 2 if parts[1].startswith("update(") else 1  # x, or x.update(0)
+    return [f"{'.'.join(parts[:stages])}.{verb}" for verb in parts[stages:]]
 
 
 def variants_of(schedule: str) -> dict[str, str]:

@@ -98,7 +98,7 @@ def _built(case: Case) -> Build:
 
 
 def _shortened(case: Case, count: int) -> Case:
-    """The case under the first lines of its schedule."""
+    """The case under the first directives of its schedule."""
     schedule = default_schedule(case.request)
     lines = lines_of(schedule)[:count]
     options = {**case.request.options(), "variant": variants_of("\n".join(lines))}
