@@ -20,7 +20,7 @@ from typing import Any
 from .answers import Answer
 from .asked import Asked
 
-_PACKAGES = Path(__file__).parents[2]
+_PACKAGES = str(Path(__file__).parents[2])
 
 
 class Child:
@@ -63,16 +63,14 @@ class Child:
         return Answer("too long", f"{doing} takes longer than {self.limit_s:g} s")
 
     def _start(self) -> None:
-        paths = os.environ.get("PYTHONPATH")
-        environment = {
-            **os.environ,
-            "PYTHONPATH": f"{_PACKAGES}{os.pathsep}{paths}" if paths else str(_PACKAGES),
-            "PYTHONWARNINGS": "ignore",
-        }
+        environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
         environment.pop("TILEWRIGHT_LOGS", None)
         self._pipe, theirs = Pipe()
+        # Behind the standard library, which packages beside ours may shadow.
+        found = f"import sys; sys.path.append({_PACKAGES!r})"
+        serving = f"from {__package__}.tasks import serve; serve({theirs.fileno()})"
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", f"from {__package__}.tasks import serve; serve({theirs.fileno()})"],
+            [sys.executable, "-P", "-c", f"{found}; {serving}"],
             stdin=subprocess.DEVNULL, stdout=self._messages, stderr=self._messages, env=environment,
             pass_fds=[theirs.fileno()],
         )  # fmt: skip
