@@ -257,6 +257,18 @@ def test_code_that_never_ends(fault: Any) -> None:
     assert "  the default schedule  the compiled code takes longer than 6 s\n  no directives         as NumPy\n" in text
 
 
+def test_what_takes_longer_than_the_limit_is_not_judged() -> None:
+    def added(x: Any) -> Any:
+        s = 0.0
+        for value in x:
+            s = s + value * value
+        return s
+
+    assert report(added, np.ones(300_000), limit=0.5).splitlines()[2] == (
+        "  trace                 not judged: running the program with NumPy takes longer than 0.5 s"
+    )
+
+
 def test_what_the_oracle_does_not_know_is_not_judged(fault: Any) -> None:
     fault("oracle where")
     assert report(smoothed, X, Y) == told(

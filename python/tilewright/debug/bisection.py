@@ -93,7 +93,9 @@ class Bisection:
     def _look_for_failing_pass(self, failed: Answer) -> bool:
         """Where the passes raise, or crash: the first one that does so when all behind it are left out."""
         self.report.steps.append(Step("passes", "differs", failed.text))
-        listed: list[PassRun] = self._child.ask(Asked("list", self.case))
+        listed = self._child.ask(Asked("list", self.case))
+        if isinstance(listed, Answer):
+            return self._found("passes", failed.text + ".")
         off = [one.off for one in listed]
         for number, one in enumerate(listed):
             later = ",".join(dict.fromkeys(text for text in off[number + 1 :] if text and text != one.off))

@@ -115,7 +115,7 @@ def _answered(case: Case, result: Any, values: dict[str, Any]) -> Answer:
 
 
 def _passes(asked: Asked, doing: Doing) -> list[PassRun]:
-    doing("the passes")
+    doing("going through the passes")
     request = asked.case.request
     options = request.options()
     if request.schedule is not None:
@@ -124,7 +124,8 @@ def _passes(asked: Asked, doing: Doing) -> list[PassRun]:
     return _pass_runs(ran)
 
 
-def _list(_asked: Asked, _doing: Doing) -> list[PassRun]:
+def _list(_asked: Asked, doing: Doing) -> list[PassRun]:
+    doing("listing the passes")
     return _pass_runs(compiler().pass_list())
 
 
@@ -132,7 +133,8 @@ def _pass_runs(ran: list[dict[str, Any]]) -> list[PassRun]:
     return [PassRun(p["name"], p["meaning"], p.get("program", ""), "" if p["needed"] else f"-{p['name']}") for p in ran]
 
 
-def _schedule(asked: Asked, _doing: Doing) -> str:
+def _schedule(asked: Asked, doing: Doing) -> str:
+    doing("making the default schedule")
     return default_schedule(asked.case.request)
 
 
