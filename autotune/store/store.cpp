@@ -9,6 +9,7 @@
 #include <fstream>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <sqlite3.h>
 #include <sstream>
 #include <string_view>
@@ -90,8 +91,8 @@ std::string readable(std::string_view text) {
 /// A prepared statement that is stepped at most once through.
 class Statement {
   public:
-    Statement(sqlite3* db, const std::string& path, const char* sql) : db_(db), path_(path) {
-        const int code = sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr);
+    Statement(sqlite3* db, const std::string& path, const std::string& sql) : db_(db), path_(path) {
+        const int code = sqlite3_prepare_v2(db, sql.c_str(), -1, &statement_, nullptr);
         if (code != SQLITE_OK) fail(path_, code, "a query failed", sqlite3_errmsg(db_));
     }
     ~Statement() { sqlite3_finalize(statement_); }
@@ -155,50 +156,101 @@ bool is_network_file_system(const std::string& path) {
     }
 }
 
-constexpr const char* kTrialColumns =
-    "workload, digest, schedule, outcome, outcome_text, median_ns, runs, origin, point, created_s";
-constexpr const char* kRecordColumns =
-    "workload, digest, schedule, median_ns, default_ns, ratio, ratio_low, ratio_high, gbps, "
-    "limit_share, reason, trials, created_s";
+template <class Value> constexpr bool is_outcome = std::is_same_v<std::remove_const_t<Value>, Outcome>;
 
-StoredTrial trial_of(const Statement& row, const std::string& path) {
-    StoredTrial trial;
-    trial.workload = row.text(0);
-    trial.digest = row.text(1);
-    trial.schedule = row.text(2);
-    const auto kind = try_outcome_kind(row.text(3));
-    if (!kind)
-        throw StoreError("store " + path + ": a trial has the outcome \"" + row.text(3) + "\", which is none.",
-                         "Run `autotune db check`.");
-    trial.outcome = {*kind, row.text(4)};
-    trial.median_ns = row.real(5);
-    trial.runs = static_cast<int>(row.integer(6));
-    trial.origin = row.text(7);
-    trial.point = row.text(8);
-    trial.created_s = row.integer(9);
-    return trial;
+/// The columns of a struct's table, in the order of its fields.
+template <class Row> std::vector<std::string> columns_of() {
+    std::vector<std::string> columns;
+    Row row;
+    dsl::visit_fields(row, [&]<class Value>(const std::string& name, Value&) {
+        columns.push_back(name);
+        if constexpr (is_outcome<Value>) columns.push_back(name + "_text");
+    });
+    return columns;
 }
 
-StoredRecord record_of(const Statement& row, int first = 0) {
-    StoredRecord record;
-    record.workload = row.text(first);
-    record.digest = row.text(first + 1);
-    record.schedule = row.text(first + 2);
-    record.median_ns = row.real(first + 3);
-    record.default_ns = row.real(first + 4);
-    record.ratio = row.real(first + 5);
-    record.ratio_low = row.real(first + 6);
-    record.ratio_high = row.real(first + 7);
-    record.gbps = row.real(first + 8);
-    record.limit_share = row.real(first + 9);
-    record.reason = row.text(first + 10);
-    record.trials = static_cast<int>(row.integer(first + 11));
-    record.created_s = row.integer(first + 12);
-    return record;
+/// "a, b", or what `each` makes of them.
+std::string list_of(
+    const std::vector<std::string>& columns,
+    const std::function<std::string(const std::string&)>& each = [](const auto& name) { return name; }) {
+    std::string text;
+    for (const std::string& column : columns)
+        text += (text.empty() ? "" : ", ") + each(column);
+    return text;
 }
 
-StoredWorkload workload_of(const Statement& row) {
-    return {row.text(0), row.text(1), row.text(2), row.text(3), row.text(4), row.integer(5)};
+template <class Row> std::string select() {
+    return "SELECT " + list_of(columns_of<Row>());
+}
+
+template <class Row> std::string insert_into(const char* table) {
+    const std::vector<std::string> columns = columns_of<Row>();
+    return std::string(table) + " (" + list_of(columns) + ") VALUES (" +
+           list_of(columns, [](const std::string&) { return "?"; }) + ") ";
+}
+
+/// Rows that say no time get the present one.
+template <class Row> void bind_row(Statement& statement, Row row) {
+    if (row.created_s == 0) row.created_s = now_s();
+    dsl::visit_fields(row, [&]<class Value>(const char*, const Value& value) {
+        if constexpr (is_outcome<Value>)
+            statement.bind(std::string(outcome_name(value.kind))).bind(value.text);
+        else
+            statement.bind(value);
+    });
+}
+
+/// The row that stands at columns_of<Row>().
+template <class Row> Row row_of(const Statement& statement, const std::string& path) {
+    Row row;
+    int column = 0;
+    dsl::visit_fields(row, [&]<class Value>(const char*, Value& value) {
+        if constexpr (is_outcome<Value>) {
+            const std::string word = statement.text(column++);
+            const auto kind = try_outcome_kind(word);
+            if (!kind)
+                throw StoreError("store " + path + ": a trial has the outcome \"" + word + "\", which is none.",
+                                 "Run `autotune db check`.");
+            value = {*kind, statement.text(column++)};
+        } else if constexpr (std::is_same_v<Value, std::string>) {
+            value = statement.text(column++);
+        } else if constexpr (std::is_same_v<Value, double>) {
+            value = statement.real(column++);
+        } else {
+            value = static_cast<Value>(statement.integer(column++));
+        }
+    });
+    return row;
+}
+
+template <class Row> json json_of(const Row& row) {
+    json object;
+    dsl::visit_fields(row, [&]<class Value>(const std::string& name, const Value& value) {
+        if constexpr (is_outcome<Value>) {
+            object[name] = outcome_name(value.kind);
+            object[name + "_text"] = value.text;
+        } else {
+            object[name] = value;
+        }
+    });
+    return object;
+}
+
+/// Throws json::exception for a field that is missing or of another type, StoreError for an outcome that is none.
+template <class Row> Row from_json(const json& object, const std::string& what) {
+    Row row;
+    dsl::visit_fields(row, [&]<class Value>(const std::string& name, Value& value) {
+        if constexpr (is_outcome<Value>) {
+            const auto kind = try_outcome_kind(object.at(name).get<std::string>());
+            if (!kind)
+                throw StoreError(what + ": the outcome " + object.at(name).dump() + " is none.",
+                                 "Give a file that `autotune db export` wrote.");
+            value = {*kind, object.at(name + "_text")};
+        } else {
+            object.at(name).get_to(value);
+        }
+    });
+    return row;
 }
 
 } // namespace
@@ -414,30 +466,26 @@ void Store::Impl::migrate() {
 }
 
 void Store::Impl::insert_workload(const StoredWorkload& workload) {
-    Statement insert(db, path, "INSERT INTO workloads VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING");
-    insert.bind(workload.key)
-        .bind(workload.family)
-        .bind(workload.function)
-        .bind(workload.summary)
-        .bind(workload.machine);
-    insert.bind(workload.created_s != 0 ? workload.created_s : now_s()).step();
+    Statement insert(db, path,
+                     "INSERT INTO " + insert_into<StoredWorkload>("workloads") + "ON CONFLICT (key) DO NOTHING");
+    bind_row(insert, workload);
+    insert.step();
 }
 
 void Store::Impl::insert_trial(const StoredTrial& trial, bool keep_old) {
-    Statement insert(
-        db, path,
-        keep_old ? "INSERT INTO trials (workload, digest, schedule, outcome, outcome_text, median_ns, runs, origin, "
-                   "point, created_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-                 : "INSERT INTO trials (workload, digest, schedule, outcome, outcome_text, median_ns, runs, origin, "
-                   "point, created_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (workload, digest) DO UPDATE "
-                   "SET outcome = excluded.outcome, outcome_text = excluded.outcome_text, median_ns = "
-                   "excluded.median_ns, runs = excluded.runs, created_s = excluded.created_s");
-    insert.bind(trial.workload)
-        .bind(trial.digest)
-        .bind(trial.schedule)
-        .bind(std::string(outcome_name(trial.outcome.kind)));
-    insert.bind(trial.outcome.text).bind(trial.median_ns).bind(trial.runs).bind(trial.origin).bind(trial.point);
-    insert.bind(trial.created_s != 0 ? trial.created_s : now_s()).step();
+    // Whose schedule it is and who proposed it first stays.
+    std::vector<std::string> changing = columns_of<StoredTrial>();
+    std::erase_if(changing, [](const std::string& column) {
+        static const std::set<std::string> kStays = {"workload", "digest", "schedule", "origin", "point"};
+        return kStays.count(column) != 0;
+    });
+    const std::string otherwise =
+        keep_old ? "ON CONFLICT DO NOTHING"
+                 : "ON CONFLICT (workload, digest) DO UPDATE SET " +
+                       list_of(changing, [](const std::string& column) { return column + " = excluded." + column; });
+    Statement insert(db, path, "INSERT INTO " + insert_into<StoredTrial>("trials") + otherwise);
+    bind_row(insert, trial);
+    insert.step();
     if (keep_old || trial.outcome.kind == OutcomeKind::measured) return;
     // What failed is nobody's best: a record always has its measured trial.
     Statement drop(db, path, "DELETE FROM records WHERE workload = ? AND digest = ?");
@@ -450,14 +498,9 @@ bool Store::Impl::is_measured(const std::string& workload, const std::string& di
 }
 
 void Store::Impl::insert_record(const StoredRecord& record) {
-    Statement insert(db, path, "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    insert.bind(record.workload)
-        .bind(record.digest)
-        .bind(record.schedule)
-        .bind(record.median_ns)
-        .bind(record.default_ns);
-    insert.bind(record.ratio).bind(record.ratio_low).bind(record.ratio_high).bind(record.gbps).bind(record.limit_share);
-    insert.bind(record.reason).bind(record.trials).bind(record.created_s != 0 ? record.created_s : now_s()).step();
+    Statement insert(db, path, "INSERT OR REPLACE INTO " + insert_into<StoredRecord>("records"));
+    bind_row(insert, record);
+    insert.step();
 }
 
 Store::Store(const std::string& path, int busy_timeout_ms) : impl_(std::make_unique<Impl>()) {
@@ -503,19 +546,17 @@ void Store::put_machine(const Machine& machine) {
 
 std::optional<StoredRecord> Store::best(const std::string& workload) const {
     return impl_->reading([&]() -> std::optional<StoredRecord> {
-        const std::string sql = std::string("SELECT ") + kRecordColumns + " FROM records WHERE workload = ?";
-        Statement query(impl_->db, impl_->path, sql.c_str());
+        Statement query(impl_->db, impl_->path, select<StoredRecord>() + " FROM records WHERE workload = ?");
         if (!query.bind(workload).step()) return std::nullopt;
-        return record_of(query);
+        return row_of<StoredRecord>(query, impl_->path);
     });
 }
 
 std::optional<StoredWorkload> Store::workload(const std::string& key) const {
     return impl_->reading([&]() -> std::optional<StoredWorkload> {
-        Statement query(impl_->db, impl_->path,
-                        "SELECT key, family, function, summary, machine, created_s FROM workloads WHERE key = ?");
+        Statement query(impl_->db, impl_->path, select<StoredWorkload>() + " FROM workloads WHERE key = ?");
         if (!query.bind(key).step()) return std::nullopt;
-        return workload_of(query);
+        return row_of<StoredWorkload>(query, impl_->path);
     });
 }
 
@@ -523,14 +564,13 @@ std::vector<StoredRecord> Store::family(const std::string& family, const std::st
                                         const std::string& except_workload) const {
     return impl_->reading([&] {
         std::vector<StoredRecord> records;
-        const std::string sql =
-            std::string("SELECT ") + kRecordColumns +
-            " FROM records WHERE workload IN (SELECT key FROM workloads WHERE family = ? AND machine "
-            "= ? AND key <> ?) ORDER BY created_s DESC LIMIT 20";
-        Statement query(impl_->db, impl_->path, sql.c_str());
+        Statement query(impl_->db, impl_->path,
+                        select<StoredRecord>() +
+                            " FROM records WHERE workload IN (SELECT key FROM workloads WHERE family = ? AND machine "
+                            "= ? AND key <> ?) ORDER BY created_s DESC LIMIT 20");
         query.bind(family).bind(machine).bind(except_workload);
         while (query.step())
-            records.push_back(record_of(query));
+            records.push_back(row_of<StoredRecord>(query, impl_->path));
         return records;
     });
 }
@@ -538,11 +578,10 @@ std::vector<StoredRecord> Store::family(const std::string& family, const std::st
 std::vector<StoredTrial> Store::trials(const std::string& workload) const {
     return impl_->reading([&] {
         std::vector<StoredTrial> trials;
-        const std::string sql = std::string("SELECT ") + kTrialColumns + " FROM trials WHERE workload = ? ORDER BY id";
-        Statement query(impl_->db, impl_->path, sql.c_str());
+        Statement query(impl_->db, impl_->path, select<StoredTrial>() + " FROM trials WHERE workload = ? ORDER BY id");
         query.bind(workload);
         while (query.step())
-            trials.push_back(trial_of(query, impl_->path));
+            trials.push_back(row_of<StoredTrial>(query, impl_->path));
         return trials;
     });
 }
@@ -558,15 +597,18 @@ std::optional<Roofline> Store::roofline(const std::string& fingerprint) const {
 std::vector<StoredSummary> Store::list() const {
     return impl_->reading([&] {
         std::vector<StoredSummary> summaries;
+        // Behind the columns of the workload.
+        const int behind = static_cast<int>(columns_of<StoredWorkload>().size());
         Statement query(impl_->db, impl_->path,
-                        "SELECT key, family, function, summary, machine, created_s, (SELECT count(*) FROM trials WHERE "
-                        "workload = key), (SELECT cpu_model || ', ' || cores || ' cores' FROM machines WHERE "
-                        "fingerprint = machine) FROM workloads ORDER BY created_s, key");
+                        select<StoredWorkload>() +
+                            ", (SELECT count(*) FROM trials WHERE workload = key), (SELECT cpu_model || ', ' || cores "
+                            "|| ' cores' FROM machines WHERE fingerprint = machine) FROM workloads ORDER BY created_s, "
+                            "key");
         while (query.step()) {
             StoredSummary summary;
-            summary.workload = workload_of(query);
-            summary.trials = static_cast<int>(query.integer(6));
-            summary.machine = query.text(7);
+            summary.workload = row_of<StoredWorkload>(query, impl_->path);
+            summary.trials = static_cast<int>(query.integer(behind));
+            summary.machine = query.text(behind + 1);
             summary.record = best(summary.workload.key);
             summaries.push_back(std::move(summary));
         }
@@ -622,35 +664,16 @@ std::string Store::export_json() const {
                                                   {"created_s", query.integer(5)}});
         }
         for (const StoredSummary& summary : list()) {
-            const StoredWorkload& workload = summary.workload;
-            json one = {{"key", workload.key},         {"family", workload.family},   {"function", workload.function},
-                        {"summary", workload.summary}, {"machine", workload.machine}, {"created_s", workload.created_s},
-                        {"record", nullptr},           {"trials", json::array()}};
-            if (summary.record) {
-                const StoredRecord& record = *summary.record;
-                one["record"] = {{"digest", record.digest},
-                                 {"schedule", record.schedule},
-                                 {"median_ns", record.median_ns},
-                                 {"default_ns", record.default_ns},
-                                 {"ratio", record.ratio},
-                                 {"ratio_low", record.ratio_low},
-                                 {"ratio_high", record.ratio_high},
-                                 {"gbps", record.gbps},
-                                 {"limit_share", record.limit_share},
-                                 {"reason", record.reason},
-                                 {"trials", record.trials},
-                                 {"created_s", record.created_s}};
-            }
-            for (const StoredTrial& trial : trials(workload.key))
-                one["trials"].push_back({{"digest", trial.digest},
-                                         {"schedule", trial.schedule},
-                                         {"outcome", outcome_name(trial.outcome.kind)},
-                                         {"outcome_text", trial.outcome.text},
-                                         {"median_ns", trial.median_ns},
-                                         {"runs", trial.runs},
-                                         {"origin", trial.origin},
-                                         {"point", trial.point},
-                                         {"created_s", trial.created_s}});
+            json one = json_of(summary.workload);
+            one["record"] = nullptr;
+            one["trials"] = json::array();
+            auto without_key = [](json row) {
+                row.erase("workload");
+                return row;
+            };
+            if (summary.record) one["record"] = without_key(json_of(*summary.record));
+            for (const StoredTrial& trial : trials(summary.workload.key))
+                one["trials"].push_back(without_key(json_of(trial)));
             everything["workloads"].push_back(std::move(one));
         }
         return everything.dump(1, ' ', false, json::error_handler_t::replace);
@@ -707,38 +730,24 @@ int Store::merge(const std::string& path) {
                 insert.bind(one.at("roofline").get<std::string>()).bind(one.at("created_s").get<std::int64_t>()).step();
             }
             for (const json& one : everything.at("workloads")) {
-                StoredWorkload workload{one.at("key"),     one.at("family"),  one.at("function"),
-                                        one.at("summary"), one.at("machine"), one.at("created_s")};
+                const std::string what = "store " + impl_->path + ": merge of " + path;
+                const auto workload = from_json<StoredWorkload>(one, what);
                 impl_->insert_workload(workload);
-                for (const json& t : one.at("trials")) {
-                    StoredTrial trial;
-                    trial.workload = workload.key;
-                    trial.digest = t.at("digest");
-                    trial.schedule = t.at("schedule");
-                    const auto kind = try_outcome_kind(t.at("outcome").get<std::string>());
-                    if (!kind)
-                        throw StoreError("store " + impl_->path + ": merge of " + path + ": the outcome " +
-                                             t.at("outcome").dump() + " is none.",
-                                         "Give a file that `autotune db export` wrote.");
-                    trial.outcome = {*kind, t.at("outcome_text")};
-                    trial.median_ns = t.at("median_ns");
-                    trial.runs = t.at("runs");
-                    trial.origin = t.at("origin");
-                    trial.point = t.at("point");
-                    trial.created_s = t.at("created_s");
-                    impl_->insert_trial(trial, true);
+                auto with_key = [&](json row) {
+                    row["workload"] = workload.key;
+                    return row;
+                };
+                for (const json& trial : one.at("trials")) {
+                    impl_->insert_trial(from_json<StoredTrial>(with_key(trial), what), true);
                     added += sqlite3_changes(impl_->db);
                 }
                 if (one.at("record").is_null()) continue;
                 const json& r = one.at("record");
                 const auto mine = best(workload.key);
-                const double median_ns = r.at("median_ns");
-                if (mine && mine->median_ns <= median_ns) continue;
+                if (mine && mine->median_ns <= r.at("median_ns").get<double>()) continue;
                 // It failed here, or the file lacks its trial.
                 if (!impl_->is_measured(workload.key, r.at("digest").get<std::string>())) continue;
-                impl_->insert_record({workload.key, r.at("digest"), r.at("schedule"), median_ns, r.at("default_ns"),
-                                      r.at("ratio"), r.at("ratio_low"), r.at("ratio_high"), r.at("gbps"),
-                                      r.at("limit_share"), r.at("reason"), r.at("trials"), r.at("created_s")});
+                impl_->insert_record(from_json<StoredRecord>(with_key(r), what));
             }
         });
     } catch (const json::exception& problem) {

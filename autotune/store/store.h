@@ -5,12 +5,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "autotune/machine.h"
 #include "autotune/outcome.h"
+#include "dsl/base/fields.h"
 
 namespace tilewright::autotune {
+
+// The fields are the columns of the tables `workloads`, `trials` and `records`, by the same names; an outcome is the
+// two columns `outcome` and `outcome_text`.
 
 struct StoredWorkload {
     std::string key;    ///< exact match: the same program, dtypes, layouts, sizes, contract, threads, target
@@ -20,6 +26,13 @@ struct StoredWorkload {
     std::string machine;        ///< fingerprint
     std::int64_t created_s = 0; ///< seconds since 1970
 };
+constexpr auto fields_of(std::type_identity<StoredWorkload>) {
+    return std::tuple(dsl::Field("key", &StoredWorkload::key), dsl::Field("family", &StoredWorkload::family),
+                      dsl::Field("function", &StoredWorkload::function),
+                      dsl::Field("summary", &StoredWorkload::summary), dsl::Field("machine", &StoredWorkload::machine),
+                      dsl::Field("created_s", &StoredWorkload::created_s));
+}
+static_assert(dsl::lists_every_field<StoredWorkload>);
 
 struct StoredTrial {
     std::string workload;
@@ -32,6 +45,14 @@ struct StoredTrial {
     std::string point;  ///< JSON of the strategy's proposal, empty for starts
     std::int64_t created_s = 0;
 };
+constexpr auto fields_of(std::type_identity<StoredTrial>) {
+    return std::tuple(dsl::Field("workload", &StoredTrial::workload), dsl::Field("digest", &StoredTrial::digest),
+                      dsl::Field("schedule", &StoredTrial::schedule), dsl::Field("outcome", &StoredTrial::outcome),
+                      dsl::Field("median_ns", &StoredTrial::median_ns), dsl::Field("runs", &StoredTrial::runs),
+                      dsl::Field("origin", &StoredTrial::origin), dsl::Field("point", &StoredTrial::point),
+                      dsl::Field("created_s", &StoredTrial::created_s));
+}
+static_assert(dsl::lists_every_field<StoredTrial>);
 
 /// The best schedule of a workload and why it is best.
 struct StoredRecord {
@@ -49,6 +70,17 @@ struct StoredRecord {
     int trials = 0;
     std::int64_t created_s = 0;
 };
+constexpr auto fields_of(std::type_identity<StoredRecord>) {
+    return std::tuple(
+        dsl::Field("workload", &StoredRecord::workload), dsl::Field("digest", &StoredRecord::digest),
+        dsl::Field("schedule", &StoredRecord::schedule), dsl::Field("median_ns", &StoredRecord::median_ns),
+        dsl::Field("default_ns", &StoredRecord::default_ns), dsl::Field("ratio", &StoredRecord::ratio),
+        dsl::Field("ratio_low", &StoredRecord::ratio_low), dsl::Field("ratio_high", &StoredRecord::ratio_high),
+        dsl::Field("gbps", &StoredRecord::gbps), dsl::Field("limit_share", &StoredRecord::limit_share),
+        dsl::Field("reason", &StoredRecord::reason), dsl::Field("trials", &StoredRecord::trials),
+        dsl::Field("created_s", &StoredRecord::created_s));
+}
+static_assert(dsl::lists_every_field<StoredRecord>);
 
 /// A line of `autotune db list`.
 struct StoredSummary {

@@ -19,28 +19,34 @@ namespace {
 using autotune::Store;
 
 py::dict workload_dict(const autotune::StoredWorkload& workload) {
-    return py::dict("key"_a = workload.key, "family"_a = workload.family, "function"_a = workload.function,
-                    "summary"_a = workload.summary, "machine"_a = workload.machine, "created_s"_a = workload.created_s);
+    py::dict dict;
+    dsl::visit_fields(workload, [&](const char* name, const auto& value) { dict[name] = value; });
+    return dict;
 }
 
+/// What is known of the schedule stands in `evidence` too.
 py::object record_dict(const std::optional<autotune::StoredRecord>& record) {
     if (!record) return py::none();
-    py::dict evidence("median_ns"_a = record->median_ns, "default_ns"_a = record->default_ns, "ratio"_a = record->ratio,
-                      "ratio_low"_a = record->ratio_low, "ratio_high"_a = record->ratio_high, "gbps"_a = record->gbps,
-                      "limit_share"_a = record->limit_share, "reason"_a = record->reason, "trials"_a = record->trials,
-                      "created_s"_a = record->created_s);
-    py::dict dict("workload"_a = record->workload, "digest"_a = record->digest, "schedule"_a = record->schedule);
-    for (const auto& [name, value] : evidence)
-        dict[name] = value;
+    py::dict dict, evidence;
+    dsl::visit_fields(*record, [&](const std::string& name, const auto& value) {
+        dict[name.c_str()] = value;
+        if (name != "workload" && name != "digest" && name != "schedule") evidence[name.c_str()] = value;
+    });
     dict["evidence"] = evidence;
     return dict;
 }
 
 py::dict trial_dict(const autotune::StoredTrial& trial) {
-    return py::dict("digest"_a = trial.digest, "schedule"_a = trial.schedule,
-                    "outcome"_a = autotune::outcome_name(trial.outcome.kind), "text"_a = trial.outcome.text,
-                    "median_ns"_a = trial.median_ns, "runs"_a = trial.runs, "origin"_a = trial.origin,
-                    "created_s"_a = trial.created_s);
+    py::dict dict;
+    dsl::visit_fields(trial, [&]<class Value>(const std::string& name, const Value& value) {
+        if constexpr (std::is_same_v<Value, autotune::Outcome>) {
+            dict["outcome"] = autotune::outcome_name(value.kind);
+            dict["text"] = value.text;
+        } else if (name != "workload" && name != "point") {
+            dict[name.c_str()] = value;
+        }
+    });
+    return dict;
 }
 
 autotune::PruneOptions prune_options(const py::dict& given) {
