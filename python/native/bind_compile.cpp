@@ -68,7 +68,7 @@ py::dict stage_dict(const dsl::StageInfo& stage) {
     return py::dict("name"_a = stage.name, "dtypes"_a = stage.dtypes, "loops"_a = loops_list(stage.pure),
                     "updates"_a = updates, "reads"_a = reads, "output"_a = stage.output,
                     "inlinable"_a = stage.inlinable, "operations"_a = stage.operations, "line"_a = stage.line,
-                    "source"_a = stage.source, "kernel"_a = stage.kernel, "part"_a = stage.part);
+                    "source"_a = stage.source, "kernel"_a = stage.kernel, "part"_a = dsl::part_name(stage.part));
 }
 
 py::dict describe(const std::string& program_text, const py::dict& given) {

@@ -9,6 +9,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "autotune/search/strategy.h"
 #include "dsl/base/error.h"
 #include "python/native/bindings.h"
 #include "python/native/json_objects.h"
@@ -96,6 +97,15 @@ void bind_tune(py::module_& module) {
     module.def(
         "tune", &tune, "job_json"_a, "on_event"_a = py::none(),
         "Search for the fastest schedule of a job. `on_event` is called with a dict for every event, on this thread.");
+    module.def(
+        "strategies",
+        [] {
+            py::dict names;
+            for (const autotune::StrategyRow& row : autotune::strategies())
+                names[row.name] = row.meaning;
+            return names;
+        },
+        "Each search strategy with its meaning; the first is the default.");
     module.def("cancel", &cancel, "End all searches that run now; each returns its best so far.");
     module.def("machine", &machine, "db"_a = py::none(), "isa"_a = "host",
                "Facts of this machine, or of its CUDA device. With a store's path also its measured limits, kept in "

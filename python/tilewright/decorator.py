@@ -157,6 +157,7 @@ class JitFunction(_face.Dispatcher):
         budget: float | str = 60.0,
         trials: int | None = None,
         seed: int = 0,
+        strategy: str | None = None,
         space: str | None = None,
         schedule: str | None = None,
         observer: Callable[[dict[str, Any]], None] | None = None,
@@ -171,17 +172,19 @@ class JitFunction(_face.Dispatcher):
         budget : seconds, or text with a unit: "15s", "2m".
         trials : at most so many candidates; None and 0 are no limit.
         seed : of the search's random numbers.
+        strategy : how candidates are proposed; None is the default, and the error for another name lists them.
         space : search this space instead of the default one.
         schedule : only measure this schedule beside the best that is known.
         observer : is called with each event of the search, a dictionary.
         """
         from .quantities import parse_duration_s  # noqa: PLC0415  (calls need none of it, nor of what tuning imports)
-        from .tuning import TuneOptions, tune_call  # noqa: PLC0415
+        from .tuning import TuneOptions, checked_strategy, tune_call  # noqa: PLC0415
 
         options = TuneOptions(
             budget_s=parse_duration_s(budget, "budget"),
             max_trials=0 if trials is None else checks.whole_number(trials, "trials", 0, checks.MOST_TRIALS),
             seed=checks.whole_number(seed, "seed", 0, checks.MOST_SEED),
+            strategy=checked_strategy(strategy, "strategy"),
             space=checks.optional_text(space, "space", "a space"),
             schedule=checks.optional_text(schedule, "schedule", "a schedule"),
             db=settings.store_path(self._db),

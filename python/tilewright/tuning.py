@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import datasets, logs
+from . import checks, datasets, logs
 from .binding import Bound, bind
 from .devices import check_device, device, device_name, host_copies
 from .errors import Error
@@ -41,6 +41,11 @@ _LEAST_SAMPLE_NS = 20_000  # shorter calls are timed several at once: the clock 
 _WIDEN_NS = 1e9  # calls of NumPy longer than this are not repeated to learn their conditioning
 
 
+def checked_strategy(value: Any, name: str) -> str | None:
+    """None: the default."""
+    return None if value is None else checks.one_of(value, name, tuple(compiler().strategies()))
+
+
 @dataclass
 class TuneOptions:
     """The limits and wishes of one tuning."""
@@ -48,6 +53,7 @@ class TuneOptions:
     budget_s: float = 60.0
     max_trials: int = 0
     seed: int = 0
+    strategy: str | None = None  # None: the default
     threads: int = 0
     space: str | None = None
     starts: list[str] = field(default_factory=list)
@@ -259,6 +265,7 @@ def tune_call(
             "reserved_s": max(kept_s, _LEAST_RESERVED_S),
             "max_trials": options.max_trials,
             "seed": options.seed,
+            "strategy": options.strategy,
             "db": "" if options.db is None else str(options.db),
             "workload_key": workload.key,
             "family_key": workload.family,

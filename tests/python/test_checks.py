@@ -22,6 +22,7 @@ class Unprintable:
 
 X = np.ones(4)
 WHOLE = "Give an int from 0 to 2147483647."
+STRATEGY = "Use evolutionary, random."
 SEED = "Give an int from 0 to 9223372036854775807."
 COUNT = "Give an int from 1 to 1024."
 DURATION = "Write 60s, 2m or 1h."
@@ -47,6 +48,8 @@ DURATION = "Write 60s, 2m or 1h."
         ({"trials": 2**64}, ValueError, f"trials: 18446744073709551616 is out of range. {WHOLE}"),
         ({"trials": 10**9999}, ValueError, f"trials: a value is out of range. {WHOLE}"),
         ({"trials": Unprintable()}, TypeError, f"trials: a value (type Unprintable) is no whole number. {WHOLE}"),
+        ({"strategy": 1}, TypeError, f"strategy: 1 (type int) is no text. {STRATEGY}"),
+        ({"strategy": "annealing"}, ValueError, f"strategy: 'annealing' is none of ours. {STRATEGY}"),
         ({"seed": True}, TypeError, f"seed: True (type bool) is no whole number. {SEED}"),
         ({"seed": None}, TypeError, f"seed: None is no whole number. {SEED}"),
         ({"seed": 2**64}, ValueError, f"seed: 18446744073709551616 is out of range. {SEED}"),
@@ -147,7 +150,7 @@ def test_what_is_right_is_taken(tmp_path):
     f = tilewright.jit(db=tmp_path / "own.db", strict=True)(lambda x: np.sqrt(x) * 3)
     with tilewright.threads(np.int64(1)):
         assert f(X).tolist() == [3.0] * 4
-    found = f.tune(np.ones(5000), budget="1s", trials=np.int8(2), seed=np.uint64(3))
+    found = f.tune(np.ones(5000), budget="1s", trials=np.int8(2), seed=np.uint64(3), strategy="random")
     assert found.trials <= 2 and (tmp_path / "own.db").exists()
 
 

@@ -27,7 +27,7 @@ from ..quantities import counted, format_ns
 from ..record import Script, ScriptRaised, ScriptStopped, check_script
 from ..record.choose import NothingToTune
 from ..specialization import Specialization
-from ..tuning import TuneOptions, TuneResult, check_space_or_schedule, tune_call
+from ..tuning import TuneOptions, TuneResult, check_space_or_schedule, checked_strategy, tune_call
 from .batch import run_batch
 from .exit_codes import INTERRUPTED, OK, PARTIAL, SCRIPT_RAISED, USAGE
 from .parse import (
@@ -100,6 +100,9 @@ def tune(
         int, typer.Option(min=0, max=checks.MOST_THREADS, help="Threads of a call; 0 is all usable.")
     ] = 0,
     seed: Annotated[int, typer.Option(min=0, max=checks.MOST_SEED, help="Of the search's random numbers.")] = 0,
+    strategy: Annotated[
+        str | None, typer.Option(help="How candidates are proposed; an unknown name lists them all.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="The folder to write, instead of SCRIPT_tuned.")] = None,
     space: Annotated[Path | None, typer.Option(help="Search this space.")] = None,
     schedule: Annotated[
@@ -161,6 +164,7 @@ def tune(
                 budget_s=duration_s(budget),
                 max_trials=trials,
                 seed=seed,
+                strategy=_strategy(strategy),
                 threads=threads,
                 space=_checked("--space", space),
                 schedule=_checked("--schedule", schedule),
@@ -473,6 +477,13 @@ def _fixed_line(one: Prepared, fixed: dict[str, Any]) -> str:
 def _checked(option: str, path: Path | None) -> str | None:
     text = text_file(option, path)
     return None if text is None else check_space_or_schedule(text, str(path))
+
+
+def _strategy(name: str | None) -> str | None:
+    try:
+        return checked_strategy(name, "--strategy")
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def _refuse(text: str, code: int, as_json: bool) -> int:
