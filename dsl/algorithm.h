@@ -58,6 +58,20 @@ struct ReadInfo {
     int places = 1; ///< of `from` that are read so: x[:-2] + x[2:] reads two
 };
 
+/// What a stage is of a reduction or a loop that takes several stages.
+enum class StagePart {
+    whole, ///< no part of anything
+    lanes, ///< of a blocked reduction: partial results side by side
+    block, ///< the tree over the lanes
+    rows,  ///< blocks of rows
+    lane,  ///< on a device: the accumulators that the lanes are copies of
+    fold,  ///< on a device: the first levels of the tree
+    end,   ///< on a device: the copy of a sum that is added up one by one
+    loop   ///< a loop inside its elements
+};
+/// "" for StagePart::whole.
+const char* part_name(StagePart part);
+
 struct StageInfo {
     std::string name;
     std::vector<std::string> dtypes; ///< one, or one per Tuple element
@@ -85,10 +99,7 @@ struct StageInfo {
     int line = 0;       ///< of the user's source, 0 where unknown
     std::string source; ///< the NumPy call it comes from, for people
     int kernel = 0;     ///< which kernel of the plan it belongs to
-    /// Of a blocked reduction: "lanes" (partial results side by side), "block" (the tree over them), "rows"; on a
-    /// device also "lane" (the accumulators that "lanes" are copies of), "fold" (the first levels of the tree) and
-    /// "end" (the copy of a sum that is added up one by one). A loop inside its elements: "loop". Else "".
-    std::string part;
+    StagePart part = StagePart::whole;
 };
 
 /// A program size and its value at the sizes that this algorithm is translated for.

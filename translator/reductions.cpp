@@ -61,7 +61,7 @@ void ReductionBuilder::finish(StageDraft draft, const Ends& ends) {
     table_.finish(std::move(draft));
     const Type& type = shared_.analysis.value(plan_.value).type;
     StageDraft result = this->draft(plan_.name, type.dtype);
-    if (!plan_.materialised) result.part = "end";
+    if (!plan_.materialised) result.part = dsl::StagePart::end;
     std::vector<Size> extents;
     for (const Size& extent : type.shape)
         extents.push_back(extent);
@@ -320,7 +320,7 @@ ReductionBuilder::BlockRows ReductionBuilder::rows_of_block(StageDraft& stage, c
 ReductionBuilder::Source ReductionBuilder::blocks_of_rows(const Source& source, const Monoid& op, int level) {
     StageDraft stage =
         draft(helper(level == 1 ? "_rows" : "_rows" + std::to_string(level)), plan_.operation->type.dtype);
-    stage.part = "rows";
+    stage.part = dsl::StagePart::rows;
     Size blocks = ceil_div(source.extent, kRowsPerBlock);
     Halide::Var b = stage.pure("b", blocks);
     std::vector<std::string> names;
@@ -364,7 +364,7 @@ void ReductionBuilder::lanes(Source source, const Monoid& op, int levels, const 
 
         const bool device = shared_.options.device;
         StageDraft stage = draft(helper(base + (device ? "_lane" : "_lanes") + number), dtype);
-        stage.part = device ? "lane" : "lanes";
+        stage.part = device ? dsl::StagePart::lane : dsl::StagePart::lanes;
         std::vector<std::string> names;
         Exprs kept = kept_index(stage, source.kept, names);
         Expr block = 0;
@@ -416,7 +416,7 @@ void ReductionBuilder::lanes(Source source, const Monoid& op, int levels, const 
         }
 
         StageDraft tree = draft(last ? ends.name : helper(base + "_block" + number), dtype);
-        tree.part = "block";
+        tree.part = dsl::StagePart::block;
         names.clear();
         kept = kept_index(tree, source.kept, names);
         Exprs index;
@@ -451,14 +451,15 @@ Halide::Func ReductionBuilder::fold(const std::string& base, const std::string& 
                                     const std::vector<std::string>& dtypes, const Halide::Func& lane, int lanes,
                                     const std::vector<Size>& kept_extents, const std::optional<Size>& blocks,
                                     const Combine& combine) {
-    const Halide::Func stored = folded(helper(base + "_lanes" + number), "lanes", dtypes, lane, lanes, lanes,
-                                       kept_extents, blocks, [](const std::vector<Exprs>& one) { return one.front(); });
+    const Halide::Func stored =
+        folded(helper(base + "_lanes" + number), dsl::StagePart::lanes, dtypes, lane, lanes, lanes, kept_extents,
+               blocks, [](const std::vector<Exprs>& one) { return one.front(); });
     if (lanes <= kFolded) return stored;
-    return folded(helper(base + "_fold" + number), "fold", dtypes, stored, lanes, kFolded, kept_extents, blocks,
-                  combine);
+    return folded(helper(base + "_fold" + number), dsl::StagePart::fold, dtypes, stored, lanes, kFolded, kept_extents,
+                  blocks, combine);
 }
 
-Halide::Func ReductionBuilder::folded(const std::string& name, const std::string& part,
+Halide::Func ReductionBuilder::folded(const std::string& name, dsl::StagePart part,
                                       const std::vector<std::string>& dtypes, const Halide::Func& partial, int lanes,
                                       int left, const std::vector<Size>& kept_extents,
                                       const std::optional<Size>& blocks, const Combine& combine) {

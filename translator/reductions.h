@@ -84,7 +84,7 @@ class ReductionBuilder {
                       const Halide::Func& lane, int lanes, const std::vector<Size>& kept_extents,
                       const std::optional<Size>& blocks, const Combine& combine);
     /// One stage of it: of `lanes` values `left`.
-    Halide::Func folded(const std::string& name, const std::string& part, const std::vector<std::string>& dtypes,
+    Halide::Func folded(const std::string& name, dsl::StagePart part, const std::vector<std::string>& dtypes,
                         const Halide::Func& partial, int lanes, int left, const std::vector<Size>& kept_extents,
                         const std::optional<Size>& blocks, const Combine& combine);
     void axis_by_axis(const Monoid& op, int levels);
@@ -100,7 +100,7 @@ class ReductionBuilder {
         Halide::Expr start;              ///< beats no element
     };
     Searched searched() const;
-    StageDraft search_draft(const std::string& suffix, const std::string& part);
+    StageDraft search_draft(const std::string& suffix, dsl::StagePart part);
     /// Elements with their indices.
     struct Candidates {
         std::vector<Size> kept;

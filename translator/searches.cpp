@@ -160,7 +160,7 @@ void ReductionBuilder::search() {
     search_rows(source, row_levels(choice), of_roots);
 }
 
-StageDraft ReductionBuilder::search_draft(const std::string& suffix, const std::string& part) {
+StageDraft ReductionBuilder::search_draft(const std::string& suffix, dsl::StagePart part) {
     const std::vector<std::string> dtypes = searched().dtypes;
     StageDraft stage = draft(helper(suffix), dtypes[0]);
     stage.dtypes = dtypes;
@@ -176,7 +176,8 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
     Size block_count = ceil_div(source.extent, shape.block());
 
     const bool device = shared_.options.device;
-    StageDraft stage = device ? search_draft("_lane", "lane") : search_draft("_lanes", "lanes");
+    StageDraft stage =
+        device ? search_draft("_lane", dsl::StagePart::lane) : search_draft("_lanes", dsl::StagePart::lanes);
     std::vector<std::string> names;
     Exprs kept = kept_index(stage, source.kept, names);
     Expr block = 0;
@@ -224,7 +225,7 @@ void ReductionBuilder::search_lanes(const Source& source, bool blocks) {
     }
 
     // A tree over the lanes of a block, then one pass over the blocks.
-    StageDraft tree = search_draft(blocks ? "_block" : "_best", "block");
+    StageDraft tree = search_draft(blocks ? "_block" : "_best", dsl::StagePart::block);
     std::vector<std::string> tree_names;
     Exprs tree_kept = kept_index(tree, source.kept, tree_names);
     Exprs reversed(tree_kept.rbegin(), tree_kept.rend());
@@ -259,7 +260,7 @@ void ReductionBuilder::search_rows(const Source& source, int levels, bool of_roo
 
 ReductionBuilder::Candidates ReductionBuilder::best_of_rows(const Candidates& source, int level) {
     const Searched of = searched();
-    StageDraft stage = search_draft(level == 1 ? "_rows" : "_rows" + std::to_string(level), "rows");
+    StageDraft stage = search_draft(level == 1 ? "_rows" : "_rows" + std::to_string(level), dsl::StagePart::rows);
     const Size blocks = ceil_div(source.extent, kRowsPerBlock);
     const Halide::Var b = stage.pure("b", blocks);
     std::vector<std::string> names;
@@ -289,7 +290,7 @@ ReductionBuilder::Candidates ReductionBuilder::best_of_rows(const Candidates& so
 
 std::string ReductionBuilder::search_candidates(const Candidates& source, bool of_roots) {
     const Searched of = searched();
-    StageDraft stage = search_draft("_best", "");
+    StageDraft stage = search_draft("_best", dsl::StagePart::whole);
     std::vector<std::string> names;
     const Exprs kept = kept_index(stage, source.kept, names);
     // An element equal to the start never replaces it, and 0 is then the first index anyway. The start of a search
@@ -316,7 +317,7 @@ std::string ReductionBuilder::search_blocks_in_lanes(const Halide::Func& block_b
     // A lane that has no block yet takes its first one, whatever it holds; one that has none loses every tie.
     const Expr none = highest(of.index_type);
 
-    StageDraft stage = search_draft("_lane2", "lane");
+    StageDraft stage = search_draft("_lane2", dsl::StagePart::lane);
     std::vector<std::string> names;
     const Exprs kept = kept_index(stage, kept_extents, names);
     const Halide::Var u = stage.pure("u", Size::integer(lanes));
@@ -336,7 +337,7 @@ std::string ReductionBuilder::search_blocks_in_lanes(const Halide::Func& block_b
 
     const Halide::Func folded_lanes =
         fold("", "2", of.dtypes, lane, lanes, kept_extents, std::nullopt, best_of_pairs(of.smallest));
-    StageDraft last = search_draft("_best", "block");
+    StageDraft last = search_draft("_best", dsl::StagePart::block);
     std::vector<std::string> last_names;
     const Exprs last_kept = kept_index(last, kept_extents, last_names);
     last.define(

@@ -45,7 +45,7 @@ class StageDraft {
     bool output = false;
     bool guarded = false; ///< StageInfo::guarded
     int kernel = 0;
-    std::string part; ///< StageInfo::part
+    dsl::StagePart part = dsl::StagePart::whole;
 
   private:
     friend class StageTable;

@@ -16,6 +16,8 @@
 namespace tilewright::autotune {
 namespace {
 
+using dsl::StagePart;
+
 // An expression this cheap is computed again rather than kept.
 constexpr int kCheapOps = 3;
 // Reduced axes up to this long are worth a copy of the loop with the length known.
@@ -69,7 +71,7 @@ class SpaceBuilder {
 
     /// A loop inside its elements runs in registers, in the innermost of the loops of the one stage that reads it.
     bool place_loop(const dsl::StageInfo& stage) {
-        if (stage.part != "loop" || graph_.uses(stage.name).empty()) return false;
+        if (stage.part != StagePart::loop || graph_.uses(stage.name).empty()) return false;
         if (stage.pure.loops.empty()) {
             // A single state: nothing but its trips to arrange.
             place_root(stage, true);
@@ -111,14 +113,14 @@ class SpaceBuilder {
 
     /// Blocks of rows are what a reduction over a non-contiguous axis can share out.
     bool place_rows(const dsl::StageInfo& stage) {
-        if (stage.part != "rows" || extent_of(stage.pure.loops.front(), 1) <= 1) return false;
+        if (stage.part != StagePart::rows || extent_of(stage.pure.loops.front(), 1) <= 1) return false;
         place_root(stage, true);
         return true;
     }
 
     /// Lanes go into the loops of the stage that adds them up.
     bool place_lanes(const dsl::StageInfo& stage) {
-        if (stage.part != "lanes") return false;
+        if (stage.part != StagePart::lanes) return false;
         const dsl::StageInfo& tree = *graph_.uses(stage.name).front().reader;
         if (tree.pure.loops.empty()) {
             place_last_lanes(stage);
@@ -179,17 +181,18 @@ class SpaceBuilder {
     bool reads_lanes(const dsl::StageInfo& stage) const {
         return std::any_of(stage.reads.begin(), stage.reads.end(), [&](const dsl::ReadInfo& read) {
             const dsl::StageInfo* from = graph_.find(read.from);
-            return from && from->part == "lanes";
+            return from && from->part == StagePart::lanes;
         });
     }
 
     bool inline_by_default(const dsl::StageInfo& stage) const {
-        if (stage.part == "block") return false;
+        if (stage.part == StagePart::block) return false;
         const auto& uses = graph_.uses(stage.name);
         if (stage.operations <= kCheapOps) return true;
         for (const Use& use : uses) {
             if (use.read->broadcast) return false; // it would be computed again for each step of a loop of its reader
-            if (use.reader->part == "loop" && is_looked_up(stage, *use.read)) return false; // again in each trip
+            if (use.reader->part == StagePart::loop && is_looked_up(stage, *use.read))
+                return false; // again in each trip
         }
         return uses.size() == 1;
     }
@@ -299,7 +302,7 @@ class SpaceBuilder {
     }
 
     /// Bytes to fetch ahead, as measured on sums, k-means and softmax.
-    static int first_distance(const dsl::StageInfo& stage) { return stage.part == "block" ? 2048 : 4096; }
+    static int first_distance(const dsl::StageInfo& stage) { return stage.part == StagePart::block ? 2048 : 4096; }
 
     /// Whether the kernel reads what the stage has stored.
     bool is_read(const dsl::StageInfo& stage) const {
@@ -375,7 +378,7 @@ class SpaceBuilder {
             const std::string rest =
                 ").vectorize(" + vector_loop + ", " + root.vector_factor + ").parallel(" + loops.front().name + ")";
             const std::string by_rows = line + ".reorder(" + vector_loop + join(reduced) + rest;
-            if (stage.part == "rows") {
+            if (stage.part == StagePart::rows) {
                 // One vector of columns at a time keeps its accumulators in registers: where that is the whole row, two
                 // to five times as fast.
                 const std::string by_columns = line + ".reorder(" + join(reduced).substr(2) + ", " + vector_loop + rest;
@@ -402,7 +405,7 @@ class SpaceBuilder {
                         root.vector_factor + ")";
             }
         }
-        if (stage.part == "loop") line += chunked(stage);
+        if (stage.part == StagePart::loop) line += chunked(stage);
         if (line != head) lines_.push_back(line);
     }
 
@@ -422,8 +425,8 @@ class SpaceBuilder {
 
     /// The loop of an attached stage to vectorize and the factor, both "" where there is none.
     std::pair<std::string, std::string> vector_loop_of(const dsl::StageInfo& stage, const StagePlan& plan) const {
-        if (stage.part == "block" || stage.pure.loops.empty()) return {"", ""};
-        if (stage.part == "lanes") return {stage.pure.loops.back().name, "?" + stage.name + "_vec"};
+        if (stage.part == StagePart::block || stage.pure.loops.empty()) return {"", ""};
+        if (stage.part == StagePart::lanes) return {stage.pure.loops.back().name, "?" + stage.name + "_vec"};
         const RootLoops& root = roots_.at(plan.root->name);
         const bool at_vector = plan.attach_stage != plan.root->name
                                    ? vector_granular(*graph_.find(plan.attach_stage))
@@ -462,7 +465,7 @@ class SpaceBuilder {
         auto [loop, factor] = vector_loop_of(stage, plan);
         std::string use_factor = factor;
         if (!factor.empty() && factor == "?" + stage.name + "_vec") {
-            if (stage.part == "lanes") {
+            if (stage.part == StagePart::lanes) {
                 const std::int64_t lanes = extent_of(stage.pure.loops.back(), 16);
                 const std::int64_t least = std::max<std::int64_t>(2, lanes / kMostAccumulators);
                 const std::int64_t own = default_lanes(stage, graph_, machine_);
@@ -521,13 +524,14 @@ class SpaceBuilder {
         const bool constant = last_reduced && is_number(last_reduced->extent);
         const std::string lane_count = stage.pure.loops.empty() ? "" : stage.pure.loops.back().extent;
         // One accumulator for each vector of lanes: all of them stay in registers.
-        if (stage.part == "lanes" && has_vector_loop && factor != lane_count) line += ".unroll(" + vector_loop + ")";
-        if (stage.part == "lanes" && constant && extent_of(*last_reduced, 1000) <= kMostUnrolledRows)
+        if (stage.part == StagePart::lanes && has_vector_loop && factor != lane_count)
+            line += ".unroll(" + vector_loop + ")";
+        if (stage.part == StagePart::lanes && constant && extent_of(*last_reduced, 1000) <= kMostUnrolledRows)
             line += ".unroll(" + last_reduced->name + ")";
-        if (stage.part == "loop") line += chunked(stage);
+        if (stage.part == StagePart::loop) line += chunked(stage);
         if (line != head) body->push_back(line);
         // A condition on an extent such as X.0 // 2 would not make the extent of the loop a constant.
-        if (last_reduced && is_size(last_reduced->extent) && stage.part.empty()) {
+        if (last_reduced && is_size(last_reduced->extent) && stage.part == StagePart::whole) {
             const std::int64_t extent = last_reduced->extent_here;
             if (extent > 1 && extent <= kUnrollExtent) {
                 const std::string special = head + ".specialize(extent(" + last_reduced->name +

@@ -19,6 +19,8 @@
 namespace tilewright::autotune {
 namespace {
 
+using dsl::StagePart;
+
 // An expression this cheap is computed again rather than kept.
 constexpr int kCheapOps = 3;
 // Operations that several readers may compute again: a value's way to memory and back takes as long as some hundred.
@@ -87,7 +89,7 @@ class GpuSpace {
 
     /// A loop inside its elements runs in the registers of one thread an element.
     bool place_loop(const dsl::StageInfo& stage) {
-        if (stage.part != "loop") return false;
+        if (stage.part != StagePart::loop) return false;
         const auto& uses = graph_.uses(stage.name);
         const dsl::StageInfo& host = *uses.front().reader;
         if (stage.pure.loops.empty() || nests_.count(host.name) == 0 || hosted_loop(host, graph_, info_) != &stage) {
@@ -122,7 +124,7 @@ class GpuSpace {
     /// values from shared memory, and no barrier.
     bool place_tree_end(const dsl::StageInfo& stage) {
         const auto& uses = graph_.uses(stage.name);
-        if (stage.part != "block" || uses.size() != 1 || !reads_shared_part(stage)) return false;
+        if (stage.part != StagePart::block || uses.size() != 1 || !reads_shared_part(stage)) return false;
         const dsl::StageInfo& reader = *uses.front().reader;
         if (!reader.updates.empty() || is_shared_part(reader)) return false;
         const StagePlan plan = graph_.follow(stage, plans_);
@@ -152,10 +154,12 @@ class GpuSpace {
     }
 
     bool place_inlined(const dsl::StageInfo& stage) {
-        if (!stage.inlinable || stage.part == "lanes" || stage.part == "fold" || stage.part == "end") return false;
+        if (!stage.inlinable || stage.part == StagePart::lanes || stage.part == StagePart::fold ||
+            stage.part == StagePart::end)
+            return false;
         const auto& uses = graph_.uses(stage.name);
         const StagePlan plan = graph_.follow(stage, plans_);
-        if (stage.part == "block") {
+        if (stage.part == StagePart::block) {
             // The only reader reduces no further and has the same elements: it is where the block ends.
             const bool ends = uses.size() == 1 && reads_tree(*uses.front().reader) && is_tree_end(*uses.front().reader);
             if (!ends && !is_read_once(stage)) return false;
@@ -172,7 +176,7 @@ class GpuSpace {
         const auto& uses = graph_.uses(stage.name);
         return blocks_of(stage) <= kBlocksInBlock && !uses.empty() &&
                std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
-                   return use.reader == uses.front().reader && use.reader->part == "lane" &&
+                   return use.reader == uses.front().reader && use.reader->part == StagePart::lane &&
                           plans_.at(use.reader->name).placement == Placement::attached;
                });
     }
@@ -183,7 +187,7 @@ class GpuSpace {
         const auto& uses = graph_.uses(stage.name);
         for (const Use& use : uses) {
             if (use.read->broadcast) return false; // again for each step of a loop of its reader
-            if (use.reader->part == "loop" || use.reader->part == "lanes") {
+            if (use.reader->part == StagePart::loop || use.reader->part == StagePart::lanes) {
                 if (uses.size() > 1) return false;
             }
         }
@@ -192,7 +196,7 @@ class GpuSpace {
 
     /// Blocks of rows are what many threads can share out.
     bool place_rows(const dsl::StageInfo& stage) {
-        if (stage.part != "rows" || extent_of(stage.pure.loops.front(), 2) <= 1) return false;
+        if (stage.part != StagePart::rows || extent_of(stage.pure.loops.front(), 2) <= 1) return false;
         place_root(stage);
         return true;
     }
@@ -245,7 +249,7 @@ class GpuSpace {
             return axis != plan.to_root.end() && axis->second != nest.shared_axis;
         });
         if (single && !stage.updates.empty() && reduced_elements(stage) > kShortRow) return false;
-        if (stage.part == "block" && blocks_of(stage) > kBlocksInBlock) return false;
+        if (stage.part == StagePart::block && blocks_of(stage) > kBlocksInBlock) return false;
         const std::int64_t bytes = block_bytes(stage, plan, nest, is_row);
         std::int64_t& taken = shared_[plan.root->name];
         if (taken + bytes > std::min(kSharedBytes, machine_.device->shared_bytes / 2)) return false;
@@ -254,7 +258,7 @@ class GpuSpace {
         std::vector<std::string> fixed;
         for (const auto& [own, axis] : plan.to_root)
             if (axis != nest.shared_axis) fixed.push_back(own);
-        const bool in_lanes = is_row && stage.part.empty();
+        const bool in_lanes = is_row && stage.part == StagePart::whole;
         BlockLines body = in_block_lines(stage, fixed, "." + at_words(stage), nest.threads,
                                          in_lanes ? lane_map(stage, *plan.root) : LaneMap{});
         for (const std::string& line : body.lines)
@@ -265,7 +269,7 @@ class GpuSpace {
                 }
         auto& lines = lines_[stage.name];
         // A row of values may also be computed again by each reader.
-        const bool may_repeat = stage.inlinable && stage.part.empty() && !reads_shared_part(stage) &&
+        const bool may_repeat = stage.inlinable && stage.part == StagePart::whole && !reads_shared_part(stage) &&
                                 body.lines.size() == 1 && body.lines.front().find('{') == std::string::npos;
         if (may_repeat) {
             repeated_[stage.name] = body.lines.front();
@@ -274,7 +278,7 @@ class GpuSpace {
             lines = body.lines;
         }
         in_block_[stage.name] = std::move(body);
-        for (std::size_t update = 0; stage.part.empty() && update < stage.updates.size(); ++update)
+        for (std::size_t update = 0; stage.part == StagePart::whole && update < stage.updates.size(); ++update)
             if (unrolled(stage.updates[update], 16).empty())
                 offer_unrolling(stage, update, stage.name + ".update(" + std::to_string(update) + ")", &lines);
         return true;
@@ -287,7 +291,7 @@ class GpuSpace {
         nests_[stage.name] = nest_of(stage);
         for (std::size_t update = 0; update < stage.updates.size(); ++update) {
             const std::string head = stage.name + ".update(" + std::to_string(update) + ")";
-            if (stage.part == "loop")
+            if (stage.part == StagePart::loop)
                 lines_[stage.name].push_back(head + chunked(stage));
             else
                 offer_unrolling(stage, update, head, &lines_[stage.name]);
@@ -309,7 +313,7 @@ class GpuSpace {
 
     /// Whether some elements take longer than others.
     bool is_uneven(const dsl::StageInfo& stage) const {
-        return stage.part == "loop" || hosted_loop(stage, graph_, info_) != nullptr;
+        return stage.part == StagePart::loop || hosted_loop(stage, graph_, info_) != nullptr;
     }
 
     /// Rows of a block: as many as its threads have lanes for; one where a row is several blocks of lanes.
@@ -320,11 +324,11 @@ class GpuSpace {
             for (const dsl::ReadInfo& read : from.reads) {
                 const dsl::StageInfo* part = graph_.find(read.from);
                 if (part == nullptr || !seen.insert(part->name).second) continue;
-                if (part->part == "lanes") lanes = extent_of(part->pure.loops.back(), 64);
-                if (part->part == "block" && part->pure.loops.size() > stage.pure.loops.size() &&
+                if (part->part == StagePart::lanes) lanes = extent_of(part->pure.loops.back(), 64);
+                if (part->part == StagePart::block && part->pure.loops.size() > stage.pure.loops.size() &&
                     blocks_of(*part) <= kBlocksInBlock)
                     inner = std::max(inner, blocks_of(*part));
-                if (is_shared_part(*part) || part->part == "lane") look(*part);
+                if (is_shared_part(*part) || part->part == StagePart::lane) look(*part);
             }
         };
         look(stage);
@@ -341,7 +345,7 @@ class GpuSpace {
     // --- what stages are ---------------------------------------------------------------------------------------------
 
     static bool is_shared_part(const dsl::StageInfo& stage) {
-        return stage.part == "lanes" || stage.part == "fold" || stage.part == "block";
+        return stage.part == StagePart::lanes || stage.part == StagePart::fold || stage.part == StagePart::block;
     }
     bool reads(const dsl::StageInfo& stage, const std::function<bool(const dsl::StageInfo&)>& which) const {
         return std::any_of(stage.reads.begin(), stage.reads.end(), [&](const dsl::ReadInfo& read) {
@@ -351,7 +355,9 @@ class GpuSpace {
     }
     /// Reads lanes, whole or folded.
     bool reads_shared_part(const dsl::StageInfo& stage) const {
-        return reads(stage, [](const dsl::StageInfo& from) { return from.part == "lanes" || from.part == "fold"; });
+        return reads(stage, [](const dsl::StageInfo& from) {
+            return from.part == StagePart::lanes || from.part == StagePart::fold;
+        });
     }
     bool reads_tree(const dsl::StageInfo& stage) const {
         return reads(stage, [](const dsl::StageInfo& from) { return is_shared_part(from); });
@@ -362,7 +368,7 @@ class GpuSpace {
         if (!stage.updates.empty()) return false;
         return std::all_of(stage.reads.begin(), stage.reads.end(), [&](const dsl::ReadInfo& read) {
             const dsl::StageInfo* from = graph_.find(read.from);
-            if (from == nullptr || from->part != "block") return true;
+            if (from == nullptr || from->part != StagePart::block) return true;
             if (read.axes.size() != stage.pure.loops.size()) return false;
             for (std::size_t axis = 0; axis < read.axes.size(); ++axis)
                 if (read.axes[axis] != stage.pure.loops[axis].name) return false;
@@ -379,7 +385,7 @@ class GpuSpace {
             for (const dsl::ReadInfo& read : reader.reads) {
                 const dsl::StageInfo* from = graph_.find(read.from);
                 if (from == nullptr || from->kernel != stage.kernel || !seen.insert(from->name).second) continue;
-                if (from->part == "block" && from->pure.loops.size() + 1 == stage.pure.loops.size() &&
+                if (from->part == StagePart::block && from->pure.loops.size() + 1 == stage.pure.loops.size() &&
                     from->pure.loops.back().name != "b" &&
                     std::equal(from->pure.loops.begin(), from->pure.loops.end(), stage.pure.loops.begin(),
                                [](const dsl::LoopInfo& a, const dsl::LoopInfo& b) { return a.extent == b.extent; }))
@@ -396,7 +402,8 @@ class GpuSpace {
     LaneMap lane_map(const dsl::StageInfo& stage, const dsl::StageInfo& root) const {
         if (stage.pure.loops.empty() || stage.pure.loops.back().extent != root.pure.loops.back().extent) return {};
         for (const dsl::StageInfo& lane : info_.stages) {
-            if (lane.part != "lane" || lane.kernel != root.kernel || lane.pure.loops.size() < 2 || lane.updates.empty())
+            if (lane.part != StagePart::lane || lane.kernel != root.kernel || lane.pure.loops.size() < 2 ||
+                lane.updates.empty())
                 continue;
             const auto& loops = lane.pure.loops;
             if (loops[loops.size() - 2].name != "b" || loops.size() != root.pure.loops.size() + 1) continue;
@@ -537,7 +544,8 @@ class GpuSpace {
 
     /// Of the last of several levels of lanes, most of which has nothing to add.
     bool adds_blocks(const dsl::StageInfo& stage) const {
-        return stage.part == "lane" && reads(stage, [](const dsl::StageInfo& from) { return from.part == "block"; });
+        return stage.part == StagePart::lane &&
+               reads(stage, [](const dsl::StageInfo& from) { return from.part == StagePart::block; });
     }
 
     /// A condition on an extent such as X.0 // 2 would not make the extent of the loop a constant.
@@ -557,7 +565,7 @@ class GpuSpace {
             lines->push_back("choose { " + head + ".split(" + r + ", " + r + "o, " + r + "i, ?" + stage.name +
                              "_ahead" + std::to_string(update) + values + ", guard_with_if).unroll(" + r + "i) | }");
         };
-        if (stage.part == "rows") {
+        if (stage.part == StagePart::rows) {
             // Several loads are under way at once; the order of what is added stays. Four are the fastest of all at 100
             // columns and nearly so at 1,000 and 20,000 (an H200, 80 MB of 1,000 columns: one by one 95 us, by four 33,
             // by eight 42, by sixteen 31; of 100 columns 110, 50, 63, 62). Of few threads each waits for its own alone.

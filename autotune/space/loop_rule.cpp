@@ -8,6 +8,8 @@
 namespace tilewright::autotune {
 namespace {
 
+using dsl::StagePart;
+
 // Trips of many operations are unrolled less: compile time and instruction caches.
 constexpr int kOperationsOfVisit = 400;
 // Share of the vector registers that the state of one group may fill; the rest is for what is on its way.
@@ -35,7 +37,8 @@ double registers_of(const dsl::StageInfo& loop, int lanes, const Machine& machin
 const dsl::StageInfo* hosted_loop(const dsl::StageInfo& root, const StageGraph& graph, const dsl::AlgorithmInfo& info) {
     if (!root.updates.empty() || root.pure.loops.empty()) return nullptr;
     for (const dsl::StageInfo& loop : info.stages) {
-        if (loop.part != "loop" || loop.kernel != root.kernel || loop.pure.loops.size() != root.pure.loops.size())
+        if (loop.part != StagePart::loop || loop.kernel != root.kernel ||
+            loop.pure.loops.size() != root.pure.loops.size())
             continue;
         const auto& uses = graph.uses(loop.name);
         const bool only = !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](const Use& use) {

@@ -11,6 +11,8 @@
 namespace tilewright::autotune {
 namespace {
 
+using dsl::StagePart;
+
 // Work below this (arithmetic operations in all) is over before a second thread has woken up.
 constexpr double kParallelOps = 60'000;
 // What one parallel task should at least do, so that handing it out costs nothing.
@@ -168,7 +170,7 @@ std::string grouped_axis(const dsl::StageInfo& root, const StageGraph& graph, co
         if (sum != nullptr) return "";
         sum = &stage;
     }
-    if (sum == nullptr || !sum->part.empty() || sum->updates.size() != 1 || sum->operations >= kLongChainOps) return "";
+    if (sum == nullptr || sum->part != StagePart::whole || sum->updates.size() != 1 || sum->operations >= kLongChainOps) return "";
     // Terms that are stages of their own have loops of their own, and work enough.
     const auto is_stage = [&](const dsl::ReadInfo& read) { return graph.find(read.from) != nullptr; };
     if (std::any_of(sum->reads.begin(), sum->reads.end(), is_stage)) return "";
@@ -204,7 +206,7 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
     const std::string& inner = loops.back().name;
     const std::int64_t inner_extent = extent_of(loops.back(), 1 << 20);
     // The tree over lanes reads lanes one by one: its own axis has nothing to gain from vectors.
-    const bool vectorize = root.part != "block" && inner_extent > 1;
+    const bool vectorize = root.part != StagePart::block && inner_extent > 1;
     // Elementary functions are long chains of dependent steps, and so are the trips of a loop inside of this one: two
     // vectors at a time keep the units busy.
     const bool chains = chain_ops >= kLongChainOps || root.scans;
@@ -236,7 +238,7 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         // A tile of less than one vector: Halide may fail to lower that, and it would be slower than no tiles.
         if (parallel && (!vectorize || whole >= wanted)) {
             std::int64_t tile = std::max<std::int64_t>(
-                task_elements(elements, element_ops, machine, root.part == "block"), vectorize ? lanes : 1);
+                task_elements(elements, element_ops, machine, root.part == StagePart::block), vectorize ? lanes : 1);
             tile = std::min(tile, whole);
             const std::int64_t first = std::max(tile, power_of_two_below(static_cast<double>(least_task)));
             line += ".split(" + inner + ", " + inner + "o, " + inner + "i, " +
@@ -270,7 +272,7 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         std::string row_loop = rows;
         if (parallel && row_count >= 2) {
             const double row_elements = elements / static_cast<double>(std::max<std::int64_t>(1, row_count));
-            std::int64_t tile = task_elements(elements, element_ops, machine, root.part == "block") /
+            std::int64_t tile = task_elements(elements, element_ops, machine, root.part == StagePart::block) /
                                 std::max<std::int64_t>(1, static_cast<std::int64_t>(row_elements));
             tile = std::max<std::int64_t>(
                 1, std::min<std::int64_t>(power_of_two_below(static_cast<double>(tile)),

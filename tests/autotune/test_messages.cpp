@@ -28,6 +28,7 @@ class Filler {
             fill(value);
     }
     void fill_one(std::string& value) { value = "text " + std::to_string(++count_); }
+    void fill_one(dsl::StagePart& value) { value = static_cast<dsl::StagePart>(1 + ++count_ % 7); }
     void fill_one(bool& value) { value = !value; }
     void fill_one(int& value) { value = 100 + ++count_; }
     void fill_one(std::int64_t& value) { value = (std::int64_t{1} << 40) + ++count_; }

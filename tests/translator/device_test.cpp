@@ -139,7 +139,7 @@ TEST(OnADevice, ATreeIsCutInTwo) {
         translate(read_program(reduction("sum", "float32", "float32", false)), options);
     std::vector<std::string> parts;
     for (const tilewright::dsl::StageInfo& stage : algorithm.info().stages)
-        parts.push_back(stage.name + ":" + stage.part);
+        parts.push_back(stage.name + ":" + tilewright::dsl::part_name(stage.part));
     EXPECT_EQ(parts, (std::vector<std::string>{"y_lane:lane", "y_lanes:lanes", "y_fold:fold", "y:block"}));
     EXPECT_EQ(algorithm.info().stages[2].pure.loops.back().extent, "8");
 }

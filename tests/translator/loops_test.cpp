@@ -151,7 +151,8 @@ std::string stages_of(const std::string& text) {
     dsl::Algorithm algorithm = translate(read_program(text), {});
     std::string out;
     for (const dsl::StageInfo& stage : algorithm.info().stages) {
-        out += stage.name + (stage.output ? " output" : "") + (stage.part.empty() ? "" : " " + stage.part) + ":";
+        out += stage.name + (stage.output ? " output" : "") + (stage.part == dsl::StagePart::whole ? "" : " ") +
+               dsl::part_name(stage.part) + ":";
         for (const std::string& dtype : stage.dtypes)
             out += " " + dtype;
         out += "\n";

@@ -206,8 +206,8 @@ TEST(Translate, LanesAreStagesWithAFixedOrder) {
                                               "y (output): \n");
     EXPECT_EQ(algorithm.impl().plan_body.substr(0, algorithm.impl().plan_body.find('\n')),
               "require x.0 * x.1 <= 1048576");
-    EXPECT_EQ(algorithm.info().stages[0].part, "lanes");
-    EXPECT_EQ(algorithm.info().stages[1].part, "block");
+    EXPECT_EQ(algorithm.info().stages[0].part, dsl::StagePart::lanes);
+    EXPECT_EQ(algorithm.info().stages[1].part, dsl::StagePart::block);
 }
 
 TEST(Translate, LibraryProductsCutThePlan) {

@@ -26,7 +26,7 @@ class LoopStage {
         shape_ = shared_.analysis.value(plan_.value).type.shape;
         draft_.operation = &loop_;
         draft_.kernel = plan_.kernel;
-        draft_.part = "loop";
+        draft_.part = dsl::StagePart::loop;
         std::vector<std::string> names;
         for (std::size_t k = 0; k < shape_.size(); ++k) {
             names.push_back(loop_name(k));
