@@ -141,11 +141,6 @@ void complete(AlgorithmInfo& info, const AlgorithmImpl& impl) {
 
 } // namespace
 
-const char* part_name(StagePart part) {
-    static constexpr const char* kNames[] = {"", "lanes", "block", "rows", "lane", "fold", "end", "loop"};
-    return kNames[static_cast<int>(part)];
-}
-
 Algorithm::Algorithm() = default;
 Algorithm::Algorithm(std::unique_ptr<AlgorithmImpl> impl, AlgorithmInfo info)
     : impl_(std::move(impl)), info_(std::move(info)) {

@@ -2,12 +2,21 @@
 // that stand beside the structs.
 #include "autotune/measure/messages.h"
 
+#include <type_traits>
+
 #include "dsl/algorithm_fields.h"
 
 namespace tilewright::autotune {
 namespace {
 
 using nlohmann::json;
+
+dsl::StagePart part_of(const std::string& name) {
+    int part = static_cast<int>(dsl::StagePart::loop); // the last one
+    while (part > 0 && name != dsl::part_name(static_cast<dsl::StagePart>(part)))
+        --part;
+    return static_cast<dsl::StagePart>(part);
+}
 
 template <class Value> json written(const std::vector<Value>& values);
 template <class Value> void read(const json& from, std::vector<Value>& values);
@@ -17,6 +26,8 @@ template <class Value> json written(const Value& value) {
         json object = json::object();
         dsl::visit_fields(value, [&](const char* name, const auto& field) { object[name] = written(field); });
         return object;
+    } else if constexpr (std::is_same_v<Value, dsl::StagePart>) {
+        return dsl::part_name(value);
     } else {
         return value;
     }
@@ -32,6 +43,8 @@ template <class Value> json written(const std::vector<Value>& values) {
 template <class Value> void read(const json& from, Value& value) {
     if constexpr (dsl::HasFields<Value>)
         dsl::visit_fields(value, [&](const char* name, auto& field) { read(from.at(name), field); });
+    else if constexpr (std::is_same_v<Value, dsl::StagePart>)
+        value = part_of(from.get<std::string>());
     else
         from.get_to(value);
 }

@@ -159,7 +159,7 @@ void vectorize_all(dsl::Algorithm& algorithm) {
         if (!info.output) stage.func.compute_root();
         std::vector<Halide::Var> arguments = stage.func.args();
         // The tree over the lanes is one large expression, which takes seconds to compile as a vector of blocks.
-        if (arguments.empty() || info.part == dsl::StagePart::block) continue;
+        if (arguments.empty() || info.part == tilewright::dsl::StagePart::block) continue;
         stage.func.vectorize(arguments[0], 8, Halide::TailStrategy::GuardWithIf);
         for (int k = 0; k < stage.func.num_update_definitions(); ++k)
             stage.func.update(k).vectorize(arguments[0], 4, Halide::TailStrategy::GuardWithIf);

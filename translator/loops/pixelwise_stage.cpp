@@ -63,13 +63,12 @@ class LoopStage {
     }
 
     void define_trip(const std::vector<std::string>& taken) {
-        std::string name = loop_.attributes.at("variable");
-        if (std::find(taken.begin(), taken.end(), name) != taken.end()) name = "t";
-        const std::vector<Loop> loops{{name, trips_of(loop_), true, true}};
+        const std::string& index = loop_.attributes.at("variable");
+        const bool is_taken = std::find(taken.begin(), taken.end(), index) != taken.end();
+        const std::vector<Loop> loops{{is_taken ? "t" : index, trips_of(loop_), true, true}};
         const Halide::RDom trips = draft_.reduce(loops);
         const std::int64_t step = step_of(loop_);
         const Expr trip = trips[0];
-        const std::string& index = loop_.attributes.at("variable");
         number_ = shared_.size(start_of(loop_)) + (step == 1 ? trip : trip * static_cast<int>(step));
         shared_.loop_indices[index] = number_;
         evaluator_.begin_definition();
