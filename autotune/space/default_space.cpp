@@ -10,6 +10,7 @@
 #include "autotune/space/loop_rule.h"
 #include "autotune/space/root_rule.h"
 #include "autotune/space/stage_graph.h"
+#include "autotune/space/statements.h"
 #include "dsl/schedule_text.h"
 #include "dsl/space.h"
 
@@ -42,12 +43,7 @@ class SpaceBuilder {
             if (root != roots_.end()) offer_memory_hints(*stage, root->second);
             offer_rows(*stage);
         }
-        std::string text = "tilewright-space 1\nspace " + info_.function + " for " + machine_.isa + "\n";
-        for (const auto& [name, option] : info_.variant)
-            text += "variant " + name + " = " + option + "\n";
-        for (const std::string& line : lines_)
-            text += line + "\n";
-        return dsl::parse_schedule(text, "<default space>");
+        return space_of(info_, machine_, lines_);
     }
 
   private:
@@ -84,7 +80,7 @@ class SpaceBuilder {
         plan.attach_stage = host.name;
         plan.attach_loop = roots_.at(host.name).attach_at.back();
         plans_[stage.name] = plan;
-        for (const std::string& line : hosted_loop_lines(stage, host, roots_.at(host.name)))
+        for (const Line& line : hosted_loop_lines(stage, host, roots_.at(host.name)))
             lines_.push_back(line);
         return true;
     }
@@ -141,18 +137,17 @@ class SpaceBuilder {
         const StagePlan plan = graph_.follow(stage, plans_);
         const std::string loop = loop_in_root(plan);
         if (loop.empty()) return false;
-        attach(stage, plan, *plan.root, loop,
-               may_inline(stage) ? std::vector<std::string>{stage.name + ".inline()"} : std::vector<std::string>{});
+        attach(stage, plan, *plan.root, loop, may_inline(stage));
         return true;
     }
 
     void attach(const dsl::StageInfo& stage, StagePlan plan, const dsl::StageInfo& to, const std::string& loop,
-                const std::vector<std::string>& alternatives = {}) {
+                bool or_inlined = false) {
         plan.placement = Placement::attached;
         plan.attach_stage = to.name;
         plan.attach_loop = loop;
         plans_[stage.name] = plan;
-        emit_attached(stage, plan, alternatives);
+        emit_attached(stage, plan, or_inlined);
     }
 
     bool may_inline(const dsl::StageInfo& stage) const { return stage.inlinable && !reads_lanes(stage); }
@@ -168,13 +163,10 @@ class SpaceBuilder {
         loops.attach_at.assign(loops.axes.size() + 1, "");
         roots_[stage.name] = loops;
         const dsl::LoopInfo& lane = stage.pure.loops.back();
-        const std::string factor = std::to_string(extent_of(lane, 16));
-        lines_.push_back(stage.name + ".compute_root().vectorize(" + lane.name + ", " + factor + ")");
-        std::vector<std::string> body;
+        const Factor factor = number(extent_of(lane, 16));
+        lines_.push_back(line_of(stage.name).add("compute_root").add("vectorize", lane.name, factor));
         for (std::size_t update = 0; update < stage.updates.size(); ++update)
-            emit_attached_update(stage, update, lane.name, factor, &body);
-        for (const std::string& line : body)
-            lines_.push_back(line);
+            emit_attached_update(stage, update, {lane.name, factor}, "", &lines_);
     }
 
     /// Lanes are computed inside of the stage that adds them up, which then has to have loops.
@@ -272,8 +264,8 @@ class SpaceBuilder {
                               : root_rule(stage, graph_, machine_, work_per_element(stage), chain_operations(stage),
                                           widths_, grouped_axis(stage, graph_, info_),
                                           least_task(stage, info_, machine_, work_per_element(stage)));
-        if (internal) lines_.push_back(stage.name + ".compute_root()");
-        for (const std::string& line : loops.lines)
+        if (internal) lines_.push_back(line_of(stage.name).add("compute_root"));
+        for (const Line& line : loops.lines)
             lines_.push_back(line);
         roots_[stage.name] = loops;
         for (std::size_t update = 0; update < stage.updates.size(); ++update)
@@ -283,8 +275,9 @@ class SpaceBuilder {
     /// Rows of a wavefront: more hide more of the latency of a chain, fewer are all under way in a short row too.
     void offer_rows(const dsl::StageInfo& stage) {
         if (stage.rows_together == 0) return;
-        lines_.push_back(stage.name + ".rows_together(" +
-                         hole(stage.name + "_rows", stage.rows_together, {1, 2, 4, 6, 8, 12, 16}, 1, 16) + ")");
+        lines_.push_back(
+            line_of(stage.name)
+                .add("rows_together", hole(stage.name + "_rows", stage.rows_together, {1, 2, 4, 6, 8, 12, 16}, 1, 16)));
     }
 
     /// Data that no cache holds until its next use: fetched ahead, and written past the caches.
@@ -292,13 +285,13 @@ class SpaceBuilder {
         // What loops write in place they read again soon.
         if (loops.outermost.empty() || stage.guarded) return;
         if (argument_bytes(stage) >= static_cast<double>(kStreamedBytes)) {
-            lines_.push_back("choose { " + stage.name + ".prefetch_lines(" + loops.outermost + ", " +
-                             hole(stage.name + "_ahead", first_distance(stage), {1024, 2048, 4096, 8192}, 64, 1 << 18) +
-                             ") | }");
+            const Factor ahead =
+                hole(stage.name + "_ahead", first_distance(stage), {1024, 2048, 4096, 8192}, 64, 1 << 18);
+            lines_.push_back(choose({{line_of(stage.name).add("prefetch_lines", loops.outermost, ahead)}, {}}));
         }
         if (!stage.output || loops.vector_axis.empty() || is_read(stage)) return;
         if (iterations_of(stage.pure.loops) * bytes_of(stage) < static_cast<double>(kStreamedBytes)) return;
-        lines_.push_back("choose { " + stage.name + ".store_nontemporal(" + std::to_string(kStreamedBytes) + ") | }");
+        lines_.push_back(choose({{line_of(stage.name).add("store_nontemporal", kStreamedBytes)}, {}}));
     }
 
     /// Bytes to fetch ahead, as measured on sums, k-means and softmax.
@@ -371,20 +364,20 @@ class SpaceBuilder {
             else if (loop.name == root.vector_axis)
                 vector_loop = loop.name;
         }
-        std::string line = stage.name + ".update(" + std::to_string(update) + ")";
-        const std::string head = line;
+        const auto inside = innermost_first(reduced);
+        Line line = line_of(stage.name, static_cast<int>(update));
         const bool share = machine_.cores > 1 && loops.size() > reduced.size() && !vector_loop.empty();
         if (share && loops.front().name != vector_loop && !loops.front().reduced) {
-            const std::string rest =
-                ").vectorize(" + vector_loop + ", " + root.vector_factor + ").parallel(" + loops.front().name + ")";
-            const std::string by_rows = line + ".reorder(" + vector_loop + join(reduced) + rest;
+            const Line rest = line_of(stage.name)
+                                  .add("vectorize", vector_loop, root.vector_factor)
+                                  .add("parallel", loops.front().name);
+            const Line by_rows = Line(line).add("reorder", vector_loop, inside).add_all(rest);
             if (stage.part == StagePart::rows) {
                 // One vector of columns at a time keeps its accumulators in registers: where that is the whole row, two
                 // to five times as fast.
-                const std::string by_columns = line + ".reorder(" + join(reduced).substr(2) + ", " + vector_loop + rest;
+                const Line by_columns = Line(line).add("reorder", inside, vector_loop).add_all(rest);
                 const bool one_vector = extent_of(stage.pure.loops.back(), 1 << 20) <= root.vector_lanes;
-                lines_.push_back("choose { " + (one_vector ? by_columns : by_rows) + " | " +
-                                 (one_vector ? by_rows : by_columns) + " }");
+                lines_.push_back(one_vector ? choose({{by_columns}, {by_rows}}) : choose({{by_rows}, {by_columns}}));
                 return;
             }
             line = by_rows;
@@ -393,40 +386,42 @@ class SpaceBuilder {
             const std::string middle = vector_loop + "i";
             const std::int64_t extent = extent_of(loops.front(), 1 << 20);
             const std::int64_t tile = std::max<std::int64_t>(root.vector_lanes * 4, 256);
-            if (extent >= tile * 2) {
-                line += ".split(" + vector_loop + ", " + outer + ", " + middle + ", " +
-                        hole(stage.name + "_part" + std::to_string(update), tile, {tile / 2, tile * 4, tile * 16},
-                             root.vector_lanes, extent) +
-                        ")";
-                line += ".reorder(" + middle + join(reduced) + ", " + outer + ").vectorize(" + middle + ", " +
-                        root.vector_factor + ").parallel(" + outer + ")";
-            } else {
-                line += ".reorder(" + vector_loop + join(reduced) + ").vectorize(" + vector_loop + ", " +
-                        root.vector_factor + ")";
-            }
+            if (extent >= tile * 2)
+                line.add("split", vector_loop, outer, middle,
+                         hole(stage.name + "_part" + std::to_string(update), tile, {tile / 2, tile * 4, tile * 16},
+                              root.vector_lanes, extent))
+                    .add("reorder", middle, inside, outer)
+                    .add("vectorize", middle, root.vector_factor)
+                    .add("parallel", outer);
+            else
+                line.add("reorder", vector_loop, inside).add("vectorize", vector_loop, root.vector_factor);
         }
-        if (stage.part == StagePart::loop) line += chunked(stage);
-        if (line != head) lines_.push_back(line);
+        if (stage.part == StagePart::loop) add_chunks(line, stage);
+        if (!line.empty()) lines_.push_back(line);
     }
 
     /// Several trips for each visit of a loop.
-    static std::string chunked(const dsl::StageInfo& loop) {
+    static void add_chunks(Line& line, const dsl::StageInfo& loop) {
         const std::string& trip = loop.updates.front().loops.back().name;
-        return ".split(" + trip + ", " + trip + "o, " + trip + "i, " + chunk_hole(loop) + ").unroll(" + trip + "i)";
+        line.add("split", trip, trip + "o", trip + "i", chunk_hole(loop)).add("unroll", trip + "i");
     }
 
-    static std::string join(const std::vector<std::string>& loops) {
-        // Loops are listed outermost first; reorder() wants the innermost first.
-        std::string text;
-        for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop)
-            text += ", " + *loop;
-        return text;
+    /// Loops are listed outermost first; reorder() wants the innermost first.
+    static std::vector<std::string> innermost_first(const std::vector<std::string>& loops) {
+        return {loops.rbegin(), loops.rend()};
     }
 
-    /// The loop of an attached stage to vectorize and the factor, both "" where there is none.
-    std::pair<std::string, std::string> vector_loop_of(const dsl::StageInfo& stage, const StagePlan& plan) const {
-        if (stage.part == StagePart::block || stage.pure.loops.empty()) return {"", ""};
-        if (stage.part == StagePart::lanes) return {stage.pure.loops.back().name, "?" + stage.name + "_vec"};
+    /// A loop that becomes vectors, "" for none.
+    struct VectorLoop {
+        std::string loop;
+        Factor factor;
+    };
+
+    /// What becomes vectors in an attached stage. `fixed`: one width, of a stage that is kept only perhaps.
+    VectorLoop vector_loop_of(const dsl::StageInfo& stage, const StagePlan& plan, bool fixed = false) const {
+        if (stage.part == StagePart::block || stage.pure.loops.empty()) return {};
+        const dsl::LoopInfo& inner = stage.pure.loops.back();
+        if (stage.part == StagePart::lanes) return {inner.name, own_width(stage, fixed)};
         const RootLoops& root = roots_.at(plan.root->name);
         const bool at_vector = plan.attach_stage != plan.root->name
                                    ? vector_granular(*graph_.find(plan.attach_stage))
@@ -434,13 +429,28 @@ class SpaceBuilder {
         if (at_vector) {
             for (const auto& [own, loop] : plan.to_root)
                 if (loop == root.vector_axis) return {own, root.vector_factor};
-            return {"", ""};
+            return {};
         }
-        const dsl::LoopInfo& inner = stage.pure.loops.back();
         auto follows = plan.to_root.find(inner.name);
-        const bool fixed = follows != plan.to_root.end() && is_fixed(follows->second, root, plan.attach_loop);
-        if (fixed || extent_of(inner, 1 << 20) < 2) return {"", ""};
-        return {inner.name, "?" + stage.name + "_vec"};
+        const bool is_one = follows != plan.to_root.end() && is_fixed(follows->second, root, plan.attach_loop);
+        if (is_one || extent_of(inner, 1 << 20) < 2) return {};
+        return {inner.name, own_width(stage, fixed)};
+    }
+
+    /// The width of the vectors of an attached stage that has one to itself.
+    Factor own_width(const dsl::StageInfo& stage, bool fixed) const {
+        const int own = default_lanes(stage, graph_, machine_);
+        if (fixed) return number(fitting_lanes(own, stage.pure.loops.back(), widths_));
+        const std::string name = stage.name + "_vec";
+        if (stage.part == StagePart::lanes) {
+            const std::int64_t lanes = extent_of(stage.pure.loops.back(), 16);
+            const std::int64_t least = std::max<std::int64_t>(2, lanes / kMostAccumulators);
+            return hole(name, std::clamp<std::int64_t>(own, least, lanes), {lanes, lanes / 2, lanes / 4}, least, lanes);
+        }
+        // As in root_rule: long chains of dependent steps want two vectors at a time.
+        const int lanes =
+            fitting_lanes(own * (stage.operations >= kLongChainOps ? 2 : 1), stage.pure.loops.back(), widths_);
+        return hole(name, lanes, {lanes / 2, lanes * 2, lanes * 4}, 2, 1 << 20);
     }
 
     /// The loop of an attached stage over the rows that its root takes together, or "".
@@ -460,49 +470,21 @@ class SpaceBuilder {
         return false;
     }
 
-    void emit_attached(const dsl::StageInfo& stage, const StagePlan& plan,
-                       const std::vector<std::string>& alternatives) {
-        auto [loop, factor] = vector_loop_of(stage, plan);
-        std::string use_factor = factor;
-        if (!factor.empty() && factor == "?" + stage.name + "_vec") {
-            if (stage.part == StagePart::lanes) {
-                const std::int64_t lanes = extent_of(stage.pure.loops.back(), 16);
-                const std::int64_t least = std::max<std::int64_t>(2, lanes / kMostAccumulators);
-                const std::int64_t own = default_lanes(stage, graph_, machine_);
-                factor = hole(stage.name + "_vec", std::clamp(own, least, lanes), {lanes, lanes / 2, lanes / 4}, least,
-                              lanes);
-            } else {
-                // As in root_rule: long chains of dependent steps want two vectors at a time.
-                const int lanes =
-                    fitting_lanes(default_lanes(stage, graph_, machine_) * (stage.operations >= kLongChainOps ? 2 : 1),
-                                  stage.pure.loops.back(), widths_);
-                factor = hole(stage.name + "_vec", lanes, {lanes / 2, lanes * 2, lanes * 4}, 2, 1 << 20);
-            }
-        }
-        std::vector<std::string> body;
-        std::string line = stage.name + ".compute_at(" + plan.attach_stage + ", " + plan.attach_loop + ")";
-        if (!loop.empty()) line += ".vectorize(" + loop + ", " + factor + ")";
+    void emit_attached(const dsl::StageInfo& stage, const StagePlan& plan, bool or_inlined) {
+        const VectorLoop vectors = vector_loop_of(stage, plan);
+        Line line = line_of(stage.name).add("compute_at", plan.attach_stage, plan.attach_loop);
+        if (!vectors.loop.empty()) line.add("vectorize", vectors.loop, vectors.factor);
         const std::string group = group_loop_of(stage, plan);
-        if (!group.empty()) line += ".unroll(" + group + ", " + roots_.at(plan.root->name).group_factor + ")";
-        body.push_back(line);
+        if (!group.empty()) line.add("unroll", group, roots_.at(plan.root->name).group_factor);
+        std::vector<Line> body{line};
         for (std::size_t update = 0; update < stage.updates.size(); ++update)
-            emit_attached_update(stage, update, loop, use_factor, &body, group);
-        if (alternatives.empty()) {
-            for (const std::string& text : body)
-                lines_.push_back(text);
-            return;
-        }
-        std::string choice = "choose { " + body.front();
-        for (std::size_t k = 1; k < body.size(); ++k)
-            choice += " ; " + body[k];
-        for (const std::string& other : alternatives)
-            choice += " | " + other;
-        lines_.push_back(choice + " }");
+            emit_attached_update(stage, update, vectors, group, &body);
+        if (or_inlined) body = {choose({body, {line_of(stage.name).add("inline")}})};
+        lines_.insert(lines_.end(), body.begin(), body.end());
     }
 
-    void emit_attached_update(const dsl::StageInfo& stage, std::size_t update, const std::string& vector_loop,
-                              const std::string& factor, std::vector<std::string>* body,
-                              const std::string& group = "") const {
+    void emit_attached_update(const dsl::StageInfo& stage, std::size_t update, const VectorLoop& vectors,
+                              const std::string& group, std::vector<Line>* body) const {
         const auto& loops = stage.updates[update].loops;
         std::vector<std::string> reduced;
         bool has_vector_loop = false;
@@ -512,33 +494,30 @@ class SpaceBuilder {
                 reduced.push_back(loop.name);
                 last_reduced = &loop;
             }
-            has_vector_loop = has_vector_loop || (!vector_loop.empty() && loop.name == vector_loop);
+            has_vector_loop = has_vector_loop || (!vectors.loop.empty() && loop.name == vectors.loop);
         }
-        const std::string head = stage.name + ".update(" + std::to_string(update) + ")";
-        std::string line = head;
-        const std::string rows = group.empty() ? "" : ", " + group;
-        if (has_vector_loop && !reduced.empty()) line += ".reorder(" + vector_loop + rows + join(reduced) + ")";
-        if (has_vector_loop) line += ".vectorize(" + vector_loop + ", " + factor + ")";
-        if (!group.empty())
-            line += ".unroll(" + group + ", " + roots_.at(plans_.at(stage.name).root->name).group_factor + ")";
+        const Line head = line_of(stage.name, static_cast<int>(update));
+        Line line = head;
+        const std::vector<std::string> rows(group.empty() ? 0 : 1, group);
+        if (has_vector_loop && !reduced.empty()) line.add("reorder", vectors.loop, rows, innermost_first(reduced));
+        if (has_vector_loop) line.add("vectorize", vectors.loop, vectors.factor);
+        if (!group.empty()) line.add("unroll", group, roots_.at(plans_.at(stage.name).root->name).group_factor);
         const bool constant = last_reduced && is_number(last_reduced->extent);
         const std::string lane_count = stage.pure.loops.empty() ? "" : stage.pure.loops.back().extent;
         // One accumulator for each vector of lanes: all of them stay in registers.
-        if (stage.part == StagePart::lanes && has_vector_loop && factor != lane_count)
-            line += ".unroll(" + vector_loop + ")";
+        if (stage.part == StagePart::lanes && has_vector_loop &&
+            dsl::print_expression(vectors.factor.expression) != lane_count)
+            line.add("unroll", vectors.loop);
         if (stage.part == StagePart::lanes && constant && extent_of(*last_reduced, 1000) <= kMostUnrolledRows)
-            line += ".unroll(" + last_reduced->name + ")";
-        if (stage.part == StagePart::loop) line += chunked(stage);
-        if (line != head) body->push_back(line);
+            line.add("unroll", last_reduced->name);
+        if (stage.part == StagePart::loop) add_chunks(line, stage);
+        if (!line.empty()) body->push_back(line);
         // A condition on an extent such as X.0 // 2 would not make the extent of the loop a constant.
         if (last_reduced && is_size(last_reduced->extent) && stage.part == StagePart::whole) {
             const std::int64_t extent = last_reduced->extent_here;
-            if (extent > 1 && extent <= kUnrollExtent) {
-                const std::string special = head + ".specialize(extent(" + last_reduced->name +
-                                            ") == " + std::to_string(extent) + ") { unroll(" + last_reduced->name +
-                                            ") }";
-                body->push_back("choose { " + special + " | }");
-            }
+            if (extent > 1 && extent <= kUnrollExtent)
+                body->push_back(
+                    choose({{Line(head).unroll_where(is_extent(*last_reduced, extent), last_reduced->name)}, {}}));
         }
     }
 
@@ -560,13 +539,10 @@ class SpaceBuilder {
         kept.placement = Placement::attached;
         kept.attach_stage = plan.root->name;
         kept.attach_loop = loop;
-        auto [vector_loop, factor] = vector_loop_of(stage, kept);
-        std::string line = stage.name + ".compute_at(" + kept.attach_stage + ", " + kept.attach_loop + ")";
-        if (!vector_loop.empty() && factor == "?" + stage.name + "_vec")
-            factor =
-                std::to_string(fitting_lanes(default_lanes(stage, graph_, machine_), stage.pure.loops.back(), widths_));
-        if (!vector_loop.empty()) line += ".vectorize(" + vector_loop + ", " + factor + ")";
-        lines_.push_back("choose { " + stage.name + ".inline() | " + line + " }");
+        const VectorLoop vectors = vector_loop_of(stage, kept, true);
+        Line line = line_of(stage.name).add("compute_at", kept.attach_stage, kept.attach_loop);
+        if (!vectors.loop.empty()) line.add("vectorize", vectors.loop, vectors.factor);
+        lines_.push_back(choose({{line_of(stage.name).add("inline")}, {line}}));
     }
 
     const dsl::AlgorithmInfo& info_;
@@ -575,7 +551,7 @@ class SpaceBuilder {
     StageGraph graph_;
     std::map<std::string, StagePlan> plans_;
     std::map<std::string, RootLoops> roots_;
-    std::vector<std::string> lines_;
+    std::vector<Line> lines_;
 };
 
 } // namespace

@@ -1,10 +1,12 @@
-// autotune/space/gpu_nest.h: loops of one definition as blocks and threads of a device, as text of a space.
+// autotune/space/gpu_nest.h: loops of one definition as blocks and threads of a device.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "autotune/machine.h"
+#include "autotune/space/statements.h"
 #include "dsl/algorithm.h"
 
 namespace tilewright::autotune {
@@ -14,12 +16,15 @@ struct GpuNest {
     std::vector<std::string> axes; ///< the pure loops, outermost first
     std::string
         block; ///< the loop over blocks; all of them are fused into one, since grids are long in one direction only
-    std::string thread;       ///< the innermost loop over threads; "" where one thread does all
-    std::string threads;      ///< threads of a block along it, as text: "?sum_threads"
-    bool cooperative = false; ///< the threads of a block work on something together: stages may lie in shared memory
-    std::string shared_axis;  ///< cooperative: the one axis that a block has several of; the others are fixed in it
-    std::vector<std::string> lines;
-    std::string tile; ///< of an element_nest of tiles: the first line with several rows a thread
+    std::string thread;          ///< the innermost loop over threads; "" where one thread does all
+    Factor threads;              ///< threads of a block along it: ?sum_threads
+    bool counts_threads = false; ///< a directive of the nest itself says how many
+    bool cooperative = false;    ///< the threads of a block work on something together: stages may lie in shared memory
+    std::string shared_axis;     ///< cooperative: the one axis that a block has several of; the others are fixed in it
+    std::vector<Line> lines;
+    Line tile;        ///< of an element_nest of tiles: the first line with several rows a thread
+    Factor tile_rows; ///< how many rows of elements that has
+    Factor tile_height;
 };
 
 /// A thread an element: tiles of the last two axes, or blocks of one long axis. A last axis that is shorter than a warp
@@ -50,7 +55,8 @@ struct ElementCost {
     int bytes = 0;         ///< of the result
     bool hosts = false;    ///< other stages are computed for each element
     bool repeated = false; ///< loops run for each element
-    std::string lengths;   ///< "X.1 == 2": the short loops that run for each element, where they are sizes of the call
+    /// X.1 == 2: the lengths of the short loops that run for each element, where they are sizes of the call.
+    std::optional<Factor> lengths;
 };
 
 /// Several elements a thread: other forms of an element_nest, as branches of a choose; which comes first says the cost.
@@ -58,16 +64,17 @@ void offer_items(GpuNest& nest, const dsl::StageInfo& stage, const ElementCost& 
 
 /// The loops of a stage that is computed in a block.
 struct BlockLines {
-    std::vector<std::string> lines; ///< one for each definition
-    std::string thread;             ///< the loop over threads of the pure definition, "" where one thread does all
-    std::string inner;              ///< its innermost loop
+    std::vector<Line> lines;     ///< one for each definition
+    bool counts_threads = false; ///< some line says how many threads
+    std::string thread;          ///< the loop over threads of the pure definition, "" where one thread does all
+    std::string inner;           ///< its innermost loop
 };
 
-/// The loops of `stage` that are not in `fixed`, as threads of the block that it is computed in.
-BlockLines in_block_lines(const dsl::StageInfo& stage, const std::vector<std::string>& fixed, const std::string& at,
-                          const std::string& threads, const LaneMap& map);
+/// The loops of `stage` that are not in `fixed`, as threads of the block that it is computed in; `at` says where.
+BlockLines in_block_lines(const dsl::StageInfo& stage, const std::vector<std::string>& fixed, const Line& at,
+                          const Factor& threads, const LaneMap& map);
 
-/// ".unroll(r)" for a short reduced loop of a length that is known, else "".
-std::string unrolled(const dsl::DefinitionInfo& update, std::int64_t most);
+/// The innermost loop of an update where that is reduced, short and of a length that is known, else "".
+std::string short_reduction(const dsl::DefinitionInfo& update, std::int64_t most);
 
 } // namespace tilewright::autotune

@@ -9,12 +9,13 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "autotune/space/gpu_nest.h"
 #include "autotune/space/loop_rule.h"
 #include "autotune/space/root_rule.h"
 #include "autotune/space/stage_graph.h"
-#include "dsl/schedule_text.h"
+#include "autotune/space/statements.h"
 
 namespace tilewright::autotune {
 namespace {
@@ -49,21 +50,17 @@ class GpuSpace {
     dsl::Schedule build() {
         for (auto stage = info_.stages.rbegin(); stage != info_.stages.rend(); ++stage)
             place(*stage);
-        std::string text = "tilewright-space 1\nspace " + info_.function + " for " + machine_.isa + "\n";
-        for (const auto& [name, option] : info_.variant)
-            text += "variant " + name + " = " + option + "\n";
+        std::vector<Line> lines;
         for (const std::string& name : order_) {
             const dsl::StageInfo& stage = *graph_.find(name);
             if (const auto nest = nests_.find(name); nest != nests_.end()) {
                 if (!nest->second.cooperative && !is_uneven(stage)) offer_items(nest->second, stage, cost_of(stage));
-                if (!stage.output) text += name + ".compute_root()\n";
-                for (const std::string& line : nest->second.lines)
-                    text += line + "\n";
+                if (!stage.output) lines.push_back(line_of(name).add("compute_root"));
+                lines.insert(lines.end(), nest->second.lines.begin(), nest->second.lines.end());
             }
-            for (const std::string& line : lines_[name])
-                text += line + "\n";
+            lines.insert(lines.end(), lines_[name].begin(), lines_[name].end());
         }
-        return dsl::parse_schedule(text, "<default space>");
+        return space_of(info_, machine_, lines);
     }
 
   private:
@@ -97,9 +94,7 @@ class GpuSpace {
             return true;
         }
         attach(stage, graph_.follow(stage, plans_), host.name, nests_.at(host.name).thread);
-        auto& lines = lines_[stage.name];
-        lines.push_back(at_of(stage));
-        lines.push_back(stage.name + ".update(0)" + chunked(stage));
+        lines_[stage.name] = {at_of(stage), chunked(stage, 0)};
         return true;
     }
 
@@ -143,13 +138,13 @@ class GpuSpace {
         if (loop.empty()) return false;
         attach(stage, plan, reader.name, loop);
         // Where the reader is computed again by its own readers, the value is the block's.
-        const std::string at = stage.name + "." + at_words(stage);
         if (const auto choice = repeated_.find(reader.name); choice != repeated_.end())
-            lines_[reader.name] = {"choose { " + choice->second + "; " + at + " | " + reader.name + ".inline(); " +
-                                   stage.name + ".compute_at(" + plan.root->name + ", " + nest.block +
-                                   ").store_in(gpu_shared) }"};
+            lines_[reader.name] = {choose(
+                {{choice->second, at_of(stage)},
+                 {line_of(reader.name).add("inline"),
+                  line_of(stage.name).add("compute_at", plan.root->name, nest.block).add("store_in", "gpu_shared")}})};
         else
-            lines_[stage.name].push_back(at);
+            lines_[stage.name].push_back(at_of(stage));
         return true;
     }
 
@@ -259,28 +254,23 @@ class GpuSpace {
         for (const auto& [own, axis] : plan.to_root)
             if (axis != nest.shared_axis) fixed.push_back(own);
         const bool in_lanes = is_row && stage.part == StagePart::whole;
-        BlockLines body = in_block_lines(stage, fixed, "." + at_words(stage), nest.threads,
+        BlockLines body = in_block_lines(stage, fixed, at_of(stage), nest.threads,
                                          in_lanes ? lane_map(stage, *plan.root) : LaneMap{});
-        for (const std::string& line : body.lines)
-            if (line.find(nest.threads) != std::string::npos)
-                if (const auto values = nest.threads.find('{'); values != std::string::npos) {
-                    nest.threads.resize(values);
-                    break;
-                }
+        // A row of values may also be computed again by each reader; not what says how many threads a block has.
+        const bool says_threads = body.counts_threads && !nest.counts_threads;
+        nest.counts_threads = nest.counts_threads || body.counts_threads;
         auto& lines = lines_[stage.name];
-        // A row of values may also be computed again by each reader.
         const bool may_repeat = stage.inlinable && stage.part == StagePart::whole && !reads_shared_part(stage) &&
-                                body.lines.size() == 1 && body.lines.front().find('{') == std::string::npos;
+                                body.lines.size() == 1 && !says_threads;
         if (may_repeat) {
             repeated_[stage.name] = body.lines.front();
-            lines.push_back("choose { " + body.lines.front() + " | " + stage.name + ".inline() }");
+            lines.push_back(choose({{body.lines.front()}, {line_of(stage.name).add("inline")}}));
         } else {
             lines = body.lines;
         }
         in_block_[stage.name] = std::move(body);
         for (std::size_t update = 0; stage.part == StagePart::whole && update < stage.updates.size(); ++update)
-            if (unrolled(stage.updates[update], 16).empty())
-                offer_unrolling(stage, update, stage.name + ".update(" + std::to_string(update) + ")", &lines);
+            if (short_reduction(stage.updates[update], 16).empty()) offer_unrolling(stage, update);
         return true;
     }
 
@@ -290,11 +280,10 @@ class GpuSpace {
         plans_[stage.name] = plan;
         nests_[stage.name] = nest_of(stage);
         for (std::size_t update = 0; update < stage.updates.size(); ++update) {
-            const std::string head = stage.name + ".update(" + std::to_string(update) + ")";
             if (stage.part == StagePart::loop)
-                lines_[stage.name].push_back(head + chunked(stage));
+                lines_[stage.name].push_back(chunked(stage, update));
             else
-                offer_unrolling(stage, update, head, &lines_[stage.name]);
+                offer_unrolling(stage, update);
         }
     }
 
@@ -418,6 +407,7 @@ class GpuSpace {
         ElementCost cost;
         cost.bytes = static_cast<int>(bytes_of(root));
         cost.hosts = hosts_.count(root.name) != 0;
+        std::set<std::pair<std::string, std::int64_t>> lengths;
         for (const dsl::StageInfo& stage : info_.stages) {
             const StagePlan& plan = plans_.at(stage.name);
             if (plan.root != &root) continue;
@@ -426,9 +416,9 @@ class GpuSpace {
             for (const dsl::DefinitionInfo& update : stage.updates) {
                 for (const dsl::LoopInfo& loop : update.loops) {
                     if (!loop.reduced || !is_short_size(loop)) continue;
-                    const std::string length = loop.extent + " == " + std::to_string(loop.extent_here);
-                    if (cost.lengths.find(length) == std::string::npos)
-                        cost.lengths += (cost.lengths.empty() ? "" : " and ") + length;
+                    if (!lengths.emplace(loop.extent, loop.extent_here).second) continue;
+                    const Factor length = size(loop.extent) == number(loop.extent_here);
+                    cost.lengths = cost.lengths ? *cost.lengths && length : length;
                 }
             }
         }
@@ -521,21 +511,20 @@ class GpuSpace {
         if (!nests_.at(plan.root->name).cooperative || in_thread_.count(to) != 0) in_thread_.insert(stage.name);
     }
 
-    std::string at_words(const dsl::StageInfo& stage) const {
+    Line at_of(const dsl::StageInfo& stage) const {
         const StagePlan& plan = plans_.at(stage.name);
-        return "compute_at(" + plan.attach_stage + ", " + plan.attach_loop + ")";
+        return line_of(stage.name).add("compute_at", plan.attach_stage, plan.attach_loop);
     }
-    std::string at_of(const dsl::StageInfo& stage) const { return stage.name + "." + at_words(stage); }
 
     void thread_lines(const dsl::StageInfo& stage) {
         auto& lines = lines_[stage.name];
         // A value of a thread may also be computed again where it is read.
         if (stage.inlinable && !reads_tree(stage))
-            lines.push_back("choose { " + at_of(stage) + " | " + stage.name + ".inline() }");
+            lines.push_back(choose({{at_of(stage)}, {line_of(stage.name).add("inline")}}));
         else
             lines.push_back(at_of(stage));
         for (std::size_t update = 0; update < stage.updates.size(); ++update)
-            offer_unrolling(stage, update, stage.name + ".update(" + std::to_string(update) + ")", &lines);
+            offer_unrolling(stage, update);
     }
 
     static bool is_number(const std::string& extent) {
@@ -555,40 +544,39 @@ class GpuSpace {
         return is_size && loop.extent_here > 1 && loop.extent_here <= kUnrollExtent;
     }
 
-    void offer_unrolling(const dsl::StageInfo& stage, std::size_t update, const std::string& head,
-                         std::vector<std::string>* lines) const {
+    void offer_unrolling(const dsl::StageInfo& stage, std::size_t update) {
         const dsl::DefinitionInfo& definition = stage.updates[update];
         if (definition.loops.empty() || !definition.loops.back().reduced) return;
         const dsl::LoopInfo& loop = definition.loops.back();
-        const auto read_ahead = [&](const std::string& values) {
+        Line line = line_of(stage.name, static_cast<int>(update));
+        const auto read_ahead = [&](const std::vector<std::int64_t>& values) {
             const std::string& r = loop.name;
-            lines->push_back("choose { " + head + ".split(" + r + ", " + r + "o, " + r + "i, ?" + stage.name +
-                             "_ahead" + std::to_string(update) + values + ", guard_with_if).unroll(" + r + "i) | }");
+            line.add("split", r, r + "o", r + "i", hole_of(stage.name + "_ahead" + std::to_string(update), values),
+                     "guard_with_if")
+                .add("unroll", r + "i");
         };
         if (stage.part == StagePart::rows) {
             // Several loads are under way at once; the order of what is added stays. Four are the fastest of all at 100
             // columns and nearly so at 1,000 and 20,000 (an H200, 80 MB of 1,000 columns: one by one 95 us, by four 33,
             // by eight 42, by sixteen 31; of 100 columns 110, 50, 63, 62). Of few threads each waits for its own alone.
-            read_ahead(iterations_of(stage.pure.loops) < kFewThreads ? "{16, 4, 8}" : "{4, 16, 8}");
-            return;
-        }
-        if (const std::string all = unrolled(definition, 16); !all.empty()) {
-            lines->push_back("choose { " + head + all + " | }");
-            return;
-        }
-        if (is_short_size(loop)) {
-            lines->push_back("choose { " + head + ".specialize(extent(" + loop.name +
-                             ") == " + std::to_string(loop.extent_here) + ") { unroll(" + loop.name + ") } | }");
+            read_ahead(iterations_of(stage.pure.loops) < kFewThreads ? std::vector<std::int64_t>{16, 4, 8}
+                                                                     : std::vector<std::int64_t>{4, 16, 8});
+        } else if (const std::string all = short_reduction(definition, 16); !all.empty()) {
+            line.add("unroll", all);
+        } else if (is_short_size(loop)) {
+            line.unroll_where(is_extent(loop, loop.extent_here), loop.name);
         } else if (!is_number(loop.extent) && loop.extent_here > (adds_blocks(stage) ? 32 : 16)) {
-            read_ahead("{8, 4, 16}");
+            read_ahead({8, 4, 16});
         }
+        if (!line.empty()) lines_[stage.name].push_back(choose({{line}, {}}));
     }
 
     /// Several trips between two looks at who is alive.
-    static std::string chunked(const dsl::StageInfo& loop) {
+    static Line chunked(const dsl::StageInfo& loop, std::size_t update) {
         const std::string& trip = loop.updates.front().loops.back().name;
-        return ".split(" + trip + ", " + trip + "o, " + trip + "i, " + chunk_hole(loop, kChunk) + ").unroll(" + trip +
-               "i)";
+        return line_of(loop.name, static_cast<int>(update))
+            .add("split", trip, trip + "o", trip + "i", chunk_hole(loop, kChunk))
+            .add("unroll", trip + "i");
     }
 
     const dsl::AlgorithmInfo& info_;
@@ -597,13 +585,13 @@ class GpuSpace {
     std::vector<std::string> order_; ///< names, results first
     std::map<std::string, StagePlan> plans_;
     std::map<std::string, GpuNest> nests_; ///< of stages with kernels of their own
-    std::map<std::string, std::vector<std::string>> lines_;
-    std::map<std::string, BlockLines> in_block_;  ///< loops of stages in shared memory
-    std::map<std::string, std::string> repeated_; ///< of those that may be inlined: their line where they are not
-    std::set<std::string> hosts_;                 ///< in whose loops something is computed
-    std::set<std::string> in_thread_;             ///< attached, and one thread's
-    std::set<std::string> is_row_root_;           ///< cooperative, a row a block
-    std::map<std::string, std::int64_t> shared_;  ///< bytes a block, by root
+    std::map<std::string, std::vector<Line>> lines_;
+    std::map<std::string, BlockLines> in_block_; ///< loops of stages in shared memory
+    std::map<std::string, Line> repeated_;       ///< of those that may be inlined: their line where they are not
+    std::set<std::string> hosts_;                ///< in whose loops something is computed
+    std::set<std::string> in_thread_;            ///< attached, and one thread's
+    std::set<std::string> is_row_root_;          ///< cooperative, a row a block
+    std::map<std::string, std::int64_t> shared_; ///< bytes a block, by root
 };
 
 } // namespace

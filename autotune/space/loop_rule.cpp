@@ -86,51 +86,50 @@ RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop,
     for (const dsl::LoopInfo& axis : loops)
         result.axes.push_back(axis.name);
     result.attach_at.assign(loops.size() + 1, "");
-    std::string line = name;
+    Line line = line_of(name);
     std::string vectors = inner;
     auto vector_split = [&](const std::string& of) {
         result.vector_axis = inner;
         result.vector_lanes = lanes;
-        result.vector_factor = "?" + name + "_vec";
+        result.vector_factor = hole(name + "_vec", lanes, {native / 2, native, native * 2, native * 4, native * 8}, 2,
+                                    std::max<std::int64_t>(width, lanes));
         vectors = inner + "v";
-        line += ".split(" + of + ", " + vectors + ", " + inner + "x, " +
-                hole(name + "_vec", lanes, {native / 2, native, native * 2, native * 4, native * 8}, 2,
-                     std::max<std::int64_t>(width, lanes)) +
-                ")";
+        line.add("split", of, vectors, inner + "x", result.vector_factor);
     };
     const double elements = iterations_of(loops);
     const bool parallel = machine.cores > 1 && elements * element_ops > 2 * kTaskOps;
     if (loops.size() == 1) {
         std::string rest = inner;
         std::int64_t tile = 1;
+        Factor tiles;
         while (tile < lanes ||
                (static_cast<double>(tile) * element_ops < kTaskOps && tile * 2 * machine.cores <= width))
             tile *= 2;
         if (parallel && vectorize && width >= 2 * tile) {
-            line += ".split(" + inner + ", " + inner + "o, " + inner + "i, " +
-                    hole(name + "_tile", tile, {tile / 4, tile / 2, tile * 2, tile * 4, tile * 16}, native,
-                         std::max<std::int64_t>(tile, width / machine.cores)) +
-                    ").parallel(" + inner + "o)";
+            tiles = hole(name + "_tile", tile, {tile / 4, tile / 2, tile * 2, tile * 4, tile * 16}, native,
+                         std::max<std::int64_t>(tile, width / machine.cores));
+            line.add("split", inner, inner + "o", inner + "i", tiles).add("parallel", inner + "o");
             rest = inner + "i";
             result.outermost = inner + "o";
         }
         if (vectorize) {
             vector_split(rest);
-            line += ".vectorize(" + inner + "x)";
-            if (rest != inner) result.lines.push_back("where ?" + name + "_tile >= ?" + name + "_vec");
+            line.add("vectorize", inner + "x");
+            if (rest != inner) result.lines.push_back(where(tiles >= result.vector_factor));
         }
         if (result.outermost.empty()) result.outermost = vectors;
     } else {
         const std::string& row = loops[loops.size() - 2].name;
         const std::int64_t rows = extent_of(loops[loops.size() - 2], 1024);
         if (vectorize) vector_split(inner);
-        std::string order = vectorize ? inner + "x" : "";
         if (vectorize && rows >= 2) {
-            line += ".split(" + row + ", " + row + "o, " + row + "i, " +
-                    hole(name + "_group", group, {1, 2, 3, 4, 6, 8}, 1, rows) + ").reorder(" + inner + "x, " + row +
-                    "i, " + vectors + ", " + row + "o).vectorize(" + inner + "x).unroll(" + row + "i)";
+            result.group_factor = hole(name + "_group", group, {1, 2, 3, 4, 6, 8}, 1, rows);
+            line.add("split", row, row + "o", row + "i", result.group_factor)
+                .add("reorder", inner + "x", row + "i", vectors, row + "o")
+                .add("vectorize", inner + "x")
+                .add("unroll", row + "i");
         } else if (vectorize) {
-            line += ".vectorize(" + inner + "x)";
+            line.add("vectorize", inner + "x");
         }
         const bool split_rows = vectorize && rows >= 2 && loops.size() == 2;
         const std::string outer = split_rows ? row + "o" : loops.front().name;
@@ -141,15 +140,14 @@ RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop,
             std::int64_t task = 1;
             while (static_cast<double>(task) * of_one < kTaskOps && task * 8 * machine.cores < outer_extent)
                 task *= 2;
-            line += ".parallel(" + outer + ", " +
-                    hole(name + "_task", task, {1, 2, 4, 8, 16, 32}, 1,
-                         std::max<std::int64_t>(task, outer_extent / machine.cores)) +
-                    ")";
+            line.add("parallel", outer,
+                     hole(name + "_task", task, {1, 2, 4, 8, 16, 32}, 1,
+                          std::max<std::int64_t>(task, outer_extent / machine.cores)));
         }
         result.outermost = outer;
     }
     result.attach_at.back() = vectors;
-    if (line != name) result.lines.insert(result.lines.begin(), line);
+    if (!line.empty()) result.lines.insert(result.lines.begin(), line);
     return result;
 }
 
@@ -168,38 +166,37 @@ std::int64_t default_chunk(const dsl::StageInfo& loop, std::int64_t chunk = kChu
 
 } // namespace
 
-std::string chunk_hole(const dsl::StageInfo& loop, std::int64_t first) {
+Factor chunk_hole(const dsl::StageInfo& loop, std::int64_t first) {
     const std::int64_t chunk = default_chunk(loop, first);
     return hole(loop.name + "_chunk", chunk, {1, 2, 4, 5, 8, 10, 16, 20, 50}, 1,
                 std::max<std::int64_t>(chunk, loop.operations > 100 ? 10 : 50));
 }
 
-std::vector<std::string> hosted_loop_lines(const dsl::StageInfo& loop, const dsl::StageInfo& root,
-                                           const RootLoops& loops) {
-    std::vector<std::string> lines;
+std::vector<Line> hosted_loop_lines(const dsl::StageInfo& loop, const dsl::StageInfo& root, const RootLoops& loops) {
+    std::vector<Line> lines;
     const auto& axes = loop.pure.loops;
     const bool vectorized = !loops.vector_axis.empty();
     const std::string& inner = axes.back().name;
     const bool grouped = vectorized && axes.size() >= 2 && extent_of(axes[axes.size() - 2], 1024) >= 2;
-    std::string pure = loop.name + ".compute_at(" + root.name + ", " + loops.attach_at.back() + ")";
-    if (vectorized) pure += ".vectorize(" + inner + ", " + loops.vector_factor + ")";
-    if (grouped) pure += ".unroll(" + axes[axes.size() - 2].name + ")";
+    Line pure = line_of(loop.name).add("compute_at", root.name, loops.attach_at.back());
+    if (vectorized) pure.add("vectorize", inner, loops.vector_factor);
+    if (grouped) pure.add("unroll", axes[axes.size() - 2].name);
     lines.push_back(pure);
-    const auto& update = loop.updates.front().loops;
-    const std::string trip = update.back().name;
-    std::string line =
-        loop.name + ".update(0).split(" + trip + ", " + trip + "o, " + trip + "i, " + chunk_hole(loop) + ")";
-    std::string order;
-    if (vectorized) order = inner + ", ";
-    if (grouped) order += axes[axes.size() - 2].name + ", ";
-    line += ".reorder(" + order + trip + "i, " + trip + "o)";
-    if (vectorized) line += ".vectorize(" + inner + ", " + loops.vector_factor + ")";
-    if (grouped) line += ".unroll(" + axes[axes.size() - 2].name + ")";
-    lines.push_back(line + ".unroll(" + trip + "i)");
+    const std::string trip = loop.updates.front().loops.back().name;
+    const Factor chunk = chunk_hole(loop);
+    std::vector<std::string> order;
+    if (vectorized) order.push_back(inner);
+    if (grouped) order.push_back(axes[axes.size() - 2].name);
+    Line update = line_of(loop.name, 0)
+                      .add("split", trip, trip + "o", trip + "i", chunk)
+                      .add("reorder", order, trip + "i", trip + "o");
+    if (vectorized) update.add("vectorize", inner, loops.vector_factor);
+    if (grouped) update.add("unroll", axes[axes.size() - 2].name);
+    lines.push_back(update.add("unroll", trip + "i"));
     // All of it is one run of code: compilers take more than twice as long for twice as much.
     if (grouped)
-        lines.push_back("where ?" + loop.name + "_chunk * ?" + root.name + "_vec * ?" + root.name + "_group <= " +
-                        std::to_string(2 * default_chunk(loop) * loops.vector_lanes * loops.unrolled_rows));
+        lines.push_back(where(chunk * loops.vector_factor * loops.group_factor <=
+                              number(2 * default_chunk(loop) * loops.vector_lanes * loops.unrolled_rows)));
     return lines;
 }
 

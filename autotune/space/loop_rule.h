@@ -19,10 +19,9 @@ RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop,
                          const Machine& machine);
 
 /// The directives of the hosted loop itself.
-std::vector<std::string> hosted_loop_lines(const dsl::StageInfo& loop, const dsl::StageInfo& root,
-                                           const RootLoops& loops);
+std::vector<Line> hosted_loop_lines(const dsl::StageInfo& loop, const dsl::StageInfo& root, const RootLoops& loops);
 
-/// "?loop_n_chunk{10, 1, 2, ...}": how many trips one visit does, `first` to begin with where they are short.
-std::string chunk_hole(const dsl::StageInfo& loop, std::int64_t first = 10);
+/// ?loop_n_chunk{10, 1, 2, ...}: how many trips one visit does, `first` to begin with where they are short.
+Factor chunk_hole(const dsl::StageInfo& loop, std::int64_t first = 10);
 
 } // namespace tilewright::autotune

@@ -80,42 +80,28 @@ std::optional<RootLoops> scan_rule(const dsl::StageInfo& root, const StageGraph&
     for (const dsl::LoopInfo& loop : loops)
         result.axes.push_back(loop.name);
     result.attach_at.assign(loops.size() + 1, "");
+    const Factor vector = hole(root.name + "_vec", group, {group / 2, group * 2}, 2, 4 * group);
+    const Factor tiles = hole(root.name + "_tile", tile, {group, 2 * group, 4 * group, 16 * group, 512, share}, group,
+                              std::max<std::int64_t>(share, group));
+    Line line = line_of(root.name).add("split", axis, axis + "o", axis + "i", tiles);
+    if (machine.cores > 1 && work * root.repeats > kParallelOps) line.add("parallel", axis + "o");
+    line.add("split", axis + "i", axis + "v", axis + "x", vector);
     if (!single) {
         result.vector_axis = axis;
         result.vector_lanes = lanes;
-        result.vector_factor = "?" + root.name + "_vec";
+        result.vector_factor = vector;
+        line.add("vectorize", axis + "x");
     }
-    std::string line = root.name + ".split(" + axis + ", " + axis + "o, " + axis + "i, " +
-                       hole(root.name + "_tile", tile, {group, 2 * group, 4 * group, 16 * group, 512, share}, group,
-                            std::max<std::int64_t>(share, group)) +
-                       ")";
-    if (machine.cores > 1 && work * root.repeats > kParallelOps) line += ".parallel(" + axis + "o)";
-    line += ".split(" + axis + "i, " + axis + "v, " + axis + "x, " +
-            hole(root.name + "_vec", group, {group / 2, group * 2}, 2, 4 * group) + ")";
-    if (!single) line += ".vectorize(" + axis + "x)";
-    result.lines = {line, "where ?" + root.name + "_tile >= ?" + root.name + "_vec"};
-    if (single) {
-        const std::string inner = "(" + axis + "x)";
-        result.lines.push_back("choose { " + root.name + ".unroll" + inner + " | " + root.name + ".vectorize" + inner +
-                               " }");
-    }
+    result.lines = {line, where(tiles >= vector)};
+    if (single)
+        result.lines.push_back(choose(
+            {{line_of(root.name).add("unroll", axis + "x")}, {line_of(root.name).add("vectorize", axis + "x")}}));
     result.outermost = axis + "o";
     result.attach_at[static_cast<std::size_t>(found - loops.begin()) + 1] = axis + "v";
     return result;
 }
 
 } // namespace
-
-std::string hole(const std::string& name, std::int64_t first, std::vector<std::int64_t> values, std::int64_t lowest,
-                 std::int64_t highest) {
-    std::set<std::int64_t> others;
-    for (std::int64_t value : values)
-        if (value != first && value >= lowest && value <= highest) others.insert(value);
-    std::string text = "?" + name + "{" + std::to_string(first);
-    for (std::int64_t value : others)
-        text += ", " + std::to_string(value);
-    return text + "}";
-}
 
 int default_lanes(const dsl::StageInfo& stage, const StageGraph& graph, const Machine& machine) {
     int lanes = 0;
@@ -170,7 +156,8 @@ std::string grouped_axis(const dsl::StageInfo& root, const StageGraph& graph, co
         if (sum != nullptr) return "";
         sum = &stage;
     }
-    if (sum == nullptr || sum->part != StagePart::whole || sum->updates.size() != 1 || sum->operations >= kLongChainOps) return "";
+    if (sum == nullptr || sum->part != StagePart::whole || sum->updates.size() != 1 || sum->operations >= kLongChainOps)
+        return "";
     // Terms that are stages of their own have loops of their own, and work enough.
     const auto is_stage = [&](const dsl::ReadInfo& read) { return graph.find(read.from) != nullptr; };
     if (std::any_of(sum->reads.begin(), sum->reads.end(), is_stage)) return "";
@@ -216,24 +203,29 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
     const int lanes = fitting_lanes(wanted, loops.back(), Widths::of_call);
     // Guarded, a narrow vector asks for no more elements than a wide one, and serves every size.
     const bool guarded = widths == Widths::of_machine && lanes < wanted;
-    std::string line = name;
+    Line line = line_of(name);
 
     for (const dsl::LoopInfo& loop : loops)
         result.axes.push_back(loop.name);
     result.attach_at.assign(loops.size() + 1, "");
 
-    auto vector_split = [&](const std::string& loop, const std::string& outer, const std::string& tag) {
+    const auto split = [&](const std::string& loop, const std::string& outer, const std::string& tag,
+                           const Factor& factor, bool is_guarded) {
+        const std::vector<std::string> tail(is_guarded ? 1 : 0, "guard_with_if");
+        line.add("split", loop, outer, tag, factor, tail);
+    };
+    const auto vector_split = [&](const std::string& loop) {
         result.vector_axis = inner;
         result.vector_lanes = lanes;
-        result.vector_factor = "?" + name + "_vec";
-        line += ".split(" + loop + ", " + outer + ", " + tag + ", " +
-                hole(name + "_vec", lanes, {lanes / 2, lanes * 2, lanes * 4, lanes * 8}, 2,
-                     std::max<std::int64_t>(inner_extent, lanes)) +
-                (guarded ? ", guard_with_if" : "") + ").vectorize(" + tag + ")";
+        result.vector_factor = hole(name + "_vec", lanes, {lanes / 2, lanes * 2, lanes * 4, lanes * 8}, 2,
+                                    std::max<std::int64_t>(inner_extent, lanes));
+        split(loop, inner + "v", inner + "x", result.vector_factor, guarded);
+        line.add("vectorize", inner + "x");
     };
 
     if (loops.size() == 1) {
         std::string tile_loop = inner;
+        Factor tiles;
         const std::int64_t whole = power_of_two_below(elements);
         // A tile of less than one vector: Halide may fail to lower that, and it would be slower than no tiles.
         if (parallel && (!vectorize || whole >= wanted)) {
@@ -241,16 +233,16 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
                 task_elements(elements, element_ops, machine, root.part == StagePart::block), vectorize ? lanes : 1);
             tile = std::min(tile, whole);
             const std::int64_t first = std::max(tile, power_of_two_below(static_cast<double>(least_task)));
-            line += ".split(" + inner + ", " + inner + "o, " + inner + "i, " +
-                    hole(name + "_tile", first, {tile / 16, tile / 4, tile / 2, tile, tile * 2, tile * 4, tile * 16},
-                         vectorize ? lanes : 1, power_of_two_below(elements / machine.cores)) +
-                    (first > whole ? ", guard_with_if" : "") + ").parallel(" + inner + "o)";
+            tiles = hole(name + "_tile", first, {tile / 16, tile / 4, tile / 2, tile, tile * 2, tile * 4, tile * 16},
+                         vectorize ? lanes : 1, power_of_two_below(elements / machine.cores));
+            split(inner, inner + "o", inner + "i", tiles, first > whole);
+            line.add("parallel", inner + "o");
             tile_loop = inner + "i";
             result.outermost = inner + "o";
         }
         if (vectorize) {
-            vector_split(tile_loop, inner + "v", inner + "x");
-            if (tile_loop != inner) result.lines.push_back("where ?" + name + "_tile >= ?" + name + "_vec");
+            vector_split(tile_loop);
+            if (tile_loop != inner) result.lines.push_back(where(tiles >= result.vector_factor));
             result.attach_at[1] = inner + "v";
         } else {
             result.attach_at[1] = tile_loop;
@@ -264,7 +256,7 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         while (parallel && row_count < 4 * machine.cores && fused + 1 < loops.size()) {
             const dsl::LoopInfo& next = loops[fused];
             std::string both = rows + next.name;
-            line += ".fuse(" + next.name + ", " + rows + ", " + both + ")";
+            line.add("fuse", next.name, rows, both);
             rows = both;
             row_count *= extent_of(next, 1024);
             ++fused;
@@ -281,10 +273,11 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
             const auto least = static_cast<std::int64_t>(static_cast<double>(least_task) / std::max(1.0, row_elements));
             const std::int64_t first = std::max(even_tile(row_count, tile, machine.cores), least);
             // The last option is no threads.
-            line += ".split(" + rows + ", " + rows + "o, " + rows + "i, " +
-                    hole(name + "_rows", first,
-                         {1, tile / 4, tile / 2, tile, tile * 2, tile * 4, tile * 16, share, row_count}, 1, row_count) +
-                    (first > row_count ? ", guard_with_if" : "") + ").parallel(" + rows + "o)";
+            split(rows, rows + "o", rows + "i",
+                  hole(name + "_rows", first,
+                       {1, tile / 4, tile / 2, tile, tile * 2, tile * 4, tile * 16, share, row_count}, 1, row_count),
+                  first > row_count);
+            line.add("parallel", rows + "o");
             row_loop = rows + "i";
         }
         result.outermost = parallel && row_count >= 2 ? rows + "o" : rows;
@@ -298,28 +291,26 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
             const std::string of = place == 0 ? row_loop : grouped_axis;
             const std::string group = grouped_axis + "u";
             const std::int64_t most = std::min(kGroup, extent_of(*grouped, 1024));
-            line += ".split(" + of + ", " + grouped_axis + "g, " + group + ", " +
-                    hole(name + "_group", most, {1, 2, 3, 4, 6, 8, 12}, 1, std::max(most, extent_of(*grouped, 1024))) +
-                    ")";
-            vector_split(inner, inner + "v", inner + "x");
-            line += ".reorder(" + inner + "x, " + group + ", " + inner + "v, " + grouped_axis + "g)";
-            result.lines.push_back("where ?" + name + "_group * ?" + name +
-                                   "_vec <= " + std::to_string(kGroupVectors * lanes));
+            result.group_factor =
+                hole(name + "_group", most, {1, 2, 3, 4, 6, 8, 12}, 1, std::max(most, extent_of(*grouped, 1024)));
+            line.add("split", of, grouped_axis + "g", group, result.group_factor);
+            vector_split(inner);
+            line.add("reorder", inner + "x", group, inner + "v", grouped_axis + "g");
+            result.lines.push_back(where(result.group_factor * result.vector_factor <= number(kGroupVectors * lanes)));
             result.grouped_axis = grouped_axis;
-            result.group_factor = "?" + name + "_group";
             // Nothing but the vectors has a loop in which one row alone is fixed.
             for (std::size_t axis = place + 1; axis < loops.size(); ++axis)
                 result.attach_at[axis] = "";
             result.attach_at[loops.size()] = inner + "v";
             if (result.outermost == grouped_axis) result.outermost = grouped_axis + "g";
         } else if (vectorize) {
-            vector_split(inner, inner + "v", inner + "x");
+            vector_split(inner);
             result.attach_at[loops.size()] = inner + "v";
         } else {
             result.attach_at[loops.size()] = inner;
         }
     }
-    if (line != name) result.lines.insert(result.lines.begin(), line);
+    if (!line.empty()) result.lines.insert(result.lines.begin(), line);
     return result;
 }
 

@@ -6,6 +6,7 @@
 
 #include "autotune/machine.h"
 #include "autotune/space/stage_graph.h"
+#include "autotune/space/statements.h"
 
 namespace tilewright::autotune {
 
@@ -20,15 +21,15 @@ enum class Widths { of_call, of_machine };
 struct RootLoops {
     std::vector<std::string> axes; ///< the pure loops in nest order, outermost first
     std::vector<std::string>
-        attach_at;             ///< attach_at[k]: the innermost loop in which the first k axes are fixed; "" for none
-    std::string vector_axis;   ///< the pure loop that is vectorized, or ""
-    std::string vector_factor; ///< its factor as text, a hole: "?argmin_vec"
-    int vector_lanes = 1;      ///< the default value of that factor
+        attach_at;           ///< attach_at[k]: the innermost loop in which the first k axes are fixed; "" for none
+    std::string vector_axis; ///< the pure loop that is vectorized, or ""
+    Factor vector_factor;    ///< its factor, a hole: ?argmin_vec
+    int vector_lanes = 1;    ///< the default value of that factor
     int unrolled_rows = 1;
-    std::string grouped_axis;       ///< the axis of which a few rows run inside of each vector, or ""
-    std::string group_factor;       ///< how many, as text: "?sum_group"
-    std::string outermost;          ///< the outermost loop after splits and fusions
-    std::vector<std::string> lines; ///< directives, as text of a space
+    std::string grouped_axis; ///< the axis of which a few rows run inside of each vector, or ""
+    Factor group_factor;      ///< how many: ?sum_group
+    std::string outermost;    ///< the outermost loop after splits and fusions
+    std::vector<Line> lines;
 };
 
 /// Loops for stage `root`: rows or tiles in parallel, the contiguous axis in vectors.
@@ -56,9 +57,5 @@ int fitting_lanes(int lanes, const dsl::LoopInfo& axis, Widths widths);
 
 /// The vector width a stage starts with: the lanes of its narrowest value of at least 32 bits.
 int default_lanes(const dsl::StageInfo& stage, const StageGraph& graph, const Machine& machine);
-
-/// "?name{first, others...}": the default first, then the rest in rising order, out of range ones left out.
-std::string hole(const std::string& name, std::int64_t first, std::vector<std::int64_t> values, std::int64_t lowest,
-                 std::int64_t highest);
 
 } // namespace tilewright::autotune
