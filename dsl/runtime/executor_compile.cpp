@@ -27,54 +27,63 @@ std::vector<Life> lives_of(const PlanVersionBody& body) {
         std::size_t temporary, depth;
     };
     std::map<std::string, Declared> known; // names are declared anew only where their old block has ended
-    std::vector<std::size_t> open;         // the statements that the step lies in
-    for (std::size_t i = 0; i < body.steps.size(); ++i) {
-        const PlanStep& s = body.steps[i];
-        if (s.kind == PlanStep::Kind::temporary) known[body.temporaries[s.temporary].name] = {s.temporary, open.size()};
-        for (const SizeExpression& a : s.arguments) {
-            if (a.op() != SizeExpression::Op::symbol) continue;
-            auto found = known.find(array_of(a.name()));
-            if (found == known.end()) continue;
-            auto [temporary, depth] = found->second;
-            std::size_t statement = depth < open.size() ? open[depth] : i;
-            Life& life = lives[temporary];
-            if (life.first == kNowhere) life.first = statement;
-            life.last = statement;
+    std::vector<std::size_t> path;         // the statements that a step lies in, and the step, by their numbers
+    std::size_t number = 0;
+    const std::function<void(const std::vector<PlanStep>&)> visit = [&](const std::vector<PlanStep>& steps) {
+        for (const PlanStep& s : steps) {
+            path.push_back(number++);
+            if (s.kind == PlanStep::Kind::temporary)
+                known[body.temporaries[s.temporary].name] = {s.temporary, path.size() - 1};
+            for (const SizeExpression& a : s.arguments) {
+                if (a.op() != SizeExpression::Op::symbol) continue;
+                auto found = known.find(array_of(a.name()));
+                if (found == known.end()) continue;
+                auto [temporary, depth] = found->second;
+                Life& life = lives[temporary];
+                if (life.first == kNowhere) life.first = path[depth];
+                life.last = path[depth];
+            }
+            visit(s.body);
+            visit(s.otherwise);
+            path.pop_back();
         }
-        if (s.opens_block()) open.push_back(i);
-        if (s.kind == PlanStep::Kind::close) open.pop_back();
-    }
+    };
+    visit(body.steps);
     return lives;
 }
 
 /// Results in whose memory temporaries of the outermost block may lie: they are used behind the last use of the
 /// temporary. A swap would carry such memory beyond that. Temporary -> result, kNowhere for none.
 std::vector<std::size_t> lenders_of(const Plan& plan, const PlanVersionBody& body, const std::vector<Life>& lives) {
-    std::vector<std::size_t> first(plan.results.size(), body.steps.size());
+    std::vector<std::size_t> first(plan.results.size(), kNowhere);
     std::vector<bool> may(lives.size(), false);
     std::map<std::string, std::size_t> results, temporaries;
     for (std::size_t r = 0; r < plan.results.size(); ++r)
         results[plan.results[r].name] = r;
-    std::size_t depth = 0, statement = 0;
-    for (std::size_t i = 0; i < body.steps.size(); ++i) {
-        const PlanStep& s = body.steps[i];
-        if (depth == 0) statement = i;
-        if (s.kind == PlanStep::Kind::temporary) {
-            // A name that is declared twice stands for several.
-            const bool is_new = temporaries.emplace(body.temporaries[s.temporary].name, s.temporary).second;
-            may[s.temporary] = is_new && depth == 0 && lives[s.temporary].first != kNowhere &&
-                               !body.temporaries[s.temporary].shape.empty();
-        }
-        for (const SizeExpression& a : s.arguments) {
-            if (a.op() != SizeExpression::Op::symbol) continue;
-            const std::string name = array_of(a.name());
-            if (const auto result = results.find(name); result != results.end())
-                first[result->second] = std::min(first[result->second], statement);
-            if (const auto found = temporaries.find(name); found != temporaries.end() && s.kind == PlanStep::Kind::swap)
-                may[found->second] = false;
-        }
-        if (s.opens_block()) ++depth;
-        if (s.kind == PlanStep::Kind::close) --depth;
+    std::size_t number = 0;
+    for (const PlanStep& statement : body.steps) {
+        const std::size_t at = number;
+        const auto see = [&](const PlanStep& s) {
+            ++number;
+            if (s.kind == PlanStep::Kind::temporary) {
+                // A name that is declared twice stands for several.
+                const bool is_new = temporaries.emplace(body.temporaries[s.temporary].name, s.temporary).second;
+                may[s.temporary] = is_new && &s == &statement && lives[s.temporary].first != kNowhere &&
+                                   !body.temporaries[s.temporary].shape.empty();
+            }
+            for (const SizeExpression& a : s.arguments) {
+                if (a.op() != SizeExpression::Op::symbol) continue;
+                const std::string name = array_of(a.name());
+                if (const auto result = results.find(name); result != results.end())
+                    first[result->second] = std::min(first[result->second], at);
+                if (const auto found = temporaries.find(name);
+                    found != temporaries.end() && s.kind == PlanStep::Kind::swap)
+                    may[found->second] = false;
+            }
+        };
+        see(statement);
+        for_each_step(statement.body, see);
+        for_each_step(statement.otherwise, see);
     }
     std::vector<std::size_t> lenders(lives.size(), kNowhere);
     for (std::size_t r = 0; r < first.size(); ++r) {
@@ -126,23 +135,12 @@ class Executable::VersionCompiler {
         buffer_of_temporary_.resize(body_.temporaries.size(), -1);
         std::vector<Life> lives = lives_of(body_);
         lenders_ = lenders_of(plan_, body_, lives);
-        std::multimap<std::size_t, std::size_t> begins, ends; // statement -> temporary
         for (std::size_t t = 0; t < lives.size(); ++t) {
             if (lives[t].first == kNowhere) continue;
-            begins.emplace(lives[t].first, t);
-            ends.emplace(lives[t].last, t);
+            begins_.emplace(lives[t].first, t);
+            ends_.emplace(lives[t].last, t);
         }
-        auto emit_for = [&](Instruction::Op op, const std::multimap<std::size_t, std::size_t>& of, std::size_t at) {
-            for (auto [it, end] = of.equal_range(at); it != end; ++it)
-                emit(op, buffer_of_temporary_[it->second]);
-        };
-        for (std::size_t i = 0; i < body_.steps.size(); ++i) {
-            const PlanStep& s = body_.steps[i];
-            emit_for(Instruction::Op::acquire, begins, i);
-            std::size_t statement = s.kind == PlanStep::Kind::close ? blocks_.back().step : i;
-            step(s, i);
-            if (!s.opens_block()) emit_for(Instruction::Op::release, ends, statement);
-        }
+        block(body_.steps);
         emit(Instruction::Op::end);
         v_.looks_at_data = std::any_of(v_.code.begin(), v_.code.end(), [&](const Instruction& i) {
             const bool decides = i.op == Op::check || i.op == Op::jump_if || i.op == Op::jump_unless;
@@ -157,13 +155,12 @@ class Executable::VersionCompiler {
   private:
     using Op = Instruction::Op;
 
-    struct Block {
-        std::size_t step;
-        PlanStep::Kind kind;
-        int begin = 0;                     ///< a loop: its first instruction; a branch: the jump to patch
-        int range = -1;                    ///< of a for
-        std::vector<int> to_end;           ///< jumps to patch
-        std::vector<std::size_t> declared; ///< inside, at any depth
+    /// That is open.
+    struct Loop {
+        int begin;                           ///< its first instruction
+        int range = -1;                      ///< of a for
+        std::vector<int> to_end{};           ///< jumps to patch
+        std::vector<std::size_t> declared{}; ///< inside, at any depth
     };
 
     int argument_named(const std::string& name) const {
@@ -217,7 +214,19 @@ class Executable::VersionCompiler {
     int here() const { return static_cast<int>(v_.code.size()); }
     void patch(int jump) { v_.code[static_cast<std::size_t>(jump)].target = here(); }
 
-    void step(const PlanStep& s, std::size_t at) {
+    void block(const std::vector<PlanStep>& steps) {
+        const auto emit_for = [&](Op op, const std::multimap<std::size_t, std::size_t>& of, std::size_t at) {
+            for (auto [it, end] = of.equal_range(at); it != end; ++it)
+                emit(op, buffer_of_temporary_[it->second]);
+        };
+        for (const PlanStep& s : steps) {
+            const std::size_t at = number_++;
+            emit_for(Op::acquire, begins_, at);
+            step(s);
+            emit_for(Op::release, ends_, at);
+        }
+    }
+    void step(const PlanStep& s) {
         switch (s.kind) {
         case PlanStep::Kind::call:
             return call(s);
@@ -242,30 +251,18 @@ class Executable::VersionCompiler {
             int index = static_cast<int>(v_.ranges.size());
             v_.ranges.push_back(std::move(range));
             int first = emit(Op::first_trip, index);
-            blocks_.push_back({at, s.kind, here(), index, {first}, {}});
-            return;
+            return loop(s, {here(), index, {first}});
         }
         case PlanStep::Kind::loop:
-            blocks_.push_back({at, s.kind, here(), -1, {}, {}});
-            return;
+            return loop(s, {here()});
         case PlanStep::Kind::leave:
             return leave(emit(Op::jump));
         case PlanStep::Kind::leave_if:
             return leave(emit(Op::jump_if, condition(s.arguments[0])));
         case PlanStep::Kind::leave_unless:
             return leave(emit(Op::jump_unless, condition(s.arguments[0])));
-        case PlanStep::Kind::branch: {
-            int jump = emit(Op::jump_unless, condition(s.arguments[0]));
-            blocks_.push_back({at, s.kind, jump, -1, {}, {}});
-            return;
-        }
-        case PlanStep::Kind::otherwise:
-            blocks_.back().to_end.push_back(emit(Op::jump));
-            patch(blocks_.back().begin);
-            blocks_.back().begin = -1;
-            return;
-        case PlanStep::Kind::close:
-            return close();
+        case PlanStep::Kind::branch:
+            return branch(s);
         }
     }
     void product(const PlanStep& s) {
@@ -299,8 +296,8 @@ class Executable::VersionCompiler {
                 buffer_of_.at(plan_.results[lenders_[t]].name);
         for (const SizeExpression& e : b.shape)
             v_.temporaries[t].push_back(compile(e));
-        for (Block& block : blocks_)
-            block.declared.push_back(t);
+        for (Loop& loop : loops_)
+            loop.declared.push_back(t);
     }
     void call(const PlanStep& s) {
         Call c{};
@@ -365,36 +362,40 @@ class Executable::VersionCompiler {
         v_.conditions.push_back({operand.kind, operand.index, is_size ? compile(c) : CompiledSize()});
         return static_cast<int>(v_.conditions.size()) - 1;
     }
-    void leave(int jump) {
-        auto loop = std::find_if(blocks_.rbegin(), blocks_.rend(),
-                                 [](const Block& b) { return b.kind != PlanStep::Kind::branch; });
-        loop->to_end.push_back(jump);
+    void leave(int jump) { loops_.back().to_end.push_back(jump); }
+    void branch(const PlanStep& s) {
+        const int jump = emit(Op::jump_unless, condition(s.arguments[0]));
+        block(s.body);
+        if (s.otherwise.empty()) return patch(jump);
+        const int end = emit(Op::jump);
+        patch(jump);
+        block(s.otherwise);
+        patch(end);
     }
-    void close() {
-        Block block = std::move(blocks_.back());
-        blocks_.pop_back();
-        bool is_loop = block.kind != PlanStep::Kind::branch;
-        if (block.kind == PlanStep::Kind::for_range) look_for_equal_trips(block);
-        if (block.kind == PlanStep::Kind::for_range) emit(Op::next_trip, block.range, 0, block.begin);
-        if (block.kind == PlanStep::Kind::loop) emit(Op::again, 0, 0, block.begin);
-        if (!is_loop && block.begin >= 0) patch(block.begin);
-        bool is_left = block.to_end.size() > (block.kind == PlanStep::Kind::for_range ? 1u : 0u);
-        for (int jump : block.to_end)
+    void loop(const PlanStep& s, Loop opened) {
+        loops_.push_back(std::move(opened));
+        block(s.body);
+        const Loop loop = std::move(loops_.back());
+        loops_.pop_back();
+        const bool counts = s.kind == PlanStep::Kind::for_range;
+        if (counts) look_for_equal_trips(loop);
+        emit(counts ? Op::next_trip : Op::again, counts ? loop.range : 0, 0, loop.begin);
+        for (int jump : loop.to_end)
             patch(jump);
         // A trip that was left half way has not come by where its temporaries end.
-        if (is_loop && is_left)
-            for (std::size_t t : block.declared)
+        if (loop.to_end.size() > (counts ? 1u : 0u))
+            for (std::size_t t : loop.declared)
                 emit(Op::release, buffer_of_temporary_[t]);
     }
 
     /// Trips of kernels, copies and swaps alone, which the loop's index does not change.
-    void look_for_equal_trips(const Block& block) {
-        Range& range = v_.ranges[static_cast<std::size_t>(block.range)];
+    void look_for_equal_trips(const Loop& loop) {
+        Range& range = v_.ranges[static_cast<std::size_t>(loop.range)];
         if (v_.capability == 0 || used_.count(range.symbol)) return;
         std::map<int, int> place; // buffer -> whose memory it has behind a trip
         std::set<int> of_a_trip;  // temporaries: they have other memory in each
         int launches = 0;
-        for (int at = block.begin; at < here(); ++at) {
+        for (int at = loop.begin; at < here(); ++at) {
             const Instruction& i = v_.code[static_cast<std::size_t>(at)];
             if (i.op == Op::call || i.op == Op::copy)
                 ++launches;
@@ -428,7 +429,9 @@ class Executable::VersionCompiler {
     mutable std::set<int> used_; ///< symbols that steps define, and that some size reads
     std::vector<int> buffer_of_temporary_;
     std::vector<std::size_t> lenders_; ///< temporary -> result
-    std::vector<Block> blocks_;
+    std::multimap<std::size_t, std::size_t> begins_, ends_; ///< lives of temporaries: number of a step -> temporary
+    std::size_t number_ = 0;                                ///< of the next step, in the order of the text
+    std::vector<Loop> loops_;
     int symbols_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // dsl/runtime/plan.h: a plan as data. Its text is plan_text.md.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,7 +14,7 @@ namespace tilewright::runtime {
 
 inline constexpr int kMaxRank = 8;
 
-/// As plans write sizes: without blanks around `*`.
+/// As messages write sizes: without blanks around `*`.
 inline std::string print_size(const SizeExpression& size) {
     return size.text("*");
 }
@@ -47,37 +48,74 @@ struct PlanRequirement {
     SizeExpression condition;
 };
 
-/// One line of a version's body behind its requirements. Blocks lie flat: a line that opens one, the lines in it, and
-/// `close`; an `otherwise` stands between the two halves of a branch.
+enum class StepKind {
+    call,         ///< a kernel of an object; an argument that is one symbol may name an array, a scalar or a size
+    matmul,       ///< three arrays, the first two of them perhaps with their axes in another order
+    copy,         ///< two arrays: from, to
+    swap,         ///< two temporaries
+    read,         ///< one array, of no dimensions; `symbol` is the size that it gives
+    check,        ///< a truth; where it is false, the call ends, and `message` says why
+    temporary,    ///< `temporary` of the version begins to be known here, until its block ends
+    for_range,    ///< three sizes: from, to, step; `symbol` is the size that counts
+    loop,         ///< again and again, until something in it leaves it
+    leave,        ///< the innermost loop; always
+    leave_if,     ///< where the one argument is true
+    leave_unless, ///< where it is not
+    branch        ///< the body where the one argument is true, else `otherwise`
+};
+
+/// How a step is written, and what follows from its kind alone.
+struct StepForm {
+    StepKind kind;
+    /// `$` its symbol, `@` its object, `?` the next argument, `*` all arguments, `!` its message, `#` its temporary.
+    const char* text;
+    bool opens_block = false; ///< it has a body
+    bool waits = false;       ///< on a device, the host waits for data or starts each iteration
+};
+inline constexpr StepForm kStepForms[] = {
+    {StepKind::call, "call $ in @ (*)"},
+    {StepKind::matmul, "library $ (*)"},
+    {StepKind::copy, "copy ? to ?"},
+    {StepKind::swap, "swap ? ?"},
+    {.kind = StepKind::read, .text = "read $ from ?", .waits = true},
+    {.kind = StepKind::check, .text = "check ? !", .waits = true},
+    {StepKind::temporary, "temp #"},
+    {.kind = StepKind::for_range, .text = "for $ from ? to ? step ?", .opens_block = true, .waits = true},
+    {.kind = StepKind::loop, .text = "loop", .opens_block = true, .waits = true},
+    {.kind = StepKind::leave, .text = "leave", .waits = true},
+    {.kind = StepKind::leave_if, .text = "leave if ?", .waits = true},
+    {.kind = StepKind::leave_unless, .text = "leave unless ?", .waits = true},
+    {.kind = StepKind::branch, .text = "if ?", .opens_block = true, .waits = true},
+};
+constexpr const StepForm& form(StepKind kind) {
+    return kStepForms[static_cast<std::size_t>(kind)];
+}
+static_assert(std::ranges::all_of(kStepForms, [](const StepForm& each) { return form(each.kind).kind == each.kind; }));
+
+/// A step of a version, with the steps in it.
 struct PlanStep {
-    enum class Kind {
-        call,         ///< a kernel of an object; an argument that is one symbol may name an array, a scalar or a size
-        matmul,       ///< three arrays, the first two of them perhaps with their axes in another order
-        copy,         ///< two arrays: from, to
-        swap,         ///< two temporaries
-        read,         ///< one array, of no dimensions; `symbol` is the size that it gives
-        check,        ///< a truth; where it is none, the call ends, and `message` says why
-        temporary,    ///< `temporary` of the version begins to be known here, until its block ends
-        for_range,    ///< three sizes: from, to, step; `symbol` is the size that counts. Opens a block
-        loop,         ///< opens a block
-        leave,        ///< the innermost loop; always
-        leave_if,     ///< where the one argument is true
-        leave_unless, ///< where it is not
-        branch,       ///< opens a block that runs where the one argument is true
-        otherwise,
-        close
-    };
+    using Kind = StepKind;
+
     Kind kind = Kind::call;
-    std::string symbol;
-    std::string object;
+    std::string symbol{};
+    std::string object{};
     /// A half of a complex array or scalar is a symbol as well: `Z.real`, `Z.imag`.
-    std::vector<SizeExpression> arguments;
+    std::vector<SizeExpression> arguments{};
     std::size_t temporary = 0;
     std::string message{};
+    std::vector<PlanStep> body{}, otherwise{};
 
-    bool opens_block() const { return kind == Kind::for_range || kind == Kind::loop || kind == Kind::branch; }
     bool is_loop() const { return kind == Kind::for_range || kind == Kind::loop; }
 };
+
+/// Calls `seen(step)` for each step, those in blocks too, in the order of the text.
+template <class Steps, class Seen> void for_each_step(Steps& steps, const Seen& seen) {
+    for (auto& step : steps) {
+        seen(step);
+        for_each_step(step.body, seen);
+        for_each_step(step.otherwise, seen);
+    }
+}
 
 /// `Z.real` is Z and its half 0, `Z.imag` Z and 1; any other name is itself and -1.
 std::pair<std::string, int> complex_half(const std::string& name);

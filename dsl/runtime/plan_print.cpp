@@ -27,45 +27,38 @@ template <class List, class Print> std::string joined(const List& list, Print pr
     return out;
 }
 
+std::string text_of(const SizeExpression& size) {
+    return size.text();
+}
+
 std::string print_buffer(const PlanBuffer& b) {
-    return b.name + " " + std::string(info(b.dtype).name) + " [" + joined(b.shape, print_size) + "]\n";
+    return b.name + " " + std::string(info(b.dtype).name) + " [" + joined(b.shape, text_of) + "]";
 }
 
 std::string print_step(const PlanStep& s, const PlanVersionBody& v) {
-    auto argument = [&](std::size_t i) { return print_size(s.arguments[i]); };
-    switch (s.kind) {
-    case PlanStep::Kind::call:
-        return "call " + s.symbol + " in " + quote(s.object) + " (" + joined(s.arguments, print_size) + ")\n";
-    case PlanStep::Kind::matmul:
-        return "library " + s.symbol + " (" + joined(s.arguments, print_size) + ")\n";
-    case PlanStep::Kind::copy:
-        return "copy " + argument(0) + " to " + argument(1) + "\n";
-    case PlanStep::Kind::swap:
-        return "swap " + argument(0) + " " + argument(1) + "\n";
-    case PlanStep::Kind::read:
-        return "read " + s.symbol + " from " + argument(0) + "\n";
-    case PlanStep::Kind::check:
-        return "check " + argument(0) + " " + quote(s.message) + "\n";
-    case PlanStep::Kind::temporary:
-        return "temp " + print_buffer(v.temporaries[s.temporary]);
-    case PlanStep::Kind::for_range:
-        return "for " + s.symbol + " from " + argument(0) + " to " + argument(1) + " step " + argument(2) + " {\n";
-    case PlanStep::Kind::loop:
-        return "loop {\n";
-    case PlanStep::Kind::leave:
-        return "leave\n";
-    case PlanStep::Kind::leave_if:
-        return "leave if " + argument(0) + "\n";
-    case PlanStep::Kind::leave_unless:
-        return "leave unless " + argument(0) + "\n";
-    case PlanStep::Kind::branch:
-        return "if " + argument(0) + " {\n";
-    case PlanStep::Kind::otherwise:
-        return "} else {\n";
-    case PlanStep::Kind::close:
-        return "}\n";
+    std::string out;
+    auto argument = s.arguments.begin();
+    for (const char* c = form(s.kind).text; *c != '\0'; ++c)
+        out += *c == '$'   ? s.symbol
+               : *c == '@' ? quote(s.object)
+               : *c == '?' ? text_of(*argument++)
+               : *c == '*' ? joined(s.arguments, text_of)
+               : *c == '!' ? quote(s.message)
+               : *c == '#' ? print_buffer(v.temporaries[s.temporary])
+                           : std::string(1, *c);
+    return out;
+}
+
+void print_steps(const std::vector<PlanStep>& steps, const PlanVersionBody& v, const std::string& indent,
+                 std::string& out) {
+    for (const PlanStep& s : steps) {
+        out += indent + print_step(s, v) + (form(s.kind).opens_block ? " {\n" : "\n");
+        if (!form(s.kind).opens_block) continue;
+        print_steps(s.body, v, indent + "  ", out);
+        if (!s.otherwise.empty()) out += indent + "} else {\n";
+        print_steps(s.otherwise, v, indent + "  ", out);
+        out += indent + "}\n";
     }
-    return "";
 }
 
 } // namespace
@@ -77,12 +70,12 @@ std::string print_plan(const Plan& plan) {
         out += (a.is_array ? " " + std::to_string(a.rank) : "") + (a.written ? " written\n" : "\n");
     }
     for (const PlanGuard& g : plan.guards)
-        out += "guard " + print_size(g.condition) + " " + quote(g.message) + "\n";
+        out += "guard " + text_of(g.condition) + " " + quote(g.message) + "\n";
     for (std::size_t k = 0; k < plan.sliced.size(); ++k)
         out += (k > 0 ? ", " : "slices (") + plan.arguments[plan.sliced[k]].name +
                (k + 1 == plan.sliced.size() ? ")\n" : "");
     for (const PlanBuffer& b : plan.results)
-        out += "result " + print_buffer(b);
+        out += "result " + print_buffer(b) + "\n";
     std::string names;
     for (std::size_t k = 0; k < plan.returns.size(); ++k)
         names += (k > 0 ? ", " : "") + plan.numbers[k] + (plan.numbers[k].empty() ? "" : " ") + plan.returns[k];
@@ -102,17 +95,11 @@ std::string print_plan(const Plan& plan) {
                 out += "require layout " + r.name + " F\n";
                 break;
             case PlanRequirement::Kind::condition:
-                out += "require " + print_size(r.condition) + "\n";
+                out += "require " + text_of(r.condition) + "\n";
                 break;
             }
         }
-        std::size_t depth = 0;
-        for (const PlanStep& s : v.steps) {
-            const bool ends = s.kind == PlanStep::Kind::close || s.kind == PlanStep::Kind::otherwise;
-            if (ends) --depth;
-            out += std::string(2 * depth, ' ') + print_step(s, v);
-            if (s.opens_block() || s.kind == PlanStep::Kind::otherwise) ++depth;
-        }
+        print_steps(v.steps, v, "", out);
         out += "end\n";
     }
     return out;

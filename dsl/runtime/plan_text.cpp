@@ -39,8 +39,9 @@ class PlanReader : PlanLines {
     enum class What { array, scalar };
     /// A loop, or a half of a branch, that is open.
     struct Block {
-        PlanStep::Kind kind;
+        PlanStep step;
         int line;
+        bool is_otherwise = false;             ///< the second half of `step`
         bool is_left = false;                  ///< a loop, by some `leave`
         std::vector<std::string> names, sizes; ///< what is known in it alone
     };
@@ -102,7 +103,7 @@ class PlanReader : PlanLines {
             if (keyword == "read") return read_size();
             if (keyword == "check") return check();
             if (keyword == "for") return for_range();
-            if (keyword == "loop") return open({PlanStep::Kind::loop, {}, {}, {}});
+            if (keyword == "loop") return open({.kind = PlanStep::Kind::loop});
             if (keyword == "leave") return leave();
             if (keyword == "if") return branch();
             if (keyword == "}") return close();
@@ -120,6 +121,7 @@ class PlanReader : PlanLines {
         if (keyword == "return") return returns();
         if (keyword == "version") {
             version_.emplace();
+            has_steps_ = false;
             local_sizes_.clear();
             ended_.clear();
             version_->label = quoted("a label");
@@ -187,6 +189,13 @@ class PlanReader : PlanLines {
         declare(b.name, What::array);
         plan_.results.push_back(std::move(b));
     }
+    /// To the innermost block.
+    void add(PlanStep s) {
+        if (s.kind != PlanStep::Kind::temporary) has_steps_ = true;
+        if (blocks_.empty()) return version_->steps.push_back(std::move(s));
+        Block& block = blocks_.back();
+        (block.is_otherwise ? block.step.otherwise : block.step.body).push_back(std::move(s));
+    }
     void temporary() {
         PlanBuffer b = buffer();
         declare(b.name, What::array);
@@ -195,7 +204,7 @@ class PlanReader : PlanLines {
         s.kind = PlanStep::Kind::temporary;
         s.temporary = version_->temporaries.size();
         version_->temporaries.push_back(std::move(b));
-        version_->steps.push_back(std::move(s));
+        add(std::move(s));
     }
     void returns() {
         if (returns_) fail("a second 'return' line.");
@@ -223,8 +232,7 @@ class PlanReader : PlanLines {
     }
     void requirement() {
         PlanRequirement r;
-        for (const PlanStep& s : version_->steps)
-            if (s.kind != PlanStep::Kind::temporary) fail("'require' stands before the steps of a version.");
+        if (has_steps_) fail("'require' stands before the steps of a version.");
         // An integer argument may be called isa or layout too: its conditions go on with an operator, not with a name.
         if (take_keyword("isa")) {
             r.kind = PlanRequirement::Kind::isa;
@@ -254,7 +262,7 @@ class PlanReader : PlanLines {
         arguments(s);
         for (const SizeExpression& a : s.arguments)
             if (!is_buffer_or_scalar(a)) check_symbols(a);
-        version_->steps.push_back(std::move(s));
+        add(std::move(s));
     }
     /// Also a half of a complex one.
     bool is_buffer_or_scalar(const SizeExpression& e) const {
@@ -314,7 +322,7 @@ class PlanReader : PlanLines {
         check_may_be_written(to);
         if (from == to) fail("'" + from + "' is copied to itself.");
         if (type_of(from) != type_of(to)) fail("copy takes arrays of one dtype and rank; " + to + " has another.");
-        version_->steps.push_back(std::move(s));
+        add(std::move(s));
     }
     void swap() {
         PlanStep s;
@@ -334,7 +342,7 @@ class PlanReader : PlanLines {
             alike = a->shape[k] == b->shape[k];
         if (!alike) fail("swap takes temporaries of one dtype and shape; " + b->name + " has another.");
         if (a == b) fail("'" + a->name + "' is swapped with itself.");
-        version_->steps.push_back(std::move(s));
+        add(std::move(s));
     }
     void read_size() {
         PlanStep s;
@@ -347,14 +355,15 @@ class PlanReader : PlanLines {
         if (rank != 0 || type < DType::int8 || type > DType::uint64)
             fail("read takes an integer array of no dimensions; " + s.arguments[0].name() + " is none.");
         declare_size(s.symbol);
-        version_->steps.push_back(std::move(s));
+        add(std::move(s));
     }
     void open(PlanStep s) {
         expect("{");
         expect_end();
-        blocks_.push_back({s.kind, number_, false, {}, {}});
-        if (s.kind == PlanStep::Kind::for_range) declare_size(s.symbol);
-        version_->steps.push_back(std::move(s));
+        has_steps_ = true;
+        blocks_.push_back({std::move(s), number_, false, false, {}, {}});
+        if (const PlanStep& opened = blocks_.back().step; opened.kind == PlanStep::Kind::for_range)
+            declare_size(opened.symbol);
     }
     void for_range() {
         PlanStep s;
@@ -383,11 +392,10 @@ class PlanReader : PlanLines {
         s.arguments.push_back(condition());
         s.message = quoted("what failed");
         expect_end();
-        version_->steps.push_back(std::move(s));
+        add(std::move(s));
     }
     void leave() {
-        auto loop = std::find_if(blocks_.rbegin(), blocks_.rend(),
-                                 [](const Block& b) { return b.kind != PlanStep::Kind::branch && !is_half(b); });
+        auto loop = std::find_if(blocks_.rbegin(), blocks_.rend(), [](const Block& b) { return b.step.is_loop(); });
         if (loop == blocks_.rend()) fail("'leave' stands in no loop.");
         loop->is_left = true;
         PlanStep s;
@@ -396,9 +404,8 @@ class PlanReader : PlanLines {
                                        : PlanStep::Kind::leave;
         if (s.kind != PlanStep::Kind::leave) s.arguments.push_back(condition());
         expect_end();
-        version_->steps.push_back(std::move(s));
+        add(std::move(s));
     }
-    static bool is_half(const Block& b) { return b.kind == PlanStep::Kind::otherwise; }
     void branch() {
         PlanStep s;
         s.kind = PlanStep::Kind::branch;
@@ -417,13 +424,16 @@ class PlanReader : PlanLines {
         for (auto* names : {&block.names, &block.sizes})
             ended_.insert(names->begin(), names->end());
         if (take_word("else")) {
-            if (block.kind != PlanStep::Kind::branch) fail("'else' follows no 'if'.");
-            return open({PlanStep::Kind::otherwise, {}, {}, {}});
+            if (block.step.kind != PlanStep::Kind::branch || block.is_otherwise) fail("'else' follows no 'if'.");
+            expect("{");
+            expect_end();
+            blocks_.push_back({std::move(block.step), number_, true, false, {}, {}});
+            return;
         }
         expect_end();
-        if (block.kind == PlanStep::Kind::loop && !block.is_left)
+        if (block.step.kind == PlanStep::Kind::loop && !block.is_left)
             fail("nothing leaves the loop of line " + std::to_string(block.line) + ".");
-        version_->steps.push_back({PlanStep::Kind::close, {}, {}, {}});
+        add(std::move(block.step));
     }
     void library() {
         PlanStep s;
@@ -458,7 +468,7 @@ class PlanReader : PlanLines {
         for (const PlanRequirement& r : version_->requirements)
             lies_in_c = lies_in_c || (r.kind == PlanRequirement::Kind::layout_c && r.name == product);
         if (!lies_in_c) fail("matmul writes in C order; the version does not require 'layout " + product + " C'.");
-        version_->steps.push_back(std::move(s));
+        add(std::move(s));
     }
     /// Each axis once, and `n` for an axis of one element; gives how many there are.
     int check_axes(const std::string& name, const std::string& axes, int rank) const {
@@ -491,12 +501,12 @@ class PlanReader : PlanLines {
         if (!blocks_.empty())
             fail("the version ends, but the block of line " + std::to_string(blocks_.back().line) + " does not.");
         std::set<std::string> used;
-        for (const PlanStep& s : version_->steps) {
+        for_each_step(version_->steps, [&](const PlanStep& s) {
             if (s.kind == PlanStep::Kind::call || s.kind == PlanStep::Kind::matmul)
                 for (const SizeExpression& a : s.arguments)
                     used.insert(a.name());
             if (s.kind == PlanStep::Kind::copy) used.insert(s.arguments[1].name());
-        }
+        });
         auto check_is_written = [&](const char* what, const std::string& name) {
             if (!used.count(name) && !(used.count(name + ".real") && used.count(name + ".imag")))
                 fail("no step of version \"" + version_->label + "\" writes " + what + " " + name + ".");
@@ -516,6 +526,7 @@ class PlanReader : PlanLines {
     Plan plan_;
     bool returns_ = false;
     std::optional<PlanVersionBody> version_;
+    bool has_steps_ = false; ///< of the version, beside temporaries
     std::vector<Block> blocks_;
     std::map<std::string, What> names_;
     std::set<std::string> sizes_;       ///< of arguments

@@ -111,14 +111,14 @@ TEST(OnADevice, SizesDecideInThePlan) {
         EXPECT_EQ(plan.find("temp %9"), std::string::npos) << plan;
         EXPECT_EQ(plan.find("bool"), std::string::npos) << plan;
     };
-    has("  %9: bool[] = greater(%1, p) @3\n", "(i) > p");
+    has("  %9: bool[] = greater(%1, p) @3\n", "i > p");
     has("  %3: int64[] = remainder(%1, %2) @3\n  %4: bool[] = equal(%3, p) @3\n  %5: bool[] = less_equal(q, %2) @3\n"
         "  %6: bool[] = logical_not(%5) @3\n  %9: bool[] = logical_and(%4, %6) @3\n",
-        "(((i) % 2) == p) and (not (q <= 2))");
+        "i % 2 == p and not q <= 2");
     has("  %3: bool[] = greater(%1, p) @3\n  %4: bool[] = equal(%2, q) @3\n  %9: bool[] = where(%3, %4, %3) @3\n",
-        "(((i) > p) and (2 == q))");
+        "i > p and 2 == q");
     has("  %3: bool[] = greater(%1, p) @3\n  %4: bool[] = equal(%2, q) @3\n  %9: bool[] = where(%3, %3, %4) @3\n",
-        "((i) > p) or (not ((i) > p) and (2 == q))");
+        "i > p or not i > p and 2 == q");
     // Numbers that could leave int64, and what the data say.
     for (const char* condition :
          {"  %3: int64[] = multiply(p, q) @3\n  %9: bool[] = less(%3, %1) @3\n",

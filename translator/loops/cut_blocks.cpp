@@ -64,7 +64,7 @@ void Cutter::find_items(Work& work) {
                 roots(name, found);
             const bool carries = operation.op != "if";
             for (const std::string& operand : operation.operands) {
-                if (!carries && !(device_ && !plan_condition(operand).empty()))
+                if (!carries && !(device_ && plan_condition(operand)))
                     found.insert(operand);
                 else if (!carries)
                     continue;

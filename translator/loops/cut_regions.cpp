@@ -159,75 +159,70 @@ std::string Cutter::in_memory(const std::string& value, std::vector<Step>& steps
     return name;
 }
 
-std::string Cutter::plan_number(const std::string& value) const {
-    if (types_.at(value).dtype != "int64" || !types_.at(value).shape.empty()) return "";
-    if (scalars_.count(value) != 0) return value;
+std::optional<Size> Cutter::plan_number(const std::string& value) const {
+    if (types_.at(value).dtype != "int64" || !types_.at(value).shape.empty()) return std::nullopt;
+    if (scalars_.count(value) != 0) return Size::symbol(value);
     const auto found = operations_.find(value);
-    if (found == operations_.end()) return "";
+    if (found == operations_.end()) return std::nullopt;
     const Operation* made = found->second;
-    if (made->op == "const") return made->attributes.at("value");
+    if (made->op == "const") return try_parse_size(made->attributes.at("value"));
     if (made->op == "scalar_size") {
         // Sizes and indices of loops have 32 bits; what is worked out of an argument may leave its 64, in the middle of
         // a loop that has written already.
-        const std::string& size = made->attributes.at("size");
-        std::set<std::string> symbols;
-        collect_symbols(*made, symbols);
-        for (const std::string& symbol : symbols)
-            if (scalars_.count(symbol) != 0 && symbol != size) return "";
-        return "(" + size + ")";
+        const Size size = parse_size(made->attributes.at("size"));
+        for (const std::string& symbol : size.symbols())
+            if (scalars_.count(symbol) != 0 && size.op() != Size::Op::symbol) return std::nullopt;
+        return size;
     }
-    const bool floors = made->op == "floor_divide" || made->op == "remainder";
-    if (!floors) return "";
+    if (made->op != "floor_divide" && made->op != "remainder") return std::nullopt;
     // Nothing that is divided by a positive number leaves int64.
-    const auto by = operations_.find(made->operands[1]);
-    if (by == operations_.end() || by->second->op != "const") return "";
-    const std::string divisor = plan_number(made->operands[1]);
-    const std::string divided = plan_number(made->operands[0]);
-    if (divided.empty() || divisor.empty() || divisor == "0" || divisor[0] == '-') return "";
-    return "(" + divided + (made->op == "remainder" ? " % " : " // ") + divisor + ")";
+    const auto divided = plan_number(made->operands[0]);
+    const auto divisor = plan_number(made->operands[1]);
+    if (!divided || !divisor || !divisor->is_constant() || divisor->constant() <= 0) return std::nullopt;
+    return Size::binary(made->op == "remainder" ? Size::Op::mod : Size::Op::floordiv, *divided, *divisor);
 }
 
-std::string Cutter::plan_condition(const std::string& value) const {
-    if (types_.at(value).dtype != "bool" || !types_.at(value).shape.empty()) return "";
+std::optional<Size> Cutter::plan_condition(const std::string& value) const {
+    if (types_.at(value).dtype != "bool" || !types_.at(value).shape.empty()) return std::nullopt;
     const auto found = operations_.find(value);
-    if (found == operations_.end() || found->second->operands.empty()) return "";
+    if (found == operations_.end() || found->second->operands.empty()) return std::nullopt;
     const Operation* made = found->second;
     if (made->op == "logical_not" || made->op == "invert") {
-        const std::string inner = plan_condition(made->operands[0]);
-        return inner.empty() ? "" : "not (" + inner + ")";
+        const auto inner = plan_condition(made->operands[0]);
+        return inner ? std::optional(Size::unary(Size::Op::logical_not, *inner)) : std::nullopt;
     }
     if (made->op == "where") { // what Python's `and` and `or` leave
-        std::vector<std::string> parts;
+        std::vector<Size> parts;
         for (const std::string& operand : made->operands) {
-            const std::string part = plan_condition(operand);
-            if (part.empty() || part.size() > kLongestCondition) return "";
-            parts.push_back("(" + part + ")");
+            const auto part = plan_condition(operand);
+            if (!part || part->text().size() > kLongestCondition) return std::nullopt;
+            parts.push_back(*part);
         }
-        const std::string first =
-            made->operands[2] == made->operands[0] ? "" : "(not " + parts[0] + " and " + parts[2] + ")";
-        const std::string second =
-            made->operands[1] == made->operands[0] ? parts[0] : "(" + parts[0] + " and " + parts[1] + ")";
-        return first.empty() ? second : second + " or " + first;
+        const Size first = made->operands[1] == made->operands[0]
+                               ? parts[0]
+                               : Size::binary(Size::Op::logical_and, parts[0], parts[1]);
+        if (made->operands[2] == made->operands[0]) return first;
+        const Size second =
+            Size::binary(Size::Op::logical_and, Size::unary(Size::Op::logical_not, parts[0]), parts[2]);
+        return Size::binary(Size::Op::logical_or, first, second);
     }
-    if (made->operands.size() != 2) return "";
-    static const std::map<std::string, std::string> joins = {
-        {"logical_and", "and"}, {"bitwise_and", "and"}, {"logical_or", "or"}, {"bitwise_or", "or"}};
-    static const std::map<std::string, std::string> comparisons = {{"equal", "=="},      {"not_equal", "!="},
-                                                                   {"less", "<"},        {"greater", ">"},
-                                                                   {"less_equal", "<="}, {"greater_equal", ">="}};
-    const auto join = joins.find(made->op);
-    const auto comparison = comparisons.find(made->op);
-    if (join == joins.end() && comparison == comparisons.end()) return "";
+    if (made->operands.size() != 2) return std::nullopt;
+    using Ops = std::map<std::string, Size::Op>;
+    static const Ops joins = {{"logical_and", Size::Op::logical_and},
+                              {"bitwise_and", Size::Op::logical_and},
+                              {"logical_or", Size::Op::logical_or},
+                              {"bitwise_or", Size::Op::logical_or}};
+    static const Ops comparisons = {{"equal", Size::Op::eq},      {"not_equal", Size::Op::ne},
+                                    {"less", Size::Op::lt},       {"greater", Size::Op::gt},
+                                    {"less_equal", Size::Op::le}, {"greater_equal", Size::Op::ge}};
+    const bool joined = joins.count(made->op) != 0;
+    if (!joined && comparisons.count(made->op) == 0) return std::nullopt;
     const auto side = [&](std::size_t k) {
-        const std::string& name = made->operands[k];
-        if (join == joins.end()) return plan_number(name);
-        const std::string condition = plan_condition(name);
-        return condition.empty() ? "" : "(" + condition + ")";
+        return joined ? plan_condition(made->operands[k]) : plan_number(made->operands[k]);
     };
-    const std::string left = side(0);
-    const std::string right = side(1);
-    if (left.empty() || right.empty()) return "";
-    return left + " " + (join != joins.end() ? join->second : comparison->second) + " " + right;
+    const auto left = side(0), right = side(1);
+    if (!left || !right) return std::nullopt;
+    return Size::binary((joined ? joins : comparisons).at(made->op), *left, *right);
 }
 
 void Cutter::emit_check(const Check& check, std::vector<Step>& steps) {
@@ -258,8 +253,11 @@ void Cutter::emit_if(Item& item, std::vector<Step>& steps) {
     Step branch;
     branch.kind = Step::Kind::branch;
     branch.operation = &operation;
-    branch.text = device_ ? plan_condition(operation.operands[0]) : "";
-    if (branch.text.empty()) branch.from = truth(operation.operands[0], steps, operation.line);
+    const auto of_sizes = device_ ? plan_condition(operation.operands[0]) : std::nullopt;
+    if (of_sizes)
+        branch.condition = of_sizes;
+    else
+        branch.from = truth(operation.operands[0], steps, operation.line);
     std::vector<std::string> homes;
     const std::map<std::string, std::string> in_place = changed_in_place(operation);
     for (const auto& [name, type] : results_of(operation)) {

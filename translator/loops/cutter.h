@@ -226,10 +226,10 @@ class Cutter {
     std::string truth(const std::string& value, std::vector<Step>& steps, int line);
 
     /// A 0-d truth as a condition of the plan, where it says something of sizes, loops' indices and integer arguments
-    /// alone: on a device a value costs a kernel, a copy and a wait. "" for all else.
-    std::string plan_condition(const std::string& value) const;
-    /// An int64 as a size expression that cannot leave int64 where the value does not, "" for what is none.
-    std::string plan_number(const std::string& value) const;
+    /// alone: on a device a value costs a kernel, a copy and a wait. nullopt for all else.
+    std::optional<Size> plan_condition(const std::string& value) const;
+    /// An int64 as a size expression that cannot leave int64 where the value does not, nullopt for all else.
+    std::optional<Size> plan_number(const std::string& value) const;
 
     std::string in_memory(const std::string& value, std::vector<Step>& steps, const char* wish, int line);
 

@@ -156,7 +156,7 @@ std::string PlanText::text(const PlanNode& node, const std::string& indent) {
     case Step::Kind::at_most:
     case Step::Kind::branch: {
         const bool sizes = step.kind == Step::Kind::at_most;
-        const std::string& condition = step.from.empty() ? step.text : step.from;
+        const std::string condition = step.condition ? step.condition->text() : step.from;
         std::string out = indent + "if " + (sizes ? step.first.text() + " <= " + step.stop.text() : condition) +
                           " {\n" + text(node.body, deeper);
         if (!node.other.empty()) out += indent + "} else {\n" + text(node.other, deeper);

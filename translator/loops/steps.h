@@ -67,7 +67,7 @@ struct Step {
         range,    ///< body for index in range(first, stop, step)
         loop,     ///< body again and again, until `leave`
         leave,    ///< the loop, unless `from` is true
-        branch,   ///< body if `from` is true, else other; where `from` is empty, `text` is a condition on sizes
+        branch,   ///< body if `condition`, one on sizes, or `from` is true, else other
         at_most,  ///< body if the size `first` is at most the number `stop`, else other
         check,    ///< that `from` is true; else the call ends, and `text` says why
         read,     ///< the size `index` from `from`
@@ -78,6 +78,7 @@ struct Step {
     std::string from, to;
     std::string text;
     std::string index;
+    std::optional<Size> condition;
     Size first, stop, step; ///< of a read: its smallest and largest value
     bool limited = true;    ///< a read has these
     std::vector<Step> body, other;

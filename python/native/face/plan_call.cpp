@@ -88,8 +88,9 @@ std::shared_ptr<const LoadedPlan> LoadedPlan::make(PyObject* plan_text, PyObject
     try {
         std::set<std::string> names;
         for (const auto& version : runtime::parse_plan(view).versions)
-            for (const auto& step : version.steps)
+            runtime::for_each_step(version.steps, [&](const runtime::PlanStep& step) {
                 if (step.kind == runtime::PlanStep::Kind::call) names.insert(step.object);
+            });
         ObjectBuffers buffers;
         for (const std::string& name : names)
             if (!buffers.add(name, objects)) return nullptr;
@@ -105,7 +106,6 @@ std::shared_ptr<const LoadedPlan> LoadedPlan::make(PyObject* plan_text, PyObject
 }
 
 void LoadedPlan::look_at_versions() {
-    using Kind = runtime::PlanStep::Kind;
     const runtime::Plan& plan = executable_->plan();
     has_host_ = executable_->serves_host();
     has_device_ = executable_->serves_devices();
@@ -114,10 +114,10 @@ void LoadedPlan::look_at_versions() {
         for (const runtime::PlanRequirement& r : version.requirements)
             on_device =
                 on_device || (r.kind == runtime::PlanRequirement::Kind::isa && r.name.compare(0, 4, "cuda") == 0);
-        for (const runtime::PlanStep& step : version.steps)
-            device_waits_ =
-                device_waits_ || (on_device && step.kind != Kind::call && step.kind != Kind::copy &&
-                                  step.kind != Kind::swap && step.kind != Kind::temporary && step.kind != Kind::matmul);
+        if (on_device)
+            runtime::for_each_step(version.steps, [&](const runtime::PlanStep& step) {
+                device_waits_ = device_waits_ || runtime::form(step.kind).waits;
+            });
     }
 }
 
