@@ -9,6 +9,7 @@
 
 #include "Halide.h"
 #include "dsl/algorithm.h"
+#include "dsl/runtime/plan.h"
 #include "dsl/traffic.h"
 
 namespace tilewright::dsl {
@@ -29,49 +30,11 @@ struct PlacedOutput {
     std::string input; ///< the ImageParam through which the kernel also reads that buffer, "" if it does not
 };
 
-/// A loop of the program around kernels.
-struct KernelLoop {
-    std::string variable; ///< the Param that it replaces
-    Halide::Expr first, trips, step;
-    bool parallel = false;
-    std::int64_t trips_per_task = 1; ///< of a parallel loop, at least
-    /// Elements of the output's other axes do not need each other: around one kernel it may run inside the outermost
-    /// loops of that.
-    bool may_go_inside = false;
-    /// Buffers of no dimensions that each trip has for itself, by their names in the plan.
-    std::vector<std::pair<std::string, Halide::Type>> own;
-    /// Not 0: a loop over rows around loops over columns, of which so many rows are under way together, each at least
-    /// `skew` columns behind the one before it (passes/wavefront). A schedule may name another number.
-    int rows_together = 0;
-    int skew = 0;
-    int first_column = 0; ///< of a loop over columns: that of its first trip
-};
-
-/// What a kernel of several pipelines does, in order.
-struct KernelStep {
-    enum class Kind {
-        kernel, ///< one of AlgorithmImpl::kernels
-        loop,   ///< body, once for each trip
-        read,   ///< `variable` is from here on what the integer buffer `from` holds
-        branch, ///< body if the truth `from`, or `condition` where there is one, holds, else `other`
-        copy    ///< all of `from` to `to`, both of them C-contiguous
-    };
-    Kind kind = Kind::kernel;
-    int kernel = 0;
-    KernelLoop loop;
-    std::string variable;   ///< of a read: the Param that it replaces
-    std::string symbol;     ///< of a loop or a read: its name in the plan
-    std::string from, to;   ///< names in the plan
-    Halide::Type type;      ///< of `from`
-    Halide::Expr elements;  ///< of a copy
-    Halide::Expr condition; ///< of a branch, over sizes: the first way is the short one
-    std::vector<KernelStep> body, other;
-};
-
 /// Several kernels, and loops around them, as one function: a call from the plan costs more than a short kernel.
 struct KernelGroup {
     std::string name; ///< C symbol
-    std::vector<KernelStep> steps;
+    /// Loops, branches, copies, sizes that are read, and calls of kernels, with PlanStep::in_group.
+    std::vector<runtime::PlanStep> steps;
     std::vector<Halide::Argument> arguments; ///< of all kernels, outputs too, but for what loops and reads replace
     std::vector<std::string> argument_names; ///< plan names
 };
@@ -103,10 +66,8 @@ struct AlgorithmImpl {
     std::map<std::string, Halide::Param<int32_t>> sizes;
     /// Array arguments and temporaries that kernels read.
     std::map<std::string, Halide::ImageParam> inputs;
-    /// The plan's text (plan_text.md) in two parts that runtime::compose_plan puts together: the lines before the first
-    /// `version` line, and the temp, call and library lines of one version, each `call K in "K" (...)`.
-    std::string plan_header;
-    std::string plan_body;
+    /// One version, each kernel in an object of its own name.
+    runtime::Plan plan;
 };
 
 } // namespace tilewright::dsl

@@ -211,13 +211,14 @@ EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, co
 }
 
 /// What Halide does after a lowering is done to the whole.
-EmittedKernel emit_group(const KernelGroup& group, const std::vector<KernelImpl>& kernels, const Schedule& schedule,
+EmittedKernel emit_group(const KernelGroup& group, const AlgorithmImpl& impl, const Schedule& schedule,
                          const EmitOptions& options) {
     const Target target = halide_target(options.isa, options.contract != "fast");
-    const LoweredStatement lowered = lower_group(group, kernels, schedule, target);
-    const std::vector<int> numbers = kernels_of(group.steps);
-    const bool hints = std::any_of(numbers.begin(), numbers.end(),
-                                   [&](int number) { return has_hints(kernels[static_cast<std::size_t>(number)]); });
+    const LoweredStatement lowered = lower_group(group, impl, schedule, target);
+    const std::vector<int> numbers = kernels_of(group.steps, impl.kernels);
+    const bool hints = std::any_of(numbers.begin(), numbers.end(), [&](int number) {
+        return has_hints(impl.kernels[static_cast<std::size_t>(number)]);
+    });
     Halide::Module module(group.name, target);
     module.set_any_strict_float(lowered.strict);
     std::vector<Halide::Internal::LoweredFunc> tasks;
@@ -260,8 +261,7 @@ Emitted emit(Algorithm algorithm, const Schedule& schedule, const EmitOptions& o
         options.guard_tails ? std::map<int, Preconditions>() : preconditions(algorithm.info(), schedule);
     const AlgorithmImpl& impl = algorithm.impl();
     Emitted result;
-    result.plan_header = impl.plan_header;
-    result.plan_body = impl.plan_body;
+    result.plan = impl.plan;
     const auto named = [&](const std::string& name, auto&& make) {
         try {
             result.kernels.push_back(guarded(name, make));
@@ -278,8 +278,8 @@ Emitted emit(Algorithm algorithm, const Schedule& schedule, const EmitOptions& o
     };
     std::set<int> grouped;
     for (const KernelGroup& group : impl.groups) {
-        named(group.name, [&] { return emit_group(group, impl.kernels, schedule, options); });
-        for (const int kernel : kernels_of(group.steps)) {
+        named(group.name, [&] { return emit_group(group, impl, schedule, options); });
+        for (const int kernel : kernels_of(group.steps, impl.kernels)) {
             grouped.insert(kernel);
             require(kernel);
         }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dsl/algorithm.h"
+#include "dsl/runtime/plan.h"
 #include "dsl/schedule.h"
 
 namespace tilewright::dsl {
@@ -32,8 +33,7 @@ struct EmittedKernel {
 
 struct Emitted {
     std::vector<EmittedKernel> kernels;
-    std::string plan_header; ///< from the Algorithm, see AlgorithmImpl
-    std::string plan_body;
+    runtime::Plan plan; ///< from the Algorithm, see AlgorithmImpl
 };
 
 /// Applies `schedule` directive by directive. Throws ScheduleError naming stage, directive and reason.

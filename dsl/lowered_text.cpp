@@ -87,10 +87,10 @@ std::string lowered_text(const Algorithm& algorithm, const Schedule& schedule, c
     std::string result;
     std::set<int> grouped;
     for (const KernelGroup& group : impl.groups) {
-        const std::vector<int> numbers = kernels_of(group.steps);
+        const std::vector<int> numbers = kernels_of(group.steps, impl.kernels);
         grouped.insert(numbers.begin(), numbers.end());
         result += group.name + ":\n" +
-                  guarded(group.name, [&] { return text_of(lower_group(group, impl.kernels, schedule, target)); });
+                  guarded(group.name, [&] { return text_of(lower_group(group, impl, schedule, target)); });
     }
     for (std::size_t k = 0; k < impl.kernels.size(); ++k) {
         if (grouped.count(static_cast<int>(k)) != 0) continue;

@@ -113,7 +113,7 @@ LoweredStatement lower_kernel(const KernelImpl& kernel, const Schedule& schedule
     return result;
 }
 
-LoweredStatement lower_group(const KernelGroup& group, const std::vector<KernelImpl>& kernels, const Schedule& schedule,
+LoweredStatement lower_group(const KernelGroup& group, const AlgorithmImpl& impl, const Schedule& schedule,
                              const Target& target) {
     if (target.has_feature(Target::CUDA)) {
         throw ScheduleError(
@@ -122,12 +122,12 @@ LoweredStatement lower_group(const KernelGroup& group, const std::vector<KernelI
     }
     std::map<int, Halide::Internal::Stmt> statements;
     LoweredStatement result;
-    for (const int number : kernels_of(group.steps)) {
-        LoweredStatement lowered = lower_kernel(kernels[static_cast<std::size_t>(number)], schedule, target);
+    for (const int number : kernels_of(group.steps, impl.kernels)) {
+        LoweredStatement lowered = lower_kernel(impl.kernels[static_cast<std::size_t>(number)], schedule, target);
         statements[number] = std::move(lowered.statement);
         result.strict = result.strict || lowered.strict;
     }
-    result.statement = compose_group(group, kernels, statements);
+    result.statement = compose_group(group, impl, statements);
     return result;
 }
 

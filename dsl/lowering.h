@@ -23,7 +23,7 @@ struct LoweredStatement {
 LoweredStatement lower_kernel(const KernelImpl& kernel, const Schedule& schedule, const Halide::Target& target);
 
 /// Each kernel of the group is lowered on its own. Throws ScheduleError for a CUDA target.
-LoweredStatement lower_group(const KernelGroup& group, const std::vector<KernelImpl>& kernels, const Schedule& schedule,
+LoweredStatement lower_group(const KernelGroup& group, const AlgorithmImpl& impl, const Schedule& schedule,
                              const Halide::Target& target);
 
 } // namespace tilewright::dsl

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dsl/base/error.h"
+#include "dsl/halide_size.h"
 #include "translator/attributes.h"
 #include "translator/literal.h"
 #include "translator/loops/access.h"
@@ -66,31 +67,6 @@ bool has_product(const Size& tree) {
 
 } // namespace
 
-Expr size_operation(const Size& tree, const Expr& a, const Expr& b) {
-    switch (tree.op()) {
-    case Size::Op::add:
-        return a + b;
-    case Size::Op::sub:
-        return a - b;
-    case Size::Op::mul:
-        return a * b;
-    case Size::Op::min:
-        return Halide::min(a, b);
-    case Size::Op::max:
-        return Halide::max(a, b);
-    default:
-        break;
-    }
-    // Halide's // and % round towards minus infinity for positive divisors alone.
-    const bool divides = tree.op() == Size::Op::floordiv;
-    const Size& divisor = tree.operands()[1];
-    const Expr plain = divides ? a / b : a % b;
-    if (divisor.is_constant() && divisor.constant() > 0) return plain;
-    const Expr zero = Halide::Internal::make_zero(a.type());
-    const Expr turned = divides ? (zero - a) / (zero - b) : zero - (zero - a) % (zero - b);
-    return Halide::select(b > zero, plain, turned);
-}
-
 Expr Shared::size(const Size& tree) const {
     if (tree.is_constant()) {
         if (tree.constant() > INT32_MAX || tree.constant() < INT32_MIN)
@@ -105,7 +81,7 @@ Expr Shared::size(const Size& tree) const {
     if (!wraps(tree.op()) && has_product(tree)) return Halide::cast<int32_t>(wide_size(tree));
     Expr a = size(tree.operands()[0]);
     Expr b = size(tree.operands()[1]);
-    return size_operation(tree, a, b);
+    return dsl::size_operation(tree, a, b);
 }
 
 Expr Shared::wide_size(const Size& tree) const {
@@ -113,7 +89,7 @@ Expr Shared::wide_size(const Size& tree) const {
     if (tree.op() == Size::Op::symbol) return Halide::cast<int64_t>(size(tree));
     const Expr a = wide_size(tree.operands()[0]);
     const Expr b = wide_size(tree.operands()[1]);
-    return size_operation(tree, a, b);
+    return dsl::size_operation(tree, a, b);
 }
 
 namespace {

@@ -39,9 +39,6 @@ struct Shared {
     static int element_stride(const std::string& operand);
 };
 
-/// One operation of a size expression, with Python's // and %.
-Halide::Expr size_operation(const Size& tree, const Halide::Expr& a, const Halide::Expr& b);
-
 /// What a definition used, for the table of stages and for the arguments of its kernel.
 struct Used {
     std::set<std::string> scalars;

@@ -62,9 +62,9 @@ class Orders {
 
     void visit(const std::vector<Step>& steps) {
         for (const Step& step : steps) {
-            if (step.kind == Step::Kind::segment) visit(step.segment);
+            if (step.kind == Step::Kind::call) visit(step.segment);
             visit(step.body);
-            visit(step.other);
+            visit(step.otherwise);
         }
     }
 

@@ -1,4 +1,4 @@
-// translator/translate.cpp: (Program, variant) -> Algorithm: stages, then kernels, then the plan's text.
+// translator/translate.cpp: (Program, variant) -> Algorithm: stages, then kernels, then the plan.
 #include "translator/translate.h"
 
 #include "dsl/base/error.h"
@@ -8,7 +8,7 @@
 #include "translator/kernels.h"
 #include "translator/loops/build_stepped.h"
 #include "translator/pipeline.h"
-#include "translator/plan_writer.h"
+#include "translator/plan_of_program.h"
 #include "translator/stage_table.h"
 
 namespace tilewright::translator {
@@ -32,8 +32,7 @@ dsl::Algorithm build(const Program& program, const TranslateOptions& options) {
     // The long axis of an argument goes by its own name: its extent is none of the argument's.
     for (const auto& [name, image] : shared.flat)
         impl->inputs.emplace(image.name(), image);
-    impl->plan_header = plan_header(program, analysis);
-    impl->plan_body = plan_body(program, options, analysis, impl->kernels);
+    impl->plan = plan_of_kernels(program, options, analysis, impl->kernels);
     return dsl::Algorithm(std::move(impl), std::move(info));
 }
 

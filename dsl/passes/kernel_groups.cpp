@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dsl/base/error.h"
+#include "dsl/halide_size.h"
 #include "dsl/passes/wavefront.h"
 
 namespace tilewright::dsl {
@@ -13,6 +14,8 @@ namespace {
 
 using namespace Halide::Internal;
 using Halide::Expr;
+using runtime::PlanStep;
+using runtime::StepKind;
 
 /// A parallel loop has about so many tasks at most: with more it matters little who gets the last one.
 constexpr int kMostTasks = 64;
@@ -316,53 +319,64 @@ class PutInside : public IRMutator {
 
 class Composer {
   public:
-    Composer(const KernelGroup& group, const std::vector<KernelImpl>& kernels, const std::map<int, Stmt>& statements)
-        : kernels_(kernels), statements_(statements) {
+    Composer(const KernelGroup& group, const AlgorithmImpl& impl, const std::map<int, Stmt>& statements)
+        : kernels_(impl.kernels), sizes_(impl.sizes), statements_(statements) {
         for (std::size_t k = 0; k < group.arguments.size(); ++k)
-            if (group.arguments[k].is_buffer()) note(group.argument_names[k], group.arguments[k].name);
-        for (const int number : kernels_of(group.steps)) {
-            const KernelImpl& kernel = kernels[static_cast<std::size_t>(number)];
+            if (group.arguments[k].is_buffer())
+                note(group.argument_names[k], group.arguments[k].name, group.arguments[k].type);
+        for (const int number : kernels_of(group.steps, kernels_)) {
+            const KernelImpl& kernel = kernels_[static_cast<std::size_t>(number)];
             for (std::size_t k = 0; k < kernel.arguments.size(); ++k)
-                if (kernel.arguments[k].is_buffer()) note(kernel.argument_names[k], kernel.arguments[k].name);
+                if (kernel.arguments[k].is_buffer())
+                    note(kernel.argument_names[k], kernel.arguments[k].name, kernel.arguments[k].type);
             std::size_t output = 0;
             for (const Halide::Func& func : kernel.outputs)
                 for (const Halide::OutputImageParam& buffer : func.output_buffers())
-                    note(kernel.output_names[output++], buffer.name());
+                    note(kernel.output_names[output++], buffer.name(), buffer.type());
         }
-        collect_own(group.steps);
+        runtime::for_each_step(group.steps, [&](const PlanStep& step) {
+            if (step.in_group)
+                for (const std::string& name : step.in_group->own)
+                    own_.insert(memory(name).symbol);
+        });
     }
 
-    Stmt compose(const std::vector<KernelStep>& steps) {
+    Stmt compose(const std::vector<PlanStep>& steps) {
         const Piece piece = sequence(steps, 0);
         return within(piece.outside, piece.code);
     }
 
   private:
+    /// Of a buffer of the plan.
+    struct Memory {
+        std::string symbol; ///< its one name
+        Halide::Type type;
+    };
+
     const std::vector<KernelImpl>& kernels_;
+    const std::map<std::string, Halide::Param<int32_t>>& sizes_;
     const std::map<int, Stmt>& statements_;
-    std::map<std::string, std::string> symbol_of_; ///< plan name -> the one name of that memory
-    std::map<std::string, std::string> symbols_;   ///< every name of it -> that name
-    std::set<std::string> own_;                    ///< names of what lies on the stack
+    std::map<std::string, Memory> memory_;       ///< by its name in the plan
+    std::map<std::string, std::string> symbols_; ///< every name of it -> that name
+    std::set<std::string> own_;                  ///< names of what lies on the stack
 
-    void note(const std::string& plan_name, const std::string& symbol) {
-        const std::string& one = symbol_of_.emplace(plan_name, symbol).first->second;
-        symbols_[symbol] = one;
+    void note(const std::string& plan_name, const std::string& symbol, Halide::Type type) {
+        symbols_[symbol] = memory_.try_emplace(plan_name, Memory{symbol, type}).first->second.symbol;
+    }
+    const Memory& memory(const std::string& plan_name) const { return memory_.at(plan_name); }
+
+    Expr size(const SizeExpression& tree) const { return halide_size(tree, sizes_); }
+
+    KernelLoop kernel_loop(const PlanStep& step) const {
+        return {*step.in_group, sizes_.at(step.symbol).name(), size(step.arguments[0]), size(step.in_group->count),
+                size(step.arguments[2])};
     }
 
-    void collect_own(const std::vector<KernelStep>& steps) {
-        for (const KernelStep& step : steps) {
-            for (const auto& [name, type] : step.loop.own)
-                own_.insert(symbol_of_.at(name));
-            collect_own(step.body);
-            collect_own(step.other);
-        }
-    }
-
-    Piece sequence(const std::vector<KernelStep>& steps, std::size_t first) {
+    Piece sequence(const std::vector<PlanStep>& steps, std::size_t first) {
         if (first == steps.size()) return {{}, Evaluate::make(0)};
-        const KernelStep& step = steps[first];
+        const PlanStep& step = steps[first];
         Piece rest = sequence(steps, first + 1);
-        if (step.kind == KernelStep::Kind::read) return read(step, std::move(rest));
+        if (step.kind == StepKind::read) return read(step, std::move(rest));
         Piece piece = one(step);
         if (first + 1 == steps.size()) return piece;
         add_missing(rest.outside, piece);
@@ -379,20 +393,19 @@ class Composer {
         }
     }
 
-    Piece one(const KernelStep& step) {
+    Piece one(const PlanStep& step) {
         switch (step.kind) {
-        case KernelStep::Kind::kernel:
-            return kernel(step.kernel);
-        case KernelStep::Kind::loop:
+        case StepKind::call:
+            return kernel(kernels_of({step}, kernels_).front());
+        case StepKind::for_range:
             return loop(step);
-        case KernelStep::Kind::branch:
+        case StepKind::branch:
             return branch(step);
-        case KernelStep::Kind::copy:
+        case StepKind::copy:
             return copy(step);
-        case KernelStep::Kind::read:
-            break;
+        default:
+            throw InternalError("a group of kernels has a step that only the plan can take.");
         }
-        throw InternalError("a step of a group of kernels has no kind.");
     }
 
     /// Definitions at the start of a kernel that hold everywhere go outside.
@@ -428,55 +441,56 @@ class Composer {
     }
 
     /// The code of one trip, which reads the trip's value as a variable.
-    Piece trip(const KernelStep& step) {
+    Piece trip(const PlanStep& step, const KernelLoop& loop) {
         Piece body = sequence(step.body, 0);
-        replace(body, step.loop.variable, step.loop.variable + ".value");
-        for (const auto& [name, type] : step.loop.own)
-            body.code =
-                Allocate::make(symbol_of_.at(name), type, Halide::MemoryType::Stack, {1}, const_true(), body.code);
+        replace(body, loop.variable, loop.variable + ".value");
+        for (const std::string& name : loop.own)
+            body.code = Allocate::make(memory(name).symbol, memory(name).type, Halide::MemoryType::Stack, {1},
+                                       const_true(), body.code);
         return body;
     }
 
-    Piece rows_together(const KernelStep& step) {
-        const std::string row = step.loop.variable + ".value";
+    Piece rows_together(const PlanStep& step, KernelLoop rows) {
+        const std::string row = rows.variable + ".value";
         Piece all;
         std::vector<ColumnLoop> columns;
-        for (const KernelStep& inner : step.body) {
-            Piece body = trip(inner);
-            replace(body, step.loop.variable, row);
-            keep_inside(body, inner.loop.variable + ".value");
+        for (const PlanStep& inner : step.body) {
+            KernelLoop column = kernel_loop(inner);
+            Piece body = trip(inner, column);
+            replace(body, rows.variable, row);
+            keep_inside(body, column.variable + ".value");
             keep_inside(body, row);
             add_missing(body.outside, all);
-            columns.push_back({inner.loop, body.code});
+            columns.push_back({std::move(column), body.code});
         }
-        KernelLoop rows = step.loop;
-        for (const int number : kernels_of(step.body))
+        for (const int number : kernels_of(step.body, kernels_))
             if (const int wanted = kernels_[static_cast<std::size_t>(number)].rows_together)
                 rows.rows_together = wanted;
         all.code = wavefront(rows, columns);
         return all;
     }
 
-    Piece loop(const KernelStep& step) {
-        if (step.loop.rows_together != 0) return rows_together(step);
-        const std::string value = step.loop.variable + ".value";
-        Piece body = trip(step);
-        const bool one_kernel = step.body.size() == 1 && step.body[0].kind == KernelStep::Kind::kernel;
-        if (step.loop.may_go_inside && !step.loop.parallel && one_kernel) {
-            PutInside inside(step.loop, value);
+    Piece loop(const PlanStep& step) {
+        const KernelLoop loop = kernel_loop(step);
+        if (loop.rows_together != 0) return rows_together(step, loop);
+        const std::string value = loop.variable + ".value";
+        Piece body = trip(step, loop);
+        const bool one_kernel = step.body.size() == 1 && step.body[0].kind == StepKind::call;
+        if (loop.may_go_inside && !loop.parallel && one_kernel) {
+            PutInside inside(loop, value);
             const Stmt mutated = inside.mutate(within(body.outside, body.code));
             if (inside.found > 0 && !inside.leaks) return split(mutated, "");
         }
         keep_inside(body, value);
-        body.code = step.loop.parallel ? parallel_loop(step.loop, body.code) : serial_loop(step.loop, {}, body.code);
+        body.code = loop.parallel ? parallel_loop(loop, body.code) : serial_loop(loop, {}, body.code);
         return body;
     }
 
-    /// The first element of a buffer.
-    Expr element(const KernelStep& step, Piece& piece) const {
-        const std::string& symbol = symbol_of_.at(step.from);
-        add_address(symbol, piece);
-        return Load::make(step.type, symbol, 0, Halide::Buffer<>(), Halide::Parameter(), const_true(),
+    /// The first element of the buffer that a step looks at.
+    Expr element(const PlanStep& step, Piece& piece) const {
+        const Memory& from = memory(step.arguments[0].name());
+        add_address(from.symbol, piece);
+        return Load::make(from.type, from.symbol, 0, Halide::Buffer<>(), Halide::Parameter(), const_true(),
                           ModulusRemainder());
     }
 
@@ -487,31 +501,37 @@ class Composer {
                                                                         {buffer}, Call::Extern)});
     }
 
-    Piece read(const KernelStep& step, Piece rest) const {
-        const std::string value = step.variable + ".value";
-        replace(rest, step.variable, value);
+    Piece read(const PlanStep& step, Piece rest) const {
+        const std::string& variable = sizes_.at(step.symbol).name();
+        const std::string value = variable + ".value";
+        replace(rest, variable, value);
         keep_inside(rest, value);
         const Expr loaded = Halide::cast<std::int32_t>(element(step, rest));
         rest.code = LetStmt::make(value, loaded, rest.code);
         return rest;
     }
 
-    Piece branch(const KernelStep& step) {
+    /// By what lies in memory, or by a size: the first way is then the short one.
+    Piece branch(const PlanStep& step) {
         Piece body = sequence(step.body, 0);
-        Piece other = sequence(step.other, 0);
+        Piece other = sequence(step.otherwise, 0);
         Piece piece;
         const Stmt then = with_arithmetic(body, piece);
         Stmt otherwise = with_arithmetic(other, piece);
-        if (step.condition.defined()) otherwise = outlined(otherwise, step.other);
-        const Expr truth = step.condition.defined() ? step.condition : element(step, piece) != make_zero(step.type);
-        piece.code = IfThenElse::make(truth, then, step.other.empty() ? Stmt() : otherwise);
+        const SizeExpression& asked = step.arguments[0];
+        const bool by_size = asked.op() != SizeExpression::Op::symbol;
+        if (by_size) otherwise = outlined(otherwise, step.otherwise);
+        const Expr truth = by_size ? size(asked) : differs_from_zero(element(step, piece));
+        piece.code = IfThenElse::make(truth, then, step.otherwise.empty() ? Stmt() : otherwise);
         return piece;
     }
 
+    static Expr differs_from_zero(const Expr& value) { return value != make_zero(value.type()); }
+
     /// As a function of its own, which is what Halide makes of the bodies of parallel loops: the registers belong to
     /// the other way, which is the short one.
-    static Stmt outlined(const Stmt& code, const std::vector<KernelStep>& steps) {
-        return For::make("long.k" + std::to_string(kernels_of(steps).front()), 0, 1, ForType::Parallel,
+    Stmt outlined(const Stmt& code, const std::vector<PlanStep>& steps) const {
+        return For::make("long.k" + std::to_string(kernels_of(steps, kernels_).front()), 0, 1, ForType::Parallel,
                          Halide::Partition::Never, Halide::DeviceAPI::None, code);
     }
 
@@ -523,38 +543,37 @@ class Composer {
         return within(inside, from.code);
     }
 
-    Piece copy(const KernelStep& step) const {
+    Piece copy(const PlanStep& step) const {
         Piece piece;
-        const auto address = [&](const std::string& name) {
-            const std::string& symbol = symbol_of_.at(name);
-            add_address(symbol, piece);
-            return Variable::make(Halide::type_of<void*>(), symbol);
+        const auto address = [&](const Memory& of) {
+            add_address(of.symbol, piece);
+            return Variable::make(Halide::type_of<void*>(), of.symbol);
         };
-        const Expr to = address(step.to), from = address(step.from);
-        const Expr bytes = Halide::cast<std::uint64_t>(step.elements) * make_const(Halide::UInt(64), step.type.bytes());
-        piece.code =
-            Evaluate::make(Call::make(Halide::type_of<void*>(), "memcpy", {to, from, simplify(bytes)}, Call::Extern));
+        const Memory& from = memory(step.arguments[0].name());
+        const Expr target = address(memory(step.arguments[1].name())), source = address(from);
+        const Expr bytes =
+            Halide::cast<std::uint64_t>(size(step.in_group->count)) * make_const(Halide::UInt(64), from.type.bytes());
+        piece.code = Evaluate::make(
+            Call::make(Halide::type_of<void*>(), "memcpy", {target, source, simplify(bytes)}, Call::Extern));
         return piece;
     }
 };
 
 } // namespace
 
-std::vector<int> kernels_of(const std::vector<KernelStep>& steps) {
+std::vector<int> kernels_of(const std::vector<PlanStep>& steps, const std::vector<KernelImpl>& kernels) {
     std::vector<int> out;
-    for (const KernelStep& step : steps) {
-        if (step.kind == KernelStep::Kind::kernel) out.push_back(step.kernel);
-        for (const auto* inner : {&step.body, &step.other}) {
-            const std::vector<int> more = kernels_of(*inner);
-            out.insert(out.end(), more.begin(), more.end());
-        }
-    }
+    runtime::for_each_step(steps, [&](const PlanStep& step) {
+        if (step.kind != StepKind::call) return;
+        const auto found = std::ranges::find(kernels, step.symbol, &KernelImpl::name);
+        if (found == kernels.end()) throw InternalError("a group of kernels calls " + step.symbol + ", which is none.");
+        out.push_back(static_cast<int>(found - kernels.begin()));
+    });
     return out;
 }
 
-Stmt compose_group(const KernelGroup& group, const std::vector<KernelImpl>& kernels,
-                   const std::map<int, Stmt>& statements) {
-    return Composer(group, kernels, statements).compose(group.steps);
+Stmt compose_group(const KernelGroup& group, const AlgorithmImpl& impl, const std::map<int, Stmt>& statements) {
+    return Composer(group, impl, statements).compose(group.steps);
 }
 
 } // namespace tilewright::dsl

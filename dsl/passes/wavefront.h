@@ -1,12 +1,19 @@
 // dsl/passes/wavefront.h: a nest of rows and columns with several rows under way at once.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "Halide.h"
 #include "dsl/algorithm_impl.h"
 
 namespace tilewright::dsl {
+
+/// A loop of the plan around kernels.
+struct KernelLoop : runtime::InGroup {
+    std::string variable; ///< the Param that it replaces
+    Halide::Expr first, trips, step;
+};
 
 /// A loop over columns inside a loop over rows, and the code of one trip. That reads the loop's value as the variable
 /// NAME.value, the row's likewise.

@@ -39,9 +39,10 @@ std::vector<Life> lives_of(const PlanVersionBody& body) {
                 auto found = known.find(array_of(a.name()));
                 if (found == known.end()) continue;
                 auto [temporary, depth] = found->second;
+                const std::size_t statement = path[std::min(depth, path.size() - 1)];
                 Life& life = lives[temporary];
-                if (life.first == kNowhere) life.first = path[depth];
-                life.last = path[depth];
+                if (life.first == kNowhere) life.first = statement;
+                life.last = statement;
             }
             visit(s.body);
             visit(s.otherwise);
@@ -428,7 +429,7 @@ class Executable::VersionCompiler {
     std::map<std::string, int> buffer_of_, local_;
     mutable std::set<int> used_; ///< symbols that steps define, and that some size reads
     std::vector<int> buffer_of_temporary_;
-    std::vector<std::size_t> lenders_; ///< temporary -> result
+    std::vector<std::size_t> lenders_;                      ///< temporary -> result
     std::multimap<std::size_t, std::size_t> begins_, ends_; ///< lives of temporaries: number of a step -> temporary
     std::size_t number_ = 0;                                ///< of the next step, in the order of the text
     std::vector<Loop> loops_;

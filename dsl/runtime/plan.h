@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +48,8 @@ struct PlanRequirement {
     Kind kind = Kind::condition;
     std::string name; ///< the ISA level, or the array
     SizeExpression condition;
+
+    bool operator==(const PlanRequirement&) const = default;
 };
 
 enum class StepKind {
@@ -92,20 +96,42 @@ constexpr const StepForm& form(StepKind kind) {
 }
 static_assert(std::ranges::all_of(kStepForms, [](const StepForm& each) { return form(each.kind).kind == each.kind; }));
 
-/// A step of a version, with the steps in it.
-struct PlanStep {
+/// What every step says, from the translator's cut to the executor. `Step` is what stands in its blocks: the cut has
+/// steps that know what a call will compute (translator/loops/steps.h).
+template <class Step> struct StepOf {
     using Kind = StepKind;
 
     Kind kind = Kind::call;
     std::string symbol{};
-    std::string object{};
     /// A half of a complex array or scalar is a symbol as well: `Z.real`, `Z.imag`.
     std::vector<SizeExpression> arguments{};
-    std::size_t temporary = 0;
     std::string message{};
-    std::vector<PlanStep> body{}, otherwise{};
+    std::vector<Step> body{}, otherwise{};
 
     bool is_loop() const { return kind == Kind::for_range || kind == Kind::loop; }
+};
+
+/// How a function of several kernels runs a loop or a copy; the text of a plan says nothing of it.
+struct InGroup {
+    SizeExpression count; ///< of a loop its iterations, of a copy its elements
+    bool parallel = false;
+    std::int64_t trips_per_task = 1; ///< of a parallel loop, at least
+    /// Elements of the output's other axes do not need each other: around one kernel the loop may run inside the
+    /// outermost loops of that.
+    bool may_go_inside = false;
+    std::vector<std::string> own; ///< temporaries of no dimensions that each iteration has for itself
+    /// Not 0: a loop over rows around loops over columns, of which so many rows are under way together, each at least
+    /// `skew` columns behind the one before it (dsl/passes/wavefront). A schedule may name another number.
+    int rows_together = 0;
+    int skew = 0;
+    int first_column = 0; ///< of a loop over columns: that of its first iteration
+};
+
+/// A step of a version, with the steps in it.
+struct PlanStep : StepOf<PlanStep> {
+    std::string object{};
+    std::size_t temporary = 0;
+    std::optional<InGroup> in_group{}; ///< of a loop or a copy that a function of kernels may hold
 };
 
 /// Calls `seen(step)` for each step, those in blocks too, in the order of the text.
@@ -147,5 +173,8 @@ struct Plan {
 Plan parse_plan(std::string_view text);
 /// Canonical: parse_plan(print_plan(p)) prints the same text.
 std::string print_plan(const Plan& plan);
+/// Its parts: the lines before the first version, and those between `version` and `end`.
+std::string print_header(const Plan& plan);
+std::string print_body(const PlanVersionBody& version);
 
 } // namespace tilewright::runtime

@@ -1,8 +1,6 @@
-// dsl/runtime/plan_print.cpp: writes the text of a plan (plan_text.md), and puts the parts of one together.
+// dsl/runtime/plan_print.cpp: the one writer of the text of plans (plan_text.md).
 #include <algorithm>
 
-#include "dsl/base/error.h"
-#include "dsl/runtime/compose_plan.h"
 #include "dsl/runtime/plan.h"
 
 namespace tilewright::runtime {
@@ -63,7 +61,7 @@ void print_steps(const std::vector<PlanStep>& steps, const PlanVersionBody& v, c
 
 } // namespace
 
-std::string print_plan(const Plan& plan) {
+std::string print_header(const Plan& plan) {
     std::string out = "tilewright-plan 1\nfunction " + plan.function + "\n";
     for (const PlanArgument& a : plan.arguments) {
         out += (a.is_array ? "arg " : "scalar ") + a.name + " " + std::string(info(a.dtype).name);
@@ -80,57 +78,29 @@ std::string print_plan(const Plan& plan) {
     for (std::size_t k = 0; k < plan.returns.size(); ++k)
         names += (k > 0 ? ", " : "") + plan.numbers[k] + (plan.numbers[k].empty() ? "" : " ") + plan.returns[k];
     if (plan.returns_tuple) names = "(" + names + (plan.returns.size() == 1 ? ",)" : ")");
-    out += "return " + (plan.returns.empty() ? "None" : names) + "\n";
-    for (const PlanVersionBody& v : plan.versions) {
-        out += "version " + quote(v.label) + "\n";
-        for (const PlanRequirement& r : v.requirements) {
-            switch (r.kind) {
-            case PlanRequirement::Kind::isa:
-                out += "require isa " + r.name + "\n";
-                break;
-            case PlanRequirement::Kind::layout_c:
-                out += "require layout " + r.name + " C\n";
-                break;
-            case PlanRequirement::Kind::layout_f:
-                out += "require layout " + r.name + " F\n";
-                break;
-            case PlanRequirement::Kind::condition:
-                out += "require " + text_of(r.condition) + "\n";
-                break;
-            }
-        }
-        print_steps(v.steps, v, "", out);
-        out += "end\n";
+    return out + "return " + (plan.returns.empty() ? "None" : names) + "\n";
+}
+
+std::string print_body(const PlanVersionBody& version) {
+    std::string out;
+    for (const PlanRequirement& r : version.requirements) {
+        using Kind = PlanRequirement::Kind;
+        out += "require ";
+        if (r.kind == Kind::condition)
+            out += text_of(r.condition) + "\n";
+        else if (r.kind == Kind::isa)
+            out += "isa " + r.name + "\n";
+        else
+            out += "layout " + r.name + (r.kind == Kind::layout_c ? " C\n" : " F\n");
     }
+    print_steps(version.steps, version, "", out);
     return out;
 }
 
-std::string compose_plan(const std::string& header, const std::vector<PlanVersion>& versions) {
-    std::string out = header;
-    if (!out.empty() && out.back() != '\n') out += '\n';
-    for (const PlanVersion& v : versions) {
-        out += "version " + quote(v.label) + "\n";
-        for (const std::string& requirement : v.requires_)
-            out += "require " + requirement + "\n";
-        std::size_t at = 0;
-        while (at < v.body.size()) {
-            std::size_t end = std::min(v.body.find('\n', at), v.body.size());
-            std::string line = v.body.substr(at, end - at);
-            at = end + 1;
-            // `call K in "K" (...)`: the suffix goes before the closing quote of the object's name.
-            std::size_t first = line.find_first_not_of(" \t");
-            std::size_t open = line.find(" in \"");
-            if (first != std::string::npos && line.compare(first, 5, "call ") == 0 && open != std::string::npos &&
-                !v.object_suffix.empty()) {
-                std::size_t close = line.find('"', open + 5);
-                if (close == std::string::npos)
-                    throw InternalError("compose_plan: '" + line + "': the object's name has no closing quote.");
-                line.insert(close, "." + v.object_suffix);
-            }
-            if (!line.empty()) out += line + "\n";
-        }
-        out += "end\n";
-    }
+std::string print_plan(const Plan& plan) {
+    std::string out = print_header(plan);
+    for (const PlanVersionBody& version : plan.versions)
+        out += "version " + quote(version.label) + "\n" + print_body(version) + "end\n";
     return out;
 }
 

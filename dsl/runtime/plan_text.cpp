@@ -1,6 +1,8 @@
 // dsl/runtime/plan_text.cpp: reads and checks the text of a plan (plan_text.md).
 #include <algorithm>
+#include <cctype>
 #include <map>
+#include <ranges>
 #include <set>
 #include <stdexcept>
 #include <tuple>
@@ -15,6 +17,7 @@ namespace {
 // Far above what plans hold; text beyond it is damaged or hostile.
 constexpr std::size_t kMaxTextBytes = 16u << 20;
 constexpr std::size_t kMaxNames = 4096;
+constexpr std::size_t kMaxBlocks = 1000; // one inside the other
 
 class PlanReader : PlanLines {
   public:
@@ -96,18 +99,11 @@ class PlanReader : PlanLines {
         if (version_) {
             if (keyword == "require") return requirement();
             if (keyword == "temp") return temporary();
-            if (keyword == "call") return call();
-            if (keyword == "library") return library();
-            if (keyword == "copy") return copy();
-            if (keyword == "swap") return swap();
-            if (keyword == "read") return read_size();
-            if (keyword == "check") return check();
-            if (keyword == "for") return for_range();
-            if (keyword == "loop") return open({.kind = PlanStep::Kind::loop});
-            if (keyword == "leave") return leave();
-            if (keyword == "if") return branch();
             if (keyword == "}") return close();
             if (keyword == "end") return end_version();
+            // "leave if" stands behind "leave".
+            for (const StepForm& each : kStepForms | std::views::reverse)
+                if (std::string_view rest = each.text; take_first_words(keyword, rest)) return step(each.kind, rest);
             fail("'" + keyword + "' is no statement of a version.");
         }
         if (keyword == "function") {
@@ -254,15 +250,82 @@ class PlanReader : PlanLines {
         expect_end();
         version_->requirements.push_back(std::move(r));
     }
-    void call() {
-        PlanStep s;
-        s.symbol = word("a symbol");
-        expect("in");
-        s.object = quoted("an object");
-        arguments(s);
-        for (const SizeExpression& a : s.arguments)
-            if (!is_buffer_or_scalar(a)) check_symbols(a);
-        add(std::move(s));
+    static std::string_view take_from(std::string_view& words) {
+        const std::string_view first = words.substr(0, words.find(' '));
+        words.remove_prefix(std::min(first.size() + 1, words.size()));
+        return first;
+    }
+    /// The words that a form begins with; `rest` is what comes behind them.
+    bool take_first_words(std::string_view keyword, std::string_view& rest) {
+        if (take_from(rest) != keyword) return false;
+        return rest.empty() || std::isalpha(static_cast<unsigned char>(rest[0])) == 0 || take_word(take_from(rest));
+    }
+    void step(StepKind kind, std::string_view words) {
+        PlanStep s{{.kind = kind}};
+        while (!words.empty()) {
+            const std::string_view each = take_from(words);
+            if (each == "$")
+                s.symbol = word(kind == StepKind::call     ? "a symbol"
+                                : kind == StepKind::matmul ? "a routine"
+                                                           : "a name");
+            else if (each == "@")
+                s.object = quoted("an object");
+            else if (each == "?")
+                s.arguments.push_back(argument_of(kind));
+            else if (each == "(*)")
+                arguments(s);
+            else if (each == "!")
+                s.message = quoted("what failed");
+            else
+                expect_word(each);
+        }
+        if (form(kind).opens_block) expect("{");
+        expect_end();
+        check(s);
+        if (!form(kind).opens_block) return add(std::move(s));
+        if (blocks_.size() == kMaxBlocks) fail("more than 1000 blocks inside each other.");
+        has_steps_ = true;
+        blocks_.push_back({std::move(s), number_, false, false, {}, {}});
+        if (kind == StepKind::for_range) declare_size(blocks_.back().step.symbol);
+    }
+    SizeExpression argument_of(StepKind kind) {
+        switch (kind) {
+        case StepKind::copy:
+            return array_operand("copy");
+        case StepKind::read:
+            return array_operand("read");
+        case StepKind::swap:
+            return SizeExpression::symbol(word("a temporary"));
+        case StepKind::for_range:
+            return checked_size();
+        default:
+            return condition();
+        }
+    }
+    void check(const PlanStep& s) {
+        switch (s.kind) {
+        case StepKind::call:
+            for (const SizeExpression& a : s.arguments)
+                if (!is_buffer_or_scalar(a)) check_symbols(a);
+            return;
+        case StepKind::matmul:
+            return check_product(s);
+        case StepKind::copy:
+            return check_copy(s);
+        case StepKind::swap:
+            return check_swap(s);
+        case StepKind::read:
+            return check_read(s);
+        case StepKind::for_range:
+            if (s.arguments[2] == SizeExpression()) fail("the step is 0.");
+            return;
+        case StepKind::leave:
+        case StepKind::leave_if:
+        case StepKind::leave_unless:
+            return check_leave();
+        default:
+            return;
+        }
     }
     /// Also a half of a complex one.
     bool is_buffer_or_scalar(const SizeExpression& e) const {
@@ -299,7 +362,6 @@ class PlanReader : PlanLines {
             while (take(","));
             expect(")");
         }
-        expect_end();
         if (s.arguments.size() > kMaxNames) fail("more than 4096 arguments.");
     }
     const PlanArgument* argument_named(const std::string& name) const {
@@ -311,70 +373,30 @@ class PlanReader : PlanLines {
         const PlanArgument* argument = argument_named(complex_half(name).first);
         if (argument && !argument->written) fail("'" + argument->name + "' is an argument that is not written.");
     }
-    void copy() {
-        PlanStep s;
-        s.kind = PlanStep::Kind::copy;
-        s.arguments.push_back(array_operand("copy"));
-        expect_word("to");
-        s.arguments.push_back(array_operand("copy"));
-        expect_end();
+    void check_copy(const PlanStep& s) const {
         const std::string &from = s.arguments[0].name(), &to = s.arguments[1].name();
         check_may_be_written(to);
         if (from == to) fail("'" + from + "' is copied to itself.");
         if (type_of(from) != type_of(to)) fail("copy takes arrays of one dtype and rank; " + to + " has another.");
-        add(std::move(s));
     }
-    void swap() {
-        PlanStep s;
-        s.kind = PlanStep::Kind::swap;
+    void check_swap(const PlanStep& s) const {
         const PlanBuffer* buffers[2] = {};
-        for (const PlanBuffer*& buffer : buffers) {
-            std::string name = word("a temporary");
+        for (std::size_t k = 0; k < 2; ++k) {
+            const std::string& name = s.arguments[k].name();
             for (const PlanBuffer& b : version_->temporaries)
-                if (b.name == name && names_.count(name)) buffer = &b;
-            if (!buffer) fail("swap takes two temporaries; '" + name + "' is none.");
-            s.arguments.push_back(SizeExpression::symbol(name));
+                if (b.name == name && names_.count(name)) buffers[k] = &b;
+            if (!buffers[k]) fail("swap takes two temporaries; '" + name + "' is none.");
         }
-        expect_end();
         auto [a, b] = buffers;
-        bool alike = a->dtype == b->dtype && a->shape.size() == b->shape.size();
-        for (std::size_t k = 0; k < a->shape.size() && alike; ++k)
-            alike = a->shape[k] == b->shape[k];
-        if (!alike) fail("swap takes temporaries of one dtype and shape; " + b->name + " has another.");
+        if (a->dtype != b->dtype || a->shape != b->shape)
+            fail("swap takes temporaries of one dtype and shape; " + b->name + " has another.");
         if (a == b) fail("'" + a->name + "' is swapped with itself.");
-        add(std::move(s));
     }
-    void read_size() {
-        PlanStep s;
-        s.kind = PlanStep::Kind::read;
-        s.symbol = word("a name");
-        expect_word("from");
-        s.arguments.push_back(array_operand("read"));
-        expect_end();
+    void check_read(const PlanStep& s) {
         auto [type, rank] = type_of(s.arguments[0].name());
         if (rank != 0 || type < DType::int8 || type > DType::uint64)
             fail("read takes an integer array of no dimensions; " + s.arguments[0].name() + " is none.");
         declare_size(s.symbol);
-        add(std::move(s));
-    }
-    void open(PlanStep s) {
-        expect("{");
-        expect_end();
-        has_steps_ = true;
-        blocks_.push_back({std::move(s), number_, false, false, {}, {}});
-        if (const PlanStep& opened = blocks_.back().step; opened.kind == PlanStep::Kind::for_range)
-            declare_size(opened.symbol);
-    }
-    void for_range() {
-        PlanStep s;
-        s.kind = PlanStep::Kind::for_range;
-        s.symbol = word("a name");
-        for (const char* before : {"from", "to", "step"}) {
-            expect_word(before);
-            s.arguments.push_back(checked_size());
-        }
-        if (s.arguments[2] == SizeExpression()) fail("the step is 0.");
-        open(std::move(s));
     }
     /// The name of a truth that a call computes or gets, or a comparison of sizes.
     SizeExpression condition() {
@@ -386,31 +408,10 @@ class PlanReader : PlanLines {
         }
         return c;
     }
-    void check() {
-        PlanStep s;
-        s.kind = PlanStep::Kind::check;
-        s.arguments.push_back(condition());
-        s.message = quoted("what failed");
-        expect_end();
-        add(std::move(s));
-    }
-    void leave() {
+    void check_leave() {
         auto loop = std::find_if(blocks_.rbegin(), blocks_.rend(), [](const Block& b) { return b.step.is_loop(); });
         if (loop == blocks_.rend()) fail("'leave' stands in no loop.");
         loop->is_left = true;
-        PlanStep s;
-        s.kind = take_word("if")       ? PlanStep::Kind::leave_if
-                 : take_word("unless") ? PlanStep::Kind::leave_unless
-                                       : PlanStep::Kind::leave;
-        if (s.kind != PlanStep::Kind::leave) s.arguments.push_back(condition());
-        expect_end();
-        add(std::move(s));
-    }
-    void branch() {
-        PlanStep s;
-        s.kind = PlanStep::Kind::branch;
-        s.arguments.push_back(condition());
-        open(std::move(s));
     }
     /// `}` or `} else {`.
     void close() {
@@ -435,12 +436,8 @@ class PlanReader : PlanLines {
             fail("nothing leaves the loop of line " + std::to_string(block.line) + ".");
         add(std::move(block.step));
     }
-    void library() {
-        PlanStep s;
-        s.kind = PlanStep::Kind::matmul;
-        s.symbol = word("a routine");
+    void check_product(const PlanStep& s) const {
         if (s.symbol != "matmul") fail("library routine '" + s.symbol + "' is none that this release knows.");
-        arguments(s);
         if (s.arguments.size() != 3) fail("matmul takes three arrays, not " + std::to_string(s.arguments.size()) + ".");
         DType first = DType::float64;
         int most = 0;
@@ -468,7 +465,6 @@ class PlanReader : PlanLines {
         for (const PlanRequirement& r : version_->requirements)
             lies_in_c = lies_in_c || (r.kind == PlanRequirement::Kind::layout_c && r.name == product);
         if (!lies_in_c) fail("matmul writes in C order; the version does not require 'layout " + product + " C'.");
-        add(std::move(s));
     }
     /// Each axis once, and `n` for an axis of one element; gives how many there are.
     int check_axes(const std::string& name, const std::string& axes, int rank) const {

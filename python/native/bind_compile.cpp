@@ -9,13 +9,14 @@
 #include "dsl/base/error.h"
 #include "dsl/check.h"
 #include "dsl/emit.h"
-#include "dsl/runtime/compose_plan.h"
+#include "dsl/runtime/plan.h"
 #include "dsl/schedule_text.h"
 #include "python/native/bindings.h"
 #include "translator/complex.h"
 #include "translator/loops/loop_report.h"
 #include "translator/partials.h"
 #include "translator/pipeline.h"
+#include "translator/plan_of_program.h"
 #include "translator/program.h"
 #include "translator/translate.h"
 
@@ -160,7 +161,8 @@ py::dict build(const std::string& program_text, const py::dict& given, const std
     {
         // Code generation takes tenths of a second: other Python threads go on meanwhile.
         py::gil_scoped_release release;
-        dsl::Algorithm algorithm = translator::translate(translator::read_program(program_text), options);
+        const translator::Program program = translator::read_program(program_text);
+        dsl::Algorithm algorithm = translator::translate(program, options);
         dsl::EmitOptions emit_options;
         emit_options.isa = isa;
         emit_options.guard_tails = guard_tails;
@@ -168,23 +170,24 @@ py::dict build(const std::string& program_text, const py::dict& given, const std
         emit_options.contract = options.contract;
         dsl::apply(algorithm, schedule, guard_tails);
         emitted = dsl::emit(std::move(algorithm), schedule, emit_options);
+        translator::guard_types(emitted.plan, program);
     }
     py::list kernels;
     for (const dsl::EmittedKernel& kernel : emitted.kernels)
         kernels.append(py::dict("name"_a = kernel.name, "object"_a = py::bytes(kernel.object),
                                 "requires"_a = kernel.requires_, "assembly"_a = kernel.assembly,
                                 "lowered"_a = kernel.lowered));
-    return py::dict("kernels"_a = kernels, "plan_header"_a = emitted.plan_header, "plan_body"_a = emitted.plan_body);
-}
-
-std::string compose_plan(const std::string& header, const py::list& given) {
-    std::vector<runtime::PlanVersion> versions;
-    for (const py::handle& item : given) {
-        auto version = item.cast<py::dict>();
-        versions.push_back({version["label"].cast<std::string>(), version["object_suffix"].cast<std::string>(),
-                            version["requires"].cast<std::vector<std::string>>(), version["body"].cast<std::string>()});
-    }
-    return runtime::compose_plan(header, versions);
+    const runtime::PlanVersionBody& version = emitted.plan.versions.at(0);
+    std::vector<std::string> conditions, libraries;
+    for (const runtime::PlanRequirement& each : version.requirements)
+        if (each.kind == runtime::PlanRequirement::Kind::condition) conditions.push_back(each.condition.text());
+    bool has_loops = false;
+    runtime::for_each_step(version.steps, [&](const runtime::PlanStep& step) {
+        has_loops = has_loops || step.is_loop();
+        if (step.kind == runtime::StepKind::matmul) libraries.push_back(step.symbol);
+    });
+    return py::dict("kernels"_a = kernels, "plan"_a = runtime::print_plan(emitted.plan), "conditions"_a = conditions,
+                    "libraries"_a = libraries, "has_loops"_a = has_loops);
 }
 
 py::list partials(const std::string& program_text, const std::set<std::string>& taken) {
@@ -239,12 +242,12 @@ void bind_compile(py::module_& module) {
         "schedule_digest", [](const std::string& text) { return dsl::schedule_digest(dsl::parse_schedule(text)); },
         "text"_a, "32 hexadecimal digits; comments do not count.");
     module.def("build", &build, "program"_a, "options"_a, "schedule"_a, "isa"_a, "guard_tails"_a = false,
-               "assembly"_a = false, "Object code and the plan's text. Raises ScheduleError or TranslateError.");
+               "assembly"_a = false,
+               "Object code, the text of the plan, and what its version asks for, calls and loops over. Raises "
+               "ScheduleError or TranslateError.");
     module.def("partials", &partials, "program"_a, "taken"_a,
                "The programs of a call that reduces the rows of its arguments, in parts, for each extent that may "
                "be the rows.");
-    module.def("compose_plan", &compose_plan, "header"_a, "versions"_a,
-               "A plan's whole text from its header and versions.");
     module.def(
         "canonical_program",
         [](const std::string& text) { return translator::print_program(translator::read_program(text)); }, "program"_a,

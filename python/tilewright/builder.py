@@ -17,7 +17,7 @@ from .cache import object_cache
 from .errors import InternalError, ScheduleError
 from .machine import host_isa, is_cuda_isa
 from .native import compiler, compiler_identity
-from .plan import Build, Kernel, with_type_guards
+from .plan import Build, Kernel
 from .program import Program
 
 _LONG_BUILD_S = 15.0  # a program of hundreds of reductions takes some seconds
@@ -116,8 +116,8 @@ def compile_now(request: BuildRequest) -> Build:
             logs.loops.debug("%s\n%s", kernel["name"], kernel.get("lowered", ""))
             logs.asm.debug("%s\n%s", kernel["name"], kernel.get("assembly", ""))
     kernels = tuple(Kernel(k["name"], bytes(k["object"]), tuple(k["requires"])) for k in made["kernels"])
-    header = with_type_guards(made["plan_header"], Program(request.program))
-    return Build(kernels, header, made["plan_body"], schedule, request.isa)
+    conditions, libraries = tuple(made["conditions"]), tuple(made["libraries"])
+    return Build(kernels, made["plan"], conditions, libraries, made["has_loops"], schedule, request.isa)
 
 
 def _log_passes(request: BuildRequest) -> None:
@@ -168,7 +168,7 @@ def with_schedule(request: BuildRequest, schedule: str) -> BuildRequest:
 
 @lru_cache(maxsize=1)
 def _identity() -> str:
-    """What makes builds, as one text: the compiler and the Python that adds to its plans. It changes with the code, so
+    """What makes builds, as one text: the compiler and the Python that keeps what it makes. It changes with the code, so
     that objects of another tilewright are never served, during development either."""
     digest = hashlib.sha256(compiler_identity().encode())
     for file in (__file__, plan.__file__):

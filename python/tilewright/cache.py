@@ -157,8 +157,10 @@ _current: tuple[Path | None, ObjectCache] | None = None
 def encode(build: Build) -> bytes:
     """A digest, a line of JSON and the objects one after another."""
     head = {
-        "header": build.header,
-        "body": build.body,
+        "plan": build.plan,
+        "conditions": build.conditions,
+        "libraries": build.libraries,
+        "has_loops": build.has_loops,
         "schedule": build.schedule,
         "isa": build.isa,
         "kernels": [{"name": k.name, "bytes": len(k.object), "requires": list(k.requires)} for k in build.kernels],
@@ -181,7 +183,8 @@ def decode(data: bytes) -> Build | None:
         end = offset + kernel["bytes"]
         kernels.append(Kernel(kernel["name"], blob[offset:end], tuple(kernel["requires"])))
         offset = end
-    return Build(tuple(kernels), head["header"], head["body"], head["schedule"], head["isa"])
+    conditions, libraries = tuple(head["conditions"]), tuple(head["libraries"])
+    return Build(tuple(kernels), head["plan"], conditions, libraries, head["has_loops"], head["schedule"], head["isa"])
 
 
 def _own_folder(path: Path) -> int:

@@ -166,7 +166,7 @@ def program_function(
     """The plan as a plain function of the program's arguments, in their order."""
     names = [argument.name for argument in program.arguments]
     entry = _face.load(
-        compose(versions[0].build.header, versions),
+        compose(versions),
         all_objects(versions) | (partials.objects() if partials else {}),
         name=program.function,
         doc="",

@@ -82,7 +82,7 @@ class Partials:
         """What the runtime is given of them; None before anything was compiled."""
         if not self.versions:
             return None
-        part, total = read("part", _composed(self.versions)), read("total", _composed(self.of_total))
+        part, total = read("part", plan.compose(self.versions)), read("total", plan.compose(self.of_total))
         return part, total, self.rows, self.stacks, self.rest.loaded(read) if self.rest else None
 
     def all_versions(self) -> list[plan.Version]:
@@ -125,7 +125,7 @@ class Rest:
 
     def loaded(self, read: Read) -> tuple[Any, tuple[str, ...], tuple[int, ...], Loaded | None]:
         partials = self.partials.loaded(lambda name, text: read(f"rest-{name}", text)) if self.partials else None
-        return read("rest", _composed(self.versions)), self.handed, self.kept, partials
+        return read("rest", plan.compose(self.versions)), self.handed, self.kept, partials
 
     def all_versions(self) -> list[plan.Version]:
         return [*self.versions, *(self.partials.all_versions() if self.partials else [])]
@@ -180,10 +180,6 @@ def _sizes_of(names: Sequence[str], program: Program, sizes: Mapping[str, int], 
         found[f"{name}.0"] = rows
         found |= {f"{name}.{k}": evaluate(extent, sizes) for k, extent in enumerate(shape) if k > 0}
     return found
-
-
-def _composed(versions: list[plan.Version]) -> str:
-    return plan.compose(versions[0].build.header, versions)
 
 
 def _named(program: Program) -> Mapping[str, Any]:

@@ -263,7 +263,7 @@ class Specialization:
                 f"{self.signature}: no version is compiled: {why}.",
                 "Set `schedule` to have one, or ask for another call.",
             )
-        return plan.compose(self.versions[0].build.header, self.versions)
+        return plan.compose(self.versions)
 
     def objects(self) -> dict[str, bytes]:
         """The objects that the plan names, and those of the parts of calls beyond what kernels can index."""

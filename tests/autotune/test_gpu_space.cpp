@@ -268,7 +268,8 @@ TEST(GpuSpace, StepsOfALoopAreLaunchedByThePlan) {
     dsl::apply(algorithm, schedule);
     dsl::EmitOptions options;
     options.isa = "cuda-sm_80";
-    EXPECT_THAT(dsl::emit(std::move(algorithm), schedule, options).plan_body, HasSubstr("for t from 0 to k step 1 {"));
+    const runtime::Plan plan = dsl::emit(std::move(algorithm), schedule, options).plan;
+    EXPECT_THAT(print_body(plan.versions[0]), HasSubstr("for t from 0 to k step 1 {"));
 }
 
 TEST(GpuSpace, ConditionsKnowTheDevice) {

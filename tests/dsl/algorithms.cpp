@@ -18,7 +18,7 @@ using Halide::Var;
 
 Builder::Builder(const std::string& function) {
     info_.function = function;
-    impl_->plan_header = "tilewright-plan 1\nfunction " + function + "\n";
+    impl_->plan.function = function;
 }
 
 Var Builder::var(const std::string& loop) {

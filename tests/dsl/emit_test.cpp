@@ -38,7 +38,7 @@ TEST(Emit, ImportsNothingButLoopsAndMemory) {
     ASSERT_EQ(emitted.kernels.size(), 1U);
     EXPECT_EQ(emitted.kernels[0].name, "kmeans_k0");
     EXPECT_EQ(emitted.kernels[0].requires_, std::vector<std::string>{"X.0 >= 65536"});
-    EXPECT_EQ(emitted.plan_header, "tilewright-plan 1\nfunction kmeans\n");
+    EXPECT_EQ(emitted.plan.function, "kmeans");
     const std::set<std::string> allowed = {"halide_do_par_for", "memset", "memcpy", "halide_malloc", "halide_free"};
     const auto symbols = undefined_symbols(emitted.kernels[0].object);
     EXPECT_TRUE(symbols.count("halide_do_par_for"));

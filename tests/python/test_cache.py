@@ -31,7 +31,7 @@ KEY = "ab" + "0" * 62
 
 def build_of(data: bytes = b"\x7fELF object") -> Build:
     kernels = (Kernel("f_k0", data, ("X.0 >= 8",)), Kernel("f_k1", b"second\n\x00", ()))
-    return Build(kernels, 'header "x"\n', "call f_k0\n", "schedule f\n", "x86-64")
+    return Build(kernels, 'plan "x"\n', ("X.0 >= 4",), ("matmul",), True, "schedule f\n", "x86-64")
 
 
 def cache_at(path, limit=1 << 20):

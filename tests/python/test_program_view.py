@@ -86,18 +86,19 @@ def test_sizes_are_split_outside_of_parentheses():
 
 
 def test_versions_become_a_plan():
+    header = "tilewright-plan 1\nfunction f\narg X float64 2\narg y float64 1\nresult r float64 []\nreturn r\n"
     build = Build(
         (Kernel("f_k0", b"", ("X.0 >= 64",)),),
-        "tilewright-plan 1\nfunction f\n",
-        '  require X.1 <= 32\n  call f_k0 in "f_k0" (X.0, X, r)\n',
+        header + 'version ""\n  require X.1 <= 32\n  call f_k0 in "f_k0" (X.0, X, r)\nend\n',
+        ("X.1 <= 32",),
+        (),
+        False,
         "schedule f\n",
         "x86-64-v3",
     )
     version = Version("tuned", "v7", build, {"X": "f", "y": "any"}, ("X.0 < 9",))
-    assert compose(build.header, [version]) == (
-        "tilewright-plan 1\n"
-        "function f\n"
-        'version "tuned"\n'
+    assert compose([version]) == (
+        header + 'version "tuned"\n'
         "require isa x86-64-v3\n"
         "require layout X F\n"
         "require X.0 < 9\n"

@@ -211,7 +211,7 @@ def test_large_stacks_take_the_library() -> None:
         specialization = tilewright.jit(strict=True)(function).for_args(*args)
         if not specialization.versions:
             specialization.add_version(specialization.example)
-        return specialization.versions[0].build.body
+        return specialization.versions[0].build.plan
 
     small, middle, large = (np.ones((2, n, n), np.float32) for n in (8, 100, 400))
     assert "library" not in plan_of(plain, small, small) + plan_of(plain, middle, middle) + plan_of(

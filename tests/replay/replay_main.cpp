@@ -82,7 +82,8 @@ std::string stages_text(const dsl::Algorithm& algorithm) {
 }
 
 std::string plan_text(const dsl::Algorithm& algorithm) {
-    return algorithm.impl().plan_header + algorithm.impl().plan_body;
+    const runtime::Plan& plan = algorithm.impl().plan;
+    return print_header(plan) + print_body(plan.versions.at(0));
 }
 
 using Parts = std::map<std::string, std::string>;

@@ -296,6 +296,12 @@ TEST(PlanText, DeepNestingIsRefusedNotOverflowed) {
         chain += "1+";
     for (const std::string& e : {open, minus, chain})
         EXPECT_NE(message_of(replaced(kDocumented, "X.0 >= 65536", e + "1 >= 2")), "accepted");
+    std::string loops;
+    for (int i = 0; i < 100000; ++i)
+        loops += "loop {\n";
+    EXPECT_NE(message_of(replaced(kDocumented, "library matmul", loops + "library matmul"))
+                  .find("more than 1000 blocks inside each other."),
+              std::string::npos);
 }
 
 TEST(PlanText, ConditionsMayBeginWithABracketOrWithAnArgumentCalledAsAKeyword) {
@@ -310,17 +316,27 @@ TEST(PlanText, ConditionsMayBeginWithABracketOrWithAnArgumentCalledAsAKeyword) {
     EXPECT_EQ(conditions, 3u);
 }
 
+/// The one version of a plan.
+PlanVersionBody version_of(const std::string& header, const std::string& body) {
+    return parse_plan(header + "version \"\"\n" + body + "end\n").versions[0];
+}
+
 TEST(ComposePlan, PutsTheSuffixOnObjectsAlone) {
+    using Kind = PlanRequirement::Kind;
     std::string header = "tilewright-plan 1\nfunction f\narg X float64 1\nresult y float64 []\nreturn y\n";
-    std::string text = compose_plan(
-        header,
-        {{"v4", "v4", {"isa x86-64-v4", "X.0 >= 16"}, "temp t float64 [X.0]\ncall f_k0 in \"f_k0\" (X.0, X, t, y)\n"},
-         {"base", "", {}, "call f_k0 in \"f_k0\" (X.0, X, y)"}});
-    EXPECT_EQ(
-        text,
-        header +
-            "version \"v4\"\nrequire isa x86-64-v4\nrequire X.0 >= 16\ntemp t float64 [X.0]\n"
-            "call f_k0 in \"f_k0.v4\" (X.0, X, t, y)\nend\nversion \"base\"\ncall f_k0 in \"f_k0\" (X.0, X, y)\nend\n");
+    const std::string call = "call f_k0 in \"f_k0\" (X.0, X, y)\n";
+    const std::string own = "require X.0 >= 16\nrequire layout X C\nrequire X.0 <= 9\ntemp t float64 [X.0]\n"
+                            "call f_k0 in \"f_k0\" (X.0, X, t, y)\n";
+    Plan plan = parse_plan(header + "version \"\"\n" + call + "end\n");
+    plan.versions = {under_terms(version_of(header, own), "v4", "v4",
+                                 {{Kind::isa, "x86-64-v4", {}},
+                                  {Kind::layout_c, "X", {}},
+                                  {Kind::condition, "", parse_condition("X.0 >= 16")}}),
+                     under_terms(version_of(header, call), "base", "", {})};
+    const std::string text = print_plan(plan);
+    EXPECT_EQ(text, header + "version \"v4\"\nrequire isa x86-64-v4\nrequire layout X C\nrequire X.0 >= 16\n"
+                             "require X.0 <= 9\ntemp t float64 [X.0]\ncall f_k0 in \"f_k0.v4\" (X.0, X, t, y)\nend\n"
+                             "version \"base\"\ncall f_k0 in \"f_k0\" (X.0, X, y)\nend\n");
     EXPECT_EQ(parse_plan(text).versions.size(), 2u);
 }
 
@@ -328,9 +344,9 @@ TEST(ComposePlan, CallsInLoopsGetTheSuffixToo) {
     std::string body = "loop {\n  call k in \"k\" (X, c)\n  leave if c\n}\n",
                 header = "tilewright-plan 1\nfunction f\n";
     header += "arg X float64 1 written\nreturn None\n";
-    std::string text = compose_plan(header, {{"v4", "v4", {"isa x86-64-v4"}, "temp c bool []\n" + body}});
-    EXPECT_EQ(print_plan(parse_plan(text)), text);
-    EXPECT_NE(text.find("loop {\n  call k in \"k.v4\" (X, c)\n"), std::string::npos);
+    const PlanVersionBody version = under_terms(version_of(header, "temp c bool []\n" + body), "v4", "v4", {});
+    EXPECT_EQ(version.label, "v4");
+    EXPECT_NE(print_body(version).find("loop {\n  call k in \"k.v4\" (X, c)\n"), std::string::npos);
 }
 
 TEST(CompiledSize, FollowsPython) {

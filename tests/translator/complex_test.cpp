@@ -77,14 +77,14 @@ TEST(Complex, PlansNameTheHalves) {
                                             "v: complex128[z.0, z.1] = multiply(z, s) @2\n"
                                             "return v\n"),
                                {});
-    EXPECT_EQ(algorithm.impl().plan_header, "tilewright-plan 1\n"
-                                            "function f\n"
-                                            "arg z complex128 2\n"
-                                            "scalar s complex128\n"
-                                            "slices (z)\n"
-                                            "result v complex128 [z.0, z.1]\n"
-                                            "return v\n");
-    EXPECT_EQ(algorithm.impl().plan_body,
+    EXPECT_EQ(tilewright::runtime::print_header(algorithm.impl().plan), "tilewright-plan 1\n"
+                                                                        "function f\n"
+                                                                        "arg z complex128 2\n"
+                                                                        "scalar s complex128\n"
+                                                                        "slices (z)\n"
+                                                                        "result v complex128 [z.0, z.1]\n"
+                                                                        "return v\n");
+    EXPECT_EQ(tilewright::runtime::print_body(algorithm.impl().plan.versions[0]),
               "require layout z C\n"
               "call f_k0 in \"f_k0\" (z.0, z.1, s.real, s.imag, z.real, z.imag, v.real, v.imag)\n");
 }

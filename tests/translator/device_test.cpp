@@ -101,7 +101,7 @@ std::string plan_of_branch(const std::string& condition, bool device) {
         "  y2: float64[x.0] = if %9 {\n    s: float64[] = sum(y1) {axes=[0]} @4\n"
         "    y3: float64[x.0] = update(y1, s) {index=[i]} @4\n    yield y3\n  } else {\n    yield y1\n  } @3\n"
         "  yield y2\n} @2\nreturn y\n";
-    return translate(read_program(text), options).impl().plan_body;
+    return tilewright::runtime::print_body(translate(read_program(text), options).impl().plan.versions[0]);
 }
 
 TEST(OnADevice, SizesDecideInThePlan) {

@@ -193,15 +193,16 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
 
     // Kernels do not depend on the sizes, so that runs which differ in nothing else share them.
     static std::map<std::string, Halide::Callable> compiled;
+    const std::string body = runtime::print_body(impl.plan.versions[0]);
     std::string key =
-        print_program(program) + impl.plan_body + options.translate.contract + (options.schedule ? " scheduled " : " ");
+        print_program(program) + body + options.translate.contract + (options.schedule ? " scheduled " : " ");
     for (const auto& [name, option] : algorithm.info().variant)
         key += name + "=" + option + " ";
     for (const auto& [name, layout] : options.translate.layouts)
         key += name + "=" + std::to_string(static_cast<int>(layout)) + " ";
 
     // Results and temporaries, from the plan's own lines.
-    std::istringstream plan(impl.plan_header + impl.plan_body);
+    std::istringstream plan(runtime::print_header(impl.plan) + body);
     std::vector<std::string> lines;
     std::vector<std::string> returned;
     for (std::string line; std::getline(plan, line);) {

@@ -157,7 +157,7 @@ std::string stages_of(const std::string& text) {
             out += " " + dtype;
         out += "\n";
     }
-    return out + algorithm.impl().plan_body;
+    return out + runtime::print_body(algorithm.impl().plan.versions[0]);
 }
 
 TEST(PixelwiseStages, ResultsAreOneTupleAndTheCountIsNarrow) {
@@ -197,24 +197,24 @@ TEST(PixelwiseStages, ReportsNameTheKindAndTheReason) {
 }
 
 /// The outermost loop of the one group that a program over x (written, n x m), a (n x m) and w (int64) becomes.
-dsl::KernelLoop outermost(const std::string& body, const std::string& yields = "B") {
+runtime::InGroup outermost(const std::string& body, const std::string& yields = "B") {
     const Program program = read_program(
         "tilewright-program 1\nfunction f\narg x: float64[x.0, x.1]\narg a: float64[x.0, x.1]\narg w: int64[x.0]\n"
         "C: float64[x.0, x.1] = for i in range(1, x.0, 1) carry (A: float64[x.0, x.1] = x) {\n" +
         body + "  yield " + yields + "\n} @3\nwrite x = C\nreturn none\n");
     const dsl::Algorithm algorithm = translate(program, {});
     const auto& groups = algorithm.impl().groups;
-    EXPECT_EQ(groups.size(), 1U) << algorithm.impl().plan_body;
+    EXPECT_EQ(groups.size(), 1U) << runtime::print_body(algorithm.impl().plan.versions[0]);
     if (groups.empty()) return {};
     EXPECT_EQ(groups[0].steps.size(), 1U);
     EXPECT_EQ(std::count(groups[0].argument_names.begin(), groups[0].argument_names.end(), "x"), 1);
-    return groups[0].steps[0].loop;
+    return groups[0].steps[0].in_group.value();
 }
 
 const char* const kRow = "  %1: float64[x.1] = index(a) {index=[i, 0:1]} @4\n";
 
 TEST(Groups, TripsThatKeepToARowOfTheirOwnRunInParallel) {
-    const dsl::KernelLoop loop =
+    const runtime::InGroup loop =
         outermost(std::string(kRow) + "  D: float64[x.0, x.1] = update(A, %1) {index=[i, 0:1]} @4\n"
                                       "  %2: float64[x.1] = index(D) {index=[i, 0:1]} @5\n"
                                       "  %3: float64[x.1] = multiply(%2, %2) @5\n"
@@ -239,14 +239,14 @@ TEST(Groups, WhatOneTripHandsToAnotherIsSerial) {
 }
 
 TEST(Groups, ASizeThatATripReadsIsItsOwn) {
-    const dsl::KernelLoop loop =
+    const runtime::InGroup loop =
         outermost("  %1: int64[] = index(w) {index=[i]} @4\n  n: int64[] = minimum(%1, %1) @4\n"
                   "  m: size = read(n) {min=0, max=x.1 - 1} @4\n"
                   "  %2: float64[] = index(a) {index=[i, m]} @4\n"
                   "  B: float64[x.0, x.1] = update(A, %2) {index=[i, 0]} @4\n");
     EXPECT_TRUE(loop.parallel);
     ASSERT_EQ(loop.own.size(), 1U);
-    EXPECT_EQ(loop.own[0].first, "n");
+    EXPECT_EQ(loop.own[0], "n");
 }
 
 /// A loop that fills an array of its own by columns, and what happens to it afterwards.

@@ -74,12 +74,12 @@ TEST(Translate, KMeansHasTheStagesOfItsNames) {
     EXPECT_EQ(algorithm.info().stages[0].line, 8);
     EXPECT_EQ(algorithm.info().stages[0].source, "sum(%3) {axes=[2]}");
     EXPECT_EQ(algorithm.info().stages[1].dtypes, (std::vector<std::string>{"float64", "int64"}));
-    EXPECT_EQ(algorithm.impl().plan_header,
+    EXPECT_EQ(runtime::print_header(algorithm.impl().plan),
               "tilewright-plan 1\nfunction get_labels\narg X float64 2\narg means float64 2\n"
               "guard means.0 >= 1 \"attempt to get argmin of an empty sequence\"\n"
               "slices (X)\n"
               "result argmin int64 [X.0]\nreturn argmin\n");
-    EXPECT_EQ(algorithm.impl().plan_body,
+    EXPECT_EQ(runtime::print_body(algorithm.impl().plan.versions[0]),
               "require X.1 <= 32\nrequire layout X C\nrequire layout means C\n"
               "call get_labels_k0 in \"get_labels_k0\" (X.0, X.1, means.0, X, means, argmin)\n");
 }
@@ -204,8 +204,8 @@ TEST(Translate, LanesAreStagesWithAFixedOrder) {
                                               " // 64=1>!\n"
                                               "  update: u<64=64> r<1=1>!\n"
                                               "y (output): \n");
-    EXPECT_EQ(algorithm.impl().plan_body.substr(0, algorithm.impl().plan_body.find('\n')),
-              "require x.0 * x.1 <= 1048576");
+    const std::string body = runtime::print_body(algorithm.impl().plan.versions[0]);
+    EXPECT_EQ(body.substr(0, body.find('\n')), "require x.0 * x.1 <= 1048576");
     EXPECT_EQ(algorithm.info().stages[0].part, dsl::StagePart::lanes);
     EXPECT_EQ(algorithm.info().stages[1].part, dsl::StagePart::block);
 }
@@ -214,13 +214,13 @@ TEST(Translate, LibraryProductsCutThePlan) {
     TranslateOptions options;
     options.variant = {{"z", "blas"}};
     dsl::Algorithm algorithm = translate(read_program(kSoftmax), options);
-    EXPECT_EQ(algorithm.impl().plan_body,
+    EXPECT_EQ(runtime::print_body(algorithm.impl().plan.versions[0]),
               "require B.1 <= 1073741824\nrequire layout A C\nrequire layout B C\ntemp z float32 [A.0, B.1]\n"
               "library matmul (A, B, z)\n"
               "call softmax_k0 in \"softmax_k0\" (A.0, A.1, B.1, z, result)\n");
     // A library takes any strides: it needs a copy only of what is no whole array.
     options.layouts = {{"A", Layout::any}};
-    EXPECT_EQ(translate(read_program(kSoftmax), options).impl().plan_body,
+    EXPECT_EQ(runtime::print_body(translate(read_program(kSoftmax), options).impl().plan.versions[0]),
               "require B.1 <= 1073741824\nrequire layout B C\ntemp z float32 [A.0, B.1]\nlibrary matmul (A, B, z)\n"
               "call softmax_k0 in \"softmax_k0\" (A.0, A.1, B.1, z, result)\n");
     std::string sliced = kSoftmax;
@@ -229,7 +229,7 @@ TEST(Translate, LibraryProductsCutThePlan) {
                    "%0: float32[A.0, A.1] = index(A) {index=[A.0 - 1:-1, 0:1]} @2\n"
                    "z: float32[A.0, B.1] = matmul(%0, B) @2\n");
     dsl::Algorithm copied = translate(read_program(sliced), options);
-    EXPECT_EQ(copied.impl().plan_body,
+    EXPECT_EQ(runtime::print_body(copied.impl().plan.versions[0]),
               "require B.1 <= 1073741824\nrequire layout B C\ntemp z_a float32 [A.0, A.1]\ntemp z float32 [A.0, B.1]\n"
               "call softmax_k0 in \"softmax_k0\" (A.0, A.1, B.1, A, z_a)\n"
               "library matmul (z_a, B, z)\n"
@@ -241,10 +241,10 @@ TEST(Translate, LibraryProductsCutThePlan) {
 
 TEST(Translate, StacksOfMatricesAreCutIntoParts) {
     const auto slices = [](const std::string& types, const std::string& product) {
-        const std::string header =
+        const std::string header = runtime::print_header(
             translate(read_program("tilewright-program 1\nfunction f\n" + types + product + "return C\n"), {})
                 .impl()
-                .plan_header;
+                .plan);
         const std::size_t at = header.find("slices");
         return at == std::string::npos ? "" : header.substr(at, header.find('\n', at) - at);
     };
@@ -279,10 +279,11 @@ TEST(Translate, LibrariesTakeViewsOfArrays) {
                                "D: float64[B.0, A.2, A.2] = matmul(%3, %4)\n"
                                "return (C, D)\n"),
                   options);
-    EXPECT_EQ(algorithm.impl().plan_body, "require layout A C\nrequire layout B C\ntemp D_a float64 [B.0, A.2, A.1]\n"
-                                          "library matmul (A^0n12, B^021, C)\n"
-                                          "call f_k0 in \"f_k0\" (A.0, A.1, A.2, B.0, B, D_a)\n"
-                                          "library matmul (D_a, D_a^021, D)\n");
+    EXPECT_EQ(runtime::print_body(algorithm.impl().plan.versions[0]),
+              "require layout A C\nrequire layout B C\ntemp D_a float64 [B.0, A.2, A.1]\n"
+              "library matmul (A^0n12, B^021, C)\n"
+              "call f_k0 in \"f_k0\" (A.0, A.1, A.2, B.0, B, D_a)\n"
+              "library matmul (D_a, D_a^021, D)\n");
 }
 
 TEST(Translate, TheSameProgramGivesTheSameNamesEachTime) {

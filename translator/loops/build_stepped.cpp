@@ -1,21 +1,33 @@
-// translator/loops/build_stepped.cpp: every segment through the machinery of straight-line programs, and the plan's
-// text around their kernels.
+// translator/loops/build_stepped.cpp: every segment through the machinery of straight-line programs, and the plan
+// around their kernels.
 #include "translator/loops/build_stepped.h"
 
 #include <algorithm>
-#include <deque>
 #include <utility>
 
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
 #include "translator/kernels.h"
 #include "translator/loops/access.h"
-#include "translator/loops/plan_nodes.h"
+#include "translator/loops/groups.h"
 #include "translator/loops/steps.h"
-#include "translator/plan_writer.h"
+#include "translator/plan_of_program.h"
 
 namespace tilewright::translator {
 namespace {
+
+using runtime::PlanStep;
+
+/// Steps of the plan, and whether one function may do all that they say.
+struct Planned {
+    std::vector<PlanStep> steps;
+    bool in_one_function = true;
+
+    void add(Planned more) {
+        std::move(more.steps.begin(), more.steps.end(), std::back_inserter(steps));
+        in_one_function = in_one_function && more.in_one_function;
+    }
+};
 
 class Builder {
   public:
@@ -28,7 +40,8 @@ class Builder {
             names_.insert(name);
         for (const BufferPlan& buffer : stepped_.buffers)
             names_.insert(buffer.name);
-        body_ = plan_text(nodes(stepped_.steps));
+        steps_ = planned(stepped_.steps).steps;
+        groups_.form(steps_);
         for (const auto& [name, option] : options.variant) {
             const bool known = std::any_of(variants.begin(), variants.end(),
                                            [&, key = name](const VariantInfo& each) { return each.name == key; });
@@ -52,8 +65,7 @@ class Builder {
         impl->inputs = maps_.arrays;
         for (const auto& [name, image] : maps_.flat)
             impl->inputs.emplace(image.name(), image);
-        impl->plan_header = header();
-        impl->plan_body = requirements() + body_;
+        impl->plan = plan();
         return dsl::Algorithm(std::move(impl), std::move(info_));
     }
 
@@ -61,13 +73,16 @@ class Builder {
     const Program& program_;
     TranslateOptions options_; ///< with a guess for the symbols of loops
     const Stepped stepped_;
-    std::deque<Step> extra_;      ///< steps that are no steps of the program
     std::set<std::string> names_; ///< of stages and buffers
     std::vector<std::string> symbols_;
     dsl::AlgorithmImpl impl_;
     dsl::AlgorithmInfo info_;
     std::set<std::string> requirements_;
-    std::string temporaries_, body_;
+    runtime::PlanVersionBody version_; ///< its temporaries, and the steps with which they begin outside of all blocks
+    std::vector<PlanStep> steps_;      ///< behind these
+    Groups groups_{{stepped_, impl_.kernels, impl_.groups, info_.stages, options_,
+                    [this](const std::string& wish) { return unique(wish); },
+                    [this](const std::string& name) { return parameter(name).name(); }}};
 
     /// What Shared keeps from segment to segment.
     struct Maps {
@@ -78,61 +93,54 @@ class Builder {
         std::set<std::string> symbols;
     } maps_;
 
-    std::vector<PlanNode> nodes(const std::vector<Step>& steps) {
+    Planned planned(const std::vector<Step>& steps) {
         const std::size_t known = symbols_.size();
-        std::vector<PlanNode> out;
+        Planned out;
         for (const Step& step : steps)
-            out.push_back(node(step));
+            out.add(step.kind == Step::Kind::call ? planned(step.segment) : planned(step));
         symbols_.resize(known); // sizes that were read
         return out;
     }
 
-    PlanNode node(const Step& step) {
-        PlanNode out;
-        out.step = &step;
-        if (step.kind == Step::Kind::segment) return segment_node(step);
-        if (step.kind == Step::Kind::read || step.kind == Step::Kind::range) enter(step);
-        out.body = nodes(step.body);
-        out.other = nodes(step.other);
-        if (step.kind == Step::Kind::range) symbols_.pop_back();
-        return out;
+    Planned planned(const Step& step) {
+        if (step.kind == Step::Kind::temporary) return {{begin(step.arguments[0].name())}, false};
+        if (step.kind == Step::Kind::read || step.is_range()) enter(step);
+        Planned body = planned(step.body), otherwise = planned(step.otherwise);
+        if (step.is_range()) symbols_.pop_back();
+        PlanStep out{
+            {step.kind, step.symbol, step.arguments, step.message, std::move(body.steps), std::move(otherwise.steps)}};
+        const bool admitted = body.in_one_function && otherwise.in_one_function && groups_.admit(step, out);
+        if (step.wavefront && !admitted) throw InternalError("a wavefront is no group of kernels.");
+        return {{std::move(out)}, admitted};
+    }
+
+    PlanStep begin(const std::string& temporary) {
+        const auto named = [&](const BufferPlan& each) { return each.name == temporary; };
+        return add_temporary(version_, plan_buffer(temporary, std::ranges::find_if(stepped_.buffers, named)->type));
     }
 
     /// Sums of a length that changes from trip to trip are short or long when the trip runs.
-    PlanNode segment_node(const Step& step) {
-        PlanNode out;
-        out.step = &step;
-        const std::vector<Size> lengths = build_segment(step.segment, false, out);
-        if (lengths.empty() || out.plan_only) return out;
-        Step& brief = extra_.emplace_back();
-        brief.segment = step.segment;
-        for (Target& target : brief.segment.targets) {
+    Planned planned(const Segment& segment) {
+        Planned in_lanes, one_by_one;
+        const std::vector<Size> lengths = build_segment(segment, false, in_lanes);
+        if (lengths.empty() || !in_lanes.in_one_function) return in_lanes;
+        Segment brief = segment;
+        for (Target& target : brief.targets) {
             if (!target.fresh) continue;
             target.fresh = false;
             target.region = whole_region(target.type.shape.size());
         }
-        PlanNode one_by_one;
-        one_by_one.step = &brief;
-        build_segment(brief.segment, true, one_by_one);
-        Step& choice = extra_.emplace_back();
-        choice.kind = Step::Kind::at_most;
-        choice.first = lengths.front();
+        build_segment(brief, true, one_by_one);
+        Size longest = lengths.front();
         for (std::size_t k = 1; k < lengths.size(); ++k)
-            choice.first = larger_of(choice.first, lengths[k]);
-        choice.stop = Size::integer(longest_serial_sum());
-        PlanNode both;
-        both.step = &choice;
-        both.body.push_back(std::move(one_by_one));
-        both.other.push_back(std::move(out));
-        return both;
-    }
-
-    std::string plan_text(const std::vector<PlanNode>& all) {
-        return PlanText({program_.function, stepped_, impl_.kernels, impl_.groups, info_.stages, options_,
-                         [this](const Size& tree) { return size(tree); },
-                         [this](const std::string& wish) { return unique(wish); },
-                         [this](const std::string& name) { return parameter(name).name(); }})
-            .text(all, "");
+            longest = larger_of(longest, lengths[k]);
+        const Size is_brief = Size::binary(Size::Op::le, longest, Size::integer(longest_serial_sum()));
+        const bool admitted = one_by_one.in_one_function && !options_.device;
+        return {{PlanStep{{.kind = runtime::StepKind::branch,
+                           .arguments = {is_brief},
+                           .body = std::move(one_by_one.steps),
+                           .otherwise = std::move(in_lanes.steps)}}},
+                admitted};
     }
 
     std::string unique(const std::string& wish) {
@@ -148,25 +156,17 @@ class Builder {
         return maps_.sizes.try_emplace(name, is_argument ? name + "_size" : name).first->second;
     }
 
-    Halide::Expr size(const Size& tree) {
-        if (tree.is_constant()) return static_cast<int32_t>(tree.constant());
-        if (tree.op() == Size::Op::symbol) return parameter(tree.name());
-        const Halide::Expr a = size(tree.operands()[0]);
-        const Halide::Expr b = size(tree.operands()[1]);
-        return size_operation(tree, a, b);
-    }
-
     /// Of a loop, or of a size that is read: the middle trip stands for all of them where a schedule asks for extents.
     void enter(const Step& step) {
-        symbols_.push_back(step.index);
-        if (!step.limited) return;
-        const auto first = evaluate(step.first, options_.sizes_here);
-        const auto stop = evaluate(step.stop, options_.sizes_here);
-        if (first && stop) options_.sizes_here[step.index] = (*first + *stop) / 2;
+        symbols_.push_back(step.symbol);
+        if (!step.is_range() && !step.limits) return;
+        const auto first = evaluate(step.is_range() ? step.first() : step.limits->first, options_.sizes_here);
+        const auto stop = evaluate(step.is_range() ? step.stop() : step.limits->second, options_.sizes_here);
+        if (first && stop) options_.sizes_here[step.symbol] = (*first + *stop) / 2;
     }
 
     /// Gives back the lengths of sums that are chosen by.
-    std::vector<Size> build_segment(const Segment& segment, bool short_sums, PlanNode& node) {
+    std::vector<Size> build_segment(const Segment& segment, bool short_sums, Planned& out) {
         SegmentContext context{&segment.targets, &segment.moving, &names_, short_sums};
         Analysis analysis(segment.program, options_, context);
         variants.insert(variants.end(), analysis.variants().begin(), analysis.variants().end());
@@ -195,56 +195,43 @@ class Builder {
         if (!table.impls.empty()) throw InternalError("two stages are called " + table.impls.begin()->first + ".");
         maps_ = {std::move(shared.sizes), std::move(shared.scalars), std::move(shared.arrays), std::move(shared.flat),
                  std::move(shared.symbols)};
-        for (std::size_t k = first; k < impl_.kernels.size(); ++k)
-            node.kernels.push_back(static_cast<int>(k));
         for (const StagePlan& stage : analysis.stages()) {
-            node.plan_only = node.plan_only || stage.library;
+            out.in_one_function = out.in_one_function && !stage.library;
             for (const StageBuffer& buffer : stage.buffers())
-                if (stage.materialised && !buffer.result) add_temporary(buffer, analysis, segment.moving, node);
+                if (stage.materialised && !buffer.result)
+                    begin_temporary(plan_buffer(buffer.name, analysis.value(buffer.value).type), segment.moving, out);
         }
-        for (std::string& line :
-             plan_calls(analysis, {impl_.kernels.begin() + static_cast<std::ptrdiff_t>(first), impl_.kernels.end()}))
-            node.lines.push_back(std::move(line));
+        for (PlanStep& call : plan_calls(analysis, std::span(impl_.kernels).subspan(first)))
+            out.steps.push_back(std::move(call));
         return analysis.moving_lengths();
     }
 
     /// In the block where it is used, where its shape changes from trip to trip.
-    void add_temporary(const StageBuffer& stage, const Analysis& analysis, const std::vector<MovingSize>& moving,
-                       PlanNode& node) {
-        const Type& type = analysis.value(stage.value).type;
-        const bool follows = std::any_of(type.shape.begin(), type.shape.end(),
-                                         [&](const Size& extent) { return moves(extent, moving); });
-        if (follows) {
-            node.lines.push_back("temp " + typed_name(stage.name, type));
-            node.plan_only = true;
-        } else {
-            temporaries_ += "temp " + typed_name(stage.name, type);
-        }
+    void begin_temporary(runtime::PlanBuffer buffer, const std::vector<MovingSize>& moving, Planned& out) {
+        const bool follows =
+            std::ranges::any_of(buffer.shape, [&](const Size& extent) { return moves(extent, moving); });
+        (follows ? out.steps : version_.steps).push_back(add_temporary(version_, std::move(buffer)));
+        out.in_one_function = out.in_one_function && !follows;
     }
 
-    std::string header() const {
-        std::string out = plan_opening(program_);
-        for (const BufferPlan& buffer : stepped_.buffers) {
-            if (buffer.kind == BufferPlan::Kind::result) out += "result " + typed_name(buffer.name, buffer.type);
-        }
-        return out + return_line(program_, stepped_.returned);
-    }
-
-    std::string requirements() const {
-        std::string out;
-        for (const std::string& requirement : requirements_)
-            out += "require " + requirement + "\n";
+    runtime::Plan plan() {
+        std::vector<std::string> conditions(requirements_.begin(), requirements_.end());
         // Kernels count in 32 bits; some room is left for sums.
-        for (const ScalarArgument& scalar : program_.scalars) {
-            if (maps_.sizes.count(scalar.name) == 0) continue;
-            out += "require " + scalar.name + " <= 1073741824\nrequire " + scalar.name + " >= -1073741824\n";
-        }
-        out += layout_requirements(program_, options_);
+        for (const ScalarArgument& scalar : program_.scalars)
+            if (maps_.sizes.count(scalar.name) != 0)
+                for (const char* limit : {" <= 1073741824", " >= -1073741824"})
+                    conditions.push_back(scalar.name + limit);
+        runtime::Plan out = plan_of_program(program_, options_, conditions, stepped_.returned);
+        std::vector<PlanStep> steps;
         for (const BufferPlan& buffer : stepped_.buffers) {
-            if (buffer.kind == BufferPlan::Kind::temporary && !buffer.local)
-                out += "temp " + typed_name(buffer.name, buffer.type);
+            if (buffer.kind == BufferPlan::Kind::result) out.results.push_back(plan_buffer(buffer.name, buffer.type));
+            if (buffer.kind == BufferPlan::Kind::temporary && !buffer.local) steps.push_back(begin(buffer.name));
         }
-        return out + temporaries_;
+        for (auto* more : {&version_.steps, &steps_})
+            std::move(more->begin(), more->end(), std::back_inserter(steps));
+        out.versions[0].temporaries = std::move(version_.temporaries);
+        out.versions[0].steps = std::move(steps);
+        return out;
     }
 };
 

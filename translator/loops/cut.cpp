@@ -167,10 +167,7 @@ bool Cutter::moves(const Type& type) const {
 std::string Cutter::add_temporary(const std::string& name, const Type& type, std::vector<Step>& steps) {
     out_.buffers.push_back({name, type, BufferPlan::Kind::temporary, false, moves(type)});
     if (out_.buffers.back().local) {
-        Step step;
-        step.kind = Step::Kind::temporary;
-        step.from = name;
-        steps.push_back(std::move(step));
+        steps.push_back(step_of(Step::Kind::temporary, {name}));
     }
     return name;
 }
@@ -266,7 +263,7 @@ void Cutter::finish() {
         if (!is_temporary(name) || buffer(name).swapped || results.count(name) != 0) {
             const std::string copy =
                 add_temporary(fresh_name("%", base_name(name) + "_result"), types_.at(value), out_.steps);
-            out_.steps.push_back(exchange(Step::Kind::copy, name, copy));
+            out_.steps.push_back(step_of(Step::Kind::copy, {name, copy}));
             name = copy;
         }
         buffer(name).kind = BufferPlan::Kind::result;
@@ -280,7 +277,7 @@ void Cutter::finish() {
         std::string& copy = saved[from];
         if (copy.empty()) {
             copy = add_temporary(fresh_name("%", base_name(from) + "_last"), type_of_buffer(from), out_.steps);
-            out_.steps.push_back(exchange(Step::Kind::copy, from, copy));
+            out_.steps.push_back(step_of(Step::Kind::copy, {from, copy}));
         }
         return copy;
     };
@@ -295,7 +292,7 @@ void Cutter::finish() {
                 place->second = before_writes(place->second);
     }
     for (const auto& [from, to] : moves)
-        out_.steps.push_back(exchange(Step::Kind::copy, from, to));
+        out_.steps.push_back(step_of(Step::Kind::copy, {from, to}));
     for (const Write& write : program_.writes)
         if (const Operation* complex = complex_of(write.value)) out_.steps.push_back(halves(*complex, write.argument));
 }
@@ -309,6 +306,14 @@ Step Cutter::halves(const Operation& complex, const std::string& name) {
 
 bool needs_steps(const Program& program) {
     return !program.writes.empty() || !program.checks.empty() || has_regions(program.body);
+}
+
+std::vector<std::string> memory_of(const Step& step) {
+    std::vector<std::string> names;
+    if (!step.is_range())
+        for (const Size& argument : step.arguments)
+            if (argument.op() == Size::Op::symbol) names.push_back(argument.name());
+    return names;
 }
 
 Stepped cut_into_steps(const Program& program, bool device) {

@@ -428,7 +428,7 @@ std::string Cutter::fresh_buffer(const std::string& value, const std::string& fr
     if (place == place_.end()) {
         steps.push_back(segment({{from, whole(name, type, operation.line)}}));
     } else {
-        steps.push_back(exchange(Step::Kind::copy, place->second, name));
+        steps.push_back(step_of(Step::Kind::copy, {place->second, name}));
     }
     return name;
 }

@@ -46,7 +46,7 @@ void Cutter::move(const std::vector<std::string>& yields, const std::vector<std:
         if (std::find(homes.begin(), homes.end(), each.from) == homes.end()) continue;
         const std::string saved =
             add_temporary(fresh_name("%", base_name(each.from) + "_last"), type_of_buffer(each.from), steps);
-        steps.push_back(exchange(Step::Kind::copy, each.from, saved));
+        steps.push_back(step_of(Step::Kind::copy, {each.from, saved}));
         each.from = saved;
     }
     for (const Move& each : moves) {
@@ -54,7 +54,7 @@ void Cutter::move(const std::vector<std::string>& yields, const std::vector<std:
                           made_inside(each.from) &&
                           same_shape(type_of_buffer(each.from).shape, type_of_buffer(each.to).shape);
         if (both) buffer(each.from).swapped = buffer(each.to).swapped = true;
-        steps.push_back(exchange(both ? Step::Kind::swap : Step::Kind::copy, each.from, each.to));
+        steps.push_back(step_of(both ? Step::Kind::swap : Step::Kind::copy, {each.from, each.to}));
     }
 }
 
@@ -64,11 +64,11 @@ bool Cutter::made_inside(const std::string& name) const {
     return false;
 }
 
-Step Cutter::exchange(Step::Kind kind, const std::string& from, const std::string& to) {
+Step Cutter::step_of(Step::Kind kind, const std::vector<std::string>& memory) {
     Step step;
     step.kind = kind;
-    step.from = from;
-    step.to = to;
+    for (const std::string& name : memory)
+        step.arguments.push_back(Size::symbol(name));
     return step;
 }
 
@@ -111,15 +111,14 @@ void Cutter::emit_for(Item& item, std::vector<Step>& steps) {
     const Operation& operation = *item.operation;
     const std::vector<std::string> homes = enter(item, steps);
     Step loop;
-    loop.kind = Step::Kind::range;
+    loop.kind = Step::Kind::for_range;
     loop.operation = &operation;
-    loop.index = operation.attributes.at("variable");
-    loop.first = parse_size(operation.attributes.at("start"));
-    loop.stop = parse_size(operation.attributes.at("stop"));
-    loop.step = parse_size(operation.attributes.at("step"));
-    const bool known = loop.step.is_constant();
-    const Size last = loop.stop - Size::integer(known && loop.step.constant() < 0 ? -1 : 1);
-    symbols_.push_back({loop.index, loop.first, last, known});
+    loop.symbol = operation.attributes.at("variable");
+    for (const char* limit : {"start", "stop", "step"})
+        loop.arguments.push_back(parse_size(operation.attributes.at(limit)));
+    const bool known = loop.step().is_constant();
+    const Size last = loop.stop() - Size::integer(known && loop.step().constant() < 0 ? -1 : 1);
+    symbols_.push_back({loop.symbol, loop.first(), last, known});
     loop.body = body(operation.regions[0], homes, operation, parameters_of(operation.regions[0]));
     symbols_.pop_back();
     steps.push_back(std::move(loop));
@@ -135,10 +134,8 @@ void Cutter::emit_while(Item& item, std::vector<Step>& steps) {
     loop.operation = &operation;
     const std::size_t known = symbols_.size();
     loop.body = block(condition, set_of(condition.yields), {});
-    Step out;
-    out.kind = Step::Kind::leave;
-    out.from = truth(condition.yields[0], loop.body, operation.line);
-    loop.body.push_back(std::move(out));
+    const std::string goes_on = truth(condition.yields[0], loop.body, operation.line);
+    loop.body.push_back(step_of(Step::Kind::leave_unless, {goes_on}));
     symbols_.resize(known);
     // The condition's block reads what is carried; the other one may take it over.
     std::vector<Step> rest = body(operation.regions[1], homes, operation, parameters_of(operation.regions[1]));
@@ -198,12 +195,10 @@ std::optional<Size> Cutter::plan_condition(const std::string& value) const {
             if (!part || part->text().size() > kLongestCondition) return std::nullopt;
             parts.push_back(*part);
         }
-        const Size first = made->operands[1] == made->operands[0]
-                               ? parts[0]
-                               : Size::binary(Size::Op::logical_and, parts[0], parts[1]);
+        const Size first =
+            made->operands[1] == made->operands[0] ? parts[0] : Size::binary(Size::Op::logical_and, parts[0], parts[1]);
         if (made->operands[2] == made->operands[0]) return first;
-        const Size second =
-            Size::binary(Size::Op::logical_and, Size::unary(Size::Op::logical_not, parts[0]), parts[2]);
+        const Size second = Size::binary(Size::Op::logical_and, Size::unary(Size::Op::logical_not, parts[0]), parts[2]);
         return Size::binary(Size::Op::logical_or, first, second);
     }
     if (made->operands.size() != 2) return std::nullopt;
@@ -226,25 +221,18 @@ std::optional<Size> Cutter::plan_condition(const std::string& value) const {
 }
 
 void Cutter::emit_check(const Check& check, std::vector<Step>& steps) {
-    Step step;
-    step.kind = Step::Kind::check;
-    step.from = truth(check.value, steps, 0);
-    step.text = check.text;
+    Step step = step_of(Step::Kind::check, {truth(check.value, steps, 0)});
+    step.message = check.text;
     steps.push_back(std::move(step));
 }
 
 void Cutter::emit_read(const Operation& operation, std::vector<Step>& steps) {
-    Step step;
-    step.kind = Step::Kind::read;
-    step.from = in_memory(operation.operands[0], steps, "size", operation.line);
-    step.index = operation.result;
-    step.limited = operation.attributes.count("min") != 0;
-    if (step.limited) {
-        step.first = parse_size(operation.attributes.at("min"));
-        step.stop = parse_size(operation.attributes.at("max"));
-    }
-    MovingSize symbol{operation.result, step.first, step.stop, step.limited};
-    symbols_.push_back(std::move(symbol));
+    Step step = step_of(Step::Kind::read, {in_memory(operation.operands[0], steps, "size", operation.line)});
+    step.symbol = operation.result;
+    if (operation.attributes.count("min") != 0)
+        step.limits.emplace(parse_size(operation.attributes.at("min")), parse_size(operation.attributes.at("max")));
+    const auto [least, most] = step.limits.value_or(std::pair<Size, Size>());
+    symbols_.push_back({operation.result, least, most, step.limits.has_value()});
     steps.push_back(std::move(step));
 }
 
@@ -254,10 +242,8 @@ void Cutter::emit_if(Item& item, std::vector<Step>& steps) {
     branch.kind = Step::Kind::branch;
     branch.operation = &operation;
     const auto of_sizes = device_ ? plan_condition(operation.operands[0]) : std::nullopt;
-    if (of_sizes)
-        branch.condition = of_sizes;
-    else
-        branch.from = truth(operation.operands[0], steps, operation.line);
+    branch.arguments.push_back(of_sizes ? *of_sizes
+                                        : Size::symbol(truth(operation.operands[0], steps, operation.line)));
     std::vector<std::string> homes;
     const std::map<std::string, std::string> in_place = changed_in_place(operation);
     for (const auto& [name, type] : results_of(operation)) {
@@ -266,7 +252,7 @@ void Cutter::emit_if(Item& item, std::vector<Step>& steps) {
         homes.push_back(takes ? place_.at(start->second) : add_temporary(fresh_name(name, operation.op), type, steps));
     }
     branch.body = body(operation.regions[0], homes, operation, item.consumed);
-    branch.other = body(operation.regions[1], homes, operation, item.consumed);
+    branch.otherwise = body(operation.regions[1], homes, operation, item.consumed);
     steps.push_back(std::move(branch));
     leave(operation, homes);
 }

@@ -42,7 +42,6 @@ const Type& Cutter::type_of_buffer(const std::string& name) const {
 
 Step Cutter::segment(const std::vector<std::pair<std::string, Target>>& yields) {
     Step step;
-    step.kind = Step::Kind::segment;
     step.segment.moving = symbols_;
     Program& program = step.segment.program;
     program = shell();
@@ -113,7 +112,6 @@ void Cutter::gather(const std::string& value, std::map<std::size_t, const Operat
 
 Step Cutter::copy_part(const std::string& from, const Type& whole, const Type& part, Target target) {
     Step step;
-    step.kind = Step::Kind::segment;
     step.segment.moving = symbols_;
     step.segment.reads.push_back({from, std::nullopt});
     step.segment.copied = from;

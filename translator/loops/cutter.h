@@ -205,7 +205,8 @@ class Cutter {
     std::size_t inside_from_ = 0;
     bool made_inside(const std::string& name) const;
 
-    static Step exchange(Step::Kind kind, const std::string& from, const std::string& to);
+    /// A copy, a swap, or what looks at one buffer.
+    static Step step_of(Step::Kind kind, const std::vector<std::string>& memory);
 
     static Names parameters_of(const Block& block);
     static Names set_of(const std::vector<std::string>& values) { return {values.begin(), values.end()}; }

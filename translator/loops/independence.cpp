@@ -17,11 +17,11 @@ void collect_fresh(const std::vector<Step>& steps, Names& fresh, Names& others) 
             const bool single = target.fresh && target.type.shape.empty();
             (single ? fresh : others).insert(target.buffer);
         }
-        for (const std::string& name : {step.to, step.kind == Step::Kind::swap ? step.from : std::string()})
-            if (!name.empty()) others.insert(name);
+        if (step.kind == Step::Kind::copy) others.insert(step.to());
+        if (step.kind == Step::Kind::swap) others.insert({step.from(), step.to()});
         if (step.kind == Step::Kind::branch) {
             collect_fresh(step.body, fresh, others);
-            collect_fresh(step.other, fresh, others);
+            collect_fresh(step.otherwise, fresh, others);
         }
     }
 }
@@ -29,15 +29,15 @@ void collect_fresh(const std::vector<Step>& steps, Names& fresh, Names& others) 
 /// Symbols that have other values in the course of one trip.
 void collect_inner_symbols(const std::vector<Step>& steps, Names& symbols) {
     for (const Step& step : steps) {
-        if (!step.index.empty()) symbols.insert(step.index);
+        if (!step.symbol.empty()) symbols.insert(step.symbol);
         collect_inner_symbols(step.body, symbols);
-        collect_inner_symbols(step.other, symbols);
+        collect_inner_symbols(step.otherwise, symbols);
     }
 }
 
 class Test {
   public:
-    Test(const Step& range, const Names& own) : index_(range.index), own_(own) {
+    Test(const Step& range, const Names& own) : index_(range.symbol), own_(own) {
         collect_inner_symbols(range.body, inner_);
         writes(range.body);
         if (reason.empty()) reads(range.body);
@@ -91,23 +91,23 @@ class Test {
     void writes(const std::vector<Step>& steps) {
         for (const Step& step : steps) {
             switch (step.kind) {
-            case Step::Kind::segment:
+            case Step::Kind::call:
                 for (const Target& target : step.segment.targets)
                     write(target);
                 break;
-            case Step::Kind::range:
+            case Step::Kind::for_range:
             case Step::Kind::branch:
             case Step::Kind::read:
                 break;
             case Step::Kind::copy:
             case Step::Kind::swap:
-                depends("each trip needs all of " + step.from + " of the one before");
+                depends("each trip needs all of " + step.from() + " of the one before");
                 break;
             default:
                 depends("a trip may end the loop");
             }
             writes(step.body);
-            writes(step.other);
+            writes(step.otherwise);
         }
     }
 
@@ -115,9 +115,9 @@ class Test {
         for (const Step& step : steps) {
             for (const Access& access : step.segment.reads)
                 read(access);
-            if (step.kind == Step::Kind::branch || step.kind == Step::Kind::read) read({step.from, std::nullopt});
+            if (step.looks_at_memory() || step.kind == Step::Kind::read) read({step.from(), std::nullopt});
             reads(step.body);
-            reads(step.other);
+            reads(step.otherwise);
         }
     }
 
@@ -136,8 +136,8 @@ class Test {
 };
 
 void collect_names(const Step& step, Names& names) {
-    for (const std::string& name : {step.from, step.to})
-        if (!name.empty()) names.insert(name);
+    for (const std::string& name : memory_of(step))
+        names.insert(name);
     for (const ArrayArgument& array : step.segment.program.arrays)
         names.insert(array.name);
     for (const Target& target : step.segment.targets)
@@ -150,16 +150,16 @@ void collect_elsewhere(const std::vector<Step>& steps, const Step& range, Names&
         if (&step == &range) continue;
         collect_names(step, names);
         collect_elsewhere(step.body, range, names);
-        collect_elsewhere(step.other, range, names);
+        collect_elsewhere(step.otherwise, range, names);
     }
 }
 
 /// What the trips of a range, and of the ranges in it, have for themselves.
 void collect_own(const Stepped& stepped, const Step& step, Names& own) {
-    if (step.kind == Step::Kind::range) own.merge(own_of_each_trip(stepped, step));
+    if (step.is_range()) own.merge(own_of_each_trip(stepped, step));
     for (const Step& inner : step.body)
         collect_own(stepped, inner, own);
-    for (const Step& inner : step.other)
+    for (const Step& inner : step.otherwise)
         collect_own(stepped, inner, own);
 }
 

@@ -35,7 +35,7 @@ void report_wavefront(const Stepped& stepped, const Step& rows, Kinds& kinds) {
 
 void collect_kinds(const Stepped& stepped, const std::vector<Step>& steps, Kinds& kinds) {
     for (const Step& step : steps) {
-        if (step.kind == Step::Kind::range) {
+        if (step.is_range()) {
             if (step.wavefront) {
                 report_wavefront(stepped, step, kinds);
                 continue;
@@ -49,7 +49,7 @@ void collect_kinds(const Stepped& stepped, const std::vector<Step>& steps, Kinds
             kinds[step.operation->result] = "driver: how many trips there are is known at the last";
         }
         collect_kinds(stepped, step.body, kinds);
-        collect_kinds(stepped, step.other, kinds);
+        collect_kinds(stepped, step.otherwise, kinds);
     }
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "dsl/runtime/plan.h"
 #include "translator/attributes.h"
 #include "translator/loops/access.h"
 #include "translator/program.h"
@@ -59,33 +60,28 @@ struct Wavefront {
     std::string why;                 ///< the dependence that forbids that rows run in any order
 };
 
-struct Step {
-    enum class Kind {
-        segment,
-        copy,     ///< from -> to
-        swap,     ///< from <-> to
-        range,    ///< body for index in range(first, stop, step)
-        loop,     ///< body again and again, until `leave`
-        leave,    ///< the loop, unless `from` is true
-        branch,   ///< body if `condition`, one on sizes, or `from` is true, else other
-        at_most,  ///< body if the size `first` is at most the number `stop`, else other
-        check,    ///< that `from` is true; else the call ends, and `text` says why
-        read,     ///< the size `index` from `from`
-        temporary ///< `from`, whose shape changes from trip to trip, is known from here on
-    };
-    Kind kind = Kind::segment;
-    Segment segment;
-    std::string from, to;
-    std::string text;
-    std::string index;
-    std::optional<Size> condition;
-    Size first, stop, step; ///< of a read: its smallest and largest value
-    bool limited = true;    ///< a read has these
-    std::vector<Step> body, other;
-    const Operation* operation =
-        nullptr; ///< of a range, loop or branch; of a range null where columns of an array are meant
+/// A step of the plan before its kernels have names: a call is a segment.
+struct Step : runtime::StepOf<Step> {
+    Segment segment;                             ///< of a call
+    std::optional<std::pair<Size, Size>> limits; ///< of a read: its smallest and largest value
+    /// Of a loop or branch; null where columns of an array are meant.
+    const Operation* operation = nullptr;
     std::optional<Wavefront> wavefront; ///< of a range over rows
+
+    bool is_range() const { return kind == Kind::for_range; }
+    /// Of a range.
+    const Size& first() const { return arguments[0]; }
+    const Size& stop() const { return arguments[1]; }
+    const Size& step() const { return arguments[2]; }
+    /// Of a copy or a swap: from -> to. What a read or a branch looks at.
+    const std::string& from() const { return arguments[0].name(); }
+    const std::string& to() const { return arguments[1].name(); }
+    /// A branch on memory, not on sizes.
+    bool looks_at_memory() const { return kind == Kind::branch && arguments[0].op() == Size::Op::symbol; }
 };
+
+/// Of a step that is no call: the memory that it names.
+std::vector<std::string> memory_of(const Step& step);
 
 struct Stepped {
     std::vector<Step> steps;

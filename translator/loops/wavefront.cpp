@@ -114,7 +114,7 @@ class Nest {
 
     /// The range as a wavefront; nothing where it is none.
     std::optional<Step> find() {
-        if (!rows_.step.is_constant()) return std::nullopt;
+        if (!rows_.step().is_constant()) return std::nullopt;
         if (why_not_independent(stepped_, rows_).empty() || !split() || !align()) return std::nullopt;
         collect();
         if (std::none_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.chain; }))
@@ -145,15 +145,14 @@ class Nest {
 
     bool split() {
         for (const Step& step : rows_.body)
-            if (scan_ == nullptr && step.kind == Step::Kind::range) scan_ = &step;
-        if (scan_ == nullptr || !scan_->step.is_constant()) return false;
+            if (scan_ == nullptr && step.is_range()) scan_ = &step;
+        if (scan_ == nullptr || !scan_->step().is_constant()) return false;
         if (const auto axis = column_axis(*scan_)) std::tie(axis_, direction_) = std::pair(axis->axis, axis->direction);
         for (std::size_t k = 0; k < rows_.body.size(); ++k) {
             const Step& step = rows_.body[k];
-            if (step.kind == Step::Kind::range) {
+            if (step.is_range()) {
                 if (!add_scan(step)) return false;
-            } else if (step.kind != Step::Kind::segment || step.segment.targets.size() != 1 ||
-                       !is_plain(step.segment)) {
+            } else if (step.kind != Step::Kind::call || step.segment.targets.size() != 1 || !is_plain(step.segment)) {
                 return false;
             } else if (is_single(step.segment.targets[0])) {
                 if (!add_element(step)) return false;
@@ -169,21 +168,21 @@ class Nest {
     }
 
     /// Limits are the same in every row.
-    bool follows_rows(const Size& tree) const { return moves(tree, {{rows_.index, {}, {}, false}}); }
+    bool follows_rows(const Size& tree) const { return moves(tree, {{rows_.symbol, {}, {}, false}}); }
 
     static bool is_scan_body(const Stepped& stepped, const std::vector<Step>& steps) {
         return std::all_of(steps.begin(), steps.end(), [&](const Step& step) {
-            if (step.kind == Step::Kind::branch)
+            if (step.looks_at_memory())
                 return std::any_of(stepped.buffers.begin(), stepped.buffers.end(),
-                                   [&](const BufferPlan& buffer) { return buffer.name == step.from; }) &&
-                       is_scan_body(stepped, step.body) && is_scan_body(stepped, step.other);
-            return step.kind == Step::Kind::segment && is_plain(step.segment) &&
+                                   [&](const BufferPlan& buffer) { return buffer.name == step.from(); }) &&
+                       is_scan_body(stepped, step.body) && is_scan_body(stepped, step.otherwise);
+            return step.kind == Step::Kind::call && is_plain(step.segment) &&
                    std::all_of(step.segment.targets.begin(), step.segment.targets.end(), is_single);
         });
     }
 
     bool add_scan(const Step& step) {
-        if (!step.step.is_constant() || follows_rows(step.first) || follows_rows(step.stop)) return false;
+        if (!step.step().is_constant() || follows_rows(step.first()) || follows_rows(step.stop())) return false;
         if (!is_scan_body(stepped_, step.body)) return false;
         Part part;
         part.range = step;
@@ -220,11 +219,9 @@ class Nest {
 
     Step columns_of(Segment segment, const Size& count) const {
         Step range;
-        range.kind = Step::Kind::range;
-        range.index = scan_->index;
-        range.first = Size::integer(0);
-        range.stop = count;
-        range.step = Size::integer(1);
+        range.kind = Step::Kind::for_range;
+        range.symbol = scan_->symbol;
+        range.arguments = {Size::integer(0), count, Size::integer(1)};
         Step inner;
         inner.segment = std::move(segment);
         range.body.push_back(std::move(inner));
@@ -287,11 +284,11 @@ class Nest {
         for (Part& part : parts_) {
             Size at = Size::symbol(kColumn);
             if (part.at_once) {
-                const Size last = part.range.stop - Size::integer(1);
-                const Size column = Size::symbol(scan_->index);
+                const Size last = part.range.stop() - Size::integer(1);
+                const Size column = Size::symbol(scan_->symbol);
                 if (direction_ < 0) part.position = substitute(part.position, kColumn, last - at);
                 part.direction = direction_;
-                const MovingSize moving{scan_->index, part.range.first, last, true};
+                const MovingSize moving{scan_->symbol, part.range.first(), last, true};
                 Step& inner = part.range.body[0];
                 inner.segment = element_of(std::move(inner.segment), direction_ < 0 ? last - column : column, moving);
             }
@@ -315,15 +312,15 @@ class Nest {
 
     /// `tree` at trip kRow of the rows and column kColumn, of which `first` is the range's first.
     Size in_columns(const Size& tree, const Step& range, std::int64_t first) const {
-        const Size row = rows_.first + rows_.step * Size::symbol(kRow);
+        const Size row = rows_.first() + rows_.step() * Size::symbol(kRow);
         const Size trip = Size::symbol(kColumn) - Size::integer(first);
-        return substitute(substitute(tree, range.index, range.first + range.step * trip), rows_.index, row);
+        return substitute(substitute(tree, range.symbol, range.first() + range.step() * trip), rows_.symbol, row);
     }
 
     /// How many trips a range has, if it has any: a plain difference says more than one with a limit.
     static Size trips(const Step& range) {
-        const std::int64_t step = range.step.constant();
-        const Size distance = step > 0 ? range.stop - range.first : range.first - range.stop;
+        const std::int64_t step = range.step().constant();
+        const Size distance = step > 0 ? range.stop() - range.first() : range.first() - range.stop();
         return ceil_div(distance, std::abs(step));
     }
 
@@ -354,10 +351,10 @@ class Nest {
                 }
                 part.reads.push_back(access(part, read.memory, std::move(at)));
             }
-            if (step.kind == Step::Kind::branch && own.count(step.from) == 0)
-                part.reads.push_back(access(part, step.from, std::nullopt));
+            if (step.looks_at_memory() && own.count(step.from()) == 0)
+                part.reads.push_back(access(part, step.from(), std::nullopt));
             collect(part, step.body, own);
-            collect(part, step.other, own);
+            collect(part, step.otherwise, own);
         }
     }
 
@@ -409,21 +406,21 @@ class Nest {
 
 void use(const std::vector<Step>& steps, Names& used) {
     for (const Step& step : steps) {
-        for (const std::string& name : {step.from, step.to})
+        for (const std::string& name : memory_of(step))
             used.insert(name);
         for (const ArrayArgument& array : step.segment.program.arrays)
             used.insert(array.name);
         for (const Target& target : step.segment.targets)
             used.insert(target.buffer);
         use(step.body, used);
-        use(step.other, used);
+        use(step.otherwise, used);
     }
 }
 
 bool mark(Stepped& stepped, std::vector<Step>& steps) {
     bool found = false;
     for (Step& step : steps) {
-        if (step.kind == Step::Kind::range) {
+        if (step.is_range()) {
             if (std::optional<Step> wavefront = Nest(stepped, step).find()) {
                 step = std::move(*wavefront);
                 step.wavefront->why = why_not_independent(stepped, step);
@@ -432,7 +429,7 @@ bool mark(Stepped& stepped, std::vector<Step>& steps) {
             }
         }
         found = mark(stepped, step.body) || found;
-        found = mark(stepped, step.other) || found;
+        found = mark(stepped, step.otherwise) || found;
     }
     return found;
 }

@@ -21,6 +21,7 @@
 #include "python/native/face/recycled_memory.h"
 #include "python/native/face/sizes.h"
 #include "python/native/face/texts.h"
+#include "python/native/face/versions.h"
 
 namespace tilewright::face {
 namespace {
@@ -266,6 +267,9 @@ PyMethodDef kMethods[] = {
     {"element_limit", [](PyObject*, PyObject*) { return PyLong_FromLongLong(runtime::element_limit(DType::float64)); },
      METH_NOARGS,
      "element_limit($module)\n--\n\nHow many elements kernels can index; half as many of complex numbers."},
+    {"compose_plan", compose_plan, METH_O,
+     "compose_plan($module, versions, /)\n--\n\nOne plan of versions that were compiled one by one, the first choice "
+     "first; each is (label, suffix of its objects, plan, requirements). Arguments and results are the first one's."},
     {"evaluate_size", evaluate_size, METH_VARARGS,
      "evaluate_size($module, text, sizes, /)\n--\n\nA size or a condition (0 or 1) at these sizes, an int of any "
      "length. KeyError names a size that is not known, ValueError says what is no size, ZeroDivisionError divides."},

@@ -45,19 +45,20 @@ Candidates::Code Candidates::code_of(const std::string& fault, const dsl::Schedu
     emit_options.contract = job_.contract;
     dsl::Emitted emitted = dsl::emit(std::move(algorithm), schedule, emit_options);
 
-    runtime::PlanVersion version;
-    version.label = "candidate";
-    version.object_suffix = "candidate";
-    version.body = emitted.plan_body;
-    if (machine_.is_device()) version.requires_.push_back("isa " + machine_.isa);
+    using Kind = runtime::PlanRequirement::Kind;
+    std::vector<runtime::PlanRequirement> requirements;
+    if (machine_.is_device()) requirements.push_back({Kind::isa, machine_.isa, {}});
     for (const auto& [name, layout] : job_.layouts)
-        if (layout != "any") version.requires_.push_back("layout " + name + (layout == "c" ? " C" : " F"));
+        if (layout != "any") requirements.push_back({layout == "c" ? Kind::layout_c : Kind::layout_f, name, {}});
     Code code;
     for (dsl::EmittedKernel& kernel : emitted.kernels) {
-        version.requires_.insert(version.requires_.end(), kernel.requires_.begin(), kernel.requires_.end());
+        for (const std::string& condition : kernel.requires_)
+            requirements.push_back({Kind::condition, "", parse_condition(condition)});
         code.objects[kernel.name + ".candidate"] = std::move(kernel.object);
     }
-    code.plan = runtime::compose_plan(emitted.plan_header, {version});
+    runtime::PlanVersionBody& version = emitted.plan.versions.at(0);
+    version = under_terms(std::move(version), "candidate", "candidate", requirements);
+    code.plan = print_plan(emitted.plan);
     return code;
 }
 

@@ -147,7 +147,7 @@ def _texts(asked: Asked, doing: Doing) -> dict[str, str]:
     return {
         "stages.json": json.dumps(native.describe(request.program, options), indent=1) + "\n",
         "schedule.txt": schedule,
-        "plan.txt": made["plan_header"] + made["plan_body"],
+        "plan.txt": made["plan"],
         "lowered.txt": "".join(f"{kernel['name']}\n{kernel['lowered']}\n" for kernel in made["kernels"]),
         "assembly.s": "".join(kernel["assembly"] for kernel in made["kernels"]),
     }

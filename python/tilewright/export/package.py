@@ -225,7 +225,7 @@ def _write(
         )
         if not versions:
             raise ExportError(f"{name}: no version of {specialization.signature} compiles.", "Please report it.")
-        plans.append(compose(versions[0].build.header, versions))
+        plans.append(compose(versions))
         objects.update(all_objects(versions))
         needs |= {library for version in versions for library in version.build.libraries}
         partials = partials_of(
