@@ -4,8 +4,9 @@
 #include <algorithm>
 
 #include "dsl/base/error.h"
-#include "translator/attributes.h"
 #include "translator/dtypes.h"
+#include "translator/ir/attributes.h"
+#include "translator/ir/walk.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/ops/rules.h"
 #include "translator/sum_order.h"
@@ -32,7 +33,7 @@ int last_wide_axis(const std::vector<Size>& shape) {
 bool keeps_order(const Operation& operation, const Type& operand) {
     std::size_t axis = 0;
     std::size_t result_axis = 0;
-    for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
+    for (const IndexEntry& entry : operation.attributes.at(attr::index)) {
         switch (entry.kind) {
         case IndexEntry::Kind::newaxis:
             ++result_axis;
@@ -58,7 +59,7 @@ bool keeps_order(const Operation& operation, const Type& operand) {
 int axis_after_index(const Operation& operation, int axis) {
     int operand_axis = 0;
     int result_axis = 0;
-    for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
+    for (const IndexEntry& entry : operation.attributes.at(attr::index)) {
         if (entry.kind == IndexEntry::Kind::newaxis) {
             ++result_axis;
             continue;
@@ -80,28 +81,9 @@ std::vector<std::string> wide_extents(const std::vector<Size>& shape) {
     return out;
 }
 
-bool is_reduction(const std::string& op) {
-    static const std::set<std::string> list = {"sum", "prod", "max", "min", "any", "all", "argmin", "argmax"};
-    return list.count(op) != 0;
-}
-
-bool is_view(const std::string& op) {
-    return op == "index" || op == "transpose" || op == "reshape" || op == "broadcast_to" || op == "windows" ||
-           is_half(op);
-}
-
-bool is_half(const std::string& op) {
-    return op == "real" || op == "imag";
-}
-
-bool is_elementwise(const std::string& op) {
-    return find_rule(op) != nullptr || find_elementary(op) != nullptr;
-}
-
 std::vector<int> reduced_axes(const Operation& operation) {
-    auto axis = operation.attributes.find("axis");
-    if (axis != operation.attributes.end()) return {static_cast<int>(parse_size(axis->second).constant())};
-    std::vector<int> axes = *try_axes(operation.attributes.at("axes"));
+    if (const int* axis = operation.attributes.find(attr::axis)) return {*axis};
+    std::vector<int> axes = operation.attributes.at(attr::axes);
     std::sort(axes.begin(), axes.end());
     return axes;
 }
@@ -145,7 +127,7 @@ std::string Analysis::operand(const std::string& name) const {
         }
     }
     const ValueInfo& info = values_.at(name);
-    return info.half_of.empty() ? name : info.half_of + "." + info.operation->op;
+    return info.half_of.empty() ? name : info.half_of + "." + text_of(info.operation->op);
 }
 
 Layout Analysis::layout(const std::string& name) const {
@@ -206,18 +188,18 @@ StagePlan& Analysis::stage(const std::string& name) {
 }
 
 void Analysis::refuse(const Operation& operation) const {
-    if (operation.op == "for" || operation.op == "while" || operation.op == "if") {
+    if (operation.op == Op::for_loop || operation.op == Op::while_loop || operation.op == Op::if_else) {
         const std::string why = why_not_pixelwise(operation);
         if (why.empty()) return;
         std::string file = program_.file.empty() ? program_.function : program_.file;
         throw TranslateError(file + ":" + std::to_string(operation.line) + ": " + operation.result + " = " +
-                                 operation.op + " ...: not pixelwise: " + why +
+                                 text_of(operation.op) + " ...: not pixelwise: " + why +
                                  "; other control flow on traced values has no translation in this release.",
                              "Let NumPy run this function.");
     }
     // Of complex numbers, what is left are the two halves of arguments and the results.
     std::vector<std::string> dtypes;
-    if (operation.op != "complex") dtypes.push_back(operation.type.dtype);
+    if (operation.op != Op::complex) dtypes.push_back(operation.type.dtype);
     for (const std::string& operand : operation.operands) {
         if (!is_half(operation.op)) dtypes.push_back(values_.at(operand).type.dtype);
     }
@@ -243,7 +225,7 @@ std::string Analysis::stage_name(const std::string& value) {
 }
 
 ValueInfo Analysis::describe(const Operation& operation, bool stage) const {
-    const std::string& op = operation.op;
+    const Op op = operation.op;
     ValueInfo info;
     info.operation = &operation;
     info.type = operation.type;
@@ -255,30 +237,30 @@ ValueInfo Analysis::describe(const Operation& operation, bool stage) const {
     if (is_view(op)) {
         const ValueInfo& operand = values_.at(operation.operands[0]);
         // NumPy gives a scalar, not a view, for a single element.
-        if (!(op == "index" && shape.empty())) info.view_of = operand.view_of;
+        if (!(op == Op::index && shape.empty())) info.view_of = operand.view_of;
         if (is_half(op)) {
             info.half_of = operation.operands[0];
             info.flat = operand.flat;
             info.contiguous_axis = operand.contiguous_axis;
         }
-        if (op == "reshape") info.flat = info.flat || operand.flat;
-        if (op == "index") {
+        if (op == Op::reshape) info.flat = info.flat || operand.flat;
+        if (op == Op::index) {
             info.flat = info.flat || (operand.flat && keeps_order(operation, operand.type));
             int axis = axis_after_index(operation, operand.contiguous_axis);
             if (axis >= 0) info.contiguous_axis = axis;
         }
-        if (op == "windows") {
-            const auto axis = static_cast<int>(parse_size(operation.attributes.at("axis")).constant());
+        if (op == Op::windows) {
+            const auto axis = operation.attributes.at(attr::axis);
             if (operand.contiguous_axis >= 0)
                 info.contiguous_axis = operand.contiguous_axis + (operand.contiguous_axis >= axis ? 1 : 0);
         }
-        if (op == "transpose") {
-            std::vector<int> axes = *try_axes(operation.attributes.at("axes"));
+        if (op == Op::transpose) {
+            std::vector<int> axes = operation.attributes.at(attr::axes);
             for (std::size_t k = 0; k < axes.size(); ++k) {
                 if (axes[k] == operand.contiguous_axis) info.contiguous_axis = static_cast<int>(k);
             }
         }
-        if (op == "broadcast_to") {
+        if (op == Op::broadcast_to) {
             info.flat = info.flat || (operand.flat && wide_extents(operand.type.shape) == wide);
             if (operand.contiguous_axis >= 0 &&
                 !is_one(operand.type.shape[static_cast<std::size_t>(operand.contiguous_axis)]))
@@ -358,17 +340,18 @@ void Analysis::collect_values() {
         names_.insert(operation.result);
     for (const Operation& operation : program_.body.operations) {
         refuse(operation);
-        if (operation.op == "for") {
+        if (operation.op == Op::for_loop) {
             collect_loop(operation, used);
             continue;
         }
-        const std::string& op = operation.op;
+        const Op op = operation.op;
         collect_symbols(operation, used);
         bool named = operation.result[0] != '%';
-        bool never_stage = is_view(op) || op == "complex" || op == "const" || op == "iota" || op == "scalar_size";
-        bool stage = is_reduction(op) || op == "matmul" || (named && !never_stage);
+        bool never_stage =
+            is_view(op) || op == Op::complex || op == Op::constant || op == Op::iota || op == Op::scalar_size;
+        bool stage = is_reduction(op) || op == Op::matmul || (named && !never_stage);
         ValueInfo info = describe(operation, stage);
-        if (stage) stage_names_[operation.result] = named ? stage_name(operation.result) : unique(op);
+        if (stage) stage_names_[operation.result] = named ? stage_name(operation.result) : unique(text_of(op));
         values_[operation.result] = std::move(info);
     }
     for (const std::string& name : program_.argument_order) {
@@ -402,22 +385,9 @@ void collect_whole(const Operation& operation, std::set<std::string>& symbols) {
     for (const auto& [name, type] : results_of(operation))
         for (const Size& extent : type.shape)
             see(extent);
-    for (const char* key : {"start", "stop", "step", "stride"}) {
-        const auto found = operation.attributes.find(key);
-        if (found != operation.attributes.end()) see(parse_size(found->second));
-    }
+    if (operation.op != Op::read) operation.attributes.for_each_size(see);
     // As a value a size counts whole.
-    if (const auto found = operation.attributes.find("size"); found != operation.attributes.end())
-        collect_whole(parse_size(found->second), true, symbols);
-    if (const auto found = operation.attributes.find("index"); found != operation.attributes.end()) {
-        for (const IndexEntry& entry : index_entries(found->second)) {
-            if (entry.kind != IndexEntry::Kind::newaxis) see(entry.start);
-            if (entry.kind == IndexEntry::Kind::slice) see(entry.step);
-        }
-    }
-    for (const Block& region : operation.regions)
-        for (const Operation& inner : region.operations)
-            collect_whole(inner, symbols);
+    if (const Size* size = operation.attributes.find(attr::size)) collect_whole(*size, true, symbols);
 }
 
 } // namespace
@@ -427,8 +397,7 @@ void collect_whole(const Operation& operation, std::set<std::string>& symbols) {
 void Analysis::require_32_bits() {
     if (context_.targets != nullptr) return; // the program that the segment is of requires it (loops/build_stepped)
     std::set<std::string> whole;
-    for (const Operation& operation : program_.body.operations)
-        collect_whole(operation, whole);
+    walk(program_.body, [&](const Operation& operation) { collect_whole(operation, whole); });
     for (const ScalarArgument& argument : program_.scalars) {
         if (whole.count(argument.name) == 0) continue;
         requirements_.push_back(argument.name + " <= " + std::to_string(INT32_MAX));
@@ -450,7 +419,7 @@ ReductionShape Analysis::reduction_shape(const Operation& operation) const {
     while (operand.flat && out.joined < count &&
            out.axes[static_cast<std::size_t>(count - out.joined - 1)] + out.joined == out.axes.back())
         ++out.joined;
-    if (const auto order = order_of(operation)) {
+    if (const SumOrder* order = operation.attributes.find(attr::order)) {
         out.contiguous = order->contiguous;
         out.joined = order->joined;
     }
@@ -463,7 +432,7 @@ void Analysis::collect_stages() {
         stages_.push_back(std::move(plan));
     };
     for (const Operation& operation : program_.body.operations) {
-        if (operation.op == "for") {
+        if (operation.op == Op::for_loop) {
             collect_loop_stages(operation);
             continue;
         }
@@ -472,7 +441,7 @@ void Analysis::collect_stages() {
         plan.value = operation.result;
         plan.operation = &operation;
         plan.name = plan.operand = stage_names_.at(operation.result);
-        if (operation.op == "matmul" && chosen_.at(plan.name) == "blas") {
+        if (operation.op == Op::matmul && chosen_.at(plan.name) == "blas") {
             plan.library = true;
             add_library_operand(plan, operation.operands[0], "_a");
             add_library_operand(plan, operation.operands[1], "_b");
@@ -504,7 +473,7 @@ void Analysis::collect_stages() {
             returned_.push_back(name);
             continue;
         }
-        if (info.operation->op == "complex") {
+        if (info.operation->op == Op::complex) {
             return_complex(*info.operation);
             continue;
         }
@@ -520,7 +489,7 @@ void Analysis::collect_stages() {
 std::string Analysis::result_stage(const std::string& value, const std::string& operand) {
     // A loop's stage has a Tuple with updates: what it gives is copied out, with more of the same shape.
     const ValueInfo& info = values_.at(value);
-    const bool of_loop = info.kind == ValueInfo::Kind::stage && info.operation->op == "for";
+    const bool of_loop = info.kind == ValueInfo::Kind::stage && info.operation->op == Op::for_loop;
     if (info.kind == ValueInfo::Kind::stage && !of_loop) {
         StagePlan& plan = stage(stage_of_value_.at(value));
         const bool is_other = plan.result && plan.operand != (operand.empty() ? plan.name : operand);
@@ -610,11 +579,11 @@ namespace {
 constexpr int kNewAxis = -1;
 
 std::optional<std::vector<int>> axes_of_view(const Operation& view, const Type& of) {
-    if (view.op == "transpose") return try_axes(view.attributes.at("axes"));
-    if (view.op != "index" || !keeps_order(view, of)) return std::nullopt;
+    if (view.op == Op::transpose) return view.attributes.at(attr::axes);
+    if (view.op != Op::index || !keeps_order(view, of)) return std::nullopt;
     std::vector<int> out;
     int axis = 0;
-    for (const IndexEntry& entry : index_entries(view.attributes.at("index"))) {
+    for (const IndexEntry& entry : view.attributes.at(attr::index)) {
         if (entry.kind == IndexEntry::Kind::position) return std::nullopt;
         out.push_back(entry.kind == IndexEntry::Kind::newaxis ? kNewAxis : axis++);
     }
@@ -652,7 +621,7 @@ void Analysis::add_library_operand(StagePlan& product, const std::string& value,
     product.library_operands.push_back(from);
     if (info->kind == ValueInfo::Kind::array) return;
     std::string& name = product.library_operands.back();
-    if (info->kind == ValueInfo::Kind::stage && info->operation->op != "for") {
+    if (info->kind == ValueInfo::Kind::stage && info->operation->op != Op::for_loop) {
         StagePlan& plan = stage(stage_of_value_.at(from));
         plan.materialised = plan.for_library = true;
         name = plan.name;

@@ -216,13 +216,6 @@ int lane_levels(const std::string& option);
 /// The same of blocks of rows, kRowsPerBlock in each.
 int row_levels(const std::string& option);
 inline constexpr int kRowsPerBlock = 256;
-bool is_reduction(const std::string& op);
-/// Reads memory of its operand at other indices. Of a complex argument, real and imag are views too.
-bool is_view(const std::string& op);
-/// real or imag.
-bool is_half(const std::string& op);
-/// Whether an operation is computed element by element from operands that broadcast.
-bool is_elementwise(const std::string& op);
 inline bool is_one(const Size& size) {
     return size.is_constant() && size.constant() == 1;
 }

@@ -5,9 +5,10 @@
 #include <optional>
 
 #include "dsl/base/error.h"
-#include "translator/attributes.h"
 #include "translator/complex_formulas.h"
 #include "translator/dtypes.h"
+#include "translator/ir/attributes.h"
+#include "translator/ir/walk.h"
 #include "translator/literal.h"
 #include "translator/size.h"
 #include "translator/unused.h"
@@ -24,22 +25,13 @@ Type half_of(const Type& type) {
     return Type{real_dtype(type.dtype), type.shape};
 }
 
-/// Calls f for each operation, those of regions too.
-void for_each(const Block& block, const std::function<void(const Operation&)>& f) {
-    for (const Operation& operation : block.operations) {
-        f(operation);
-        for (const Block& region : operation.regions)
-            for_each(region, f);
-    }
-}
-
 bool has_complex(const Program& program) {
     bool found = false;
     for (const ArrayArgument& argument : program.arrays)
         found = found || is_complex(argument.type);
     for (const ScalarArgument& argument : program.scalars)
         found = found || is_complex(Type{argument.dtype, {}});
-    for_each(program.body, [&](const Operation& operation) {
+    walk(program.body, [&](const Operation& operation) {
         found = found || is_complex(operation.type);
         for (const auto& [name, type] : operation.more_results)
             found = found || is_complex(type);
@@ -47,28 +39,13 @@ bool has_complex(const Program& program) {
     return found;
 }
 
-std::set<std::string> names_of(const Program& program) {
-    std::set<std::string> out(program.argument_order.begin(), program.argument_order.end());
-    for_each(program.body, [&](const Operation& operation) {
-        out.insert(operation.result);
-        for (const auto& [name, type] : operation.more_results)
-            out.insert(name);
-        for (const Block& region : operation.regions) {
-            for (const auto& [name, type] : region.parameters)
-                out.insert(name);
-        }
-        if (operation.op == "for") out.insert(operation.attributes.at("variable"));
-    });
-    return out;
-}
-
 /// Comparisons of a magnitude with one number: the internal operation, seen from the magnitude's side.
-const char* magnitude_comparison(const std::string& op, bool magnitude_first) {
-    if (op == (magnitude_first ? "less" : "greater")) return "magnitude_less";
-    if (op == (magnitude_first ? "less_equal" : "greater_equal")) return "magnitude_less_equal";
-    if (op == (magnitude_first ? "greater" : "less")) return "magnitude_greater";
-    if (op == (magnitude_first ? "greater_equal" : "less_equal")) return "magnitude_greater_equal";
-    return nullptr;
+std::optional<Op> magnitude_comparison(Op op, bool magnitude_first) {
+    if (op == (magnitude_first ? Op::less : Op::greater)) return Op::magnitude_less;
+    if (op == (magnitude_first ? Op::less_equal : Op::greater_equal)) return Op::magnitude_less_equal;
+    if (op == (magnitude_first ? Op::greater : Op::less)) return Op::magnitude_greater;
+    if (op == (magnitude_first ? Op::greater_equal : Op::less_equal)) return Op::magnitude_greater_equal;
+    return std::nullopt;
 }
 
 class Splitter {
@@ -89,7 +66,7 @@ class Splitter {
             builder_.declare(argument.name, type);
             if (is_complex(type)) split_argument(argument.name, type);
         }
-        walk(program_.body);
+        rewrite(program_.body);
         out.body.yields.clear();
         for (const std::string& name : program_.body.yields)
             out.body.yields.push_back(joined(name));
@@ -115,10 +92,11 @@ class Splitter {
         types_[name] = type;
         builder_.begin(0);
         Complex halves;
-        for (const char* half : {"real", "imag"}) {
-            const Operation view = make_operation(builder_.unique(name + "_" + half), half_of(type), half, {name});
+        for (const Op half : {Op::real, Op::imag}) {
+            const Operation view =
+                make_operation(builder_.names().named(name + "_" + text_of(half)), half_of(type), half, {name});
             builder_.append(view);
-            (std::string(half) == "real" ? halves.real : halves.imag) = builder_.value(view.result);
+            (half == Op::real ? halves.real : halves.imag) = builder_.value(view.result);
         }
         halves_[name] = halves;
         arguments_.insert(name);
@@ -139,8 +117,8 @@ class Splitter {
         }
         if (!complex(name) || arguments_.count(name) != 0) return name;
         if (auto found = joined_.find(name); found != joined_.end()) return found->second;
-        const Operation join = make_operation(name[0] == '%' ? builder_.temporary() : name, types_.at(name), "complex",
-                                              {halves(name).real.name, halves(name).imag.name});
+        const Operation join = make_operation(name[0] == '%' ? builder_.names().value() : name, types_.at(name),
+                                              Op::complex, {halves(name).real.name, halves(name).imag.name});
         builder_.append(join);
         return joined_[name] = join.result;
     }
@@ -152,7 +130,7 @@ class Splitter {
             types[argument.name] = argument.type;
         for (const ScalarArgument& argument : program_.scalars)
             types[argument.name] = Type{argument.dtype, {}};
-        for_each(program_.body, [&](const Operation& operation) {
+        walk(program_.body, [&](const Operation& operation) {
             for (const Block& region : operation.regions) {
                 for (const auto& [name, type] : region.parameters)
                     types[name] = type;
@@ -160,18 +138,18 @@ class Splitter {
             types[operation.result] = operation.type;
             for (const auto& [name, type] : operation.more_results)
                 types[name] = type;
-            if (operation.op == "absolute" && is_complex(types.at(operation.operands[0])))
+            if (operation.op == Op::absolute && is_complex(types.at(operation.operands[0])))
                 magnitudes_.emplace(operation.result, operation.operands[0]);
         });
         std::set<std::string> others(program_.body.yields.begin(), program_.body.yields.end());
         for (const Write& write : program_.writes)
             others.insert(write.value);
-        for_each(program_.body, [&](const Operation& operation) {
+        walk(program_.body, [&](const Operation& operation) {
             for (const Block& region : operation.regions)
                 others.insert(region.yields.begin(), region.yields.end());
             const std::vector<std::string>& operands = operation.operands;
             for (std::size_t k = 0; k < operands.size(); ++k) {
-                bool compares = operands.size() == 2 && magnitude_comparison(operation.op, k == 0) != nullptr &&
+                bool compares = operands.size() == 2 && magnitude_comparison(operation.op, k == 0) &&
                                 types.at(operands[1 - k]).shape.empty() && magnitudes_.count(operands[1 - k]) == 0;
                 if (!compares) others.insert(operands[k]);
             }
@@ -180,7 +158,7 @@ class Splitter {
             magnitudes_.erase(name);
     }
 
-    void walk(const Block& block) {
+    void rewrite(const Block& block) {
         for (Operation operation : block.operations) {
             for (std::string& operand : operation.operands)
                 operand = resolved(operand);
@@ -225,7 +203,7 @@ class Splitter {
     }
 
     void split(const Operation& operation) {
-        const std::string& op = operation.op;
+        const Op op = operation.op;
         if (magnitudes_.count(operation.result) != 0) return;
         if (compares_magnitude(operation)) return;
         bool reads_complex = false;
@@ -237,33 +215,33 @@ class Splitter {
         for (const std::string& operand : operation.operands) {
             if (complex(operand)) operands.push_back(halves(operand));
         }
-        if (op == "const") {
-            const auto& [real, imag] = halves_of(operation.attributes.at("value"));
+        if (op == Op::constant) {
+            const auto& [real, imag] = halves_of(operation.attributes.at(attr::value));
             const std::string half = real_dtype(operation.type.dtype);
             halves_[operation.result] = {builder_.constant(real, half), builder_.constant(imag, half)};
             literals_[operation.result] = {real, imag};
-        } else if (op == "complex") {
+        } else if (op == Op::complex) {
             halves_[operation.result] = {builder_.value(operation.operands[0]), builder_.value(operation.operands[1])};
-        } else if (op == "cast") {
+        } else if (op == Op::cast) {
             cast(operation);
-        } else if (op == "real" || op == "imag") {
-            define(operation, op == "real" ? operands[0].real : operands[0].imag, operation.operands[0]);
-        } else if (op == "absolute") {
+        } else if (op == Op::real || op == Op::imag) {
+            define(operation, op == Op::real ? operands[0].real : operands[0].imag, operation.operands[0]);
+        } else if (op == Op::absolute) {
             define(operation, hypot(operands[0].real, operands[0].imag));
-        } else if (op == "power") {
+        } else if (op == Op::power) {
             power(operation);
-        } else if (op == "where") {
+        } else if (op == Op::where) {
             each_half(operation);
-        } else if (op == "index" || op == "transpose" || op == "reshape" || op == "broadcast_to" || op == "update" ||
-                   op == "take" || op == "sum") {
+        } else if (op == Op::index || op == Op::transpose || op == Op::reshape || op == Op::broadcast_to ||
+                   op == Op::update || op == Op::take || op == Op::sum) {
             each_half(operation);
-            if (op != "sum" && op != "update" && literals_.count(operation.operands[0]) != 0)
+            if (op != Op::sum && op != Op::update && literals_.count(operation.operands[0]) != 0)
                 literals_[operation.result] = literals_.at(operation.operands[0]);
-        } else if (op == "any" || op == "all") {
+        } else if (is_reduction(op) && info(op).signature == Signature::truths) {
             Operation reduced = operation;
             reduced.operands = {truth(operands[0]).name};
             builder_.append(reduced);
-        } else if (op == "matmul") {
+        } else if (op == Op::matmul) {
             matmul(operation, operands[0], operands[1]);
         } else if (has_complex_test(op)) {
             define(operation, complex_test(op, operands));
@@ -281,7 +259,7 @@ class Splitter {
             if (found == magnitudes_.end()) continue;
             const Complex& z = halves(found->second);
             Operation test = operation;
-            test.op = magnitude_comparison(operation.op, k == 0);
+            test.op = *magnitude_comparison(operation.op, k == 0);
             test.operands = {z.real.name, z.imag.name, operation.operands[1 - k]};
             builder_.append(test);
             return true;
@@ -294,9 +272,9 @@ class Splitter {
         const std::string half = is_complex(operation.type) ? real_dtype(operation.type.dtype) : "";
         if (!complex(from)) {
             const Type type{half, operation.type.shape};
-            Value real = type_in(from).dtype == half ? builder_.value(from) : builder_.make("cast", {from}, type);
+            Value real = type_in(from).dtype == half ? builder_.value(from) : builder_.make(Op::cast, {from}, type);
             Value zero = builder_.constant("0.0", half);
-            if (!type.shape.empty()) zero = builder_.make("broadcast_to", {zero.name}, type);
+            if (!type.shape.empty()) zero = builder_.make(Op::broadcast_to, {zero.name}, type);
             return define(operation, Complex{real, zero});
         }
         if (!half.empty()) return each_half(operation);
@@ -318,14 +296,16 @@ class Splitter {
         // The exponent may have more elements than the base.
         const Type half = half_of(operation.type);
         if (!same_shape(builder_.type(out.real.name).shape, half.shape))
-            out = {builder_.make("broadcast_to", {out.real.name}, half),
-                   builder_.make("broadcast_to", {out.imag.name}, half)};
+            out = {builder_.make(Op::broadcast_to, {out.real.name}, half),
+                   builder_.make(Op::broadcast_to, {out.imag.name}, half)};
         define(operation, out);
     }
 
     void matmul(const Operation& operation, const Complex& a, const Complex& b) {
         const Type half = half_of(operation.type);
-        auto product = [&](const Value& x, const Value& y) { return builder_.make("matmul", {x.name, y.name}, half); };
+        auto product = [&](const Value& x, const Value& y) {
+            return builder_.make(Op::matmul, {x.name, y.name}, half);
+        };
         Value real = product(a.real, b.real) - product(a.imag, b.imag);
         Value imag = product(a.real, b.imag) + product(a.imag, b.real);
         define(operation, Complex{real, imag});
@@ -348,7 +328,8 @@ class Splitter {
         }
         std::vector<std::pair<std::string, Type>> out;
         for (const char* half : {"_real", "_imag"}) {
-            out.emplace_back(name[0] == '%' ? builder_.temporary() : builder_.unique(name + half), half_of(type));
+            out.emplace_back(name[0] == '%' ? builder_.names().value() : builder_.names().named(name + half),
+                             half_of(type));
             builder_.declare(out.back().first, out.back().second);
         }
         halves_[name] = {builder_.value(out[0].first), builder_.value(out[1].first)};
@@ -371,7 +352,7 @@ class Splitter {
             Block block;
             if (!operation.regions[k].parameters.empty()) block.parameters = parameters;
             builder_.enter(block);
-            walk(operation.regions[k]);
+            rewrite(operation.regions[k]);
             builder_.leave();
             for (const std::string& name : operation.regions[k].yields)
                 extend(block.yields, pieces(name));

@@ -4,34 +4,12 @@
 #include <algorithm>
 
 #include "dsl/base/error.h"
-#include "translator/attributes.h"
+#include "translator/ir/attributes.h"
 #include "translator/size.h"
 #include "translator/values.h"
 
 namespace tilewright::translator {
 namespace {
-
-bool is_truth(const std::string& op) {
-    static const std::set<std::string> list = {"equal",
-                                               "not_equal",
-                                               "less",
-                                               "less_equal",
-                                               "greater",
-                                               "greater_equal",
-                                               "logical_and",
-                                               "logical_or",
-                                               "logical_xor",
-                                               "logical_not",
-                                               "isnan",
-                                               "isinf",
-                                               "isfinite",
-                                               "signbit",
-                                               "magnitude_less",
-                                               "magnitude_less_equal",
-                                               "magnitude_greater",
-                                               "magnitude_greater_equal"};
-    return list.count(op) != 0;
-}
 
 bool is_one(const Size& size) {
     return size.is_constant() && size.constant() == 1;
@@ -69,21 +47,6 @@ void ComplexBuilder::leave() {
     open_.pop_back();
 }
 
-std::string ComplexBuilder::unique(const std::string& wish) {
-    std::string name = wish;
-    for (int k = 2; !names_.insert(name).second; ++k)
-        name = wish + "_" + std::to_string(k);
-    return name;
-}
-
-std::string ComplexBuilder::temporary() {
-    std::string name;
-    do
-        name = "%" + std::to_string(++temporaries_);
-    while (!names_.insert(name).second);
-    return name;
-}
-
 void ComplexBuilder::append(const Operation& operation) {
     declare(operation.result, operation.type);
     for (const auto& [name, type] : operation.more_results)
@@ -91,23 +54,23 @@ void ComplexBuilder::append(const Operation& operation) {
     open_.back().block->operations.push_back(operation);
 }
 
-Value ComplexBuilder::make(const std::string& op, const std::vector<std::string>& operands, const Type& type,
-                           const std::map<std::string, std::string>& attributes) {
+Value ComplexBuilder::make(Op op, const std::vector<std::string>& operands, const Type& type,
+                           const Attributes& attributes) {
     // It gets a name once it is known to be new.
     Operation operation = make_operation("", type, op, operands, attributes, line_);
     // a * b is b * a, which squares and products with conjugates use.
-    if (op == "multiply") std::sort(operation.operands.begin(), operation.operands.end());
+    if (op == Op::multiply) std::sort(operation.operands.begin(), operation.operands.end());
     const std::string key = key_of(operation);
     for (const Open& open : open_) {
         if (auto found = open.made.find(key); found != open.made.end()) return value(found->second);
     }
-    operation.result = temporary();
+    operation.result = names_.value();
     append(operation);
     open_.back().made[key] = operation.result;
     return value(operation.result);
 }
 
-Value ComplexBuilder::apply(const std::string& op, const std::vector<Value>& operands) {
+Value ComplexBuilder::apply(Op op, const std::vector<Value>& operands) {
     Type out{types_.at(operands.back().name).dtype, {}};
     if (is_truth(op)) out.dtype = "bool";
     std::vector<std::string> names;
@@ -119,7 +82,7 @@ Value ComplexBuilder::apply(const std::string& op, const std::vector<Value>& ope
 }
 
 Value ComplexBuilder::constant(const std::string& literal, const std::string& dtype) {
-    return make("const", {}, Type{dtype, {}}, {{"value", literal}});
+    return make(Op::constant, {}, Type{dtype, {}}, {attr::value(literal)});
 }
 
 Value ComplexBuilder::named(const Value& given, const std::string& wish) {
@@ -127,10 +90,8 @@ Value ComplexBuilder::named(const Value& given, const std::string& wish) {
     std::vector<Operation>& operations = open_.back().block->operations;
     auto made = std::find_if(operations.begin(), operations.end(),
                              [&](const Operation& operation) { return operation.result == given.name; });
-    static const std::set<std::string> never_stages = {"const", "index", "transpose", "reshape",    "broadcast_to",
-                                                       "real",  "imag",  "iota",      "scalar_size"};
-    if (made != operations.end() && never_stages.count(made->op) != 0) return given;
-    const std::string own = unique(wish);
+    if (made != operations.end() && is_free(made->op)) return given;
+    const std::string own = names_.named(wish);
     name(given, own);
     return value(own);
 }
@@ -143,7 +104,7 @@ void ComplexBuilder::name(const Value& given, const std::string& own) {
     declare(own, types_.at(given.name));
     if (!is_new) {
         // To its own dtype: a copy.
-        return append(make_operation(own, types_.at(given.name), "cast", {given.name}, {}, line_));
+        return append(make_operation(own, types_.at(given.name), Op::cast, {given.name}, {}, line_));
     }
     for (Operation& operation : operations) {
         if (operation.result == given.name) operation.result = own;
@@ -155,55 +116,55 @@ void ComplexBuilder::name(const Value& given, const std::string& own) {
 }
 
 Value operator+(const Value& a, const Value& b) {
-    return a.builder->apply("add", {a, b});
+    return a.builder->apply(Op::add, {a, b});
 }
 Value operator-(const Value& a, const Value& b) {
-    return a.builder->apply("subtract", {a, b});
+    return a.builder->apply(Op::subtract, {a, b});
 }
 Value operator*(const Value& a, const Value& b) {
-    return a.builder->apply("multiply", {a, b});
+    return a.builder->apply(Op::multiply, {a, b});
 }
 Value operator/(const Value& a, const Value& b) {
-    return a.builder->apply("divide", {a, b});
+    return a.builder->apply(Op::divide, {a, b});
 }
 Value operator-(const Value& a) {
-    return a.builder->apply("negative", {a});
+    return a.builder->apply(Op::negative, {a});
 }
 Value operator<(const Value& a, const Value& b) {
-    return a.builder->apply("less", {a, b});
+    return a.builder->apply(Op::less, {a, b});
 }
 Value operator>(const Value& a, const Value& b) {
-    return a.builder->apply("greater", {a, b});
+    return a.builder->apply(Op::greater, {a, b});
 }
 Value operator<=(const Value& a, const Value& b) {
-    return a.builder->apply("less_equal", {a, b});
+    return a.builder->apply(Op::less_equal, {a, b});
 }
 Value operator>=(const Value& a, const Value& b) {
-    return a.builder->apply("greater_equal", {a, b});
+    return a.builder->apply(Op::greater_equal, {a, b});
 }
 Value operator==(const Value& a, const Value& b) {
-    return a.builder->apply("equal", {a, b});
+    return a.builder->apply(Op::equal, {a, b});
 }
 Value operator!=(const Value& a, const Value& b) {
-    return a.builder->apply("not_equal", {a, b});
+    return a.builder->apply(Op::not_equal, {a, b});
 }
 Value operator&(const Value& a, const Value& b) {
-    return a.builder->apply("logical_and", {a, b});
+    return a.builder->apply(Op::logical_and, {a, b});
 }
 Value operator|(const Value& a, const Value& b) {
-    return a.builder->apply("logical_or", {a, b});
+    return a.builder->apply(Op::logical_or, {a, b});
 }
 Value operator!(const Value& a) {
-    return a.builder->apply("logical_not", {a});
+    return a.builder->apply(Op::logical_not, {a});
 }
 Value where(const Value& condition, const Value& yes, const Value& no) {
-    return condition.builder->apply("where", {condition, yes, no});
+    return condition.builder->apply(Op::where, {condition, yes, no});
 }
-Value call(const std::string& op, const Value& a) {
+Value call(Op op, const Value& a) {
     return a.builder->apply(op, {a});
 }
 Value hypot(const Value& a, const Value& b) {
-    return a.builder->apply("hypot", {a, b});
+    return a.builder->apply(Op::hypot, {a, b});
 }
 Value constant(const Value& like, const std::string& literal) {
     return like.builder->constant(literal, like.builder->type(like.name).dtype);

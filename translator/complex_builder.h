@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "translator/ir/fresh_names.h"
 #include "translator/program.h"
 
 namespace tilewright::translator {
@@ -39,16 +40,14 @@ class ComplexBuilder {
     Value value(const std::string& name) { return {this, name}; }
     const Type& type(const std::string& name) const { return types_.at(name); }
     void declare(const std::string& name, const Type& type) { types_[name] = type; }
-    std::string unique(const std::string& wish);
-    std::string temporary();
+    FreshNames& names() { return names_; }
 
     /// An operation as it stands.
     void append(const Operation& operation);
     /// An elementwise operation: its shape is what the operands broadcast to.
-    Value apply(const std::string& op, const std::vector<Value>& operands);
+    Value apply(Op op, const std::vector<Value>& operands);
     /// Any other: `type` is the result's.
-    Value make(const std::string& op, const std::vector<std::string>& operands, const Type& type,
-               const std::map<std::string, std::string>& attributes = {});
+    Value make(Op op, const std::vector<std::string>& operands, const Type& type, const Attributes& attributes = {});
     Value constant(const std::string& literal, const std::string& dtype);
     /// `value` under a name of its own, as far as it can be a stage: what was made since begin() is renamed, older
     /// temporaries are copied.
@@ -62,12 +61,11 @@ class ComplexBuilder {
         std::map<std::string, std::string> made; ///< text of an operation -> its result
     };
 
-    std::set<std::string> names_;
+    FreshNames names_;
     std::map<std::string, Type> types_;
     std::vector<Open> open_;
     int line_ = 0;
     std::size_t begin_ = 0; ///< the first operation since begin() in the open block
-    int temporaries_ = 0;
 };
 
 Value operator+(const Value& a, const Value& b);
@@ -86,7 +84,7 @@ Value operator|(const Value& a, const Value& b);
 Value operator!(const Value& a);
 Value where(const Value& condition, const Value& yes, const Value& no);
 /// A NumPy function of one operand.
-Value call(const std::string& op, const Value& a);
+Value call(Op op, const Value& a);
 Value hypot(const Value& a, const Value& b);
 /// A constant of `like`'s dtype.
 Value constant(const Value& like, const std::string& literal);

@@ -14,13 +14,13 @@ Value one(const Value& like) {
     return constant(like, "1.0");
 }
 Value absolute(const Value& x) {
-    return call("absolute", x);
+    return call(Op::absolute, x);
 }
 Value is_nan(const Value& x) {
-    return call("isnan", x);
+    return call(Op::isnan, x);
 }
 Value is_inf(const Value& x) {
-    return call("isinf", x);
+    return call(Op::isinf, x);
 }
 Value is_zero(const Complex& z) {
     return (z.real == zero(z.real)) & (z.imag == zero(z.imag));
@@ -75,8 +75,8 @@ Complex exponential(const Complex& z) {
     Value shift = constant(z.real, is_double ? "709.0" : "88.0");
     Value factor = constant(z.real, is_double ? "8.218407461554972e+307" : "1.6516363e+38");
     Value x = z.real;
-    Value cosine = call("cos", z.imag);
-    Value sine = call("sin", z.imag);
+    Value cosine = call(Op::cos, z.imag);
+    Value sine = call(Op::sin, z.imag);
     for (int step = 0; step < 2; ++step) {
         Value steep = x > shift;
         Value by = where(steep, factor, one(x));
@@ -84,14 +84,14 @@ Complex exponential(const Complex& z) {
         sine = sine * by;
         x = where(steep, x - shift, x);
     }
-    Value size = call("exp", x);
+    Value size = call(Op::exp, x);
     Value flat = z.imag == zero(z.imag);
     Complex regular{size * cosine, where(flat, z.imag, size * sine)};
-    Value special = is_inf(z.real) & !call("isfinite", z.imag);
+    Value special = is_inf(z.real) & !call(Op::isfinite, z.imag);
     Value upwards = z.real > zero(z.real);
     Complex at_infinity{
         where(upwards, z.real, zero(z.real)),
-        where(upwards, constant(z.imag, "nan"), z.real.builder->apply("copysign", {zero(z.imag), z.imag}))};
+        where(upwards, constant(z.imag, "nan"), z.real.builder->apply(Op::copysign, {zero(z.imag), z.imag}))};
     return where(special, at_infinity, regular);
 }
 
@@ -112,12 +112,12 @@ Complex square_root(const Complex& z) {
     Value back = where(is_large, constant(z.real, "2.0"), where(is_small, root_up, one(z.real)));
     Value a = size_real * by;
     Value b = size_imag * by;
-    Value main = call("sqrt", (a + hypot(a, b)) * constant(a, "0.5"));
+    Value main = call(Op::sqrt, (a + hypot(a, b)) * constant(a, "0.5"));
     Value side = b / (main + main);
     main = main * back;
     side = side * back;
     Value right = z.real >= zero(z.real);
-    auto signed_as = [](const Value& x, const Value& sign) { return x.builder->apply("copysign", {x, sign}); };
+    auto signed_as = [](const Value& x, const Value& sign) { return x.builder->apply(Op::copysign, {x, sign}); };
     Complex regular{where(right, main, side), signed_as(where(right, side, main), z.imag)};
     // z.imag NaN or 0 beside an infinite z.real, and the other way round, as C99 has them.
     Value nothing = z.imag - z.imag; // 0, or NaN
@@ -146,16 +146,16 @@ Complex sign(const Complex& z) {
 
 /// NumPy's CLT, CLE, CGT, CGE: the real halves decide, unless an imaginary half is NaN; equal ones leave it to the
 /// imaginary halves.
-Value ordered(const std::string& strict, const std::string& last, const Complex& a, const Complex& b) {
+Value ordered(Op strict, Op last, const Complex& a, const Complex& b) {
     ComplexBuilder& builder = *a.real.builder;
     Value by_real = builder.apply(strict, {a.real, b.real}) & !is_nan(a.imag) & !is_nan(b.imag);
     return by_real | ((a.real == b.real) & builder.apply(last, {a.imag, b.imag}));
 }
 Value less_equal(const Complex& a, const Complex& b) {
-    return ordered("less", "less_equal", a, b);
+    return ordered(Op::less, Op::less_equal, a, b);
 }
 Value greater_equal(const Complex& a, const Complex& b) {
-    return ordered("greater", "greater_equal", a, b);
+    return ordered(Op::greater, Op::greater_equal, a, b);
 }
 Value has_nan(const Complex& z) {
     return is_nan(z.real) | is_nan(z.imag);
@@ -163,78 +163,78 @@ Value has_nan(const Complex& z) {
 
 using Operands = std::vector<Complex>;
 
-const std::map<std::string, std::function<Complex(const Operands&)>>& formulas() {
-    static const std::map<std::string, std::function<Complex(const Operands&)>> list = {
-        {"add", [](const Operands& x) { return add(x[0], x[1]); }},
-        {"subtract", [](const Operands& x) { return subtract(x[0], x[1]); }},
-        {"multiply", [](const Operands& x) { return multiply(x[0], x[1]); }},
-        {"divide", [](const Operands& x) { return divide(x[0], x[1]); }},
-        {"square", [](const Operands& x) { return multiply(x[0], x[0]); }},
-        {"reciprocal", [](const Operands& x) { return reciprocal(x[0]); }},
-        {"negative",
+const std::map<Op, std::function<Complex(const Operands&)>>& formulas() {
+    static const std::map<Op, std::function<Complex(const Operands&)>> list = {
+        {Op::add, [](const Operands& x) { return add(x[0], x[1]); }},
+        {Op::subtract, [](const Operands& x) { return subtract(x[0], x[1]); }},
+        {Op::multiply, [](const Operands& x) { return multiply(x[0], x[1]); }},
+        {Op::divide, [](const Operands& x) { return divide(x[0], x[1]); }},
+        {Op::square, [](const Operands& x) { return multiply(x[0], x[0]); }},
+        {Op::reciprocal, [](const Operands& x) { return reciprocal(x[0]); }},
+        {Op::negative,
          [](const Operands& x) {
              return Complex{-x[0].real, -x[0].imag};
          }},
-        {"positive",
+        {Op::positive,
          [](const Operands& x) {
-             return Complex{call("positive", x[0].real), call("positive", x[0].imag)};
+             return Complex{call(Op::positive, x[0].real), call(Op::positive, x[0].imag)};
          }},
-        {"conjugate",
+        {Op::conjugate,
          [](const Operands& x) {
              return Complex{x[0].real, -x[0].imag};
          }},
-        {"rint",
+        {Op::rint,
          [](const Operands& x) {
-             return Complex{call("rint", x[0].real), call("rint", x[0].imag)};
+             return Complex{call(Op::rint, x[0].real), call(Op::rint, x[0].imag)};
          }},
-        {"exp", [](const Operands& x) { return exponential(x[0]); }},
-        {"sqrt", [](const Operands& x) { return square_root(x[0]); }},
-        {"sign", [](const Operands& x) { return sign(x[0]); }},
-        {"maximum", [](const Operands& x) { return where(has_nan(x[0]) | greater_equal(x[0], x[1]), x[0], x[1]); }},
-        {"minimum", [](const Operands& x) { return where(has_nan(x[0]) | less_equal(x[0], x[1]), x[0], x[1]); }},
-        {"fmax", [](const Operands& x) { return where(has_nan(x[1]) | greater_equal(x[0], x[1]), x[0], x[1]); }},
-        {"fmin", [](const Operands& x) { return where(has_nan(x[1]) | less_equal(x[0], x[1]), x[0], x[1]); }},
+        {Op::exp, [](const Operands& x) { return exponential(x[0]); }},
+        {Op::sqrt, [](const Operands& x) { return square_root(x[0]); }},
+        {Op::sign, [](const Operands& x) { return sign(x[0]); }},
+        {Op::maximum, [](const Operands& x) { return where(has_nan(x[0]) | greater_equal(x[0], x[1]), x[0], x[1]); }},
+        {Op::minimum, [](const Operands& x) { return where(has_nan(x[0]) | less_equal(x[0], x[1]), x[0], x[1]); }},
+        {Op::fmax, [](const Operands& x) { return where(has_nan(x[1]) | greater_equal(x[0], x[1]), x[0], x[1]); }},
+        {Op::fmin, [](const Operands& x) { return where(has_nan(x[1]) | less_equal(x[0], x[1]), x[0], x[1]); }},
     };
     return list;
 }
 
-const std::map<std::string, std::function<Value(const Operands&)>>& tests() {
-    static const std::map<std::string, std::function<Value(const Operands&)>> list = {
-        {"equal", [](const Operands& x) { return (x[0].real == x[1].real) & (x[0].imag == x[1].imag); }},
-        {"not_equal", [](const Operands& x) { return (x[0].real != x[1].real) | (x[0].imag != x[1].imag); }},
-        {"less", [](const Operands& x) { return ordered("less", "less", x[0], x[1]); }},
-        {"less_equal", [](const Operands& x) { return less_equal(x[0], x[1]); }},
-        {"greater", [](const Operands& x) { return ordered("greater", "greater", x[0], x[1]); }},
-        {"greater_equal", [](const Operands& x) { return greater_equal(x[0], x[1]); }},
-        {"logical_and", [](const Operands& x) { return truth(x[0]) & truth(x[1]); }},
-        {"logical_or", [](const Operands& x) { return truth(x[0]) | truth(x[1]); }},
-        {"logical_xor",
+const std::map<Op, std::function<Value(const Operands&)>>& tests() {
+    static const std::map<Op, std::function<Value(const Operands&)>> list = {
+        {Op::equal, [](const Operands& x) { return (x[0].real == x[1].real) & (x[0].imag == x[1].imag); }},
+        {Op::not_equal, [](const Operands& x) { return (x[0].real != x[1].real) | (x[0].imag != x[1].imag); }},
+        {Op::less, [](const Operands& x) { return ordered(Op::less, Op::less, x[0], x[1]); }},
+        {Op::less_equal, [](const Operands& x) { return less_equal(x[0], x[1]); }},
+        {Op::greater, [](const Operands& x) { return ordered(Op::greater, Op::greater, x[0], x[1]); }},
+        {Op::greater_equal, [](const Operands& x) { return greater_equal(x[0], x[1]); }},
+        {Op::logical_and, [](const Operands& x) { return truth(x[0]) & truth(x[1]); }},
+        {Op::logical_or, [](const Operands& x) { return truth(x[0]) | truth(x[1]); }},
+        {Op::logical_xor,
          [](const Operands& x) {
-             return x[0].real.builder->apply("logical_xor", {truth(x[0]), truth(x[1])});
+             return x[0].real.builder->apply(Op::logical_xor, {truth(x[0]), truth(x[1])});
          }},
-        {"logical_not", [](const Operands& x) { return !truth(x[0]); }},
-        {"isnan", [](const Operands& x) { return has_nan(x[0]); }},
-        {"isinf", [](const Operands& x) { return is_inf(x[0].real) | is_inf(x[0].imag); }},
-        {"isfinite", [](const Operands& x) { return call("isfinite", x[0].real) & call("isfinite", x[0].imag); }},
+        {Op::logical_not, [](const Operands& x) { return !truth(x[0]); }},
+        {Op::isnan, [](const Operands& x) { return has_nan(x[0]); }},
+        {Op::isinf, [](const Operands& x) { return is_inf(x[0].real) | is_inf(x[0].imag); }},
+        {Op::isfinite, [](const Operands& x) { return call(Op::isfinite, x[0].real) & call(Op::isfinite, x[0].imag); }},
     };
     return list;
 }
 
 } // namespace
 
-bool has_complex_formula(const std::string& op) {
+bool has_complex_formula(Op op) {
     return formulas().count(op) != 0;
 }
 
-Complex complex_formula(const std::string& op, const std::vector<Complex>& operands) {
+Complex complex_formula(Op op, const std::vector<Complex>& operands) {
     return formulas().at(op)(operands);
 }
 
-bool has_complex_test(const std::string& op) {
+bool has_complex_test(Op op) {
     return tests().count(op) != 0;
 }
 
-Value complex_test(const std::string& op, const std::vector<Complex>& operands) {
+Value complex_test(Op op, const std::vector<Complex>& operands) {
     return tests().at(op)(operands);
 }
 
@@ -247,8 +247,8 @@ Complex integer_power(const Complex& z, int n) {
     const Complex unit{one(z.real), zero(z.real)};
     if (n == 0) {
         // Of z's shape.
-        Value none = builder.make("broadcast_to", {zero(z.real).name}, builder.type(z.real.name));
-        return {builder.make("broadcast_to", {unit.real.name}, builder.type(z.real.name)), none};
+        Value none = builder.make(Op::broadcast_to, {zero(z.real).name}, builder.type(z.real.name));
+        return {builder.make(Op::broadcast_to, {unit.real.name}, builder.type(z.real.name)), none};
     }
     const Complex of_zero = n > 0 ? Complex{zero(z.real), zero(z.real)} : nan(z.real);
     Complex out;

@@ -6,7 +6,7 @@
 
 #include "dsl/base/error.h"
 #include "dsl/halide_size.h"
-#include "translator/attributes.h"
+#include "translator/ir/attributes.h"
 #include "translator/literal.h"
 #include "translator/loops/access.h"
 #include "translator/loops/checked_takes.h"
@@ -244,12 +244,11 @@ Expr Evaluator::apply(const Operation& operation, const Exprs& operands) {
                           : shared_.options.device           ? Contraction::device
                                                              : Contraction::none;
     context.row_constant = repeats_along_rows(operation);
-    const Rule* rule = find_rule(operation.op);
-    const bool is_cheap = operation.op == "power" && ops::is_cheap_power(operands, context);
-    operations_ += is_cheap ? 4 : rule != nullptr ? rule->operations : 20;
+    const bool is_cheap = operation.op == Op::power && ops::is_cheap_power(operands, context);
+    operations_ += is_cheap ? 4 : cost_of(operation.op);
     try {
-        return rule != nullptr ? rule->build(operands, context)
-                               : elementary(operation.op, operands, context.contraction);
+        return is_elementary(operation.op) ? elementary(operation.op, operands, context.contraction)
+                                           : formula_of(operation.op)(operands, context);
     } catch (const TranslateError& error) {
         throw TranslateError(shared_.analysis.where(operation) + ": " + error.what() + ".",
                              "Let NumPy run this function.");
@@ -269,29 +268,29 @@ Expr Evaluator::compute(const ValueInfo& info, const std::string& name, const Ex
         return from_memory(shared_.array(name)(reversed(index)), info.type.dtype);
     }
     if (info.kind == ValueInfo::Kind::stage) return read_stage(name, info.type.dtype, index);
-    const std::string& op = operation.op;
+    const Op op = operation.op;
     auto operand_type = [&](std::size_t k) -> const Type& {
         return shared_.analysis.value(operation.operands[k]).type;
     };
-    if (op == "const") return literal(operation.attributes.at("value"), info.type.dtype);
-    if (op == "scalar_size") return shared_.wide_size(parse_size(operation.attributes.at("size")));
-    if (op == "iota") {
-        auto axis = static_cast<std::size_t>(parse_size(operation.attributes.at("axis")).constant());
+    if (op == Op::constant) return literal(operation.attributes.at(attr::value), info.type.dtype);
+    if (op == Op::scalar_size) return shared_.wide_size(operation.attributes.at(attr::size));
+    if (op == Op::iota) {
+        auto axis = static_cast<std::size_t>(operation.attributes.at(attr::axis));
         return Halide::cast<int64_t>(index[axis]);
     }
-    if (op == "index") return index_view(operation, index);
-    if (op == "windows") return windows_view(operation, index);
-    if (op == "update") return updated(operation, index);
-    if (op == "take") return taken(operation, index);
-    if (op == "reshape") return reshape_view(operation, index);
-    if (op == "transpose") {
-        std::vector<int> axes = *try_axes(operation.attributes.at("axes"));
+    if (op == Op::index) return index_view(operation, index);
+    if (op == Op::windows) return windows_view(operation, index);
+    if (op == Op::update) return updated(operation, index);
+    if (op == Op::take) return taken(operation, index);
+    if (op == Op::reshape) return reshape_view(operation, index);
+    if (op == Op::transpose) {
+        std::vector<int> axes = operation.attributes.at(attr::axes);
         Exprs inner(index.size());
         for (std::size_t k = 0; k < axes.size(); ++k)
             inner[static_cast<std::size_t>(axes[k])] = index[k];
         return at(operation.operands[0], inner);
     }
-    if (op == "broadcast_to")
+    if (op == Op::broadcast_to)
         return at(operation.operands[0], broadcast(operand_type(0).shape, info.type.shape, index));
     return elementwise(operation, index);
 }
@@ -306,8 +305,8 @@ Expr Evaluator::elementwise(const Operation& operation, const Exprs& index) {
 }
 
 Expr Evaluator::define(const Operation& operation, const Exprs& index) {
-    if (operation.op == "update") return updated(operation, index);
-    return operation.op == "take" ? taken(operation, index) : elementwise(operation, index);
+    if (operation.op == Op::update) return updated(operation, index);
+    return operation.op == Op::take ? taken(operation, index) : elementwise(operation, index);
 }
 
 Expr Evaluator::compute_flat(const ValueInfo& info, const std::string& name, const Expr& position) {
@@ -350,10 +349,10 @@ bool may_start_behind(const IndexEntry& entry, const Size& count, const Size& ex
 
 Expr Evaluator::index_view(const Operation& operation, const Exprs& index) {
     const std::vector<Size>& whole = shared_.analysis.value(operation.operands[0]).type.shape;
-    const bool clamped = operation.attributes.count(kClamped) != 0;
+    const bool clamped = operation.attributes.has(attr::clamped);
     Exprs inner;
     std::size_t axis = 0;
-    for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
+    for (const IndexEntry& entry : operation.attributes.at(attr::index)) {
         if (entry.kind == IndexEntry::Kind::newaxis) {
             ++axis;
             continue;
@@ -382,11 +381,11 @@ Expr Evaluator::index_view(const Operation& operation, const Exprs& index) {
 
 /// Element k of window t is start + step * t + stride * k along the axis.
 Expr Evaluator::windows_view(const Operation& operation, const Exprs& index) {
-    const auto size = [&](const char* key) { return shared_.size(parse_size(operation.attributes.at(key))); };
-    const auto axis = parse_size(operation.attributes.at("axis")).constant();
+    const auto size = [&](const AttributeKey<Size>& key) { return shared_.size(operation.attributes.at(key)); };
+    const auto axis = operation.attributes.at(attr::axis);
     Exprs inner = index;
     const auto window = inner.begin() + static_cast<std::ptrdiff_t>(axis);
-    *window = plus(size("start"), plus(times(*window, size("step")), times(*(window + 1), size("stride"))));
+    *window = plus(size(attr::start), plus(times(*window, size(attr::step)), times(*(window + 1), size(attr::stride))));
     inner.erase(window + 1);
     return at(operation.operands[0], inner);
 }
@@ -447,7 +446,7 @@ Expr Evaluator::reshape_view(const Operation& operation, const Exprs& index) {
 
 /// The element that a position names: from the end where it is negative, the nearest one where there is none.
 Expr Evaluator::taken(const Operation& operation, const Exprs& index) {
-    const auto axis = static_cast<std::size_t>(parse_size(operation.attributes.at("axis")).constant());
+    const auto axis = static_cast<std::size_t>(operation.attributes.at(attr::axis));
     const std::size_t rank = shared_.analysis.value(operation.operands[1]).type.shape.size();
     const auto first = index.begin() + static_cast<std::ptrdiff_t>(axis);
     const auto behind = first + static_cast<std::ptrdiff_t>(rank);
@@ -476,7 +475,7 @@ Expr Evaluator::updated(const Operation& operation, const Exprs& index) {
     bool may_be_empty = false;
     Exprs part_index;
     std::size_t axis = 0;
-    for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
+    for (const IndexEntry& entry : operation.attributes.at(attr::index)) {
         Expr start = shared_.size(entry.start);
         if (entry.kind == IndexEntry::Kind::position) {
             inside = inside && index[axis++] == start;

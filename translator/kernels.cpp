@@ -217,7 +217,7 @@ void build_kernels(Shared& shared, StageTable& table, std::vector<dsl::KernelImp
         for (const StagePlan& plan : analysis.stages()) {
             if (plan.library || plan.kernel != number) continue;
             const bool reduces =
-                plan.operation != nullptr && (is_reduction(plan.operation->op) || plan.operation->op == "matmul");
+                plan.operation != nullptr && (is_reduction(plan.operation->op) || plan.operation->op == Op::matmul);
             evaluator.begin_stage(plan.name);
             if (plan.is_loop())
                 build_pixelwise(shared, table, evaluator, plan);

@@ -8,7 +8,9 @@
 #include <optional>
 
 #include "translator/analysis.h"
-#include "translator/attributes.h"
+#include "translator/ir/attributes.h"
+#include "translator/ir/fresh_names.h"
+#include "translator/ir/walk.h"
 #include "translator/rows.h"
 #include "translator/size.h"
 #include "translator/slices.h"
@@ -20,18 +22,10 @@ namespace {
 
 using Operations = std::vector<Operation>;
 
-/// An operation and all those of its regions.
-void visit(const Operation& operation, const std::function<void(const Operation&)>& see) {
-    see(operation);
-    for (const Block& region : operation.regions)
-        for (const Operation& inner : region.operations)
-            visit(inner, see);
-}
-
 /// The values that an operation reads, in its regions too, those that it defines itself included.
 std::set<std::string> reads_of(const Operation& operation) {
     std::set<std::string> names;
-    visit(operation, [&](const Operation& each) {
+    walk_operation(operation, [&](const Operation& each) {
         names.insert(each.operands.begin(), each.operands.end());
         for (const Block& region : each.regions)
             names.insert(region.yields.begin(), region.yields.end());
@@ -39,41 +33,25 @@ std::set<std::string> reads_of(const Operation& operation) {
     return names;
 }
 
-constexpr const char* kSizes[] = {"size", "start", "stop", "step", "min", "max", "index"};
+using Renames = std::map<std::string, std::string>;
 
-/// The text with other symbols: X.1 -> sums.1. A whole size may have a name too.
-std::string renamed(const std::string& text, const std::map<std::string, std::string>& names) {
-    if (const auto whole = names.find(text); whole != names.end()) return whole->second;
-    const auto in_word = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.' || c >= 0x80; };
-    std::string out;
-    for (std::size_t at = 0; at < text.size();) {
-        std::size_t end = at;
-        while (end < text.size() && in_word(static_cast<unsigned char>(text[end])))
-            ++end;
-        if (end == at) {
-            out += text[at++];
-            continue;
-        }
-        const std::string word = text.substr(at, end - at);
-        const auto found = names.find(word);
-        out += found == names.end() ? word : found->second;
-        at = end;
-    }
-    return out;
+/// With other symbols: X.1 -> sums.1. A whole size may have a name too.
+Size renamed(const Size& size, const Renames& names) {
+    if (const auto whole = names.find(size.text()); whole != names.end()) return Size::symbol(whole->second);
+    if (size.operands().empty()) return size;
+    return Size::folded(size.op(), renamed(size.operands()[0], names), renamed(size.operands()[1], names));
 }
 
-void rename(Type& type, const std::map<std::string, std::string>& names) {
+void rename(Type& type, const Renames& names) {
     for (Size& extent : type.shape)
-        if (!extent.is_constant()) extent = parse_size(renamed(extent.text(), names));
+        extent = renamed(extent, names);
 }
 
-void rename(Operation& operation, const std::map<std::string, std::string>& names) {
+void rename(Operation& operation, const Renames& names) {
     rename(operation.type, names);
     for (auto& [name, type] : operation.more_results)
         rename(type, names);
-    for (const char* key : kSizes)
-        if (auto found = operation.attributes.find(key); found != operation.attributes.end())
-            found->second = renamed(found->second, names);
+    operation.attributes.map_sizes([&](const Size& size) { return renamed(size, names); });
     for (Block& region : operation.regions) {
         for (auto& [name, type] : region.parameters)
             rename(type, names);
@@ -82,32 +60,16 @@ void rename(Operation& operation, const std::map<std::string, std::string>& name
     }
 }
 
-void collect_words(const std::string& text, std::set<std::string>& words) {
-    std::string word;
-    for (const char c : text + ' ') {
-        const auto u = static_cast<unsigned char>(c);
-        if (std::isalnum(u) != 0 || c == '_' || c == '.' || u >= 0x80) {
-            word += c;
-        } else if (!word.empty()) {
-            words.insert(word);
-            word.clear();
-        }
-    }
-}
-
-/// The symbols, and whatever else is a word, in the sizes of an operation.
-void collect_words(const Operation& operation, std::set<std::string>& words) {
-    visit(operation, [&](const Operation& each) {
+/// The symbols in the sizes of an operation.
+void collect_all_symbols(const Operation& operation, std::set<std::string>& symbols) {
+    const auto see = [&](const Size& size) { size.collect_symbols(symbols); };
+    walk_operation(operation, [&](const Operation& each) {
         for (const auto& [name, type] : results_of(each))
-            for (const Size& extent : type.shape)
-                collect_words(extent.text(), words);
+            std::ranges::for_each(type.shape, see);
         for (const Block& region : each.regions)
             for (const auto& [name, type] : region.parameters)
-                for (const Size& extent : type.shape)
-                    collect_words(extent.text(), words);
-        for (const char* key : kSizes)
-            if (auto found = each.attributes.find(key); found != each.attributes.end())
-                collect_words(found->second, words);
+                std::ranges::for_each(type.shape, see);
+        each.attributes.for_each_size(see);
     });
 }
 
@@ -115,12 +77,8 @@ class Splitter {
   public:
     Splitter(const Program& program, const Rows& rows, std::set<std::string> names)
         : program_(program), rows_(rows), names_(std::move(names)) {
-        for (const auto& [name, type] : types_of(program))
-            names_.insert(name);
-        for (const Operation& operation : program.body.operations)
-            visit(operation, [&](const Operation& each) {
-                if (each.op == "for") names_.insert(each.attributes.at("variable"));
-            });
+        for (const std::string& name : names_of(program))
+            names_.take(name);
     }
 
     std::optional<Partials> run() {
@@ -145,14 +103,14 @@ class Splitter {
 
     bool take(const Operation& operation) {
         bool has_read = false;
-        visit(operation, [&](const Operation& each) { has_read = has_read || each.op == "read"; });
+        walk_operation(operation, [&](const Operation& each) { has_read = has_read || each.op == Op::read; });
         if (has_read) return false;
         const std::set<std::string> reads = reads_of(operation);
         const auto reads_some = [&](const std::set<std::string>& names) {
             return std::any_of(reads.begin(), reads.end(),
                                [&](const std::string& name) { return names.count(name) != 0; });
         };
-        if (operation.op == "scalar_size" && rows_.speaks_of_it(parse_size(operation.attributes.at("size"))))
+        if (operation.op == Op::scalar_size && rows_.speaks_of_it(operation.attributes.at(attr::size)))
             return take_length(operation);
         const bool is_later = reads_some(later_);
         if (reads_some(rest_) || (is_later && touches_rows(operation, reads))) {
@@ -179,7 +137,7 @@ class Splitter {
         bool touches = false;
         for (const std::string& name : reads)
             touches = touches || rows_.place_of(name) != Rows::kNone;
-        visit(operation, [&](const Operation& each) {
+        walk_operation(operation, [&](const Operation& each) {
             for (const auto& [name, type] : results_of(each))
                 touches = touches || rows_.place_of(name) != Rows::kNone;
             for (const Block& region : each.regions)
@@ -192,7 +150,7 @@ class Splitter {
     /// Whether the rows are reduced here, and nothing of them is left.
     bool is_cut(const Operation& operation) const {
         if (!operation.regions.empty() || rows_.place_of(operation.result) != Rows::kNone) return false;
-        if (operation.op == "matmul")
+        if (operation.op == Op::matmul)
             return rows_.place_of(operation.operands[0]) == rows_.rank_of(operation.operands[0]) - 1 &&
                    rows_.place_of(operation.operands[1]) == rows_.rank_of(operation.operands[1]) - 2;
         if (!is_reduction(operation.op)) return false;
@@ -202,21 +160,10 @@ class Splitter {
 
     // ---- reductions -----------------------------------------------------------------------------------------------
 
-    std::string fresh(const std::string& wish) {
-        std::string name = wish;
-        for (int n = 2; !names_.insert(name).second; ++n)
-            name = wish + "_" + std::to_string(n);
-        return name;
-    }
-    std::string fresh_value() {
-        for (;; ++number_)
-            if (names_.insert("%" + std::to_string(number_)).second) return "%" + std::to_string(number_);
-    }
-
     /// A value of `partial` with an axis for the parts in front: the argument of `total` that has it of all parts.
     const Row& row_of(const std::string& value, const Type& type) {
         const std::string wish = value[0] == '%' ? "part" : value + "_parts";
-        rows_given_.push_back({value, type, fresh(wish)});
+        rows_given_.push_back({value, type, names_.named(wish)});
         return rows_given_.back();
     }
     /// `kParts`, in place of the extent that the stacks have in common, until they are named.
@@ -230,79 +177,77 @@ class Splitter {
         to.push_back(std::move(operation));
         return to.back().result;
     }
-    std::string add_total(const Type& type, const std::string& op, std::vector<std::string> operands,
-                          std::map<std::string, std::string> attributes = {}) {
-        return add(total_, make_operation(fresh_value(), type, op, std::move(operands), std::move(attributes), line_));
+    std::string add_total(const Type& type, Op op, std::vector<std::string> operands, Attributes attributes = {}) {
+        return add(total_, make_operation(names_.value(), type, op, std::move(operands), std::move(attributes), line_));
     }
 
     bool take_cut(const Operation& operation) {
         line_ = operation.line;
         partial_.push_back(operation);
         later_.insert(operation.result);
-        if (operation.op == "argmin" || operation.op == "argmax") {
+        if (is_search(operation.op)) {
             take_search(operation);
             return true;
         }
         const Row& row = row_of(operation.result, operation.type);
-        const std::string op =
-            operation.op == "matmul" ? (operation.type.dtype == "bool" ? "any" : "sum") : operation.op;
-        total_.push_back(make_operation(operation.result, operation.type, op, {row.stack}, {{"axes", "[0]"}}, line_));
+        const Op op = operation.op == Op::matmul ? (operation.type.dtype == "bool" ? Op::any : Op::sum) : operation.op;
+        total_.push_back(make_operation(operation.result, operation.type, op, {row.stack}, {attr::axes({0})}, line_));
         return true;
     }
 
     /// The first part whose best value is best has the position, which counts from where that part begins.
     void take_search(const Operation& operation) {
         const std::string& operand = operation.operands[0];
-        const bool is_min = operation.op == "argmin";
+        const bool is_min = operation.op == Op::argmin;
         const Type best_type{rows_.type_of(operand).dtype, operation.type.shape};
-        const std::string best = fresh(is_min ? "least" : "most");
-        add(partial_, make_operation(best, best_type, is_min ? "min" : "max", {operand},
-                                     {{"axes", "[" + operation.attributes.at("axis") + "]"}}, line_));
+        const std::string best = names_.named(is_min ? "least" : "most");
+        add(partial_, make_operation(best, best_type, is_min ? Op::min : Op::max, {operand},
+                                     {attr::axes({operation.attributes.at(attr::axis)})}, line_));
         const std::string positions = row_of(operation.result, operation.type).stack;
         const std::string bests = row_of(best, best_type).stack;
         const std::string lengths = length_of_parts();
 
         const Type one{"int64", {}}, a_part = stacked(one), a_truth{"bool", {Size::symbol(kParts)}};
         const Size unit = Size::integer(1);
-        const std::string zero = add_total(one, "const", {}, {{"value", "0"}});
-        const std::string part = add_total(a_part, "iota", {}, {{"axis", "0"}});
-        const std::string column =
-            add_total({"int64", {a_part.shape[0], unit}}, "index", {part}, {{"index", "[0:1, newaxis]"}});
+        const std::string zero = add_total(one, Op::constant, {}, {attr::value("0")});
+        const std::string part = add_total(a_part, Op::iota, {}, {attr::axis(0)});
+        const std::string column = add_total({"int64", {a_part.shape[0], unit}}, Op::index, {part},
+                                             {attr::index({IndexEntry::all(), IndexEntry::newaxis()})});
         const std::vector<Size> square{a_part.shape[0], a_part.shape[0]};
-        const std::string before = add_total({"bool", square}, "less", {part, column});
-        const std::string counted = add_total({"int64", square}, "where", {before, lengths, zero});
-        std::string begins = add_total(a_part, "sum", {counted}, {{"axes", "[1]"}});
+        const std::string before = add_total({"bool", square}, Op::less, {part, column});
+        const std::string counted = add_total({"int64", square}, Op::where, {before, lengths, zero});
+        std::string begins = add_total(a_part, Op::sum, {counted}, {attr::axes({1})});
         std::string numbers = part;
         if (!operation.type.shape.empty()) {
             Type spread = a_part;
-            std::string index = "[0:1";
+            std::vector<IndexEntry> index{IndexEntry::all()};
             for (std::size_t k = 0; k < operation.type.shape.size(); ++k) {
                 spread.shape.push_back(unit);
-                index += ", newaxis";
+                index.push_back(IndexEntry::newaxis());
             }
-            begins = add_total(spread, "index", {begins}, {{"index", index + "]"}});
-            numbers = add_total(spread, "index", {numbers}, {{"index", index + "]"}});
+            begins = add_total(spread, Op::index, {begins}, {attr::index(index)});
+            numbers = add_total(spread, Op::index, {numbers}, {attr::index(index)});
         }
         const Type all = stacked(operation.type);
-        const std::string first = add_total(operation.type, operation.op, {bests}, {{"axis", "0"}});
-        const std::string is_there = add_total({"bool", all.shape}, "equal", {numbers, first});
-        const std::string whole = add_total(all, "add", {positions, begins});
-        const std::string there = add_total(all, "where", {is_there, whole, zero});
-        total_.push_back(make_operation(operation.result, operation.type, "sum", {there}, {{"axes", "[0]"}}, line_));
+        const std::string first = add_total(operation.type, operation.op, {bests}, {attr::axis(0)});
+        const std::string is_there = add_total({"bool", all.shape}, Op::equal, {numbers, first});
+        const std::string whole = add_total(all, Op::add, {positions, begins});
+        const std::string there = add_total(all, Op::where, {is_there, whole, zero});
+        total_.push_back(make_operation(operation.result, operation.type, Op::sum, {there}, {attr::axes({0})}, line_));
     }
 
     // ---- lengths --------------------------------------------------------------------------------------------------
 
     /// A size that `total` gets from the first part.
     std::string symbol_value(const std::string& symbol) {
-        return add_total({"int64", {}}, "scalar_size", {}, {{"size", symbol}});
+        return add_total({"int64", {}}, Op::scalar_size, {}, {attr::size(Size::symbol(symbol))});
     }
 
     /// How many rows each part has.
     std::string length_of_parts() {
         if (lengths_.empty()) {
-            const std::string length = add(partial_, make_operation(fresh_value(), {"int64", {}}, "scalar_size", {},
-                                                                    {{"size", rows_.extent()}}, line_));
+            const std::string length = add(partial_, make_operation(names_.value(), {"int64", {}}, Op::scalar_size, {},
+                                                                    {attr::size(Size::symbol(rows_.extent()))}, line_));
             lengths_ = row_of(length, {"int64", {}}).stack;
         }
         return lengths_;
@@ -311,10 +256,10 @@ class Splitter {
     /// A size of the whole call as a value: the length of the rows is beyond what a size can be.
     std::optional<std::string> value_of(const Size& tree) {
         const Type one{"int64", {}};
-        if (tree.is_constant()) return add_total(one, "const", {}, {{"value", std::to_string(tree.constant())}});
+        if (tree.is_constant()) return add_total(one, Op::constant, {}, {attr::value(std::to_string(tree.constant()))});
         if (tree.op() == Size::Op::symbol) {
             if (tree.name() != rows_.extent()) return symbol_value(tree.name());
-            return add_total(one, "sum", {length_of_parts()}, {{"axes", "[0]"}});
+            return add_total(one, Op::sum, {length_of_parts()}, {attr::axes({0})});
         }
         const Size &left = tree.operands()[0], &right = tree.operands()[1];
         const bool divides = tree.op() == Size::Op::floordiv || tree.op() == Size::Op::mod;
@@ -327,7 +272,7 @@ class Splitter {
 
     bool take_length(const Operation& operation) {
         line_ = operation.line;
-        const std::optional<std::string> value = value_of(parse_size(operation.attributes.at("size")));
+        const std::optional<std::string> value = value_of(operation.attributes.at(attr::size));
         if (!value) return false;
         // The last operation is the one whose value that is.
         total_.back().result = operation.result;
@@ -368,7 +313,7 @@ class Splitter {
             used.insert(check.value);
         for (const Operation& operation : total.body.operations) {
             used.merge(reads_of(operation));
-            collect_words(operation, words);
+            collect_all_symbols(operation, words);
         }
         std::vector<Row> given;
         for (const Row& row : rows_given_)
@@ -415,7 +360,7 @@ class Splitter {
         return used.count(name) != 0 || std::any_of(words.begin(), words.end(), is_own);
     }
 
-    void keep_argument(const std::string& name, std::map<std::string, std::string>& names, Program& total) const {
+    void keep_argument(const std::string& name, Renames& names, Program& total) const {
         for (const ScalarArgument& argument : program_.scalars)
             if (argument.name == name) total.scalars.push_back(argument);
         for (const ArrayArgument& argument : program_.arrays) {
@@ -429,26 +374,26 @@ class Splitter {
     }
 
     /// Extents of arguments that are given in parts, as far as they are values: each part says them.
-    void take_sizes_from_partial(const std::set<std::string>& words, const std::map<std::string, std::string>& names,
-                                 std::vector<Row>& given, Program& total) {
+    void take_sizes_from_partial(const std::set<std::string>& words, const Renames& names, std::vector<Row>& given,
+                                 Program& total) {
         std::set<std::string> missing;
         for (const std::string& argument : rows_.arguments())
             for (const std::string& word : words)
                 if (word.compare(0, argument.size() + 1, argument + ".") == 0 && names.count(word) == 0)
                     missing.insert(word);
         for (const std::string& symbol : missing) {
-            const std::string value =
-                add(partial_, make_operation(fresh_value(), {"int64", {}}, "scalar_size", {}, {{"size", symbol}}, 0));
+            const std::string value = add(partial_, make_operation(names_.value(), {"int64", {}}, Op::scalar_size, {},
+                                                                   {attr::size(Size::symbol(symbol))}, 0));
             const Row row = row_of(value, {"int64", {}});
             given.push_back(row);
             total.arrays.insert(total.arrays.begin() + static_cast<std::ptrdiff_t>(given.size()) - 1,
                                 {row.stack, stacked(row.type)});
             for (Operation& operation : total.body.operations) {
-                const auto size = operation.attributes.find("size");
-                if (operation.op != "scalar_size" || size->second != symbol) continue;
-                operation.op = "index";
+                if (operation.op != Op::scalar_size || operation.attributes.at(attr::size) != Size::symbol(symbol))
+                    continue;
+                operation.op = Op::index;
                 operation.operands = {row.stack};
-                operation.attributes = {{"index", "[0]"}};
+                operation.attributes = {attr::index({IndexEntry::position(Size::integer(0))})};
             }
         }
     }
@@ -459,10 +404,10 @@ class Splitter {
         for (const ArrayArgument& argument : total.arrays)
             for (std::size_t k = 0; k < argument.type.shape.size(); ++k) {
                 known.insert(argument.name + "." + std::to_string(k));
-                collect_words(argument.type.shape[k].text(), words);
+                argument.type.shape[k].collect_symbols(words);
             }
         for (const Operation& operation : total.body.operations)
-            collect_words(operation, words);
+            collect_all_symbols(operation, words);
         return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
             return word.find('.') == std::string::npos || known.count(word) != 0;
         });
@@ -482,20 +427,19 @@ class Splitter {
         type.shape.insert(type.shape.begin(), Size::integer(1));
         return type;
     }
-    static std::string all_behind(const std::string& first, const Type& type) {
-        std::string index = "[" + first;
-        for (std::size_t k = 0; k < type.shape.size(); ++k)
-            index += ", 0:1";
-        return index + "]";
+    static Attribute all_behind(IndexEntry first, const Type& type) {
+        std::vector<IndexEntry> entries(type.shape.size(), IndexEntry::all());
+        entries.insert(entries.begin(), std::move(first));
+        return attr::index(entries);
     }
 
     /// Makes each value a result of one row.
     void give(Program& program, const std::vector<Row>& values) {
         program.body.yields.clear();
         for (const Row& each : values) {
-            const std::string name = fresh(each.stack + "_row");
-            program.body.operations.push_back(make_operation(name, as_row(each.type), "index", {each.value},
-                                                             {{"index", all_behind("newaxis", each.type)}}));
+            const std::string name = names_.named(each.stack + "_row");
+            program.body.operations.push_back(make_operation(name, as_row(each.type), Op::index, {each.value},
+                                                             {all_behind(IndexEntry::newaxis(), each.type)}));
             program.body.yields.push_back(name);
         }
         program.conversions.assign(values.size(), "");
@@ -547,11 +491,12 @@ class Splitter {
         for (const std::string& name : later_) {
             if (read.count(name) == 0) continue;
             const Type& type = rows_.type_of(name);
-            const std::string argument = fresh(name[0] == '%' ? "whole" : name + "_whole");
+            const std::string argument = names_.named(name[0] == '%' ? "whole" : name + "_whole");
             handed.push_back({name, type, argument});
             out.arrays.push_back({argument, as_row(type)});
             out.argument_order.push_back(argument);
-            opening.push_back(make_operation(name, type, "index", {argument}, {{"index", all_behind("0", type)}}));
+            opening.push_back(make_operation(name, type, Op::index, {argument},
+                                             {all_behind(IndexEntry::position(Size::integer(0)), type)}));
         }
         out.body.operations.insert(out.body.operations.begin(), opening.begin(), opening.end());
         return out;
@@ -561,13 +506,12 @@ class Splitter {
 
     const Program& program_;
     const Rows& rows_;
-    std::set<std::string> names_;
+    FreshNames names_;
     std::set<std::string> later_; ///< values that only `total` has
     std::set<std::string> rest_;  ///< values of rows that need those, and what is made of them
     Operations partial_, total_;
     std::vector<Row> rows_given_;
     std::string lengths_;
-    int number_ = 1;
     int line_ = 0;
 };
 

@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "dsl/base/size_expression.h"
+#include "translator/ir/attributes.h"
+#include "translator/ir/op.h"
 
 namespace tilewright::translator {
-
-/// A number, folded; its text() is canonical: "X.0", "(X.0 + 1) // 2".
-using Size = SizeExpression;
 
 struct Type {
     std::string dtype;       ///< NumPy's name: float64, int64, bool, complex64, ...
@@ -26,9 +25,9 @@ struct Block;
 struct Operation {
     std::string result; ///< "norm" (a stage) or "%3" (part of an expression)
     Type type;
-    std::string op; ///< "add", "sum", "index", ...; of "read" the result is a size, whatever its type says
+    Op op = Op::constant;
     std::vector<std::string> operands;
-    std::map<std::string, std::string> attributes;          ///< text as written: axes -> "[0, 1]"
+    Attributes attributes;
     int line = 0;                                           ///< of the user's source
     std::vector<Block> regions;                             ///< for, while, if
     std::vector<std::pair<std::string, Type>> more_results; ///< for, while, if: the results after the first
@@ -100,6 +99,8 @@ struct Program {
 Program read_program(std::string_view text);
 /// Canonical text: read_program(print_program(p)) == p.
 std::string print_program(const Program& program);
+/// The operands' names and attributes as the program writes them: "sum(%3) {axes=[2]}".
+std::string call_text(const Operation& operation);
 /// A message between quotes, as programs and plans write it.
 std::string quoted(const std::string& text);
 /// 32 hexadecimal digits of the canonical text without file and line numbers.
@@ -107,7 +108,7 @@ std::string program_digest(const Program& program);
 /// What a program may be made of.
 enum class Dialect {
     traced,   ///< the operations and attributes of program_text.md
-    rewritten ///< and those that passes make: `windows`, and the attributes at the start of attributes.h
+    rewritten ///< and those that passes make: `windows`, and the attributes OF_PASSES of ir/attributes.def
 };
 /// The executable specification: types, dominance, shapes, attributes. Throws InternalError.
 void verify_program(const Program& program, Dialect dialect = Dialect::traced);

@@ -19,6 +19,24 @@ std::string joined(const std::vector<std::string>& names) {
     return out;
 }
 
+/// "t in range(0, n, 1)"
+std::string loop_text(const Operation& loop) {
+    const Attributes& attributes = loop.attributes;
+    return attributes.at(attr::variable) + " in range(" + attributes.at(attr::start).text() + ", " +
+           attributes.at(attr::stop).text() + ", " + attributes.at(attr::step).text() + ")";
+}
+
+/// "(%3) {axes=[2]}"
+std::string operands_text(const Operation& operation) {
+    std::string out = "(" + joined(operation.operands) + ")";
+    std::string separator = " {";
+    for (const Attribute& attribute : operation.attributes) {
+        out += separator + text_of(attribute.name) + "=" + value_text(attribute);
+        separator = ", ";
+    }
+    return operation.attributes.empty() ? out : out + "}";
+}
+
 class Printer {
   public:
     explicit Printer(bool with_places) : with_places_(with_places) {}
@@ -73,36 +91,25 @@ class Printer {
     }
 
     void print_operation(const Operation& operation, const std::string& indent) {
-        out_ += indent + operation.result + ": " + (operation.op == "read" ? "size" : print(operation.type));
+        out_ += indent + operation.result + ": " + (operation.op == Op::read ? "size" : print(operation.type));
         for (const auto& [name, type] : operation.more_results)
             out_ += ", " + name + ": " + print(type);
-        out_ += " = " + operation.op;
-        const auto& attributes = operation.attributes;
-        if (operation.op == "for") {
-            out_ += " " + attributes.at("variable") + " in range(" + attributes.at("start") + ", " +
-                    attributes.at("stop") + ", " + attributes.at("step") + ") " + carries(operation) + " {\n";
+        out_ += " = " + text_of(operation.op);
+        if (operation.op == Op::for_loop) {
+            out_ += " " + loop_text(operation) + " " + carries(operation) + " {\n";
             print_block(operation.regions[0], indent);
-        } else if (operation.op == "while") {
+        } else if (operation.op == Op::while_loop) {
             out_ += " " + carries(operation) + " {\n";
             print_block(operation.regions[0], indent);
             out_ += indent + "} do {\n";
             print_block(operation.regions[1], indent);
-        } else if (operation.op == "if") {
+        } else if (operation.op == Op::if_else) {
             out_ += " " + operation.operands[0] + " {\n";
             print_block(operation.regions[0], indent);
             out_ += indent + "} else {\n";
             print_block(operation.regions[1], indent);
         } else {
-            out_ += "(" + joined(operation.operands) + ")";
-            std::string separator = " {";
-            auto print_attribute = [&](const std::string& key) {
-                out_ += separator + key + "=" + attributes.at(key);
-                separator = ", ";
-            };
-            if (attributes.count("min") != 0) print_attribute("min"); // before max
-            for (const auto& [key, value] : attributes)
-                if (key != "min") print_attribute(key);
-            out_ += (attributes.empty() ? "" : "}") + place(operation.line) + "\n";
+            out_ += operands_text(operation) + place(operation.line) + "\n";
             return;
         }
         out_ += indent + "}" + place(operation.line) + "\n";
@@ -113,6 +120,11 @@ class Printer {
 };
 
 } // namespace
+
+std::string call_text(const Operation& operation) {
+    return text_of(operation.op) +
+           (operation.op == Op::for_loop ? " " + loop_text(operation) : operands_text(operation));
+}
 
 std::string quoted(const std::string& text) {
     std::string out = "\"";

@@ -1,4 +1,5 @@
 // translator/program_reader.cpp: program text -> Program, with errors that name line and column.
+#include <algorithm>
 #include <cctype>
 #include <set>
 #include <utility>
@@ -162,55 +163,96 @@ class Line {
     int number_;
 };
 
-/// "[0:1, X.0, newaxis]" -> canonical text of each entry; sizes are printed anew.
-std::string canonical_attribute(Line& line, const std::string& key, const std::string& text) {
-    auto size_text = [&](std::string_view part) {
+/// The value of an attribute from its text.
+class AttributeReader {
+  public:
+    AttributeReader(const Line& line, const std::string& key, const std::string& text)
+        : line_(line), key_(key), text_(text) {}
+
+    Attribute run() const {
+        const std::vector<AttributeInfo>& infos = attribute_infos();
+        const auto found =
+            std::find_if(infos.begin(), infos.end(), [&](const auto& info) { return info.name == key_; });
+        const AttributeText text = found == infos.end() ? AttributeText::none : found->text;
+        if (text == AttributeText::none || text == AttributeText::name) line_.fail("unknown attribute '" + key_ + "'");
+        return {static_cast<AttributeName>(found - infos.begin()), value(text)};
+    }
+
+  private:
+    const Line& line_;
+    const std::string &key_, &text_;
+
+    decltype(Attribute::value) value(AttributeText text) const {
+        switch (text) {
+        case AttributeText::size:
+            return size(text_);
+        case AttributeText::integer:
+            return integer(text_);
+        case AttributeText::literal:
+            return literal();
+        case AttributeText::axes: {
+            std::vector<int> axes;
+            for (const std::string& entry : entries())
+                axes.push_back(integer(entry));
+            return axes;
+        }
+        default: {
+            std::vector<IndexEntry> index;
+            for (const std::string& entry : entries())
+                index.push_back(index_entry(entry));
+            return index;
+        }
+        }
+    }
+
+    Size size(std::string_view part) const {
         std::string why;
         std::optional<Size> tree = try_parse_size(part, &why);
-        if (!tree) line.fail("attribute " + key + ": '" + std::string(part) + "' is no size expression: " + why);
-        return tree->text();
-    };
-    if (key == "size" || key == "axis" || key == "start" || key == "stop" || key == "step" || key == "min" ||
-        key == "max")
-        return size_text(text);
-    if (key == "value") {
-        if (text.empty()) line.fail("attribute value: empty");
-        for (char c : text) {
+        if (!tree) line_.fail("attribute " + key_ + ": '" + std::string(part) + "' is no size expression: " + why);
+        return *tree;
+    }
+
+    int integer(const std::string& part) const {
+        const Size number = size(part);
+        if (!number.is_constant() || number.constant() < INT32_MIN || number.constant() > INT32_MAX)
+            line_.fail("attribute " + key_ + ": '" + part + "' is no axis");
+        return static_cast<int>(number.constant());
+    }
+
+    std::string literal() const {
+        if (text_.empty()) line_.fail("attribute " + key_ + ": empty");
+        for (char c : text_) {
             if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-' && c != '+')
-                line.fail("attribute value: '" + text + "' is no literal");
+                line_.fail("attribute " + key_ + ": '" + text_ + "' is no literal");
         }
-        return text;
+        return text_;
     }
-    if (key != "index" && key != "axes") line.fail("unknown attribute '" + key + "'");
-    if (text.size() < 2 || text.front() != '[' || text.back() != ']')
-        line.fail("attribute " + key + ": expected a list in brackets, found '" + text + "'");
-    Line inner(std::string_view(text).substr(1, text.size() - 2), 0);
-    std::string out = "[";
-    bool first = true;
-    while (!inner.at_end()) {
-        std::string entry;
-        try {
-            entry = inner.until(",");
-            if (inner.take(",") && inner.at_end()) inner.fail("a trailing comma");
-        } catch (const TranslateError&) {
-            line.fail("attribute " + key + ": '" + text + "' is no list");
-        }
-        if (!first) out += ", ";
-        first = false;
-        if (key == "index" && entry == "newaxis") {
-            out += entry;
-            continue;
-        }
-        std::size_t colon = entry.find(':');
-        if (key == "index" && colon != std::string::npos) {
-            out += size_text(std::string_view(entry).substr(0, colon)) + ":" +
-                   size_text(std::string_view(entry).substr(colon + 1));
-        } else {
-            out += size_text(entry);
-        }
+
+    IndexEntry index_entry(const std::string& entry) const {
+        if (entry == "newaxis") return IndexEntry::newaxis();
+        const std::size_t colon = entry.find(':');
+        if (colon == std::string::npos) return IndexEntry::position(size(entry));
+        const std::string_view view = entry;
+        return IndexEntry::slice(size(view.substr(0, colon)), size(view.substr(colon + 1)));
     }
-    return out + "]";
-}
+
+    /// "[a, min(b, c)]" -> a; min(b, c)
+    std::vector<std::string> entries() const {
+        if (text_.size() < 2 || text_.front() != '[' || text_.back() != ']')
+            line_.fail("attribute " + key_ + ": expected a list in brackets, found '" + text_ + "'");
+        Line inner(std::string_view(text_).substr(1, text_.size() - 2), 0);
+        std::vector<std::string> out;
+        while (!inner.at_end()) {
+            try {
+                out.push_back(inner.until(","));
+                if (inner.take(",") && inner.at_end()) inner.fail("a trailing comma");
+            } catch (const TranslateError&) {
+                line_.fail("attribute " + key_ + ": '" + text_ + "' is no list");
+            }
+        }
+        return out;
+    }
+};
 
 class Reader {
   public:
@@ -428,19 +470,23 @@ class Reader {
             out.more_results.emplace_back(std::move(name), line.type());
         }
         line.expect("=");
-        out.op = line.name("an operation");
-        if (is_size != (out.op == "read"))
+        const Line before = line;
+        const std::string name = line.name("an operation");
+        const std::optional<Op> op = find_op(name);
+        if (!op) before.fail("there is no operation '" + name + "'");
+        out.op = *op;
+        if (is_size != (out.op == Op::read))
             line.fail(is_size ? "a size is the result of a read" : "a read gives a size");
-        if (out.op == "for") {
-            out.attributes["variable"] = line.name("the loop's variable");
+        if (out.op == Op::for_loop) {
+            out.attributes.set(attr::variable, line.name("the loop's variable"));
             line.expect("in");
             line.expect("range");
             line.expect("(");
-            out.attributes["start"] = line.size(",").text();
+            out.attributes.set(attr::start, line.size(","));
             line.expect(",");
-            out.attributes["stop"] = line.size(",").text();
+            out.attributes.set(attr::stop, line.size(","));
             line.expect(",");
-            out.attributes["step"] = line.size(")").text();
+            out.attributes.set(attr::step, line.size(")"));
             line.expect(")");
             Block body;
             carries(line, out, body.parameters);
@@ -450,7 +496,7 @@ class Reader {
             out.regions.push_back(std::move(body));
             return finished(std::move(out), end);
         }
-        if (out.op == "while") {
+        if (out.op == Op::while_loop) {
             Block condition;
             carries(line, out, condition.parameters);
             line.expect("{");
@@ -466,7 +512,7 @@ class Reader {
             out.regions.push_back(std::move(body));
             return finished(std::move(out), end);
         }
-        if (out.op == "if") {
+        if (out.op == Op::if_else) {
             out.operands.push_back(line.value_name());
             line.expect("{");
             line.expect_end();
@@ -494,8 +540,9 @@ class Reader {
                 std::string key = line.name("an attribute's name");
                 line.expect("=");
                 std::string text = line.until(",}");
-                if (!out.attributes.emplace(key, canonical_attribute(line, key, text)).second)
-                    line.fail("attribute " + key + " given twice");
+                Attribute attribute = AttributeReader(line, key, text).run();
+                if (out.attributes.has(attribute.name)) line.fail("attribute " + key + " given twice");
+                out.attributes.set(std::move(attribute));
             } while (line.take(","));
             line.expect("}");
         }

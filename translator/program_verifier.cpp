@@ -4,7 +4,7 @@
 
 #include "dsl/base/error.h"
 #include "translator/analysis.h"
-#include "translator/attributes.h"
+#include "translator/ir/attributes.h"
 #include "translator/literal.h"
 #include "translator/loops/checked_takes.h"
 #include "translator/ops/rules.h"
@@ -21,13 +21,6 @@ std::string text_of(const Type& type) {
     for (std::size_t k = 0; k < type.shape.size(); ++k)
         out += (k > 0 ? ", " : "") + type.shape[k].text();
     return out + "]";
-}
-
-/// Elementwise operations that NumPy does not have for complex numbers.
-bool is_real_only(const std::string& op) {
-    static const std::set<std::string> list = {"floor_divide", "remainder", "floor", "ceil", "trunc",
-                                               "copysign",     "arctan2",   "hypot", "cbrt", "signbit"};
-    return list.count(op) != 0;
 }
 
 class Verifier {
@@ -109,7 +102,7 @@ class Verifier {
         std::vector<std::string> read; // sizes that are known to the end of the block
         for (const Operation& operation : block.operations) {
             where_ = operation.result + (operation.line > 0 ? " (line " + std::to_string(operation.line) + ")" : "") +
-                     " = " + operation.op;
+                     " = " + text_of(operation.op);
             declare(operation.result);
             check_type(operation.type, where_);
             for (const auto& [name, type] : operation.more_results) {
@@ -118,13 +111,13 @@ class Verifier {
             }
             for (const std::string& operand : operation.operands)
                 require(scope.count(operand) != 0, where_, "the operand " + operand + " is not defined before");
-            if (operation.op == "read") {
+            if (operation.op == Op::read) {
                 check_read(operation, scope);
                 symbols_.insert(operation.result);
                 read.push_back(operation.result);
                 continue;
             }
-            if (operation.op == "for" || operation.op == "while" || operation.op == "if")
+            if (operation.op == Op::for_loop || operation.op == Op::while_loop || operation.op == Op::if_else)
                 check_region(operation, scope);
             else
                 check_operation(operation, scope);
@@ -140,11 +133,11 @@ class Verifier {
         require(operation.operands.size() == 1, where_, "reads one value");
         require(operation.result[0] != '%', where_, "a size has a name");
         require_type(scope.at(operation.operands[0]), Type{"int64", {}}, where_, "what it reads");
-        for (const auto& [key, value] : operation.attributes)
-            require(key == "min" || key == "max", where_, "has no attribute " + key);
+        for (const Attribute& each : operation.attributes)
+            require(each.name == attr::min.name || each.name == attr::max.name, where_,
+                    std::string("has no attribute ") + text_of(each.name));
         require(operation.attributes.size() != 1, where_, "has both limits or none");
-        for (const auto& [key, value] : operation.attributes)
-            check_size(parse_size(value), where_);
+        operation.attributes.for_each_size([&](const Size& size) { check_size(size, where_); });
     }
 
     void check_checks(const Scope& scope) const {
@@ -200,7 +193,7 @@ class Verifier {
         std::vector<Type> types{operation.type};
         for (const auto& [name, type] : operation.more_results)
             types.push_back(type);
-        if (operation.op == "if") {
+        if (operation.op == Op::if_else) {
             require(operation.regions.size() == 2 && operation.operands.size() == 1, where, "needs two regions");
             require_type(outer.at(operation.operands[0]), Type{"bool", {}}, where, "the condition");
             for (const Block& block : operation.regions) {
@@ -210,7 +203,7 @@ class Verifier {
             }
             return;
         }
-        const bool is_for = operation.op == "for";
+        const bool is_for = operation.op == Op::for_loop;
         require(operation.regions.size() == (is_for ? 1U : 2U), where, "has a wrong number of regions");
         const auto& parameters = operation.regions[0].parameters;
         require(parameters.size() == types.size() && operation.operands.size() == types.size(), where,
@@ -224,11 +217,11 @@ class Verifier {
             scope[parameters[k].first] = parameters[k].second;
         }
         if (is_for) {
-            for (const char* key : {"start", "stop", "step"})
-                check_size(parse_size(attribute(operation, key)), where);
-            const Size step = parse_size(attribute(operation, "step"));
+            for (const auto& key : {attr::start, attr::stop, attr::step})
+                check_size(attribute(operation, key), where);
+            const Size& step = attribute(operation, attr::step);
             require(!step.is_constant() || step.constant() != 0, where, "the step is 0");
-            const std::string& variable = attribute(operation, "variable");
+            const std::string& variable = attribute(operation, attr::variable);
             declare(variable);
             symbols_.insert(variable);
         }
@@ -238,13 +231,16 @@ class Verifier {
             bool condition = !is_for && k == 0;
             check_yields(operation.regions[k], inner, condition ? std::vector<Type>{{"bool", {}}} : types, where);
         }
-        if (is_for) symbols_.erase(attribute(operation, "variable"));
+        if (is_for) symbols_.erase(attribute(operation, attr::variable));
     }
 
-    const std::string& attribute(const Operation& operation, const std::string& key) const {
-        auto found = operation.attributes.find(key);
-        if (found == operation.attributes.end()) fail(where_, "the attribute " + key + " is missing");
-        return found->second;
+    template <class T> const T& attribute(const Operation& operation, const AttributeKey<T>& key) const {
+        const T* const found = operation.attributes.find(key);
+        if (found == nullptr) fail_missing(key.name);
+        return *found;
+    }
+    [[noreturn]] void fail_missing(AttributeName name) const {
+        fail(where_, std::string("the attribute ") + text_of(name) + " is missing");
     }
 
     void require_type(const Type& is, const Type& should, const std::string& where, const std::string& what) const {
@@ -256,32 +252,30 @@ class Verifier {
                 what + " is " + text_of(Type{"", is}) + ", not " + text_of(Type{"", should}));
     }
 
-    void check_operands(const Operation& operation, std::size_t count, std::initializer_list<const char*> keys) const {
-        require(operation.operands.size() == count, where_,
-                "takes " + std::to_string(count) + " operands, not " + std::to_string(operation.operands.size()));
+    void check_attributes(const Operation& operation, std::initializer_list<AttributeName> names) const {
         require(operation.regions.empty() && operation.more_results.empty(), where_, "has no regions");
-        for (const auto& [key, value] : operation.attributes) {
-            const bool known = std::any_of(keys.begin(), keys.end(), [&k = key](const char* own) { return k == own; });
-            require(known || (dialect_ == Dialect::rewritten && is_of_pass(operation, key, value)), where_,
-                    "has no attribute " + key);
+        for (const Attribute& each : operation.attributes) {
+            const bool known = std::find(names.begin(), names.end(), each.name) != names.end();
+            require(known || (dialect_ == Dialect::rewritten && is_of_pass(operation, each)), where_,
+                    std::string("has no attribute ") + text_of(each.name));
         }
-        for (const char* key : keys)
-            attribute(operation, key);
+        for (const AttributeName name : names)
+            if (!operation.attributes.has(name)) fail_missing(name);
     }
 
     /// Whether a pass gives such an attribute to such an operation.
-    bool is_of_pass(const Operation& operation, const std::string& key, const std::string& value) const {
-        const std::string& op = operation.op;
-        if (key == kClamped) return op == "index" && value == "true";
-        if (key == kUnread) return op == "broadcast_to" && value == "true";
-        if (key == kChecked) {
-            const int check = op == "take" ? check_of(operation) : -1;
+    bool is_of_pass(const Operation& operation, const Attribute& each) const {
+        const Op op = operation.op;
+        if (each.name == attr::clamped.name) return op == Op::index;
+        if (each.name == attr::unread.name) return op == Op::broadcast_to;
+        if (each.name == attr::checked.name) {
+            const int check = op == Op::take ? check_of(operation) : -1;
             return check >= 0 && check < static_cast<int>(program_.checks.size());
         }
-        if (key != kOrder || !(is_reduction(op) || op == "matmul")) return false;
-        const SumOrder order = *order_of(operation);
+        if (each.name != attr::order.name || !(is_reduction(op) || op == Op::matmul)) return false;
+        const auto& order = std::get<SumOrder>(each.value);
         return order.trips >= 0 && order.trips <= static_cast<int>(operation.type.shape.size()) && order.joined >= 0 &&
-               (op == "matmul" || !order.library);
+               (op == Op::matmul || !order.library);
     }
 
     /// Operand axes stand under the result's last ones and have the same extent or the literal 1.
@@ -300,8 +294,8 @@ class Verifier {
         return {matrices.dtype, {matrices.shape.begin(), matrices.shape.end() - 2}};
     }
 
-    void check_elementwise(const Operation& operation, const Rule& rule, const Scope& scope) const {
-        check_operands(operation, static_cast<std::size_t>(rule.arity), {});
+    void check_elementwise(const Operation& operation, const Scope& scope) const {
+        check_attributes(operation, {});
         for (const std::string& name : operation.operands)
             check_broadcast(scope.at(name), operation.type);
         const std::string& out = operation.type.dtype;
@@ -312,13 +306,17 @@ class Verifier {
         };
         DTypeKind kind = find_dtype(dtype(operation.operands.size() - 1))->kind;
         if (kind == DTypeKind::complex_number) {
-            require(!is_real_only(operation.op), where_, "does not take complex numbers");
-            if (operation.op == "absolute") {
+            require(!has_trait(operation.op, Trait::real_only), where_, "does not take complex numbers");
+            if (operation.op == Op::absolute) {
                 require(out == real_dtype(dtype(0)), where_, "gives " + real_dtype(dtype(0)) + ", not " + out);
                 return;
             }
         }
-        switch (rule.signature) {
+        switch (info(operation.op).signature) {
+        case Signature::none:
+        case Signature::sums:
+        case Signature::truths:
+            return;
         case Signature::compare:
             require(out == "bool", where_, "gives bool, not " + out);
             if ((dtype(0) == "int64" && dtype(1) == "uint64") || (dtype(0) == "uint64" && dtype(1) == "int64")) return;
@@ -366,16 +364,23 @@ class Verifier {
         all_equal(0, out);
     }
 
-    std::vector<int> axes(const Operation& operation, std::size_t rank) const {
-        std::optional<std::vector<int>> out = try_axes(attribute(operation, "axes"));
-        require(out.has_value(), where_, "axes=" + attribute(operation, "axes") + " are no axes");
+    const std::vector<int>& axes(const Operation& operation, std::size_t rank) const {
+        const std::vector<int>& out = attribute(operation, attr::axes);
         std::set<int> seen;
-        for (int axis : *out) {
-            require(axis < static_cast<int>(rank), where_,
+        for (int axis : out) {
+            require(axis >= 0 && axis < static_cast<int>(rank), where_,
                     "axis " + std::to_string(axis) + " of " + std::to_string(rank));
             require(seen.insert(axis).second, where_, "axis " + std::to_string(axis) + " twice");
         }
-        return *out;
+        return out;
+    }
+
+    /// The attribute `axis`, which is one of `type`.
+    int axis_of(const Operation& operation, const std::vector<Size>& shape, const std::string& what) const {
+        const int axis = attribute(operation, attr::axis);
+        require(axis >= 0 && axis < static_cast<int>(shape.size()), where_,
+                "axis=" + std::to_string(axis) + " is no axis of " + what);
+        return axis;
     }
 
     static std::vector<Size> without(const std::vector<Size>& shape, const std::vector<int>& axes) {
@@ -387,22 +392,18 @@ class Verifier {
     }
 
     void check_reduction(const Operation& operation, const Type& operand) const {
-        const std::string& op = operation.op;
+        const Op op = operation.op;
         const std::string& out = operation.type.dtype;
         std::vector<int> reduced;
-        if (op == "argmin" || op == "argmax") {
-            check_operands(operation, 1, {"axis"});
-            std::optional<Size> axis = try_parse_size(attribute(operation, "axis"));
-            require(axis && axis->is_constant() && axis->constant() >= 0 &&
-                        axis->constant() < static_cast<std::int64_t>(operand.shape.size()),
-                    where_, "axis=" + attribute(operation, "axis") + " is no axis of " + text_of(operand));
-            reduced = {static_cast<int>(axis->constant())};
+        if (is_search(op)) {
+            check_attributes(operation, {attr::axis.name});
+            reduced = {axis_of(operation, operand.shape, text_of(operand))};
             require(out == "int64", where_, "gives int64, not " + out);
         } else {
-            check_operands(operation, 1, {"axes"});
+            check_attributes(operation, {attr::axes.name});
             reduced = axes(operation, operand.shape.size());
-            if (op == "any" || op == "all") require(out == "bool", where_, "gives bool, not " + out);
-            if (op == "max" || op == "min")
+            if (info(op).signature == Signature::truths) require(out == "bool", where_, "gives bool, not " + out);
+            if (info(op).signature == Signature::same)
                 require(out == operand.dtype, where_, "gives " + operand.dtype + ", not " + out);
         }
         require_shape(operation.type.shape, without(operand.shape, reduced), "the result's shape");
@@ -411,7 +412,7 @@ class Verifier {
     void check_index(const Operation& operation, const Type& whole, const std::vector<Size>& part) const {
         std::size_t axis = 0;
         std::size_t result_axis = 0;
-        for (const IndexEntry& entry : index_entries(attribute(operation, "index"))) {
+        for (const IndexEntry& entry : attribute(operation, attr::index)) {
             if (entry.kind != IndexEntry::Kind::newaxis) {
                 require(axis < whole.shape.size(), where_, "more indices than " + text_of(whole) + " has axes");
                 ++axis;
@@ -422,22 +423,19 @@ class Verifier {
             if (entry.kind == IndexEntry::Kind::slice)
                 check_size(entry.step, where_);
             else
-                require(operation.op == "index" && part[result_axis].is_constant() && part[result_axis].constant() == 1,
+                require(operation.op == Op::index && part[result_axis].is_constant() &&
+                            part[result_axis].constant() == 1,
                         where_, "a new axis has the extent 1");
             ++result_axis;
         }
         require(axis == whole.shape.size() && result_axis == part.size(), where_,
-                "index=" + attribute(operation, "index") + " does not fit " + text_of(whole));
+                "index=" + text_of(attribute(operation, attr::index)) + " does not fit " + text_of(whole));
     }
 
     void check_take(const Operation& operation, const Type& operand, const Type& positions) const {
-        check_operands(operation, 2, {"axis"});
-        const Size axis = parse_size(attribute(operation, "axis"));
-        require(axis.is_constant() && axis.constant() >= 0 &&
-                    axis.constant() < static_cast<std::int64_t>(operand.shape.size()),
-                where_, "axis=" + axis.text() + " is no axis of " + text_of(operand));
+        check_attributes(operation, {attr::axis.name});
+        const auto at = static_cast<std::ptrdiff_t>(axis_of(operation, operand.shape, text_of(operand)));
         require(positions.dtype == "int64", where_, "the positions are " + positions.dtype + ", not int64");
-        const auto at = static_cast<std::ptrdiff_t>(axis.constant());
         std::vector<Size> shape(operand.shape.begin(), operand.shape.begin() + at);
         shape.insert(shape.end(), positions.shape.begin(), positions.shape.end());
         shape.insert(shape.end(), operand.shape.begin() + at + 1, operand.shape.end());
@@ -446,92 +444,87 @@ class Verifier {
 
     /// `windows`: element (i, r) of two axes is element start + step i + stride r of the one that they stand for.
     void check_windows(const Operation& operation, const Type& operand) const {
-        check_operands(operation, 1, {"axis", "start", "step", "stride"});
-        const Size axis = parse_size(attribute(operation, "axis"));
+        check_attributes(operation, {attr::axis.name, attr::start.name, attr::step.name, attr::stride.name});
+        const int axis = attribute(operation, attr::axis);
         const std::vector<Size>& shape = operation.type.shape;
-        require(axis.is_constant() && axis.constant() >= 0 &&
-                    axis.constant() < static_cast<std::int64_t>(operand.shape.size()) &&
-                    shape.size() == operand.shape.size() + 1,
-                where_, "axis=" + axis.text() + " does not fit " + text_of(operand));
-        for (const char* key : {"start", "step", "stride"})
-            check_size(parse_size(attribute(operation, key)), where_);
+        require(axis >= 0 && axis < static_cast<int>(operand.shape.size()) && shape.size() == operand.shape.size() + 1,
+                where_, "axis=" + std::to_string(axis) + " does not fit " + text_of(operand));
+        operation.attributes.for_each_size([&](const Size& size) { check_size(size, where_); });
         std::vector<Size> whole = shape;
-        const auto at = static_cast<std::size_t>(axis.constant());
-        whole.erase(whole.begin() + axis.constant());
+        const auto at = static_cast<std::size_t>(axis);
+        whole.erase(whole.begin() + axis);
         whole[at] = operand.shape[at];
         require_type(Type{operation.type.dtype, whole}, operand, where_, "the operand");
     }
 
     void check_operation(const Operation& operation, const Scope& scope) {
-        const std::string& op = operation.op;
+        const Op op = operation.op;
         const Type& result = operation.type;
         auto operand = [&](std::size_t k) -> const Type& { return scope.at(operation.operands[k]); };
-        if (const Rule* rule = find_rule(op)) return check_elementwise(operation, *rule, scope);
-        if (const ElementaryRule* rule = find_elementary(op))
-            return check_elementwise(operation, Rule{rule->name, rule->arity, Signature::floats, 20, nullptr}, scope);
-        if (op == "complex") {
-            check_operands(operation, 2, {});
+        const auto count = static_cast<std::size_t>(info(operation.op).operands);
+        require(operation.operands.size() == count, where_,
+                "takes " + std::to_string(count) + " operands, not " + std::to_string(operation.operands.size()));
+        if (is_elementwise(op)) return check_elementwise(operation, scope);
+        if (op == Op::complex) {
+            check_attributes(operation, {});
             require(find_dtype(result.dtype)->is_complex(), where_, "gives complex numbers, not " + result.dtype);
             for (std::size_t k = 0; k < 2; ++k)
                 require_type(operand(k), Type{real_dtype(result.dtype), result.shape}, where_,
                              "the operand " + operation.operands[k]);
-        } else if (op == "conjugate" || op == "real" || op == "imag") {
-            check_operands(operation, 1, {});
+        } else if (op == Op::conjugate || op == Op::real || op == Op::imag) {
+            check_attributes(operation, {});
             require(find_dtype(operand(0).dtype)->is_complex(), where_,
                     "takes complex numbers, not " + operand(0).dtype);
-            const std::string dtype = op == "conjugate" ? operand(0).dtype : real_dtype(operand(0).dtype);
+            const std::string dtype = op == Op::conjugate ? operand(0).dtype : real_dtype(operand(0).dtype);
             require_type(result, Type{dtype, operand(0).shape}, where_, "the result");
-        } else if (op == "const") {
-            check_operands(operation, 0, {"value"});
+        } else if (op == Op::constant) {
+            check_attributes(operation, {attr::value.name});
             require(result.shape.empty(), where_, "a constant has no axes");
-            require(is_literal(attribute(operation, "value"), result.dtype), where_,
-                    attribute(operation, "value") + " is no " + result.dtype);
-        } else if (op == "scalar_size") {
-            check_operands(operation, 0, {"size"});
-            check_size(parse_size(attribute(operation, "size")), where_);
+            require(is_literal(attribute(operation, attr::value), result.dtype), where_,
+                    attribute(operation, attr::value) + " is no " + result.dtype);
+        } else if (op == Op::scalar_size) {
+            check_attributes(operation, {attr::size.name});
+            check_size(attribute(operation, attr::size), where_);
             require_type(result, Type{"int64", {}}, where_, "the result");
-        } else if (op == "index") {
-            check_operands(operation, 1, {"index"});
+        } else if (op == Op::index) {
+            check_attributes(operation, {attr::index.name});
             require(result.dtype == operand(0).dtype, where_, "keeps the dtype");
             check_index(operation, operand(0), result.shape);
-        } else if (op == "update") {
-            check_operands(operation, 2, {"index"});
+        } else if (op == Op::update) {
+            check_attributes(operation, {attr::index.name});
             require_type(result, operand(0), where_, "the result");
             require(operand(1).dtype == result.dtype, where_, "the part has the dtype " + operand(1).dtype);
             check_index(operation, operand(0), operand(1).shape);
-        } else if (op == "transpose") {
-            check_operands(operation, 1, {"axes"});
-            std::vector<int> order = axes(operation, operand(0).shape.size());
+        } else if (op == Op::transpose) {
+            check_attributes(operation, {attr::axes.name});
+            const std::vector<int>& order = axes(operation, operand(0).shape.size());
             require(order.size() == operand(0).shape.size(), where_, "needs every axis");
             std::vector<Size> shape;
             for (int axis : order)
                 shape.push_back(operand(0).shape[static_cast<std::size_t>(axis)]);
             require_type(result, Type{operand(0).dtype, shape}, where_, "the result");
-        } else if (op == "reshape") {
+        } else if (op == Op::reshape) {
             // Equal element counts are not decidable in general: the trace guards them.
-            check_operands(operation, 1, {});
+            check_attributes(operation, {});
             require(result.dtype == operand(0).dtype, where_, "keeps the dtype");
             Size before = product(operand(0).shape);
             Size after = product(result.shape);
             require(!before.is_constant() || !after.is_constant() || before.constant() == after.constant(), where_,
                     text_of(operand(0)) + " has not the elements of " + text_of(result));
-        } else if (op == "broadcast_to") {
-            check_operands(operation, 1, {});
+        } else if (op == Op::broadcast_to) {
+            check_attributes(operation, {});
             require(result.dtype == operand(0).dtype, where_, "keeps the dtype");
             check_broadcast(operand(0), result);
-        } else if (op == "iota") {
-            check_operands(operation, 0, {"axis"});
+        } else if (op == Op::iota) {
+            check_attributes(operation, {attr::axis.name});
             require(result.dtype == "int64", where_, "gives int64");
-            Size axis = parse_size(attribute(operation, "axis"));
-            require(axis.is_constant() && axis.constant() >= 0 &&
-                        axis.constant() < static_cast<std::int64_t>(result.shape.size()),
-                    where_, "axis=" + attribute(operation, "axis") + " is no axis of the result");
-        } else if (op == "windows" && dialect_ == Dialect::rewritten) {
+            axis_of(operation, result.shape, "the result");
+        } else if (op == Op::windows && dialect_ == Dialect::rewritten) {
             check_windows(operation, operand(0));
-        } else if (op == "take") {
+        } else if (op == Op::take) {
             check_take(operation, operand(0), operand(1));
-        } else if (op == "matmul") {
-            check_operands(operation, 2, {});
+        } else if (op == Op::matmul) {
+            check_attributes(operation, {});
             const Type& a = operand(0);
             const Type& b = operand(1);
             require(a.shape.size() >= 2 && b.shape.size() >= 2, where_, "takes matrices");
@@ -545,7 +538,6 @@ class Verifier {
             shape.insert(shape.end(), {a.shape.end()[-2], b.shape.back()});
             require_shape(result.shape, shape, "the result's shape");
         } else if (is_reduction(op)) {
-            require(operation.operands.size() == 1, where_, "takes one operand");
             check_reduction(operation, operand(0));
         } else {
             fail(where_, "no such operation");

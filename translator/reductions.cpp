@@ -88,7 +88,7 @@ Exprs ReductionBuilder::kept_index(StageDraft& draft, const std::vector<Size>& k
 }
 
 ReductionBuilder::Monoid ReductionBuilder::monoid() const {
-    const std::string& op = plan_.operation->op;
+    const Op op = plan_.operation->op;
     const std::string& dtype = plan_.operation->type.dtype;
     const DTypeInfo& info = *find_dtype(dtype);
     Monoid out;
@@ -98,7 +98,7 @@ ReductionBuilder::Monoid ReductionBuilder::monoid() const {
     const bool fast = shared_.options.contract == "fast";
     if (info.kind == DTypeKind::boolean) {
         // Truth as bytes: any is a maximum, all a minimum, and Halide knows that both are associative.
-        bool any = op == "any" || op == "max" || op == "sum";
+        bool any = op == Op::any || op == Op::max || op == Op::sum;
         out.identity = out.start = integer_constant(out.type, any ? 0 : 1);
         out.step = [any](const Expr& sum, const Expr& x) {
             return any ? Halide::max(sum, byte(x)) : Halide::min(sum, byte(x));
@@ -107,8 +107,8 @@ ReductionBuilder::Monoid ReductionBuilder::monoid() const {
         out.tree = [pair = out.pair](const std::vector<Expr>& lanes) { return pairwise(lanes, pair); };
         return out;
     }
-    if (op == "sum" || op == "prod") {
-        const bool sum = op == "sum";
+    if (op == Op::sum || op == Op::prod) {
+        const bool sum = op == Op::sum;
         // Signed accumulators are unsigned in memory: their overflow wraps, and Halide sees an associative update.
         if (out.type.is_int()) out.type = Halide::UInt(out.type.bits());
         const Element type = out.type;
@@ -125,7 +125,7 @@ ReductionBuilder::Monoid ReductionBuilder::monoid() const {
         if (sum && is_float) out.finish = [type](const Expr& x) { return Halide::Internal::make_zero(type) + x; };
         return out;
     }
-    const bool largest = op == "max";
+    const bool largest = op == Op::max;
     out.identity = out.start = largest ? lowest(out.type) : highest(out.type);
     if (!is_float) {
         auto combine = [largest](const Expr& a, const Expr& b) {
@@ -179,7 +179,7 @@ ReductionBuilder::Source ReductionBuilder::value_source(const std::string& value
     const Operation& operation = *plan_.operation;
     const Type& type = shared_.analysis.value(value).type;
     const DTypeInfo& from = *find_dtype(type.dtype);
-    const bool searches = operation.op == "argmin" || operation.op == "argmax";
+    const bool searches = is_search(operation.op);
     const DTypeInfo& to = searches ? from : *find_dtype(operation.type.dtype);
     Source out;
     out.extent = constant(1);
@@ -540,7 +540,7 @@ void ReductionBuilder::matmul() {
         return is_bool ? x && y : ops::wrapping_multiply(x, y);
     };
     Operation as_sum = operation;
-    as_sum.op = "sum";
+    as_sum.op = Op::sum;
     StagePlan plan = plan_;
     plan.operation = &as_sum;
     ReductionBuilder builder(shared_, table_, evaluator_, plan);
@@ -553,8 +553,8 @@ void ReductionBuilder::matmul() {
 
 void ReductionBuilder::build() {
     const Operation& operation = *plan_.operation;
-    if (operation.op == "matmul") return matmul();
-    if (operation.op == "argmin" || operation.op == "argmax") return search();
+    if (operation.op == Op::matmul) return matmul();
+    if (is_search(operation.op)) return search();
     const std::string& choice = shared_.analysis.chosen(plan_.name);
     const ReductionShape shape = shared_.analysis.reduction_shape(operation);
     const Monoid op = monoid();

@@ -80,18 +80,17 @@ bool Rows::fits(const Block& block) const {
 }
 
 bool Rows::fits(const Operation& operation) const {
-    const std::string& op = operation.op;
-    for (const char* name : {"size", "start", "stop", "step", "min", "max"}) {
-        const auto text = operation.attributes.find(name);
-        if (text != operation.attributes.end() && speaks_of_it(parse_size(text->second))) return false;
-    }
+    const Op op = operation.op;
+    for (const Attribute& attribute : operation.attributes)
+        if (const Size* size = std::get_if<Size>(&attribute.value); size != nullptr && speaks_of_it(*size))
+            return false;
     if (!operation.regions.empty()) return fits_region(operation);
     const int to = *place(operation.type);
     const auto has_none = [&](const std::string& operand) { return place_of(operand) == kNone; };
-    if (op == "index") return fits_index(operation, operation.operands[0], to);
-    if (op == "update") return fits_update(operation, to);
+    if (op == Op::index) return fits_index(operation, operation.operands[0], to);
+    if (op == Op::update) return fits_update(operation, to);
     const bool untouched = std::all_of(operation.operands.begin(), operation.operands.end(), has_none);
-    if (is_elementwise(op) || is_half(op) || op == "broadcast_to" || op == "complex" || op == "conjugate") {
+    if (is_elementwise(op) || is_half(op) || op == Op::broadcast_to || op == Op::complex || op == Op::conjugate) {
         const int rank = static_cast<int>(operation.type.shape.size());
         return std::all_of(operation.operands.begin(), operation.operands.end(), [&](const std::string& operand) {
             return has_none(operand) || (to != kNone && rank_of(operand) - place_of(operand) == rank - to);
@@ -100,8 +99,8 @@ bool Rows::fits(const Operation& operation) const {
     if (to == kNone && untouched) return true;
     if (untouched) return false; // it makes the axis itself
     const int from = place_of(operation.operands[0]);
-    if (op == "transpose") {
-        const std::vector<int> axes = *try_axes(operation.attributes.at("axes"));
+    if (op == Op::transpose) {
+        const std::vector<int> axes = operation.attributes.at(attr::axes);
         return to != kNone && axes[static_cast<std::size_t>(to)] == from;
     }
     if (is_reduction(op)) {
@@ -109,7 +108,7 @@ bool Rows::fits(const Operation& operation) const {
         const auto before = std::count_if(axes.begin(), axes.end(), [&](int axis) { return axis < from; });
         return std::count(axes.begin(), axes.end(), from) == 0 && to == from - static_cast<int>(before);
     }
-    return op == "matmul" && fits_matmul(operation, to);
+    return op == Op::matmul && fits_matmul(operation, to);
 }
 
 /// A matrix of a stack at the same place in each stack; of one matrix alone, its rows.
@@ -127,7 +126,7 @@ bool Rows::fits_matmul(const Operation& operation, int to) const {
 bool Rows::fits_index(const Operation& operation, const std::string& array, int to) const {
     const int from = place_of(array);
     int axis = 0, result = 0;
-    for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
+    for (const IndexEntry& entry : operation.attributes.at(attr::index)) {
         if (entry.kind == IndexEntry::Kind::newaxis) {
             if (result++ == to) return false;
             continue;

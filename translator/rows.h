@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "translator/attributes.h"
+#include "translator/ir/attributes.h"
 #include "translator/program.h"
 
 namespace tilewright::translator {

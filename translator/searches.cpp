@@ -43,14 +43,14 @@ bool is_nonnegative(const Analysis& analysis, const std::string& value) {
     const Operation* operation = analysis.value(value).operation;
     if (!operation || !storage_type(analysis.value(value).type.dtype).is_float()) return false;
     const auto& operands = operation->operands;
-    const std::string& op = operation->op;
+    const Op op = operation->op;
     auto all_operands = [&] {
         return std::all_of(operands.begin(), operands.end(),
                            [&](const std::string& operand) { return is_nonnegative(analysis, operand); });
     };
-    if (op == "square" || op == "absolute" || op == "exp" || op == "sqrt") return true;
-    if (op == "multiply") return operands[0] == operands[1] || all_operands();
-    return (op == "add" || op == "sum") && all_operands();
+    if (op == Op::square || op == Op::absolute || op == Op::exp || op == Op::sqrt) return true;
+    if (op == Op::multiply) return operands[0] == operands[1] || all_operands();
+    return (op == Op::add || op == Op::sum) && all_operands();
 }
 
 /// The elements of a stage, by its storage's indices.
@@ -119,7 +119,7 @@ std::vector<Expr> better_of(const Expr& take, const Best& candidate, const Stage
 ReductionBuilder::Searched ReductionBuilder::searched() const {
     Searched out;
     const Operation& operation = *plan_.operation;
-    out.smallest = operation.op == "argmin";
+    out.smallest = operation.op == Op::argmin;
     const std::string& dtype = shared_.analysis.value(operation.operands[0]).type.dtype;
     out.type = storage_type(dtype);
     out.index_type = Halide::Int(out.type.bits() == 64 ? 64 : 32);
@@ -148,7 +148,7 @@ void ReductionBuilder::search() {
     const std::string& operand = plan_.operation->operands[0];
     const Operation* from = shared_.analysis.value(operand).operation;
     const bool of_roots =
-        choice == "serial" && from && from->op == "sqrt" && is_nonnegative(shared_.analysis, from->operands[0]);
+        choice == "serial" && from && from->op == Op::sqrt && is_nonnegative(shared_.analysis, from->operands[0]);
     Source source = value_source(of_roots ? from->operands[0] : operand, shape.axes, false);
     // Truth as bytes compares and stores like any number.
     auto inner = source.at;

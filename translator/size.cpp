@@ -33,22 +33,22 @@ bool same_shape(const std::vector<Size>& a, const std::vector<Size>& b) {
     return std::ranges::equal(a, b, same_size);
 }
 
-const char* operation_for(Size::Op op) {
+Op operation_for(Size::Op op) {
     switch (op) {
     case Size::Op::add:
-        return "add";
+        return Op::add;
     case Size::Op::sub:
-        return "subtract";
+        return Op::subtract;
     case Size::Op::mul:
-        return "multiply";
+        return Op::multiply;
     case Size::Op::floordiv:
-        return "floor_divide";
+        return Op::floor_divide;
     case Size::Op::mod:
-        return "remainder";
+        return Op::remainder;
     case Size::Op::min:
-        return "minimum";
+        return Op::minimum;
     case Size::Op::max:
-        return "maximum";
+        return Op::maximum;
     default:
         throw InternalError("a size has no operation for its operator.");
     }

@@ -25,6 +25,6 @@ constexpr bool wraps(Size::Op op) {
 }
 /// The operation of programs that computes with values what `op` computes with sizes: add, subtract, minimum, ...
 /// Requires an operator of two numbers.
-const char* operation_for(Size::Op op);
+Op operation_for(Size::Op op);
 
 } // namespace tilewright::translator

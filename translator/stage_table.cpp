@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "dsl/base/error.h"
-#include "translator/attributes.h"
+#include "translator/ir/attributes.h"
 #include "translator/ops/rules.h"
 
 namespace tilewright::translator {
@@ -62,8 +62,7 @@ std::string moving_along(const Expr& index, const std::set<std::string>& candida
 /// Jumps of random generators: in the loops of a reader each of its elements would compile and compute one again.
 bool is_too_long_to_repeat(const Operation* operation) {
     constexpr int kMostRepeated = 200;
-    const Rule* rule = operation != nullptr ? find_rule(operation->op) : nullptr;
-    return rule != nullptr && rule->operations > kMostRepeated;
+    return operation != nullptr && cost_of(operation->op) > kMostRepeated;
 }
 
 /// The largest value in any trip; of blocks of what grows (`(i + 511) // 512`) too.

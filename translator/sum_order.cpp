@@ -5,17 +5,16 @@
 #include <vector>
 
 #include "translator/analysis.h"
-#include "translator/attributes.h"
+#include "translator/ir/attributes.h"
+#include "translator/ir/walk.h"
 #include "translator/loops/steps.h"
 #include "translator/pipeline.h"
 
 namespace tilewright::translator {
 namespace {
 
-constexpr const char* kMark = "reduction"; ///< which one it is, while the program is cut
-
 bool has_order(const Operation& operation) {
-    return is_reduction(operation.op) || operation.op == "matmul";
+    return is_reduction(operation.op) || operation.op == Op::matmul;
 }
 
 class Orders {
@@ -38,26 +37,21 @@ class Orders {
     Prepared prepared_;
     TranslateOptions options_;
     int marks_ = 0;
-    std::map<std::string, SumOrder> orders_;
+    std::map<int, SumOrder> orders_;
     bool two_ = false;
 
     void mark(Block& block) {
-        for (Operation& operation : block.operations) {
-            if (has_order(operation)) operation.attributes[kMark] = std::to_string(++marks_);
-            for (Block& region : operation.regions)
-                mark(region);
-        }
+        walk(block, [this](Operation& operation) {
+            if (has_order(operation)) operation.attributes.set(attr::reduction, ++marks_);
+        });
     }
 
     void set(Block& block) {
-        for (Operation& operation : block.operations) {
-            if (has_order(operation)) {
-                const auto found = orders_.find(std::to_string(++marks_));
-                if (found != orders_.end()) set_order(operation, found->second);
-            }
-            for (Block& region : operation.regions)
-                set(region);
-        }
+        walk(block, [this](Operation& operation) {
+            if (!has_order(operation)) return;
+            const auto found = orders_.find(++marks_);
+            if (found != orders_.end()) operation.attributes.set(attr::order, found->second);
+        });
     }
 
     void visit(const std::vector<Step>& steps) {
@@ -74,7 +68,7 @@ class Orders {
         for (const Operation& operation : segment.program.body.operations) {
             if (!has_order(operation)) continue;
             SumOrder order;
-            if (operation.op == "matmul") {
+            if (operation.op == Op::matmul) {
                 const StagePlan* stage = analysis.stage_of_value(operation.result);
                 order.library = stage != nullptr && stage->library;
             } else {
@@ -82,30 +76,13 @@ class Orders {
                 order.contiguous = shape.contiguous;
                 order.joined = shape.joined;
             }
-            const auto [found, first] = orders_.emplace(operation.attributes.at(kMark), order);
+            const auto [found, first] = orders_.emplace(operation.attributes.at(attr::reduction), order);
             two_ = two_ || !(found->second == order);
         }
     }
 };
 
 } // namespace
-
-std::optional<SumOrder> order_of(const Operation& operation) {
-    const auto found = operation.attributes.find(kOrder);
-    if (found == operation.attributes.end()) return std::nullopt;
-    const std::string& text = found->second;
-    const auto has = [&](char letter) { return text.find(letter) != std::string::npos; };
-    const std::size_t joined = text.find('j');
-    return SumOrder{has('c'), joined == std::string::npos ? 1 : std::stoi(text.substr(joined + 1)), std::stoi(text),
-                    has('l')};
-}
-
-/// "2cj3": two axes of trips, contiguous, the last three axes are one.
-void set_order(Operation& operation, const SumOrder& order) {
-    operation.attributes[kOrder] = std::to_string(order.trips) + (order.contiguous ? "c" : "") +
-                                   (order.library ? "l" : "") +
-                                   (order.joined == 1 ? "" : "j" + std::to_string(order.joined));
-}
 
 Prepared sum_orders(const Prepared& prepared, const TranslateOptions& options) {
     return Orders(prepared, options).run();

@@ -1,4 +1,5 @@
-// translator/sum_order.h: what decides the order of a reduction besides its extents, kept while a program is rewritten.
+// translator/sum_order.h: where the order of a reduction comes from (SumOrder, ir/attributes.h), found before loops
+// become axes.
 #pragma once
 
 #include <map>
@@ -10,19 +11,6 @@
 #include "translator/translate.h"
 
 namespace tilewright::translator {
-
-struct SumOrder {
-    bool contiguous = false; ///< NumPy's contiguous axis is reduced
-    int joined = 1;          ///< so many of the last axes are one long one
-    int trips = 0;           ///< so many leading axes were loops: each trip has results of its own
-    bool library = false;    ///< a product: by a library
-
-    bool operator==(const SumOrder&) const = default;
-};
-
-/// The order that the attribute of an operation names; nothing where it has none.
-std::optional<SumOrder> order_of(const Operation& operation);
-void set_order(Operation& operation, const SumOrder& order);
 
 /// A program in steps with its order at each reduction and product, those in loops included; at none where one of them
 /// has two.

@@ -76,7 +76,7 @@ class Marker {
     /// Sizes that a block reads: nobody says which of its types and limits name them.
     void need_sizes(const Block& block) {
         for (const Operation& operation : block.operations)
-            if (operation.op == "read") need(operation.result);
+            if (operation.op == Op::read) need(operation.result);
     }
 
     /// A result of a loop or branch, or a value that a loop carries: what gives it is needed.
@@ -84,13 +84,13 @@ class Marker {
         if (!handed_[&operation].insert(position).second) return;
         for (const Block& region : operation.regions)
             need_sizes(region);
-        if (operation.op == "if") {
+        if (operation.op == Op::if_else) {
             need(operation.operands[0]);
         } else {
             need(operation.operands[position]);
         }
-        if (operation.op == "while") need(operation.regions[0].yields[0]);
-        for (std::size_t k = operation.op == "while" ? 1 : 0; k < operation.regions.size(); ++k)
+        if (operation.op == Op::while_loop) need(operation.regions[0].yields[0]);
+        for (std::size_t k = operation.op == Op::while_loop ? 1 : 0; k < operation.regions.size(); ++k)
             need(operation.regions[k].yields[position]);
     }
 
@@ -110,11 +110,12 @@ class Marker {
         out.result = results[0].first;
         out.type = results[0].second;
         out.more_results.assign(results.begin() + 1, results.end());
-        if (operation.op != "if") out.operands = at_positions(operation.operands, positions);
+        if (operation.op != Op::if_else) out.operands = at_positions(operation.operands, positions);
         for (std::size_t k = 0; k < out.regions.size(); ++k) {
             out.regions[k] = kept(operation.regions[k]);
-            if (operation.op != "if") out.regions[k].parameters = at_positions(out.regions[k].parameters, positions);
-            const bool condition = operation.op == "while" && k == 0;
+            if (operation.op != Op::if_else)
+                out.regions[k].parameters = at_positions(out.regions[k].parameters, positions);
+            const bool condition = operation.op == Op::while_loop && k == 0;
             if (!condition) out.regions[k].yields = at_positions(out.regions[k].yields, positions);
         }
         return out;

@@ -1,33 +1,29 @@
 // translator/values.cpp: names and types of values, region by region; operations from their parts.
 #include "translator/values.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "translator/ir/walk.h"
+
 namespace tilewright::translator {
-namespace {
-
-void collect_types(const Block& block, std::map<std::string, Type>& types) {
-    types.insert(block.parameters.begin(), block.parameters.end());
-    for (const Operation& operation : block.operations) {
-        for (auto& [name, type] : results_of(operation))
-            types[name] = std::move(type);
-        for (const Block& region : operation.regions)
-            collect_types(region, types);
-    }
-}
-
-} // namespace
-
-Operation make_operation(std::string result, Type type, std::string op, std::vector<std::string> operands,
-                         std::map<std::string, std::string> attributes, int line) {
+Operation make_operation(std::string result, Type type, Op op, std::vector<std::string> operands, Attributes attributes,
+                         int line) {
     Operation made;
     made.result = std::move(result);
     made.type = std::move(type);
-    made.op = std::move(op);
+    made.op = op;
     made.operands = std::move(operands);
     made.attributes = std::move(attributes);
     made.line = line;
     return made;
+}
+
+void collect_symbols(const Operation& operation, std::set<std::string>& symbols) {
+    for (const Size& extent : operation.type.shape)
+        extent.collect_symbols(symbols);
+    if (operation.op == Op::for_loop || operation.op == Op::read) return;
+    operation.attributes.for_each_size([&](const Size& size) { size.collect_symbols(symbols); });
 }
 
 std::vector<std::pair<std::string, Type>> results_of(const Operation& operation) {
@@ -42,8 +38,24 @@ std::map<std::string, Type> types_of(const Program& program) {
         types[argument.name] = argument.type;
     for (const ScalarArgument& argument : program.scalars)
         types[argument.name] = {argument.dtype, {}};
-    collect_types(program.body, types);
+    const auto declare = [&](const Block& block) { types.insert(block.parameters.begin(), block.parameters.end()); };
+    declare(program.body);
+    walk(program.body, [&](const Operation& operation) {
+        for (auto& [name, type] : results_of(operation))
+            types[name] = std::move(type);
+        std::ranges::for_each(operation.regions, declare);
+    });
     return types;
+}
+
+std::set<std::string> names_of(const Program& program) {
+    std::set<std::string> names;
+    for (const auto& [name, type] : types_of(program))
+        names.insert(name);
+    walk(program.body, [&](const Operation& operation) {
+        if (operation.op == Op::for_loop) names.insert(operation.attributes.at(attr::variable));
+    });
+    return names;
 }
 
 } // namespace tilewright::translator

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,13 +12,19 @@
 namespace tilewright::translator {
 
 /// `result: type = op(operands) attributes`, without regions.
-Operation make_operation(std::string result, Type type, std::string op, std::vector<std::string> operands,
-                         std::map<std::string, std::string> attributes = {}, int line = 0);
+Operation make_operation(std::string result, Type type, Op op, std::vector<std::string> operands,
+                         Attributes attributes = {}, int line = 0);
+
+/// The symbols in an operation's extents, positions and sizes. Limits of loops and reads are not among them.
+void collect_symbols(const Operation& operation, std::set<std::string>& symbols);
 
 /// All results of an operation, the first one first.
 std::vector<std::pair<std::string, Type>> results_of(const Operation& operation);
 
 /// Every argument, parameter and result of the program, in its regions too.
 std::map<std::string, Type> types_of(const Program& program);
+
+/// The names of those values, and of the indices of loops.
+std::set<std::string> names_of(const Program& program);
 
 } // namespace tilewright::translator

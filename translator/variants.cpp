@@ -33,9 +33,6 @@ constexpr std::int64_t kLibraryMatrixOnDevice = 16 * 16 * 16;  ///< of a stack: 
 bool is_float(const std::string& dtype) {
     return find_dtype(dtype)->kind == DTypeKind::floating;
 }
-bool is_argument_search(const std::string& op) {
-    return op == "argmin" || op == "argmax";
-}
 
 std::int64_t power(std::int64_t base, int exponent) {
     std::int64_t out = 1;
@@ -60,7 +57,7 @@ int row_levels(const std::string& option) {
 }
 
 LaneShape Analysis::lane_shape(const Operation& operation) const {
-    bool searches = is_argument_search(operation.op);
+    bool searches = is_search(operation.op);
     const std::string& dtype = searches ? values_.at(operation.operands[0]).type.dtype : operation.type.dtype;
     LaneShape out;
     const auto stage = stage_names_.find(operation.result);
@@ -70,7 +67,7 @@ LaneShape Analysis::lane_shape(const Operation& operation) const {
     // less on the tree over them than on its elements.
     out.lanes = (find_dtype(dtype)->bytes == 8 ? 32 : 64) / (narrow ? kNarrower : 1);
     // Rounding asks for short sums; what is exact may have long ones.
-    bool rounds = (operation.op == "sum" || operation.op == "prod") && is_float(dtype);
+    bool rounds = has_trait(operation.op, Trait::rounds) && is_float(dtype);
     // A device wants many lanes under way at once; of a search, which has two levels at most, one block of threads
     // looks through what the first one leaves.
     out.per_lane = rounds ? 16 : !options_.device ? 128 : searches ? 64 : 16;
@@ -80,16 +77,16 @@ LaneShape Analysis::lane_shape(const Operation& operation) const {
 void Analysis::choose_reduction(const Operation& operation) {
     const std::string& name = stage_names_.at(operation.result);
     ReductionShape shape = reduction_shape(operation);
-    bool searches = is_argument_search(operation.op);
-    bool rounds = (operation.op == "sum" || operation.op == "prod") && is_float(operation.type.dtype) &&
-                  options_.contract != "fast";
+    bool searches = is_search(operation.op);
+    bool rounds =
+        has_trait(operation.op, Trait::rounds) && is_float(operation.type.dtype) && options_.contract != "fast";
     bool single = shape.is_one_loop();
     // Of an extent that changes from trip to trip: what is right for the longest.
     const std::optional<Size> whole = most(shape.extent);
     std::int64_t count = whole ? here(*whole) : -1;
     // Trips of a loop that became an axis had results of their own.
-    const std::optional<SumOrder> order = order_of(operation);
-    const auto own = operation.type.shape.begin() + (order ? order->trips : 0);
+    const SumOrder* order = operation.attributes.find(attr::order);
+    const auto own = operation.type.shape.begin() + (order != nullptr ? order->trips : 0);
     std::int64_t results = here(product({own, operation.type.shape.end()}));
     // The longest of the loops that run in lanes decides the levels: the innermost, and of the axes before it those
     // that follow each other to the last one.
@@ -229,7 +226,7 @@ void Analysis::choose_variants() {
     for (const Operation& operation : program_.body.operations) {
         if (is_reduction(operation.op))
             choose_reduction(operation);
-        else if (operation.op == "matmul")
+        else if (operation.op == Op::matmul)
             choose_matmul(operation);
     }
 }

@@ -18,7 +18,8 @@ import numpy as np
 from .binding import Bound
 from .datasets import Call, Reference, TookTooLong, call_within
 from .machine import available_memory_bytes
-from .program import VIEWS, Program, evaluate
+from .operations import VIEWS
+from .program import Program, evaluate
 
 _SHORT_NS = 2_000_000  # calls up to this long run a few times
 _LEAST_TRIALS, _MOST_TRIALS, _TRIALS_NS = 5, 100, 3_000_000  # of each side
@@ -110,7 +111,7 @@ def temporary_bytes(program: Program, sizes: Mapping[str, int]) -> int:
     """About what NumPy holds at a time: the two largest arrays that an operation makes, and all results."""
     made: dict[str, int] = {}
     for value in program.values:
-        if value.operation in VIEWS:
+        if value.operation in VIEWS or value.operation == "const":
             continue
         with suppress(KeyError, ValueError, ZeroDivisionError):  # an extent that only the run knows
             extents = [evaluate(extent, sizes) for extent in value.shape]

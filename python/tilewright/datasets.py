@@ -28,13 +28,14 @@ import numpy as np
 
 from .binding import Bound, bind, layout_of
 from .errors import Error
+from .operations import with_trait
 from .program import Program, evaluate
 from .quantities import format_bytes
 from .record.capture import copy_arguments
 from .work_folders import work_folder
 
 _PREFIX = "tilewright-data"
-_ORDERED = frozenset({"sum", "prod", "matmul"})
+_ORDERED = with_trait("ordered")
 _DERIVED_WORK = 3_000_000  # element operations: some 30 ms in NumPy, and more than most split factors
 _DERIVED_TRIPS = 100  # of loops that count to an argument; a few more with each kind of data
 _DERIVED_S = 3.0  # what NumPy may take for a derived call: NaN keeps some loops from ending

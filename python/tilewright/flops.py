@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from .operations import ELEMENTARY, with_trait
 from .program import Program, evaluate, split_sizes
 
 _OPENS = re.compile(r"\{\s*$")
@@ -19,13 +20,10 @@ _FOR = re.compile(r"= for (\w+) in range\((.*?)\)(?= carry|\s*\{|,)")
 _VALUE = re.compile(r"^(%?\w+): (\w+)\[(.*?)\] = (\w+)\((.*)$")
 _TYPED = re.compile(r"(%?\w+): (\w+)\[(.*?)\](?:, | =|\)|$)")
 
-_ONE = {"add", "subtract", "multiply", "divide", "sqrt", "square", "reciprocal"}
-# Fewer than any formula of theirs that gives the last digits.
+_ONE = with_trait("one_flop")
+# Fewer than any formula of theirs that gives the last digits; hypot's may be that of two squares and a root.
 _ELEMENTARY = 10
-_ELEMENTARIES = {
-    "power", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh",
-    "arcsin", "arccos", "arctan", "arctan2", "cbrt",
-}  # fmt: skip
+_ELEMENTARIES = (ELEMENTARY - {"hypot"}) | {"power"}
 _OF_OPERAND = {"sum", "prod"}
 
 

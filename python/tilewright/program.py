@@ -20,7 +20,6 @@ _REGION = re.compile(r"^(.+?) = (for|while|if) ")
 _TYPED = re.compile(r"(%?\w+): (\w+)\[(.*?)\](?:, |$)")
 _CHECK = re.compile(r'^check (%?\w+) "((?:[^"\\]|\\.)*)"$')
 _RETURNED = re.compile(r"(?:(int|float|bool)\()?(%?\w+)")
-VIEWS = frozenset({"index", "transpose", "reshape", "broadcast_to", "const"})  # operations that compute nothing
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 
 from . import datasets, rounding
+from .operations import with_trait
 from .program import Program
 
 # Operations after which NumPy's own result is one of several good ones (contract.md, Numbers).
-_ROUNDED = {
-    "sum", "prod", "matmul", "power", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
-    "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "arctan2", "hypot", "cbrt",
-}  # fmt: skip
+_ROUNDED = with_trait("rounds")
 # Of complex numbers NumPy rounds these as the machine's vector units suit it: with fused multiply-add or without.
-_ROUNDED_COMPLEX = {"multiply", "divide", "square", "power", "reciprocal", "abs", "absolute"}
+_ROUNDED_COMPLEX = with_trait("complex_rounds")
 _ITERATED_INDEX_FRACTION = 1e-3  # of integers and bools that loops over rounded values make
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from .binding import Bound
 from .native import compiler
-from .program import VIEWS, Program, evaluate, split_sizes
+from .operations import VIEWS
+from .program import Program, evaluate, split_sizes
 
 # Element operations below which a call is small: a version for it has loops without threads and small splits.
 SMALL_WORK = 32768
@@ -67,7 +68,7 @@ def is_one_library_call(program: Program) -> bool:
     """A matrix product and nothing else: NumPy's own call to BLAS cannot be beaten by another call to it.
 
     Of stacks NumPy calls it for one matrix after the other, small ones too: that can be."""
-    work = [value for value in program.values if value.operation not in VIEWS]
+    work = [value for value in program.values if value.operation not in VIEWS | {"const"}]
     # Of booleans NumPy stops at the first true term, which no schedule of ours does.
     is_product = len(work) == 1 and work[0].operation == "matmul" and len(work[0].shape) == 2
     return is_product and work[0].dtype in ("float32", "float64", "bool")

@@ -17,7 +17,12 @@ MAY_INCLUDE = {
     "dsl": ("dsl",),
     "translator": ("translator", "dsl"),
     "autotune": ("autotune", "dsl"),
-    "python/native/face": ("python/native/face", "dsl/runtime", "dsl/base"),
+    "python/native/face": (
+        "python/native/face",
+        "dsl/runtime",
+        "dsl/base",
+        "translator/ir/op.h",
+    ),  # which is a table alone
     "python/native": ("python/native", "dsl", "translator", "autotune"),
 }
 RESERVED = {
@@ -43,7 +48,7 @@ def problems_of(path: Path) -> list[str]:
     for match in INCLUDE.finditer(path.read_text(encoding="utf-8")):
         header = match.group(2)
         ours = header.startswith(("dsl/", "translator/", "autotune/", "python/"))
-        if ours and not any(header.startswith(allowed + "/") for allowed in MAY_INCLUDE[room]):
+        if ours and not any(f"{header}/".startswith(allowed + "/") for allowed in MAY_INCLUDE[room]):
             found.append(f"{name} includes {header}: {room} may include only {', '.join(MAY_INCLUDE[room])}.")
         for reserved, places in RESERVED.items():
             if header.startswith(reserved) and not name.startswith(places):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 # From the lowest up: what it is, and its modules and folders. python/README.md says what each is for.
 FLOORS: dict[str, str] = {
-    "ground": "__init__ checks device_code devices errors failed_traces forks guards logs machine native quantities recording settings"
+    "ground": "__init__ checks device_code devices errors failed_traces forks guards logs machine native operations quantities recording settings"
               " thread_budget work_folders",
     "symbolic": "symbolic",
     "ops": "ops",

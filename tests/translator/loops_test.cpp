@@ -27,7 +27,7 @@ std::string program_of(const std::string& body, const std::string& yields, const
 std::string why(const std::string& body, const std::string& yields, const std::string& range = "0, k, 1") {
     const Program program = read_program(program_of(body, yields, range));
     for (const Operation& operation : program.body.operations) {
-        if (operation.op == "for") return why_not_pixelwise(operation);
+        if (operation.op == Op::for_loop) return why_not_pixelwise(operation);
     }
     return "no loop";
 }
@@ -90,8 +90,8 @@ TEST(Pixelwise, TripsCountAsPythonDoes) {
                 for (std::int64_t t = start; step > 0 ? t < stop : t > stop; t += step)
                     ++count;
                 Operation loop;
-                loop.attributes = {
-                    {"start", std::to_string(start)}, {"stop", std::to_string(stop)}, {"step", std::to_string(step)}};
+                loop.attributes = {attr::start(Size::integer(start)), attr::stop(Size::integer(stop)),
+                                   attr::step(Size::integer(step))};
                 EXPECT_EQ(evaluate(trips_of(loop), no_symbols), count) << start << " " << stop << " " << step;
             }
         }
@@ -101,7 +101,7 @@ TEST(Pixelwise, TripsCountAsPythonDoes) {
 std::string exit_of(const std::string& body, const std::string& yields) {
     const Program program = read_program(program_of(body, yields));
     for (const Operation& operation : program.body.operations) {
-        if (operation.op != "for") continue;
+        if (operation.op != Op::for_loop) continue;
         const auto exit = exit_condition(operation, {0, 1});
         return exit ? (exit->alive_if ? "" : "not ") + exit->value : "none";
     }

@@ -98,7 +98,7 @@ TEST(Partials, AContractionIsASum) {
                                             "dot: float64[x.1, x.1] = matmul(%1, x)\n"
                                             "return dot\n");
     ASSERT_EQ(all.size(), 1U);
-    EXPECT_EQ(all[0].total.body.operations.back().op, "sum");
+    EXPECT_EQ(all[0].total.body.operations.back().op, Op::sum);
 }
 
 TEST(Partials, TheTotalChecks) {

@@ -67,22 +67,22 @@ std::string verify_error(const Program& program, Dialect dialect) {
     return "no error";
 }
 
-using Attributes = std::map<std::string, std::string>;
-
 /// Of one operation on x, with attributes that no text has.
-Program one(const std::string& type, const std::string& call, const Attributes& added = {}) {
+Program one(const std::string& type, const std::string& call, const std::vector<Attribute>& added = {}) {
     Program program = read_program("tilewright-program 1\nfunction f\narg x: float64[x.0, x.1]\narg k: int64[k.0]\n"
                                    "%1: " +
                                    type + " = " + call + " @2\nreturn %1\n");
-    program.body.operations[0].attributes.merge(Attributes(added));
+    for (const Attribute& attribute : added)
+        program.body.operations[0].attributes.set(attribute);
     return program;
 }
 
 /// Two axes for one of x.
-Program windows(const std::string& type, const std::string& axis) {
+Program windows(const std::string& type, int axis) {
     Program program = one(type, "transpose(x) {axes=[0, 1]}");
-    program.body.operations[0].op = "windows";
-    program.body.operations[0].attributes = {{"axis", axis}, {"start", "0"}, {"step", "2"}, {"stride", "1"}};
+    program.body.operations[0].op = Op::windows;
+    program.body.operations[0].attributes = {attr::axis(axis), attr::start(Size::integer(0)),
+                                             attr::step(Size::integer(2)), attr::stride(Size::integer(1))};
     return program;
 }
 
@@ -134,9 +134,9 @@ TEST_F(Switched, WhatNoPassIsCalledIsRefused) {
 
 TEST(Dialects, WhatPassesMakeIsNoTracedProgram) {
     const std::vector<std::pair<Program, std::string>> made = {
-        {one("float64[x.1]", "index(x) {index=[0, 0:1]}", {{"clamped", "true"}}), "index: has no attribute clamped."},
-        {one("float64[x.0]", "sum(x) {axes=[1]}", {{"order", "0c"}}), "sum: has no attribute order."},
-        {windows("float64[x.0, 4, 5]", "1"), "windows: no such operation."},
+        {one("float64[x.1]", "index(x) {index=[0, 0:1]}", {attr::clamped(true)}), "index: has no attribute clamped."},
+        {one("float64[x.0]", "sum(x) {axes=[1]}", {attr::order({.contiguous = true})}), "sum: has no attribute order."},
+        {windows("float64[x.0, 4, 5]", 1), "windows: no such operation."},
     };
     for (const auto& [program, error] : made) {
         EXPECT_EQ(verify_error(program, Dialect::traced), "program f, %1 (line 2) = " + error);
@@ -147,15 +147,15 @@ TEST(Dialects, WhatPassesMakeIsNoTracedProgram) {
 TEST(Dialects, WhatPassesMakeIsVerified) {
     const std::string where = "program f, %1 (line 2) = ";
     const auto error = [](const Program& program) { return verify_error(program, Dialect::rewritten); };
-    EXPECT_EQ(error(one("float64[x.0, x.1]", "sqrt(x)", {{"clamped", "true"}})),
+    EXPECT_EQ(error(one("float64[x.0, x.1]", "sqrt(x)", {attr::clamped(true)})),
               where + "sqrt: has no attribute clamped.");
-    EXPECT_EQ(error(one("float64[x.0]", "sum(x) {axes=[1]}", {{"order", "2"}})),
+    EXPECT_EQ(error(one("float64[x.0]", "sum(x) {axes=[1]}", {attr::order({.trips = 2})})),
               where + "sum: has no attribute order.");
-    EXPECT_EQ(error(one("float64[k.0, x.1]", "take(x, k) {axis=0}", {{"checked", "0"}})),
+    EXPECT_EQ(error(one("float64[k.0, x.1]", "take(x, k) {axis=0}", {attr::checked(0)})),
               where + "take: has no attribute checked.");
-    EXPECT_EQ(error(windows("float64[4, 5, x.1]", "1")),
+    EXPECT_EQ(error(windows("float64[4, 5, x.1]", 1)),
               where + "windows: the operand is float64[4, x.1], not float64[x.0, x.1].");
-    EXPECT_EQ(error(windows("float64[x.0, 4, 5]", "2")), where + "windows: axis=2 does not fit float64[x.0, x.1].");
+    EXPECT_EQ(error(windows("float64[x.0, 4, 5]", 2)), where + "windows: axis=2 does not fit float64[x.0, x.1].");
 }
 
 } // namespace

@@ -74,6 +74,11 @@ TEST(Program, ErrorsNameLineAndColumn) {
     EXPECT_EQ(read_error(replaced(kKMeans, "{axes=[2]}", "{axis=[2]}")),
               "program:9:48: attribute axis: '[2]' is no size expression: found '[' where a size is expected.");
     EXPECT_EQ(read_error(replaced(kKMeans, "{axes=[2]}", "{sort=[2]}")), "program:9:48: unknown attribute 'sort'.");
+    EXPECT_EQ(read_error(replaced(kKMeans, "{axes=[2]}", "{order=2c}")), "program:9:48: unknown attribute 'order'.");
+    EXPECT_EQ(read_error(replaced(kKMeans, "{axis=0}", "{axis=X.0}")),
+              "program:11:42: attribute axis: 'X.0' is no axis.");
+    EXPECT_EQ(read_error(replaced(kKMeans, "= sqrt(", "= square_root(")),
+              "program:10:28: there is no operation 'square_root'.");
     EXPECT_EQ(read_error(replaced(kKMeans, "return argmin", "return argmin x")),
               "program:12:15: expected the end of the line, found 'x'.");
     EXPECT_EQ(read_error(std::string(kKMeans) + "x: float64[] = sqrt(x)\n"), "program:13:1: something after 'return'.");
@@ -95,8 +100,8 @@ TEST(Program, VerifierStatesTheSpecification) {
               "program get_labels, argmin (line 8) = argmin: gives int64, not int32.");
     EXPECT_EQ(verify_error(replaced(kKMeans, "{axes=[2]}", "{axes=[3]}")),
               "program get_labels, norm (line 8) = sum: axis 3 of 3.");
-    EXPECT_EQ(verify_error(replaced(kKMeans, "= sqrt(", "= square_root(")),
-              "program get_labels, %4 (line 8) = square_root: no such operation.");
+    EXPECT_EQ(verify_error(replaced(kKMeans, "sum(%3)", "sum(%3, %3)")),
+              "program get_labels, norm (line 8) = sum: takes 1 operands, not 2.");
     EXPECT_EQ(verify_error(replaced(kKMeans, "multiply(%2, %2)", "multiply(%2)")),
               "program get_labels, %3 (line 8) = multiply: takes 2 operands, not 1.");
     EXPECT_EQ(verify_error(replaced(kKMeans, "means.0 >= 1", "n >= 1")),

@@ -21,7 +21,7 @@ Program program_of(const std::string& body, const std::string& yields, const std
 std::string why(const std::string& body, const std::string& yields, const std::string& range = "0, v.0, 1") {
     const Program program = program_of(body, yields, range);
     for (const Operation& operation : program.body.operations) {
-        if (operation.op == "for") return why_no_sum(program, operation);
+        if (operation.op == Op::for_loop) return why_no_sum(program, operation);
     }
     return "no loop";
 }

@@ -37,7 +37,7 @@ std::string made(const Program& program) {
 std::string why(const std::string& body, const std::string& yields, const std::string& range = "0, x.0, 1") {
     const Program program = program_of(body, yields, range);
     for (const Operation& operation : program.body.operations)
-        if (operation.op == "for") return why_no_axis(program, operation);
+        if (operation.op == Op::for_loop) return why_no_axis(program, operation);
     return "no loop";
 }
 

@@ -27,7 +27,7 @@ class Collector {
             found.push_back({value, map});
             return;
         }
-        const std::string& op = operation->op;
+        const Op op = operation->op;
         if (!map || !operation->regions.empty()) {
             if (!seen_.insert(value).second) return;
             for (const std::string& operand : operation->operands)
@@ -38,9 +38,9 @@ class Collector {
             return;
         }
         if (!followed_.insert({value, text(*map)}).second) return;
-        if (op == "index") return walk(operation->operands[0], through_index(*operation, *map));
-        if (op == "transpose") return walk(operation->operands[0], through_transpose(*operation, *map));
-        const bool aligned = op == "broadcast_to" || is_elementwise(op) || op == "cast" || op == "where";
+        if (op == Op::index) return walk(operation->operands[0], through_index(*operation, *map));
+        if (op == Op::transpose) return walk(operation->operands[0], through_transpose(*operation, *map));
+        const bool aligned = op == Op::broadcast_to || is_elementwise(op) || op == Op::cast || op == Op::where;
         for (const std::string& operand : operation->operands)
             walk(operand, aligned ? through_broadcast(operand, operation->type, *map) : std::nullopt);
     }
@@ -80,7 +80,7 @@ class Collector {
     static std::optional<Map> through_index(const Operation& operation, const Map& map) {
         Map out;
         std::size_t axis = 0;
-        for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
+        for (const IndexEntry& entry : operation.attributes.at(attr::index)) {
             if (entry.kind == IndexEntry::Kind::newaxis) {
                 ++axis;
             } else if (entry.kind == IndexEntry::Kind::position) {
@@ -94,7 +94,7 @@ class Collector {
     }
 
     static std::optional<Map> through_transpose(const Operation& operation, const Map& map) {
-        const std::vector<int> axes = *try_axes(operation.attributes.at("axes"));
+        const std::vector<int> axes = operation.attributes.at(attr::axes);
         Map out(axes.size());
         for (std::size_t k = 0; k < axes.size(); ++k)
             out[static_cast<std::size_t>(axes[k])] = map[k];

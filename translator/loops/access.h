@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "translator/attributes.h"
+#include "translator/ir/attributes.h"
 #include "translator/program.h"
 #include "translator/size.h"
 

@@ -49,7 +49,7 @@ void ArrayClasses::join_regions(const Operation& operation, const std::function<
             continues(results[k].first, operation.operands[k]);
         }
         read(region);
-        const bool condition = operation.op == "while" && &region == &operation.regions.front();
+        const bool condition = operation.op == Op::while_loop && &region == &operation.regions.front();
         for (std::size_t k = 0; k < region.yields.size(); ++k) {
             if (condition || k >= results.size())
                 refuse(region.yields[k]);
@@ -57,7 +57,7 @@ void ArrayClasses::join_regions(const Operation& operation, const std::function<
                 join(region.yields[k], results[k].first);
         }
     }
-    if (operation.op == "if")
+    if (operation.op == Op::if_else)
         for (const std::string& operand : operation.operands)
             refuse(operand);
 }

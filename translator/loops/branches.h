@@ -10,7 +10,7 @@ namespace tilewright::translator {
 /// The program with the branches inside of its pixelwise loops (`if` on a truth, a `break`) as both blocks' operations
 /// and a `where` for each result. Both blocks may always be computed: no operation fails, and a place that moves with
 /// the loop, which need not exist in trips that do not take the branch, is kept inside of its array (the attribute
-/// kClamped). Loops that are not pixelwise afterwards stay as they are.
+/// attr::clamped). Loops that are not pixelwise afterwards stay as they are.
 Program branches_as_values(const Program& program);
 
 /// One loop without its branches; nothing where one of them cannot be computed always.

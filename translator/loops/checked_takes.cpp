@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "translator/attributes.h"
 #include "translator/dtypes.h"
+#include "translator/ir/attributes.h"
+#include "translator/ir/walk.h"
 #include "translator/loops/access.h"
 #include "translator/values.h"
 
@@ -21,7 +22,7 @@ class Marker {
     explicit Marker(Program program) : program_(std::move(program)), types_(types_of(program_)) {}
 
     Program run() {
-        collect(program_.body);
+        walk(program_.body, [this](const Operation& each) { operations_[each.result] = &each; });
         for (std::size_t k = 0; k < program_.checks.size(); ++k)
             if (auto seen = seen_by(program_.checks[k].value)) seen_.emplace_back(k, std::move(*seen));
         if (!seen_.empty())
@@ -43,15 +44,7 @@ class Marker {
     std::map<std::string, const Operation*> operations_; ///< by result
     std::vector<std::pair<std::size_t, Seen>> seen_;
 
-    void collect(const Block& block) {
-        for (const Operation& operation : block.operations) {
-            if (operation.regions.empty()) operations_[operation.result] = &operation;
-            for (const Block& inner : operation.regions)
-                collect(inner);
-        }
-    }
-
-    const Operation* operation(const std::string& value, const char* op) const {
+    const Operation* operation(const std::string& value, Op op) const {
         const auto found = operations_.find(value);
         return found != operations_.end() && found->second->op == op ? found->second : nullptr;
     }
@@ -62,9 +55,9 @@ class Marker {
         for (;;) {
             const auto found = operations_.find(value);
             if (found == operations_.end()) break;
-            const std::string& op = found->second->op;
-            const bool view = op == "index" || op == "transpose";
-            const bool widens = op == "cast" && found->second->type.dtype == "int64";
+            const Op op = found->second->op;
+            const bool view = op == Op::index || op == Op::transpose;
+            const bool widens = op == Op::cast && found->second->type.dtype == "int64";
             if (!widens && (whole || !view)) return std::nullopt;
             value = found->second->operands[0];
         }
@@ -76,13 +69,13 @@ class Marker {
     }
 
     std::optional<Size> size(const std::string& value) const {
-        const Operation* found = operation(value, "scalar_size");
-        return found != nullptr ? try_parse_size(found->attributes.at("size")) : std::nullopt;
+        const Operation* found = operation(value, Op::scalar_size);
+        return found != nullptr ? std::optional(found->attributes.at(attr::size)) : std::nullopt;
     }
 
     /// P < n, of whole arguments.
     std::optional<Seen> below_end(const std::string& value) const {
-        const Operation* less = operation(value, "less");
+        const Operation* less = operation(value, Op::less);
         if (less == nullptr) return std::nullopt;
         const auto argument = argument_of(less->operands[0], true);
         const auto extent = size(less->operands[1]);
@@ -92,18 +85,18 @@ class Marker {
 
     /// P >= -n.
     bool from_start(const std::string& value, const Seen& seen) const {
-        const Operation* least = operation(value, "greater_equal");
+        const Operation* least = operation(value, Op::greater_equal);
         if (least == nullptr || argument_of(least->operands[0], true) != seen.argument) return false;
-        const Operation* start = operation(least->operands[1], "negative");
+        const Operation* start = operation(least->operands[1], Op::negative);
         const auto extent = start != nullptr ? size(start->operands[0]) : std::nullopt;
         return extent && constant_difference(*extent, seen.extent) == 0;
     }
 
     std::optional<Seen> seen_by(const std::string& check) const {
-        const Operation* all = operation(check, "all");
+        const Operation* all = operation(check, Op::all);
         if (all == nullptr) return std::nullopt;
         const std::string& truths = all->operands[0];
-        if (const Operation* both = operation(truths, "logical_and")) {
+        if (const Operation* both = operation(truths, Op::logical_and)) {
             auto seen = below_end(both->operands[1]);
             if (seen && from_start(both->operands[0], *seen)) return seen;
             return std::nullopt;
@@ -115,21 +108,19 @@ class Marker {
     }
 
     void mark(Block& block) {
-        for (Operation& operation : block.operations) {
-            for (Block& inner : operation.regions)
-                mark(inner);
-            if (operation.op != "take") continue;
+        walk(block, [this](Operation& operation) {
+            if (operation.op != Op::take) return;
             const auto argument = argument_of(operation.operands[1], false);
-            if (!argument) continue;
+            if (!argument) return;
             const std::vector<Size>& shape = types_.at(operation.operands[0]).shape;
-            const auto axis = static_cast<std::size_t>(parse_size(operation.attributes.at("axis")).constant());
+            const auto axis = static_cast<std::size_t>(operation.attributes.at(attr::axis));
             for (const auto& [check, seen] : seen_) {
                 if (seen.argument != *argument) continue;
                 if (constant_difference(shape[axis], seen.extent) != 0) continue;
-                operation.attributes[kChecked] = std::to_string(check);
+                operation.attributes.set(attr::checked, static_cast<int>(check));
                 break;
             }
-        }
+        });
     }
 };
 
@@ -140,8 +131,8 @@ Program checked_takes(const Program& program) {
 }
 
 int check_of(const Operation& take) {
-    const auto found = take.attributes.find(kChecked);
-    return found == take.attributes.end() ? -1 : std::stoi(found->second);
+    const int* check = take.attributes.find(attr::checked);
+    return check == nullptr ? -1 : *check;
 }
 
 } // namespace tilewright::translator

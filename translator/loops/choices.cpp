@@ -8,7 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "translator/attributes.h"
+#include "translator/ir/attributes.h"
+#include "translator/ir/fresh_names.h"
 #include "translator/loops/access.h"
 #include "translator/ops/rules.h"
 #include "translator/values.h"
@@ -21,7 +22,8 @@ constexpr int kMostOperations = 16;
 
 class Choices {
   public:
-    explicit Choices(Program program) : program_(std::move(program)), types_(types_of(program_)) {}
+    explicit Choices(Program program)
+        : program_(std::move(program)), types_(types_of(program_)), names_(names_of(program_)) {}
 
     Program run() {
         visit(program_.body, false);
@@ -31,13 +33,10 @@ class Choices {
   private:
     Program program_;
     std::map<std::string, Type> types_;
-    std::size_t next_ = 1;
+    FreshNames names_;
 
     std::string fresh(const Type& type) {
-        std::string name;
-        do {
-            name = "%" + std::to_string(next_++);
-        } while (types_.count(name) != 0);
+        const std::string name = names_.value();
         types_[name] = type;
         return name;
     }
@@ -46,11 +45,11 @@ class Choices {
     void visit(Block& block, bool in_loop) {
         std::vector<Operation> out;
         for (Operation& operation : block.operations) {
-            const bool loop = operation.op == "for" || operation.op == "while";
+            const bool loop = operation.op == Op::for_loop || operation.op == Op::while_loop;
             for (Block& inner : operation.regions)
                 visit(inner, in_loop || loop);
             std::optional<std::vector<Operation>> chosen;
-            if (in_loop && operation.op == "if") chosen = as_values(operation);
+            if (in_loop && operation.op == Op::if_else) chosen = as_values(operation);
             if (chosen)
                 std::move(chosen->begin(), chosen->end(), std::back_inserter(out));
             else
@@ -67,7 +66,7 @@ class Choices {
         std::set<std::string> replaced; // updates that are one, behind the choice
         for (std::size_t k = 0; k < results.size(); ++k) {
             const auto& [name, type] = results[k];
-            Operation choice = make_operation(name, type, "where",
+            Operation choice = make_operation(name, type, Op::where,
                                               {branch.operands[0], then.yields[k], other.yields[k]}, {}, branch.line);
             if (!type.shape.empty()) {
                 const Operation* one = update_of(then, k);
@@ -99,7 +98,7 @@ class Choices {
         const std::string& value = block.yields[k];
         const Operation* found = nullptr;
         for (const Operation& operation : block.operations) {
-            if (operation.result == value && operation.op == "update") found = &operation;
+            if (operation.result == value && operation.op == Op::update) found = &operation;
             for (const std::string& operand : operation.operands)
                 if (operand == value) return nullptr;
         }
@@ -114,8 +113,7 @@ class Choices {
 
     bool same_element(const Operation& one, const Operation& two) const {
         return one.operands[0] == two.operands[0] &&
-               overlap(index_entries(one.attributes.at("index")), {}, index_entries(two.attributes.at("index")), {}) ==
-                   Overlap::same;
+               overlap(one.attributes.at(attr::index), {}, two.attributes.at(attr::index), {}) == Overlap::same;
     }
 
     /// Appends what a block computes. False where something of it cannot be computed always, or is work.
@@ -123,13 +121,14 @@ class Choices {
         for (const Operation& operation : block.operations) {
             if (replaced.count(operation.result) != 0) continue;
             if (!operation.type.shape.empty() || !operation.regions.empty()) return false;
-            const Rule* rule = find_rule(operation.op);
-            const bool free = operation.op == "const" || operation.op == "scalar_size" || operation.op == "index";
-            if (rule == nullptr && !free) return false;
-            work += rule != nullptr ? rule->operations : 0;
+            const bool computed = info(operation.op).kind == OpKind::elementwise;
+            const bool free =
+                operation.op == Op::constant || operation.op == Op::scalar_size || operation.op == Op::index;
+            if (!computed && !free) return false;
+            work += cost_of(operation.op);
             out.push_back(operation);
             // The place need not exist where the branch is not taken.
-            if (operation.op == "index") out.back().attributes[kClamped] = "true";
+            if (operation.op == Op::index) out.back().attributes.set(attr::clamped, true);
         }
         return true;
     }

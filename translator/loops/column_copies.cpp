@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "dsl/base/error.h"
-#include "translator/attributes.h"
 #include "translator/dtypes.h"
+#include "translator/ir/attributes.h"
+#include "translator/ir/fresh_names.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/size.h"
 #include "translator/values.h"
@@ -25,10 +26,7 @@ constexpr const char* kInPlace = "in_place";
 class Copier {
   public:
     Copier(Prepared& prepared, const TranslateOptions& options)
-        : prepared_(prepared), program_(prepared.program), options_(options) {
-        for (const auto& [name, type] : types_of(program_))
-            names_.insert(name);
-    }
+        : prepared_(prepared), program_(prepared.program), options_(options), names_(names_of(prepared.program)) {}
 
     void run() {
         std::map<std::string, std::int64_t> candidates; ///< and how often their columns are read
@@ -49,17 +47,10 @@ class Copier {
     Prepared& prepared_;
     Program& program_;
     const TranslateOptions& options_;
-    std::set<std::string> names_;
+    FreshNames names_;
     std::string array_;                   ///< whose reads are looked for
     std::int64_t reads_ = 0;              ///< of each column, at most
     std::vector<const Operation*> loops_; ///< around the block
-
-    std::string unique(const std::string& wish) {
-        std::string name = wish;
-        for (int k = 2; !names_.insert(name).second; ++k)
-            name = wish + "_" + std::to_string(k);
-        return name;
-    }
 
     /// About `array_`, whose copy may take `bytes`.
     void decide(std::int64_t reads, std::int64_t bytes) {
@@ -70,7 +61,7 @@ class Copier {
         const auto here = evaluate(elements, options_.sizes_here);
         const bool fits = !here || *here <= most;
         const bool pays = reads >= kFewestReads && fits;
-        VariantInfo variant{unique(array_ + "_columns"),
+        VariantInfo variant{names_.named(array_ + "_columns"),
                             {pays ? kCopied : kInPlace, pays ? kInPlace : kCopied},
                             "columns of an argument from a copy with its axes exchanged, or from where they lie"};
         const std::string choice = chosen(variant);
@@ -105,8 +96,8 @@ class Copier {
     /// How often a read of a column is repeated, by loops around it that the column does not follow. 0 where it is no
     /// such read, or always of one column.
     std::int64_t repeats(const Operation& operation) const {
-        if (operation.op != "index" || operation.operands[0] != array_) return 0;
-        const std::vector<IndexEntry> entries = index_entries(operation.attributes.at("index"));
+        if (operation.op != Op::index || operation.operands[0] != array_) return 0;
+        const std::vector<IndexEntry> entries = operation.attributes.at(attr::index);
         if (entries.size() != 2 || entries[0].kind != IndexEntry::Kind::slice ||
             entries[1].kind != IndexEntry::Kind::position)
             return 0;
@@ -115,11 +106,11 @@ class Copier {
         bool moves = false;
         std::int64_t times = 1;
         for (const Operation* loop : loops_) {
-            if (loop->op == "for" && symbols.count(loop->attributes.at("variable")) != 0) {
+            if (loop->op == Op::for_loop && symbols.count(loop->attributes.at(attr::variable)) != 0) {
                 moves = true;
                 continue;
             }
-            const auto trips = loop->op == "for" ? evaluate(trips_of(*loop), options_.sizes_here) : std::nullopt;
+            const auto trips = loop->op == Op::for_loop ? evaluate(trips_of(*loop), options_.sizes_here) : std::nullopt;
             times = std::min<std::int64_t>(times * std::clamp<std::int64_t>(trips.value_or(kFewestReads), 0, 1 << 20),
                                            1 << 20);
         }
@@ -129,7 +120,7 @@ class Copier {
     void find(const Block& block) {
         for (const Operation& operation : block.operations) {
             reads_ = std::max(reads_, repeats(operation));
-            const bool loop = operation.op == "for" || operation.op == "while";
+            const bool loop = operation.op == Op::for_loop || operation.op == Op::while_loop;
             if (loop) loops_.push_back(&operation);
             for (const Block& inner : operation.regions)
                 find(inner);
@@ -143,10 +134,10 @@ class Copier {
         for (Operation& operation : block.operations) {
             if (repeats(operation) > 0) {
                 operation.operands[0] = name;
-                operation.attributes.at("index") = exchanged_index(operation.attributes.at("index"));
+                exchange_axes(operation.attributes);
                 any = true;
             }
-            const bool loop = operation.op == "for" || operation.op == "while";
+            const bool loop = operation.op == Op::for_loop || operation.op == Op::while_loop;
             if (loop) loops_.push_back(&operation);
             for (Block& inner : operation.regions)
                 any = redirect(inner, name) || any;
@@ -159,8 +150,9 @@ class Copier {
     void copy(const ArrayArgument& argument, const std::string& name) {
         Type type = argument.type;
         std::swap(type.shape[0], type.shape[1]);
-        Operation turned = make_operation(unique("%" + name), type, "transpose", {argument.name}, {{"axes", "[1, 0]"}});
-        Operation copy = make_operation(name, type, "cast", {turned.result});
+        Operation turned =
+            make_operation(names_.named("%" + name), type, Op::transpose, {argument.name}, {attr::axes({1, 0})});
+        Operation copy = make_operation(name, type, Op::cast, {turned.result});
         std::vector<Operation> out;
         bool made = false;
         for (Operation& operation : program_.body.operations) {

@@ -15,18 +15,13 @@ namespace {
 
 bool has_regions(const Block& block) {
     return std::any_of(block.operations.begin(), block.operations.end(),
-                       [](const Operation& operation) { return is_region(operation) || operation.op == "read"; });
+                       [](const Operation& operation) { return is_region(operation) || operation.op == Op::read; });
 }
 
 } // namespace
 
 bool is_region(const Operation& operation) {
-    return !operation.regions.empty() && !(operation.op == "for" && why_not_pixelwise(operation).empty());
-}
-
-bool is_free(const Operation& operation) {
-    static const Names list = {"const", "scalar_size", "iota"};
-    return list.count(operation.op) != 0 || is_view(operation.op) || is_half(operation.op);
+    return !operation.regions.empty() && !(operation.op == Op::for_loop && why_not_pixelwise(operation).empty());
 }
 
 Stepped Cutter::run() {
@@ -68,7 +63,7 @@ void Cutter::add_end(const std::string& value, Names& ends) const {
 
 const Operation* Cutter::complex_of(const std::string& value) const {
     const auto found = operations_.find(value);
-    return found != operations_.end() && found->second->op == "complex" ? found->second : nullptr;
+    return found != operations_.end() && found->second->op == Op::complex ? found->second : nullptr;
 }
 
 void Cutter::collect(const Block& block) {
@@ -85,7 +80,7 @@ void Cutter::collect(const Block& block) {
             names_.insert(name);
             operations_[name] = &operation;
         }
-        if (operation.op == "read") read_.insert(operation.result);
+        if (operation.op == Op::read) read_.insert(operation.result);
         for (const Block& inner : operation.regions)
             collect(inner);
     }
@@ -132,17 +127,14 @@ Names Cutter::sizes_of(const Operation& operation) const {
     for (const auto& [name, type] : operation.more_results)
         for (const Size& extent : type.shape)
             extent.collect_symbols(found);
-    for (const char* limit : {"start", "stop", "step", "min", "max"}) {
-        const auto text = operation.attributes.find(limit);
-        if (text != operation.attributes.end()) parse_size(text->second).collect_symbols(found);
-    }
+    operation.attributes.for_each_size([&](const Size& size) { size.collect_symbols(found); });
     std::erase_if(found, [this](const std::string& name) { return read_.count(name) == 0; });
     return found;
 }
 
 bool Cutter::has_unbounded_read(const Block& block, bool outermost) {
     return std::any_of(block.operations.begin(), block.operations.end(), [&](const Operation& operation) {
-        if (operation.op == "read") return !outermost && operation.attributes.count("min") == 0;
+        if (operation.op == Op::read) return !outermost && !operation.attributes.has(attr::min);
         return std::any_of(operation.regions.begin(), operation.regions.end(),
                            [](const Block& inner) { return has_unbounded_read(inner, false); });
     });
@@ -177,7 +169,7 @@ void Cutter::roots(const std::string& value, Names& found) const {
     const auto operation = operations_.find(value);
     if (place_.count(value) != 0 || operation == operations_.end()) {
         found.insert(value);
-    } else if (is_free(*operation->second)) {
+    } else if (is_free(operation->second->op)) {
         for (const std::string& operand : operation->second->operands)
             roots(operand, found);
     } else {

@@ -4,8 +4,9 @@
 
 #include "dsl/base/error.h"
 #include "translator/analysis.h"
-#include "translator/attributes.h"
 #include "translator/complex.h"
+#include "translator/ir/attributes.h"
+#include "translator/ir/walk.h"
 #include "translator/loops/checked_takes.h"
 #include "translator/loops/cutter.h"
 #include "translator/loops/pixelwise.h"
@@ -16,16 +17,14 @@ namespace tilewright::translator {
 namespace {
 
 bool is_heavy(const Operation& operation) {
-    return is_reduction(operation.op) || operation.op == "matmul" || !operation.regions.empty();
+    return is_reduction(operation.op) || operation.op == Op::matmul || !operation.regions.empty();
 }
 
 /// Checks without which some position of a take is none.
 void collect_checks(const Block& block, std::set<int>& checks) {
-    for (const Operation& operation : block.operations) {
+    walk(block, [&](const Operation& operation) {
         if (check_of(operation) >= 0) checks.insert(check_of(operation));
-        for (const Block& inner : operation.regions)
-            collect_checks(inner, checks);
-    }
+    });
 }
 
 } // namespace
@@ -57,12 +56,12 @@ void Cutter::find_items(Work& work) {
     for (std::size_t k = 0; outermost && k < program_.checks.size(); ++k)
         want(program_.checks[k].value);
     for (const Operation& operation : work.block->operations) {
-        if (operation.op == "read") want(operation.operands[0]);
+        if (operation.op == Op::read) want(operation.operands[0]);
         if (is_region(operation)) {
             Names found;
             for (const std::string& name : free_names(operation))
                 roots(name, found);
-            const bool carries = operation.op != "if";
+            const bool carries = operation.op != Op::if_else;
             for (const std::string& operand : operation.operands) {
                 if (!carries && !(device_ && plan_condition(operand)))
                     found.insert(operand);
@@ -73,7 +72,7 @@ void Cutter::find_items(Work& work) {
             }
             for (const std::string& name : found)
                 want(name);
-        } else if (operation.op == "update" && !is_fill(operation.operands[0])) {
+        } else if (operation.op == Op::update && !is_fill(operation.operands[0])) {
             want(operation.operands[0]);
         }
     }
@@ -82,7 +81,7 @@ void Cutter::find_items(Work& work) {
         changed = false;
         Names makers = wanted;
         for (const Operation& operation : work.block->operations)
-            if (operation.op == "update" || operation.op == "read") makers.insert(operation.result);
+            if (operation.op == Op::update || operation.op == Op::read) makers.insert(operation.result);
         for (const Operation& operation : work.block->operations) {
             if (!is_heavy(operation) || is_region(operation) || is_wanted(operation, wanted)) continue;
             int users = 0;
@@ -108,9 +107,9 @@ void Cutter::find_items(Work& work) {
         item.operation = &operation;
         if (is_region(operation))
             item.kind = Item::Kind::region;
-        else if (operation.op == "update")
+        else if (operation.op == Op::update)
             item.kind = Item::Kind::store;
-        else if (operation.op == "read")
+        else if (operation.op == Op::read)
             item.kind = Item::Kind::read;
         else if (!is_wanted(operation, wanted))
             continue;
@@ -186,7 +185,7 @@ void Cutter::wait_for_checks(const Work& work, Item& item) const {
 
 bool Cutter::may_end_the_call(const Item& item) {
     return item.kind == Item::Kind::check ||
-           (item.kind == Item::Kind::read && item.operation->attributes.count("min") == 0);
+           (item.kind == Item::Kind::read && !item.operation->attributes.has(attr::min));
 }
 
 bool Cutter::comes_before(const Work& work, std::size_t first, std::size_t second) {
@@ -234,7 +233,7 @@ void Cutter::take_memory(Work& work) {
         if (work.items[k].kind == Item::Kind::fresh) try_replace(work, k);
         if (work.items[k].kind == Item::Kind::store) try_take(work, k, operation.operands[0]);
         if (work.items[k].kind != Item::Kind::region) continue;
-        if (operation.op == "if") {
+        if (operation.op == Op::if_else) {
             for (const auto& [result, value] : changed_in_place(operation))
                 try_take(work, k, value);
             continue;
@@ -262,7 +261,7 @@ std::map<std::string, std::string> Cutter::changed_in_place(const Operation& bra
         for (const Block& way : branch.regions) {
             std::string value = way.yields[k];
             for (auto each = way.operations.rbegin(); each != way.operations.rend(); ++each)
-                if (each->op == "update" && each->result == value) value = each->operands[0];
+                if (each->op == Op::update && each->result == value) value = each->operands[0];
             same = same && home_of(value) != &way && (!start || *start == value);
             start = value;
         }
@@ -307,7 +306,7 @@ bool Cutter::shares_long_work(const Work& work, std::size_t k) const {
         if (other == k || work.items[other].kind != Item::Kind::fresh) continue;
         for (const std::string& value : computed(other)) {
             const Operation* operation = mine.count(value) != 0 ? operation_of(value) : nullptr;
-            const bool is_long = operation != nullptr && find_elementary(operation->op) != nullptr;
+            const bool is_long = operation != nullptr && is_elementary(operation->op);
             if (is_long && work.made.count(value) == 0) return true;
         }
     }
@@ -336,7 +335,7 @@ std::vector<Step> Cutter::emit(Work& work) {
         std::vector<std::pair<std::string, std::string>> places;
         for (const std::string& value : waiting) {
             const Operation& operation = *operations_.at(value);
-            const std::string name = fresh_name(value, operation.op);
+            const std::string name = fresh_name(value, text_of(operation.op));
             const Type type = types_.at(value);
             add_temporary(name, type, steps);
             yields.push_back({value, Target{name, type, true, {}, operation.line}});
@@ -379,9 +378,9 @@ std::vector<Step> Cutter::emit(Work& work) {
             emit_read(*item.operation, steps);
         else if (item.kind == Item::Kind::store)
             emit_store(item, steps);
-        else if (item.operation->op == "for")
+        else if (item.operation->op == Op::for_loop)
             emit_for(item, steps);
-        else if (item.operation->op == "while")
+        else if (item.operation->op == Op::while_loop)
             emit_while(item, steps);
         else
             emit_if(item, steps);
@@ -400,7 +399,7 @@ void Cutter::emit_store(Item& item, std::vector<Step>& steps) {
     const std::string& base = update.operands[0];
     const std::string& part = update.operands[1];
     const Type& whole = types_.at(base);
-    const std::vector<IndexEntry> region = index_entries(update.attributes.at("index"));
+    const std::vector<IndexEntry> region = update.attributes.at(attr::index);
     std::string name;
     if (item.consumed.count(base) != 0) {
         name = place_.at(base);
@@ -421,10 +420,10 @@ void Cutter::emit_replacement(const Item& item, std::vector<Step>& steps) {
 std::string Cutter::fresh_buffer(const std::string& value, const std::string& from, std::vector<Step>& steps,
                                  const Operation& operation) {
     const Type type = types_.at(from);
-    const std::string name = add_temporary(fresh_name(value, operation.op), type, steps);
+    const std::string name = add_temporary(fresh_name(value, text_of(operation.op)), type, steps);
     const auto place = place_.find(from);
     const auto start = operations_.find(from);
-    if (start != operations_.end() && start->second->attributes.count(kUnread) != 0) return name;
+    if (start != operations_.end() && start->second->attributes.has(attr::unread)) return name;
     if (place == place_.end()) {
         steps.push_back(segment({{from, whole(name, type, operation.line)}}));
     } else {

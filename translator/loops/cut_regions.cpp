@@ -6,8 +6,8 @@
 
 #include "dsl/base/error.h"
 #include "translator/analysis.h"
-#include "translator/attributes.h"
 #include "translator/complex.h"
+#include "translator/ir/attributes.h"
 #include "translator/loops/cutter.h"
 #include "translator/loops/pixelwise.h"
 
@@ -113,9 +113,9 @@ void Cutter::emit_for(Item& item, std::vector<Step>& steps) {
     Step loop;
     loop.kind = Step::Kind::for_range;
     loop.operation = &operation;
-    loop.symbol = operation.attributes.at("variable");
-    for (const char* limit : {"start", "stop", "step"})
-        loop.arguments.push_back(parse_size(operation.attributes.at(limit)));
+    loop.symbol = operation.attributes.at(attr::variable);
+    for (const auto& limit : {attr::start, attr::stop, attr::step})
+        loop.arguments.push_back(operation.attributes.at(limit));
     const bool known = loop.step().is_constant();
     const Size last = loop.stop() - Size::integer(known && loop.step().constant() < 0 ? -1 : 1);
     symbols_.push_back({loop.symbol, loop.first(), last, known});
@@ -162,21 +162,21 @@ std::optional<Size> Cutter::plan_number(const std::string& value) const {
     const auto found = operations_.find(value);
     if (found == operations_.end()) return std::nullopt;
     const Operation* made = found->second;
-    if (made->op == "const") return try_parse_size(made->attributes.at("value"));
-    if (made->op == "scalar_size") {
+    if (made->op == Op::constant) return try_parse_size(made->attributes.at(attr::value));
+    if (made->op == Op::scalar_size) {
         // Sizes and indices of loops have 32 bits; what is worked out of an argument may leave its 64, in the middle of
         // a loop that has written already.
-        const Size size = parse_size(made->attributes.at("size"));
+        const Size size = made->attributes.at(attr::size);
         for (const std::string& symbol : size.symbols())
             if (scalars_.count(symbol) != 0 && size.op() != Size::Op::symbol) return std::nullopt;
         return size;
     }
-    if (made->op != "floor_divide" && made->op != "remainder") return std::nullopt;
+    if (made->op != Op::floor_divide && made->op != Op::remainder) return std::nullopt;
     // Nothing that is divided by a positive number leaves int64.
     const auto divided = plan_number(made->operands[0]);
     const auto divisor = plan_number(made->operands[1]);
     if (!divided || !divisor || !divisor->is_constant() || divisor->constant() <= 0) return std::nullopt;
-    return Size::binary(made->op == "remainder" ? Size::Op::mod : Size::Op::floordiv, *divided, *divisor);
+    return Size::binary(made->op == Op::remainder ? Size::Op::mod : Size::Op::floordiv, *divided, *divisor);
 }
 
 std::optional<Size> Cutter::plan_condition(const std::string& value) const {
@@ -184,11 +184,11 @@ std::optional<Size> Cutter::plan_condition(const std::string& value) const {
     const auto found = operations_.find(value);
     if (found == operations_.end() || found->second->operands.empty()) return std::nullopt;
     const Operation* made = found->second;
-    if (made->op == "logical_not" || made->op == "invert") {
+    if (made->op == Op::logical_not || made->op == Op::invert) {
         const auto inner = plan_condition(made->operands[0]);
         return inner ? std::optional(Size::unary(Size::Op::logical_not, *inner)) : std::nullopt;
     }
-    if (made->op == "where") { // what Python's `and` and `or` leave
+    if (made->op == Op::where) { // what Python's `and` and `or` leave
         std::vector<Size> parts;
         for (const std::string& operand : made->operands) {
             const auto part = plan_condition(operand);
@@ -202,14 +202,14 @@ std::optional<Size> Cutter::plan_condition(const std::string& value) const {
         return Size::binary(Size::Op::logical_or, first, second);
     }
     if (made->operands.size() != 2) return std::nullopt;
-    using Ops = std::map<std::string, Size::Op>;
-    static const Ops joins = {{"logical_and", Size::Op::logical_and},
-                              {"bitwise_and", Size::Op::logical_and},
-                              {"logical_or", Size::Op::logical_or},
-                              {"bitwise_or", Size::Op::logical_or}};
-    static const Ops comparisons = {{"equal", Size::Op::eq},      {"not_equal", Size::Op::ne},
-                                    {"less", Size::Op::lt},       {"greater", Size::Op::gt},
-                                    {"less_equal", Size::Op::le}, {"greater_equal", Size::Op::ge}};
+    using Ops = std::map<Op, Size::Op>;
+    static const Ops joins = {{Op::logical_and, Size::Op::logical_and},
+                              {Op::bitwise_and, Size::Op::logical_and},
+                              {Op::logical_or, Size::Op::logical_or},
+                              {Op::bitwise_or, Size::Op::logical_or}};
+    static const Ops comparisons = {{Op::equal, Size::Op::eq},      {Op::not_equal, Size::Op::ne},
+                                    {Op::less, Size::Op::lt},       {Op::greater, Size::Op::gt},
+                                    {Op::less_equal, Size::Op::le}, {Op::greater_equal, Size::Op::ge}};
     const bool joined = joins.count(made->op) != 0;
     if (!joined && comparisons.count(made->op) == 0) return std::nullopt;
     const auto side = [&](std::size_t k) {
@@ -229,8 +229,8 @@ void Cutter::emit_check(const Check& check, std::vector<Step>& steps) {
 void Cutter::emit_read(const Operation& operation, std::vector<Step>& steps) {
     Step step = step_of(Step::Kind::read, {in_memory(operation.operands[0], steps, "size", operation.line)});
     step.symbol = operation.result;
-    if (operation.attributes.count("min") != 0)
-        step.limits.emplace(parse_size(operation.attributes.at("min")), parse_size(operation.attributes.at("max")));
+    if (operation.attributes.has(attr::min))
+        step.limits.emplace(operation.attributes.at(attr::min), operation.attributes.at(attr::max));
     const auto [least, most] = step.limits.value_or(std::pair<Size, Size>());
     symbols_.push_back({operation.result, least, most, step.limits.has_value()});
     steps.push_back(std::move(step));
@@ -249,7 +249,8 @@ void Cutter::emit_if(Item& item, std::vector<Step>& steps) {
     for (const auto& [name, type] : results_of(operation)) {
         const auto start = in_place.find(name);
         const bool takes = start != in_place.end() && item.consumed.count(start->second) != 0;
-        homes.push_back(takes ? place_.at(start->second) : add_temporary(fresh_name(name, operation.op), type, steps));
+        homes.push_back(takes ? place_.at(start->second)
+                              : add_temporary(fresh_name(name, text_of(operation.op)), type, steps));
     }
     branch.body = body(operation.regions[0], homes, operation, item.consumed);
     branch.otherwise = body(operation.regions[1], homes, operation, item.consumed);

@@ -101,7 +101,7 @@ void Cutter::gather(const std::string& value, std::map<std::size_t, const Operat
         return;
     }
     const Operation& operation = *operations_.at(value);
-    if (is_region(operation) || operation.op == "update")
+    if (is_region(operation) || operation.op == Op::update)
         throw InternalError(value + ": is read before it is in memory.");
     if (!needed.emplace(order_.at(operation.result), &operation).second) return;
     for (const std::string& operand : operation.operands)
@@ -118,11 +118,9 @@ Step Cutter::copy_part(const std::string& from, const Type& whole, const Type& p
     Program& program = step.segment.program;
     program = shell();
     add_array(program, from, whole);
-    std::string entries;
-    for (std::size_t k = 0; k < part.shape.size(); ++k)
-        entries += entries.empty() ? "0:1" : ", 0:1";
+    const std::vector<IndexEntry> entries(part.shape.size(), IndexEntry::all());
     program.body.operations.push_back(
-        make_operation("%part", part, "index", {from}, {{"index", "[" + entries + "]"}}, target.line));
+        make_operation("%part", part, Op::index, {from}, {attr::index(entries)}, target.line));
     program.body.yields.push_back("%part");
     step.segment.targets.push_back(std::move(target));
     return step;

@@ -18,8 +18,6 @@ using Names = std::set<std::string>;
 
 /// A loop or branch that stays in the plan.
 bool is_region(const Operation& operation);
-/// An operation whose value costs nothing to have anywhere.
-bool is_free(const Operation& operation);
 
 /// What happens at one place of a block: memory is made or written.
 struct Item {

@@ -2,7 +2,7 @@
 #include "translator/loops/element_axes.h"
 
 #include "translator/analysis.h"
-#include "translator/attributes.h"
+#include "translator/ir/attributes.h"
 
 namespace tilewright::translator {
 
@@ -55,25 +55,25 @@ void ElementAxes::stop(const Operation& operation, const std::string& what) {
 }
 
 std::optional<ElementAxes::Axes> ElementAxes::result_of(const Operation& operation) {
-    const std::string& op = operation.op;
+    const Op op = operation.op;
     const std::string name = first_followed(operation);
-    if (is_elementwise(op) || op == "broadcast_to") return broadcast(operation);
-    if (op == "index") return indexed(operation);
-    if (op == "transpose") {
+    if (is_elementwise(op) || op == Op::broadcast_to) return broadcast(operation);
+    if (op == Op::index) return indexed(operation);
+    if (op == Op::transpose) {
         const Axes& from = axes_.at(operation.operands[0]);
-        const Axes order = try_axes(operation.attributes.at("axes")).value_or(Axes());
+        const Axes& order = operation.attributes.at(attr::axes);
         Axes to;
         for (int axis : order)
             to.push_back(from[static_cast<std::size_t>(axis)]);
         return to;
     }
-    if (op == "take" && operation.type.shape.empty() && !depends(operation.operands[0])) return Axes();
-    if (op == "update") {
+    if (op == Op::take && operation.type.shape.empty() && !depends(operation.operands[0])) return Axes();
+    if (op == Op::update) {
         stop(operation, "writes a part of " + name);
         return std::nullopt;
     }
-    if (is_reduction(op) || op == "matmul")
-        stop(operation, (op == "matmul" ? "multiplies the matrix " : "takes the " + op + " of ") + name);
+    if (is_reduction(op) || op == Op::matmul)
+        stop(operation, (op == Op::matmul ? "multiplies the matrix " : "takes the " + text_of(op) + " of ") + name);
     else
         stop(operation, "reads " + name + " at another element");
     return std::nullopt;
@@ -110,7 +110,7 @@ std::optional<ElementAxes::Axes> ElementAxes::indexed(const Operation& operation
     const Axes& from = axes_.at(operand);
     Axes out;
     std::size_t axis = 0;
-    for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
+    for (const IndexEntry& entry : operation.attributes.at(attr::index)) {
         if (entry.kind == IndexEntry::Kind::newaxis) {
             out.push_back(kNone);
             continue;

@@ -7,7 +7,8 @@
 #include <string>
 
 #include "translator/analysis.h"
-#include "translator/attributes.h"
+#include "translator/ir/attributes.h"
+#include "translator/ir/walk.h"
 #include "translator/loops/access.h"
 #include "translator/values.h"
 
@@ -48,20 +49,18 @@ class Forwarder {
     std::map<std::string, std::set<std::string>> readers_; ///< value -> results that need it directly
 
     void note(const Block& block) {
-        for (const Operation& operation : block.operations) {
+        walk(block, [this](const Operation& operation) {
             for (const std::string& operand : operation.operands)
                 readers_[operand].insert(operation.result);
-            for (const Block& inner : operation.regions)
-                note(inner);
             Operation& known = operations_[operation.result] = operation;
             known.regions.clear();
-        }
+        });
     }
 
     /// The value that an array was before its updates.
     std::string array_of(const std::string& value) const {
         const auto found = operations_.find(value);
-        const bool same = found != operations_.end() && (found->second.op == "update" || is_view(found->second.op));
+        const bool same = found != operations_.end() && (found->second.op == Op::update || is_view(found->second.op));
         return same ? array_of(found->second.operands[0]) : value;
     }
 
@@ -84,7 +83,7 @@ class Forwarder {
         if (readers == readers_.end()) return;
         for (const std::string& reader : readers->second) {
             if (!seen.insert(reader).second) continue;
-            if (operations_.at(reader).op == "update")
+            if (operations_.at(reader).op == Op::update)
                 found.insert(array_of(reader));
             else
                 arrays_written(reader, found, seen);
@@ -120,35 +119,34 @@ class Forwarder {
                 operand = now(operand);
             for (Block& inner : operation.regions)
                 rewrite(inner);
-            if (operation.op == "update") updates_.emplace(operation.result, operation);
-            if (operation.op == "index") forward(operation);
+            if (operation.op == Op::update) updates_.emplace(operation.result, operation);
+            if (operation.op == Op::index) forward(operation);
         }
         for (std::string& value : block.yields)
             value = now(value);
     }
 
     void forward(Operation& read) {
-        const std::vector<IndexEntry> wanted = index_entries(read.attributes.at("index"));
+        const std::vector<IndexEntry> wanted = read.attributes.at(attr::index);
         if (has_newaxis(wanted)) return;
         const auto found = updates_.find(read.operands[0]);
         if (found == updates_.end()) return;
         // Of arrays, what was written is read back: to compute it again would cost more.
         const Type& part = types_.at(found->second.operands[1]);
         if (!part.shape.empty() || !read.type.shape.empty()) return;
-        const std::vector<IndexEntry> written = index_entries(found->second.attributes.at("index"));
+        const std::vector<IndexEntry> written = found->second.attributes.at(attr::index);
         if (overlap(wanted, read.type.shape, written, part.shape) == Overlap::same && !crosses(read, found->second))
             replaced_[read.result] = found->second.operands[1];
     }
 
     void count(const Block& block) {
-        for (const Operation& operation : block.operations) {
-            for (const std::string& operand : operation.operands)
-                ++uses_[operand];
-            for (const Block& inner : operation.regions)
-                count(inner);
-        }
-        for (const std::string& value : block.yields)
-            ++uses_[value];
+        const auto use = [this](const std::string& value) { ++uses_[value]; };
+        std::ranges::for_each(block.yields, use);
+        walk(block, [&](const Operation& operation) {
+            std::ranges::for_each(operation.operands, use);
+            for (const Block& region : operation.regions)
+                std::ranges::for_each(region.yields, use);
+        });
     }
 
     /// update(update(A, x), y) of the same elements, where nobody else reads the first.
@@ -157,11 +155,11 @@ class Forwarder {
         for (Operation& operation : block.operations) {
             for (Block& inner : operation.regions)
                 changed = covered(inner) || changed;
-            if (operation.op != "update") continue;
+            if (operation.op != Op::update) continue;
             const auto first = updates_.find(operation.operands[0]);
             if (first == updates_.end() || uses_[operation.operands[0]] != 1) continue;
-            if (overlap(index_entries(operation.attributes.at("index")), types_.at(operation.operands[1]).shape,
-                        index_entries(first->second.attributes.at("index")),
+            if (overlap(operation.attributes.at(attr::index), types_.at(operation.operands[1]).shape,
+                        first->second.attributes.at(attr::index),
                         types_.at(first->second.operands[1]).shape) != Overlap::same)
                 continue;
             operation.operands[0] = first->second.operands[0];
@@ -177,7 +175,7 @@ class Forwarder {
                 changed = prune(inner) || changed;
         const std::size_t before = block.operations.size();
         std::erase_if(block.operations, [&](const Operation& operation) {
-            return operation.regions.empty() && operation.op != "read" && uses_.count(operation.result) == 0;
+            return operation.regions.empty() && operation.op != Op::read && uses_.count(operation.result) == 0;
         });
         return changed || block.operations.size() != before;
     }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "translator/dtypes.h"
+#include "translator/ir/walk.h"
 #include "translator/size.h"
 #include "translator/unused.h"
 #include "translator/values.h"
@@ -71,7 +72,7 @@ std::string literal(std::uint64_t bits, const Integer& type) {
 }
 
 std::optional<std::uint64_t> literal_bits(const Operation& constant, const Integer& type) {
-    const std::string& text = constant.attributes.at("value");
+    const std::string& text = constant.attributes.at(attr::value);
     if (text == "true") return 1;
     if (text == "false") return 0;
     try {
@@ -89,19 +90,19 @@ class Emitter {
     int line = 0;
     std::vector<Operation> operations;
 
-    std::string add(const std::string& dtype, const std::string& op, const std::vector<std::string>& operands,
-                    const std::map<std::string, std::string>& attributes = {}) {
+    std::string add(const std::string& dtype, Op op, const std::vector<std::string>& operands,
+                    const Attributes& attributes = {}) {
         return add(Type{dtype, {}}, op, operands, attributes);
     }
-    std::string add(const Type& type, const std::string& op, const std::vector<std::string>& operands,
-                    const std::map<std::string, std::string>& attributes = {}) {
-        std::string key = type.dtype + " " + op;
+    std::string add(const Type& type, Op op, const std::vector<std::string>& operands,
+                    const Attributes& attributes = {}) {
+        std::string key = type.dtype + " " + text_of(op);
         for (const Size& extent : type.shape)
             key += " by " + extent.text();
         for (const std::string& operand : operands)
             key += " " + operand;
-        for (const auto& [name, text] : attributes)
-            key += " " + name + "=" + text;
+        for (const Attribute& attribute : attributes)
+            key += std::string(" ") + text_of(attribute.name) + "=" + value_text(attribute);
         const auto [known, first] = known_.emplace(key, "");
         if (!first) return known->second;
         known->second = "%" + std::to_string(next_++);
@@ -126,12 +127,12 @@ class Numbers {
     std::string constant(std::uint64_t bits, const std::string& dtype) {
         if (bits == 0) return "";
         const Integer type = *integer_type({dtype, {}});
-        const std::string name = emitter_.add(dtype, "const", {}, {{"value", literal(bits, type)}});
+        const std::string name = emitter_.add(dtype, Op::constant, {}, {attr::value(literal(bits, type))});
         constants_[name] = bits;
         return name;
     }
     std::string zero(const std::string& dtype) {
-        return emitter_.add(dtype, "const", {}, {{"value", literal(0, *integer_type({dtype, {}}))}});
+        return emitter_.add(dtype, Op::constant, {}, {attr::value(literal(0, *integer_type({dtype, {}})))});
     }
 
     /// Bits that may be set.
@@ -148,7 +149,7 @@ class Numbers {
         if (a == b) return "";
         const Integer type = *integer_type({dtype, {}});
         if (is_constant(a) && is_constant(b)) return constant(constants_.at(a) ^ constants_.at(b), dtype);
-        return masked(emitter_.add(dtype, "bitwise_xor", {a, b}), mask(a, type) | mask(b, type));
+        return masked(emitter_.add(dtype, Op::bitwise_xor, {a, b}), mask(a, type) | mask(b, type));
     }
 
     std::string masked_by(const std::string& a, std::uint64_t bits, const std::string& dtype) {
@@ -157,7 +158,7 @@ class Numbers {
         if (left == 0) return "";
         if (left == mask(a, type)) return a;
         if (is_constant(a)) return constant(left, dtype);
-        return masked(emitter_.add(dtype, "bitwise_and", {a, constant(bits, dtype)}), left);
+        return masked(emitter_.add(dtype, Op::bitwise_and, {a, constant(bits, dtype)}), left);
     }
 
     std::string shift(const std::string& a, int by, const std::string& dtype) {
@@ -166,7 +167,7 @@ class Numbers {
         if (left == 0) return "";
         if (is_constant(a)) return constant(left, dtype);
         const std::string count = by == 0 ? zero(dtype) : constant(static_cast<std::uint64_t>(std::abs(by)), dtype);
-        return masked(emitter_.add(dtype, by < 0 ? "left_shift" : "right_shift", {a, count}), left);
+        return masked(emitter_.add(dtype, by < 0 ? Op::left_shift : Op::right_shift, {a, count}), left);
     }
 
     std::string cast(const std::string& a, const std::string& from, const std::string& to) {
@@ -176,28 +177,28 @@ class Numbers {
         const std::uint64_t left = wide & low_bits(after.bits);
         if (left == 0) return "";
         if (is_constant(a)) return constant(left, to);
-        return masked(emitter_.add(to, "cast", {a}), left);
+        return masked(emitter_.add(to, Op::cast, {a}), left);
     }
 
     /// Whether the one bit that `a` may have is set.
     std::string truth(const std::string& a, const std::string& dtype) {
         if (a.empty() || dtype == "bool") return a;
         if (is_constant(a)) return constant(1, "bool");
-        return masked(emitter_.add("bool", "not_equal", {a, zero(dtype)}), 1);
+        return masked(emitter_.add("bool", Op::not_equal, {a, zero(dtype)}), 1);
     }
 
     /// The sum of numbers[k] over the bits k of an index, for each index.
     std::string table(const std::map<int, std::string>& numbers, const std::string& dtype) {
         const Size extent = Size::integer(std::int64_t{1} << (numbers.rbegin()->first + 1));
-        const std::string index = emitter_.add(Type{"int64", {extent}}, "iota", {}, {{"axis", "0"}});
+        const std::string index = emitter_.add(Type{"int64", {extent}}, Op::iota, {}, {attr::axis(0)});
         const Type truths{"bool", {extent}}, all{dtype, {extent}};
         std::string sum;
         for (const auto& [bit, number] : numbers) {
             const std::string one = constant(std::uint64_t{1} << bit, "int64");
-            const std::string left = emitter_.add(Type{"int64", {extent}}, "bitwise_and", {index, one});
-            const std::string is_set = emitter_.add(truths, "not_equal", {left, zero("int64")});
-            const std::string term = emitter_.add(all, "where", {is_set, number, zero(dtype)});
-            sum = sum.empty() ? term : emitter_.add(all, "bitwise_xor", {sum, term});
+            const std::string left = emitter_.add(Type{"int64", {extent}}, Op::bitwise_and, {index, one});
+            const std::string is_set = emitter_.add(truths, Op::not_equal, {left, zero("int64")});
+            const std::string term = emitter_.add(all, Op::where, {is_set, number, zero(dtype)});
+            sum = sum.empty() ? term : emitter_.add(all, Op::bitwise_xor, {sum, term});
         }
         return sum;
     }
@@ -205,7 +206,7 @@ class Numbers {
     std::string where(const std::string& condition, const std::string& a, const std::string& dtype) {
         if (condition.empty() || a.empty()) return "";
         if (is_constant(condition)) return a;
-        return masked(emitter_.add(dtype, "where", {condition, a, zero(dtype)}), mask(a, *integer_type({dtype, {}})));
+        return masked(emitter_.add(dtype, Op::where, {condition, a, zero(dtype)}), mask(a, *integer_type({dtype, {}})));
     }
 
     std::optional<std::uint64_t> known(const std::string& name) const {
@@ -231,7 +232,8 @@ using Bit = std::pair<std::string, int>;
 /// A value of the loop after shifts, masks and casts.
 struct Atom {
     struct Change {
-        std::string op, dtype;
+        Op op;
+        std::string dtype;
         std::uint64_t number = 0; ///< how far, or the mask
     };
     std::string source;
@@ -241,7 +243,7 @@ struct Atom {
     std::string key() const {
         std::string out = source;
         for (const Change& change : changes)
-            out += " " + change.op + " " + change.dtype + " " + std::to_string(change.number);
+            out += " " + text_of(change.op) + " " + change.dtype + " " + std::to_string(change.number);
         return out;
     }
 };
@@ -350,48 +352,48 @@ class Loop {
     }
 
     std::optional<Form> linear(const Operation& operation) {
-        const std::string& op = operation.op;
+        const Op op = operation.op;
         const std::string& dtype = operation.type.dtype;
         const auto& operands = operation.operands;
-        if (op == "const") {
+        if (op == Op::constant) {
             const auto bits = literal_bits(operation, *integer_type(operation.type));
             if (!bits) return std::nullopt;
             Form out;
             out.number = numbers_.constant(*bits, dtype);
             return out;
         }
-        if (op == "cast") return cast(form_of(operands[0]), types_.at(operands[0]).dtype, dtype);
-        if (op == "bitwise_xor" || op == "logical_xor") {
+        if (op == Op::cast) return cast(form_of(operands[0]), types_.at(operands[0]).dtype, dtype);
+        if (op == Op::bitwise_xor || op == Op::logical_xor) {
             if (types_.at(operands[0]).dtype != dtype) return std::nullopt;
             return sum(form_of(operands[0]), form_of(operands[1]), dtype);
         }
-        if (op == "bitwise_and") {
+        if (op == Op::bitwise_and) {
             const Form a = form_of(operands[0]), b = form_of(operands[1]);
             if (is_fixed(b) && numbers_.known(b.number)) return masked(a, *numbers_.known(b.number), dtype);
             if (is_fixed(a) && numbers_.known(a.number)) return masked(b, *numbers_.known(a.number), dtype);
             return std::nullopt;
         }
-        if (op == "right_shift" || op == "left_shift") {
+        if (op == Op::right_shift || op == Op::left_shift) {
             const Form by = form_of(operands[1]);
             const auto count = numbers_.known(by.number);
             const int bits = integer_type(operation.type)->bits;
             if (!is_fixed(by) || !count || *count >= static_cast<std::uint64_t>(bits)) return std::nullopt;
             return shift(form_of(operands[0]),
-                         op == "left_shift" ? -static_cast<int>(*count) : static_cast<int>(*count), dtype);
+                         op == Op::left_shift ? -static_cast<int>(*count) : static_cast<int>(*count), dtype);
         }
-        if (op == "not_equal" || op == "equal") {
+        if (op == Op::not_equal || op == Op::equal) {
             const std::string& of = types_.at(operands[0]).dtype;
             if (types_.at(operands[1]).dtype != of) return std::nullopt;
             std::optional<Form> out = cast(sum(form_of(operands[0]), form_of(operands[1]), of), of, "bool");
-            if (out && op == "equal") out->number = inverted(out->number);
+            if (out && op == Op::equal) out->number = inverted(out->number);
             return out;
         }
-        if (op == "logical_not") {
+        if (op == Op::logical_not) {
             std::optional<Form> out = cast(form_of(operands[0]), types_.at(operands[0]).dtype, "bool");
             if (out) out->number = inverted(out->number);
             return out;
         }
-        if (op == "where") return choice(form_of(operands[0]), form_of(operands[1]), form_of(operands[2]), dtype);
+        if (op == Op::where) return choice(form_of(operands[0]), form_of(operands[1]), form_of(operands[2]), dtype);
         return std::nullopt;
     }
 
@@ -447,7 +449,7 @@ class Loop {
     Form masked(const Form& form, std::uint64_t mask, const std::string& dtype) {
         if (dtype == "bool") return mask != 0 ? form : Form{};
         return changed(
-            form, {"bitwise_and", dtype, mask},
+            form, {Op::bitwise_and, dtype, mask},
             [&](const std::string& value) { return numbers_.masked_by(value, mask, dtype); },
             [&](int bit) { return ((mask >> bit) & 1U) != 0 ? bit : -1; });
     }
@@ -456,7 +458,7 @@ class Loop {
         const Integer type = *integer_type({dtype, {}});
         if (type.bits == 1) return std::nullopt;
         return changed(
-            form, {by < 0 ? "left_shift" : "right_shift", dtype, static_cast<std::uint64_t>(std::abs(by))},
+            form, {by < 0 ? Op::left_shift : Op::right_shift, dtype, static_cast<std::uint64_t>(std::abs(by))},
             [&](const std::string& value) { return numbers_.shift(value, by, dtype); },
             [&](int bit) {
                 if (bit >= type.bits || bit + by < 0) return -1;
@@ -478,7 +480,7 @@ class Loop {
             return out;
         }
         return changed(
-            form, {"cast", to, 0}, [&](const std::string& value) { return numbers_.cast(value, from, to); },
+            form, {Op::cast, to, 0}, [&](const std::string& value) { return numbers_.cast(value, from, to); },
             [&](int bit) {
                 if (bit >= after.bits) return -1;
                 return bit < before.bits ? bit : before.is_signed ? before.bits - 1 : -1;
@@ -538,14 +540,14 @@ class Loop {
     }
 
     std::string constant(std::uint64_t bits, const std::string& dtype, Emitter& end) {
-        return end.add(dtype, "const", {}, {{"value", literal(bits, *integer_type({dtype, {}}))}});
+        return end.add(dtype, Op::constant, {}, {attr::value(literal(bits, *integer_type({dtype, {}})))});
     }
 
     std::string atom_value(const Atom& atom, Emitter& end) {
         std::string value = atom.source;
         for (const Atom::Change& change : atom.changes) {
-            const bool cast = change.op == "cast";
-            value = cast ? end.add(change.dtype, "cast", {value})
+            const bool cast = change.op == Op::cast;
+            value = cast ? end.add(change.dtype, Op::cast, {value})
                          : end.add(change.dtype, change.op, {value, constant(change.number, change.dtype, end)});
         }
         return value;
@@ -558,22 +560,22 @@ class Loop {
             groups[number].push_back(bit);
         std::vector<std::string> terms = looked_up(groups, dtype, end);
         for (const auto& [number, bits] : groups)
-            terms.push_back(end.add(dtype, "where", {odd(bits, end), number, constant(0, dtype, end)}));
+            terms.push_back(end.add(dtype, Op::where, {odd(bits, end), number, constant(0, dtype, end)}));
         // What is there before the choices comes last: the choices are added as a tree beside it.
         while (terms.size() > 1) {
             std::vector<std::string> half;
             for (std::size_t k = 0; k + 1 < terms.size(); k += 2)
-                half.push_back(end.add(dtype, "bitwise_xor", {terms[k], terms[k + 1]}));
+                half.push_back(end.add(dtype, Op::bitwise_xor, {terms[k], terms[k + 1]}));
             if (terms.size() % 2 != 0) half.push_back(terms.back());
             terms = std::move(half);
         }
         std::string rest = form.number;
         for (const auto& [key, atom] : form.atoms) {
             const std::string value = atom_value(atom, end);
-            rest = rest.empty() ? value : end.add(dtype, "bitwise_xor", {rest, value});
+            rest = rest.empty() ? value : end.add(dtype, Op::bitwise_xor, {rest, value});
         }
         if (terms.empty()) return rest.empty() ? constant(0, dtype, end) : rest;
-        return rest.empty() ? terms[0] : end.add(dtype, "bitwise_xor", {terms[0], rest});
+        return rest.empty() ? terms[0] : end.add(dtype, Op::bitwise_xor, {terms[0], rest});
     }
 
     /// Numbers behind bits that lie side by side, from a table of their sums; they are taken out of `groups`.
@@ -599,9 +601,9 @@ class Loop {
                     window[behind->first - first->first] = behind->second;
                 if (window.size() >= kFewestInTable) {
                     const std::string table = numbers_.table(window, dtype);
-                    terms.push_back(end.add(dtype, "take",
+                    terms.push_back(end.add(dtype, Op::take,
                                             {table, place(sources, first->first, window.rbegin()->first + 1, end)},
-                                            {{"axis", "0"}}));
+                                            {attr::axis(0)}));
                     for (const auto& [bit, number] : window)
                         groups.erase(number);
                 }
@@ -619,11 +621,11 @@ class Loop {
             const auto by = static_cast<std::uint64_t>(first + beside);
             const std::string& dtype = types_.at(source).dtype;
             // Of its own type: bits above it are zeros, or its sign, and none of them is asked for.
-            if (by > 0) value = end.add(dtype, "right_shift", {value, constant(by, dtype, end)});
-            if (dtype != "int64") value = end.add("int64", "cast", {value});
-            all = all.empty() ? value : end.add("int64", "bitwise_xor", {all, value});
+            if (by > 0) value = end.add(dtype, Op::right_shift, {value, constant(by, dtype, end)});
+            if (dtype != "int64") value = end.add("int64", Op::cast, {value});
+            all = all.empty() ? value : end.add("int64", Op::bitwise_xor, {all, value});
         }
-        return end.add("int64", "bitwise_and", {all, constant(low_bits(count), "int64", end)});
+        return end.add("int64", Op::bitwise_and, {all, constant(low_bits(count), "int64", end)});
     }
 
     /// Whether an odd number of the bits is set.
@@ -633,7 +635,7 @@ class Loop {
         if (truths) {
             std::string all = bits[0].first;
             for (std::size_t k = 1; k < bits.size(); ++k)
-                all = end.add("bool", "logical_xor", {all, bits[k].first});
+                all = end.add("bool", Op::logical_xor, {all, bits[k].first});
             return all;
         }
         // Where they lie at one place, the sources are added once for all places.
@@ -643,15 +645,15 @@ class Loop {
         std::string all;
         for (const Bit& bit : bits) {
             std::string value = bit.first;
-            if (types_.at(value).dtype != dtype) value = end.add(dtype, "cast", {value});
+            if (types_.at(value).dtype != dtype) value = end.add(dtype, Op::cast, {value});
             if (!aligned)
-                value = end.add(dtype, "right_shift",
+                value = end.add(dtype, Op::right_shift,
                                 {value, constant(static_cast<std::uint64_t>(bit.second), dtype, end)});
-            all = all.empty() ? value : end.add(dtype, "bitwise_xor", {all, value});
+            all = all.empty() ? value : end.add(dtype, Op::bitwise_xor, {all, value});
         }
         const std::uint64_t mask = aligned ? std::uint64_t{1} << bits[0].second : 1;
-        const std::string one = end.add(dtype, "bitwise_and", {all, constant(mask, dtype, end)});
-        return end.add("bool", "not_equal", {one, constant(0, dtype, end)});
+        const std::string one = end.add(dtype, Op::bitwise_and, {all, constant(mask, dtype, end)});
+        return end.add("bool", Op::not_equal, {one, constant(0, dtype, end)});
     }
 
     std::string widest(const std::vector<Bit>& bits) const {
@@ -671,7 +673,9 @@ class Loop {
 class Rewriter {
   public:
     explicit Rewriter(const Program& program) : source_(program), program_(program), types_(types_of(program)) {
-        collect_constants(source_.body);
+        walk(source_.body, [this](const Operation& operation) {
+            if (operation.op == Op::constant) constants_[operation.result] = &operation;
+        });
         for (const auto& [name, type] : types_)
             if (name[0] == '%') next_ = std::max(next_, std::stol(name.substr(1)) + 1);
     }
@@ -689,20 +693,12 @@ class Rewriter {
     long next_ = 1;
     bool changed_ = false;
 
-    void collect_constants(const Block& block) {
-        for (const Operation& operation : block.operations) {
-            if (operation.op == "const") constants_[operation.result] = &operation;
-            for (const Block& region : operation.regions)
-                collect_constants(region);
-        }
-    }
-
     void rewrite(Block& block) {
         std::vector<Operation> out;
         for (Operation& operation : block.operations) {
             for (Block& region : operation.regions)
                 rewrite(region);
-            if (operation.op == "for") {
+            if (operation.op == Op::for_loop) {
                 if (const auto before = Loop(operation, types_, constants_, next_).run()) {
                     out.insert(out.end(), before->begin(), before->end());
                     changed_ = true;

@@ -7,7 +7,7 @@
 
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
-#include "translator/attributes.h"
+#include "translator/ir/attributes.h"
 #include "translator/loops/independence.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/loops/steps.h"
@@ -56,7 +56,7 @@ void collect_kinds(const Stepped& stepped, const std::vector<Step>& steps, Kinds
 /// Calls `seen(loop, depth)` for each `for` and `while`, outer ones first.
 void for_each_loop(const Block& block, int depth, const std::function<void(const Operation&, int)>& seen) {
     for (const Operation& operation : block.operations) {
-        const bool loop = operation.op == "for" || operation.op == "while";
+        const bool loop = operation.op == Op::for_loop || operation.op == Op::while_loop;
         if (loop) seen(operation, depth);
         for (const Block& region : operation.regions)
             for_each_loop(region, depth + (loop ? 1 : 0), seen);
@@ -109,7 +109,7 @@ void follow(std::vector<Followed>& all, const Program& from, const Program& to, 
             }
             one.is_gone = true;
             one.report.kind = *pass.fate != 0 ? pass.fate : std::string("gone by the pass ") + pass.name;
-        } else if (pass.why_not != nullptr && loop->second->op == "for") {
+        } else if (pass.why_not != nullptr && loop->second->op == Op::for_loop) {
             one.why_no_axis = pass.why_not(from, *loop->second);
         }
     }

@@ -4,7 +4,7 @@
 
 #include "dsl/base/error.h"
 #include "translator/analysis.h"
-#include "translator/attributes.h"
+#include "translator/ir/attributes.h"
 #include "translator/loops/element_axes.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/ops/rules.h"
@@ -49,9 +49,9 @@ std::vector<std::size_t> closure(const Operation& loop, const std::set<std::size
 
 void Analysis::collect_loop(const Operation& loop, std::set<std::string>& used) {
     const Block& body = loop.regions[0];
-    const std::string& index = loop.attributes.at("variable");
-    for (const char* key : {"start", "stop"})
-        parse_size(loop.attributes.at(key)).collect_symbols(used);
+    const std::string& index = loop.attributes.at(attr::variable);
+    for (const auto& key : {attr::start, attr::stop})
+        loop.attributes.at(key).collect_symbols(used);
     names_.insert(index);
     values_[index] = describe_given(Type{"int64", {}});
     for (const auto& [name, type] : body.parameters) {
@@ -87,8 +87,7 @@ void Analysis::collect_loop(const Operation& loop, std::set<std::string>& used) 
 int Analysis::operations_of(const std::string& value) const {
     const ValueInfo& info = values_.at(value);
     if (info.kind != ValueInfo::Kind::expression) return 0;
-    const Rule* rule = find_rule(info.operation->op);
-    int count = rule != nullptr ? rule->operations : find_elementary(info.operation->op) != nullptr ? 20 : 0;
+    int count = cost_of(info.operation->op);
     for (const std::string& operand : info.operation->operands)
         count += operations_of(operand);
     return count;
@@ -102,7 +101,7 @@ void Analysis::keep_before_loop(const std::string& value) {
     const bool outside = !operations.empty() && info.operation >= operations.data() &&
                          info.operation < operations.data() + operations.size();
     if (!outside || info.kind != ValueInfo::Kind::expression) return;
-    const std::string& op = info.operation->op;
+    const Op op = info.operation->op;
     if (is_view(op)) return keep_before_loop(info.operation->operands[0]);
     if (!is_elementwise(op) || operations_of(value) <= kCheapInLoop) return;
     info.kind = ValueInfo::Kind::stage;

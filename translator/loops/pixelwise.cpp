@@ -5,9 +5,10 @@
 #include <set>
 
 #include "translator/analysis.h"
-#include "translator/attributes.h"
 #include "translator/dtypes.h"
+#include "translator/ir/attributes.h"
 #include "translator/loops/element_axes.h"
+#include "translator/values.h"
 
 namespace tilewright::translator {
 namespace {
@@ -48,7 +49,7 @@ class DeadTrip {
         const Operation* made = find(value);
         if (made == nullptr) return false;
         const auto& operands = made->operands;
-        if (made->op == "where") {
+        if (made->op == Op::where) {
             const std::optional<bool> chosen = truth(operands[0]);
             return (chosen == false || unchanged(operands[1], parameter, type)) &&
                    (chosen == true || unchanged(operands[2], parameter, type));
@@ -57,11 +58,11 @@ class DeadTrip {
         const DTypeKind kind = find_dtype(type.dtype)->kind;
         if (kind == DTypeKind::floating || kind == DTypeKind::complex_number || made->type.dtype != type.dtype)
             return false;
-        if (made->op == "add" || made->op == "bitwise_or" || made->op == "bitwise_xor") {
+        if (made->op == Op::add || made->op == Op::bitwise_or || made->op == Op::bitwise_xor) {
             return (unchanged(operands[0], parameter, type) && zero(operands[1])) ||
                    (unchanged(operands[1], parameter, type) && zero(operands[0]));
         }
-        return made->op == "subtract" && unchanged(operands[0], parameter, type) && zero(operands[1]);
+        return made->op == Op::subtract && unchanged(operands[0], parameter, type) && zero(operands[1]);
     }
 
   private:
@@ -75,27 +76,27 @@ class DeadTrip {
         const Operation* made = find(value);
         if (made == nullptr || made->type.dtype != "bool") return std::nullopt;
         const auto& operands = made->operands;
-        if (made->op == "logical_not" || made->op == "invert") {
+        if (made->op == Op::logical_not || made->op == Op::invert) {
             const auto a = boolean(operands[0]);
             return a ? std::optional<bool>(!*a) : std::nullopt;
         }
-        if (made->op == "logical_and" || made->op == "bitwise_and") {
+        if (made->op == Op::logical_and || made->op == Op::bitwise_and) {
             const auto a = boolean(operands[0]);
             const auto b = boolean(operands[1]);
             if (a == false || b == false) return false;
             return a && b ? std::optional<bool>(true) : std::nullopt;
         }
-        if (made->op == "logical_or" || made->op == "bitwise_or") {
+        if (made->op == Op::logical_or || made->op == Op::bitwise_or) {
             const auto a = boolean(operands[0]);
             const auto b = boolean(operands[1]);
             if (a == true || b == true) return true;
             return a && b ? std::optional<bool>(false) : std::nullopt;
         }
-        if (made->op == "where") {
+        if (made->op == Op::where) {
             const auto chosen = boolean(operands[0]);
             if (chosen) return truth(operands[*chosen ? 1 : 2]);
         }
-        if (made->op == "const") return made->attributes.at("value") == "true";
+        if (made->op == Op::constant) return made->attributes.at(attr::value) == "true";
         return std::nullopt;
     }
     /// The operand of a logical operation, which need not be bool itself.
@@ -105,15 +106,15 @@ class DeadTrip {
     bool zero(const std::string& value) const {
         const Operation* made = find(value);
         if (made == nullptr) return false;
-        if (made->op == "const") return made->attributes.at("value") == "0";
-        if (made->op == "cast") return truth(made->operands[0]) == false || zero(made->operands[0]);
-        if (made->op == "multiply" || made->op == "bitwise_and")
+        if (made->op == Op::constant) return made->attributes.at(attr::value) == "0";
+        if (made->op == Op::cast) return truth(made->operands[0]) == false || zero(made->operands[0]);
+        if (made->op == Op::multiply || made->op == Op::bitwise_and)
             return zero(made->operands[0]) || zero(made->operands[1]);
-        if (made->op == "where") {
+        if (made->op == Op::where) {
             const auto chosen = truth(made->operands[0]);
             return (chosen == false || zero(made->operands[1])) && (chosen == true || zero(made->operands[2]));
         }
-        return made->op == "broadcast_to" && zero(made->operands[0]);
+        return made->op == Op::broadcast_to && zero(made->operands[0]);
     }
 
     ExitCondition condition_;
@@ -123,9 +124,9 @@ class DeadTrip {
 } // namespace
 
 std::string why_not_pixelwise(const Operation& loop) {
-    if (loop.op != "for") return at_line(loop.line, "is a " + loop.op + " on data");
-    if (!parse_size(loop.attributes.at("step")).is_constant())
-        return at_line(loop.line, "steps by " + loop.attributes.at("step") + ", whose sign is not known");
+    if (loop.op != Op::for_loop) return at_line(loop.line, "is a " + text_of(loop.op) + " on data");
+    if (!loop.attributes.at(attr::step).is_constant())
+        return at_line(loop.line, "steps by " + loop.attributes.at(attr::step).text() + ", whose sign is not known");
     const Block& body = loop.regions[0];
     const Type* element = nullptr;
     const std::string* element_name = nullptr;
@@ -145,22 +146,22 @@ std::string why_not_pixelwise(const Operation& loop) {
     for (const Operation& operation : body.operations) {
         if (!operation.regions.empty())
             return at_line(operation.line,
-                           operation.op == "for" ? "is a loop inside it" : "branches on data inside it");
-        if (is_reduction(operation.op) || operation.op == "matmul") {
+                           operation.op == Op::for_loop ? "is a loop inside it" : "branches on data inside it");
+        if (is_reduction(operation.op) || operation.op == Op::matmul) {
             axes.visit(operation);
             if (!axes.trouble().empty()) return at_line(axes.trouble_line(), axes.trouble());
-            return at_line(operation.line, "computes a " + operation.op + " in each trip");
+            return at_line(operation.line, "computes a " + text_of(operation.op) + " in each trip");
         }
         // One element of a list that no trip changes.
         const bool looks_up =
-            operation.op == "take" && operation.type.shape.empty() && !axes.depends(operation.operands[0]);
-        if (!is_elementwise(operation.op) && !is_view(operation.op) && !looks_up && operation.op != "const" &&
-            operation.op != "iota" && operation.op != "scalar_size" && operation.op != "update")
-            return at_line(operation.line, "does " + operation.op);
+            operation.op == Op::take && operation.type.shape.empty() && !axes.depends(operation.operands[0]);
+        if (!is_elementwise(operation.op) && !is_view(operation.op) && !looks_up && operation.op != Op::constant &&
+            operation.op != Op::iota && operation.op != Op::scalar_size && operation.op != Op::update)
+            return at_line(operation.line, "does " + text_of(operation.op));
         std::set<std::string> symbols;
         for (const Size& extent : operation.type.shape)
             extent.collect_symbols(symbols);
-        if (symbols.count(loop.attributes.at("variable")) != 0)
+        if (symbols.count(loop.attributes.at(attr::variable)) != 0)
             return at_line(operation.line, "has a shape that differs from trip to trip");
         axes.visit(operation);
         if (!axes.trouble().empty()) return at_line(axes.trouble_line(), axes.trouble());
@@ -174,15 +175,15 @@ std::string why_not_pixelwise(const Operation& loop) {
 }
 
 Size start_of(const Operation& loop) {
-    return parse_size(loop.attributes.at("start"));
+    return loop.attributes.at(attr::start);
 }
 
 std::int64_t step_of(const Operation& loop) {
-    return parse_size(loop.attributes.at("step")).constant();
+    return loop.attributes.at(attr::step).constant();
 }
 
 Size trips_of(const Operation& loop) {
-    return trips(start_of(loop), parse_size(loop.attributes.at("stop")), step_of(loop));
+    return trips(start_of(loop), loop.attributes.at(attr::stop), step_of(loop));
 }
 
 std::vector<Size> element_shape(const Operation& loop) {
@@ -203,7 +204,7 @@ std::optional<ExitCondition> exit_condition(const Operation& loop, const std::ve
         foreign.insert(name);
     for (std::size_t k : state)
         foreign.erase(body.parameters[k].first);
-    const std::string& index = loop.attributes.at("variable");
+    const std::string& index = loop.attributes.at(attr::variable);
 
     // Every truth of the body or among what is carried is a candidate; there are few.
     std::vector<std::string> candidates;
@@ -251,13 +252,13 @@ bool is_narrow(const std::string& value, const std::string& parameter, const std
     if (found == made_by.end()) return false;
     const Operation& made = *found->second;
     if (made.type.dtype != "int64") return false;
-    if (made.op == "const") {
-        const Size constant = try_parse_size(made.attributes.at("value")).value_or(Size::integer(INT64_MAX));
+    if (made.op == Op::constant) {
+        const Size constant = try_parse_size(made.attributes.at(attr::value)).value_or(Size::integer(INT64_MAX));
         return constant.is_constant() && constant.constant() >= INT32_MIN && constant.constant() <= INT32_MAX;
     }
-    if (made.op == "scalar_size") return made.attributes.at("size") == index;
-    if (made.op == "broadcast_to") return is_narrow(made.operands[0], parameter, index, made_by);
-    return made.op == "where" && is_narrow(made.operands[1], parameter, index, made_by) &&
+    if (made.op == Op::scalar_size) return made.attributes.at(attr::size) == Size::symbol(index);
+    if (made.op == Op::broadcast_to) return is_narrow(made.operands[0], parameter, index, made_by);
+    return made.op == Op::where && is_narrow(made.operands[1], parameter, index, made_by) &&
            is_narrow(made.operands[2], parameter, index, made_by);
 }
 
@@ -270,7 +271,7 @@ bool fits_32_bits(const Operation& loop, std::size_t k, const std::map<std::stri
     std::map<std::string, const Operation*> made_by = outside;
     for (const Operation& operation : body.operations)
         made_by[operation.result] = &operation;
-    const std::string& index = loop.attributes.at("variable");
+    const std::string& index = loop.attributes.at(attr::variable);
     return is_narrow(loop.operands[k], "", "", outside) && is_narrow(body.yields[k], name, index, made_by);
 }
 

@@ -63,7 +63,7 @@ class LoopStage {
     }
 
     void define_trip(const std::vector<std::string>& taken) {
-        const std::string& index = loop_.attributes.at("variable");
+        const std::string& index = loop_.attributes.at(attr::variable);
         const bool is_taken = std::find(taken.begin(), taken.end(), index) != taken.end();
         const std::vector<Loop> loops{{is_taken ? "t" : index, trips_of(loop_), true, true}};
         const Halide::RDom trips = draft_.reduce(loops);
@@ -100,15 +100,15 @@ class LoopStage {
     /// A value that fits_32_bits() has looked through, without leaving 32 bits.
     Expr narrow_value(const std::string& value) {
         if (const auto carried = state_.find(value); carried != state_.end()) return carried->second;
-        if (value == loop_.attributes.at("variable")) return number_;
+        if (value == loop_.attributes.at(attr::variable)) return number_;
         const ValueInfo& info = shared_.analysis.value(value);
         const Operation& made = *info.operation;
-        if (made.op == "scalar_size") return number_;
-        if (made.op == "broadcast_to") return narrow_value(made.operands[0]);
-        if (made.op == "where") {
+        if (made.op == Op::scalar_size) return number_;
+        if (made.op == Op::broadcast_to) return narrow_value(made.operands[0]);
+        if (made.op == Op::where) {
             return Halide::select(at(made.operands[0]), narrow_value(made.operands[1]), narrow_value(made.operands[2]));
         }
-        return Halide::cast<int32_t>(literal(made.attributes.at("value"), made.type.dtype));
+        return Halide::cast<int32_t>(literal(made.attributes.at(attr::value), made.type.dtype));
     }
 
     Shared& shared_;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dsl/runtime/plan.h"
-#include "translator/attributes.h"
+#include "translator/ir/attributes.h"
 #include "translator/loops/access.h"
 #include "translator/program.h"
 #include "translator/translate.h"
@@ -37,7 +37,7 @@ struct Target {
 
 /// Every element of an array.
 inline std::vector<IndexEntry> whole_region(std::size_t rank) {
-    return {rank, IndexEntry{IndexEntry::Kind::slice, Size::integer(0), Size::integer(1)}};
+    return {rank, IndexEntry::all()};
 }
 
 /// Straight-line code. Its arguments are those of the whole program and the buffers that it reads; loop symbols are

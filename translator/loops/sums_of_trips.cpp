@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "translator/analysis.h"
-#include "translator/attributes.h"
 #include "translator/dtypes.h"
+#include "translator/ir/attributes.h"
 #include "translator/loops/access.h"
 #include "translator/loops/branches.h"
 #include "translator/loops/pixelwise.h"
@@ -54,10 +54,10 @@ bool is_integer(const std::string& dtype) {
 class Lift {
   public:
     Lift(const Program& program, std::map<std::string, Type>& types, Names& names, const Operation& loop)
-        : types_(types), names_(names), loop_(loop), index_(loop.attributes.at("variable")), line_(loop.line) {
-        if (!parse_size(loop.attributes.at("step")).is_constant()) refuse(loop, "has a step that is no constant");
-        const Size distance = step_of(loop) > 0 ? parse_size(loop.attributes.at("stop")) - start_of(loop)
-                                                : start_of(loop) - parse_size(loop.attributes.at("stop"));
+        : types_(types), names_(names), loop_(loop), index_(loop.attributes.at(attr::variable)), line_(loop.line) {
+        if (!loop.attributes.at(attr::step).is_constant()) refuse(loop, "has a step that is no constant");
+        const Size distance = step_of(loop) > 0 ? loop.attributes.at(attr::stop) - start_of(loop)
+                                                : start_of(loop) - loop.attributes.at(attr::stop);
         const Size plain = ceil_div(distance, std::abs(step_of(loop)));
         for (const Guard& guard : program.guards)
             runs_ = runs_ || guard.condition == Size::binary(Size::Op::ge, plain, Size::integer(1));
@@ -95,17 +95,17 @@ class Lift {
         const bool truth = type.dtype == "bool";
         if (!type.shape.empty() || !(truth || is_integer(type.dtype)))
             throw Refusal{"it carries " + parameter + ", which is no sum of integers"};
-        combine_ = "";
+        combine_.reset();
         const std::string term = term_of(last, parameter, type.dtype);
         if (term.empty()) {
-            emit(result, type, "cast", {initial}, {});
+            emit(result, type, Op::cast, {initial}, {});
             return;
         }
-        if (!truth) combine_ = "add";
+        if (!truth) combine_ = Op::add;
         const std::string all = spread(term);
         const std::string reduced =
-            add(type, truth ? (combine_ == "logical_and" ? "all" : "any") : "sum", {all}, {{"axes", "[0]"}});
-        emit(result, type, combine_, {initial, reduced}, {});
+            add(type, truth ? (combine_ == Op::logical_and ? Op::all : Op::any) : Op::sum, {all}, {attr::axes({0})});
+        emit(result, type, *combine_, {initial, reduced}, {});
     }
 
     /// What a trip adds to `parameter` in `value`, "" for nothing. Throws Refusal where `value` is no such sum.
@@ -118,46 +118,49 @@ class Lift {
         const auto& operands = operation.operands;
         auto is_past = [&](std::size_t k) { return past_.count(operands[k]) != 0; };
         const bool truth = dtype == "bool";
-        const std::string& op = operation.op;
-        if (op == "where" && !is_past(0)) {
+        const Op op = operation.op;
+        if (op == Op::where && !is_past(0)) {
             const std::string a = term_of(operands[1], parameter, dtype);
             const std::string b = term_of(operands[2], parameter, dtype);
             if (a.empty() && b.empty()) return "";
             return choice(operation, operands[0], a.empty() ? neutral(dtype) : a, b.empty() ? neutral(dtype) : b,
                           dtype);
         }
-        const bool sums = truth ? op == "logical_and" || op == "logical_or" : op == "add" || op == "subtract";
-        if (!sums || operation.type.dtype != dtype || is_past(0) == is_past(1) || (op == "subtract" && is_past(1)))
-            refuse(operation, "makes " + parameter + " of its past by " + op);
+        const bool sums = truth ? op == Op::logical_and || op == Op::logical_or : op == Op::add || op == Op::subtract;
+        if (!sums || operation.type.dtype != dtype || is_past(0) == is_past(1) || (op == Op::subtract && is_past(1)))
+            refuse(operation, "makes " + parameter + " of its past by " + text_of(op));
         if (truth) {
-            if (!combine_.empty() && combine_ != op) refuse(operation, "mixes all and any");
+            if (combine_ && combine_ != op) refuse(operation, "mixes all and any");
             combine_ = op;
         }
         const std::string before = term_of(operands[is_past(0) ? 0 : 1], parameter, dtype);
         std::string own = operands[is_past(0) ? 1 : 0];
         if (lifted_.count(own) != 0) own = lifted_.at(own);
-        if (op == "subtract") own = add(types_.at(own), "negative", {own}, {});
+        if (op == Op::subtract) own = add(types_.at(own), Op::negative, {own}, {});
         if (before.empty()) return own;
-        return elementwise(truth ? op : "add", {before, own}, dtype, {});
+        return elementwise(truth ? op : Op::add, {before, own}, dtype, {});
     }
 
     std::string neutral(const std::string& dtype) {
         const bool truth = dtype == "bool";
-        if (truth && combine_.empty()) throw Refusal{"it carries a truth that it does not know as all or any"};
-        return add({dtype, {}}, "const", {}, {{"value", !truth ? "0" : combine_ == "logical_and" ? "true" : "false"}});
+        if (truth && !combine_) throw Refusal{"it carries a truth that it does not know as all or any"};
+        return add({dtype, {}}, Op::constant, {},
+                   {attr::value(!truth                        ? "0"
+                                : combine_ == Op::logical_and ? "true"
+                                                              : "false")});
     }
 
     std::string choice(const Operation& where, const std::string& condition, const std::string& a, const std::string& b,
                        const std::string& dtype) {
         const auto found = lifted_.find(condition);
         line_ = where.line;
-        return elementwise("where", {found == lifted_.end() ? condition : found->second, a, b}, dtype, {});
+        return elementwise(Op::where, {found == lifted_.end() ? condition : found->second, a, b}, dtype, {});
     }
 
     /// One number for all trips as an array over them.
     std::string spread(const std::string& value) {
         const Type& type = types_.at(value);
-        return type.shape.empty() ? add({type.dtype, {trips_}}, "broadcast_to", {value}, {}) : value;
+        return type.shape.empty() ? add({type.dtype, {trips_}}, Op::broadcast_to, {value}, {}) : value;
     }
 
     // -- values of a trip as arrays over the trips -------------------------------------------------------------------
@@ -174,31 +177,32 @@ class Lift {
         }
         const bool reads = std::any_of(operation.operands.begin(), operation.operands.end(),
                                        [&](const std::string& name) { return lifted_.count(name) != 0; });
-        const std::string& op = operation.op;
+        const Op op = operation.op;
         if (!moves && !reads) {
-            const bool plain = op == "const" || op == "scalar_size" || op == "iota" || find_rule(op) != nullptr;
+            const bool plain =
+                op == Op::constant || op == Op::scalar_size || op == Op::iota || info(op).kind == OpKind::elementwise;
             // A place that is read need not exist where no trip runs.
-            if (!plain && !(runs_ && (op == "index" || op == "transpose" || op == "broadcast_to")))
-                refuse(operation, "is " + op + " in the loop");
+            if (!plain && !(runs_ && (op == Op::index || op == Op::transpose || op == Op::broadcast_to)))
+                refuse(operation, "is " + text_of(op) + " in the loop");
             out_.push_back(operation);
             return;
         }
-        if (op == "scalar_size") {
-            lifted_[operation.result] = number(parse_size(operation.attributes.at("size")));
+        if (op == Op::scalar_size) {
+            lifted_[operation.result] = number(operation.attributes.at(attr::size));
             return;
         }
-        if (op == "index" && operation.attributes.count(kClamped) == 0 && !reads) {
+        if (op == Op::index && !operation.attributes.has(attr::clamped) && !reads) {
             lifted_[operation.result] = moving_read(operation);
             return;
         }
-        if (!moves && operation.type.shape.empty() && (find_rule(op) != nullptr || find_elementary(op) != nullptr)) {
+        if (!moves && operation.type.shape.empty() && is_elementwise(op)) {
             std::vector<std::string> operands;
             for (const std::string& name : operation.operands)
                 operands.push_back(lifted_.count(name) != 0 ? lifted_.at(name) : name);
             lifted_[operation.result] = elementwise(op, operands, operation.type.dtype, operation.attributes);
             return;
         }
-        refuse(operation, "is " + op + " at a place that differs from trip to trip");
+        refuse(operation, "is " + text_of(op) + " at a place that differs from trip to trip");
     }
 
     /// An integer that follows the index, for each trip.
@@ -206,11 +210,11 @@ class Lift {
         const Type each{"int64", {trips_}};
         std::set<std::string> symbols;
         size.collect_symbols(symbols);
-        if (symbols.count(index_) == 0) return add({"int64", {}}, "scalar_size", {}, {{"size", size.text()}});
+        if (symbols.count(index_) == 0) return add({"int64", {}}, Op::scalar_size, {}, {attr::size(size)});
         if (size.op() == Size::Op::symbol) {
-            const std::string along = add(each, "iota", {}, {{"axis", "0"}});
+            const std::string along = add(each, Op::iota, {}, {attr::axis(0)});
             const std::string step = number(Size::integer(step_of(loop_)));
-            return add(each, "add", {add(each, "multiply", {along, step}, {}), number(start_of(loop_))}, {});
+            return add(each, Op::add, {add(each, Op::multiply, {along, step}, {}), number(start_of(loop_))}, {});
         }
         return add(each, operation_for(size.op()), {number(size.operands()[0]), number(size.operands()[1])}, {});
     }
@@ -219,14 +223,13 @@ class Lift {
     std::string moving_read(const Operation& operation) {
         if (!operation.type.shape.empty()) refuse(operation, "reads a part of an array that moves");
         const Size first = start_of(loop_);
-        std::string text;
+        std::vector<IndexEntry> entries;
         int moving = 0;
-        for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
-            text += text.empty() ? "" : ", ";
+        for (const IndexEntry& entry : operation.attributes.at(attr::index)) {
             std::set<std::string> symbols;
             if (entry.kind == IndexEntry::Kind::position) entry.start.collect_symbols(symbols);
             if (symbols.count(index_) == 0) {
-                text += entry.start.text();
+                entries.push_back(IndexEntry::position(entry.start));
                 continue;
             }
             // Evenly: the difference of neighbouring trips is free of the index.
@@ -236,32 +239,31 @@ class Lift {
             std::set<std::string> left;
             if (step) step->collect_symbols(left);
             if (!step || left.count(index_) != 0) refuse(operation, "reads places that do not move evenly");
-            text += substitute(here, index_, first).text() + ":" + step->text();
+            entries.push_back(IndexEntry::slice(substitute(here, index_, first), *step));
             ++moving;
         }
         if (moving != 1) refuse(operation, "reads along a diagonal");
-        return add({operation.type.dtype, {trips_}}, "index", operation.operands, {{"index", "[" + text + "]"}});
+        return add({operation.type.dtype, {trips_}}, Op::index, operation.operands, {attr::index(entries)});
     }
 
     // -- operations --------------------------------------------------------------------------------------------------
 
     /// Elementwise on numbers and arrays over the trips.
-    std::string elementwise(const std::string& op, const std::vector<std::string>& operands, const std::string& dtype,
-                            const std::map<std::string, std::string>& attributes) {
+    std::string elementwise(Op op, const std::vector<std::string>& operands, const std::string& dtype,
+                            const Attributes& attributes) {
         const bool along = std::any_of(operands.begin(), operands.end(),
                                        [&](const std::string& name) { return !types_.at(name).shape.empty(); });
         return add({dtype, along ? std::vector<Size>{trips_} : std::vector<Size>{}}, op, operands, attributes);
     }
 
-    std::string add(const Type& type, const std::string& op, const std::vector<std::string>& operands,
-                    const std::map<std::string, std::string>& attributes) {
+    std::string add(const Type& type, Op op, const std::vector<std::string>& operands, const Attributes& attributes) {
         const std::string name = names_.fresh();
         emit(name, type, op, operands, attributes);
         return name;
     }
 
-    void emit(const std::string& name, const Type& type, const std::string& op,
-              const std::vector<std::string>& operands, const std::map<std::string, std::string>& attributes) {
+    void emit(const std::string& name, const Type& type, Op op, const std::vector<std::string>& operands,
+              const Attributes& attributes) {
         types_[name] = type;
         out_.push_back(make_operation(name, type, op, operands, attributes, line_));
     }
@@ -276,7 +278,7 @@ class Lift {
     std::set<std::string> past_; ///< what follows from carried values
     std::map<std::string, std::string> lifted_;
     std::map<std::string, const Operation*> made_by_;
-    std::string combine_;
+    std::optional<Op> combine_; ///< nothing while it is not known
     std::vector<Operation> out_;
 };
 
@@ -297,7 +299,7 @@ std::optional<std::vector<Operation>> reduced(const Program& program, const Oper
 
 /// A reduction of a few trips in each trip of a loop around is no faster than they are.
 bool is_short(const Operation& operation) {
-    if (operation.op != "for" || !parse_size(operation.attributes.at("step")).is_constant()) return false;
+    if (operation.op != Op::for_loop || !operation.attributes.at(attr::step).is_constant()) return false;
     const Size trips = trips_of(operation);
     return trips.is_constant() && trips.constant() <= kShortTrips;
 }
@@ -310,14 +312,14 @@ Block with_sums(const Program& program, const Block& block, bool inner, std::map
     for (const Operation& operation : block.operations) {
         std::optional<std::vector<Operation>> made;
         const bool stays = inner && is_short(operation);
-        if (operation.op == "for" && !stays) made = reduced(program, operation, types, names, nullptr);
+        if (operation.op == Op::for_loop && !stays) made = reduced(program, operation, types, names, nullptr);
         if (made) {
             out.operations.insert(out.operations.end(), made->begin(), made->end());
             *changed = true;
             continue;
         }
         out.operations.push_back(operation);
-        if (operation.op != "for") continue;
+        if (operation.op != Op::for_loop) continue;
         for (Block& region : out.operations.back().regions)
             region = with_sums(program, region, true, types, names, changed);
     }

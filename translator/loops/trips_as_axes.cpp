@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "translator/analysis.h"
-#include "translator/attributes.h"
 #include "translator/dtypes.h"
+#include "translator/ir/attributes.h"
 #include "translator/loops/access.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/loops/steps.h"
@@ -69,41 +69,12 @@ bool is_whole(const IndexEntry& entry, const Size& count, const Size& axis) {
            entry.step.is_constant() && entry.step.constant() == 1 && same_size(count, axis);
 }
 
-std::string text_of(const IndexEntry& entry) {
-    if (entry.kind == Kind::newaxis) return "newaxis";
-    return entry.start.text() + (entry.kind == Kind::slice ? ":" + entry.step.text() : "");
-}
-
-std::string text_of(const std::vector<IndexEntry>& entries) {
-    std::string out = "[";
-    for (const IndexEntry& entry : entries)
-        out += (out.size() > 1 ? ", " : "") + text_of(entry);
-    return out + "]";
-}
-
-IndexEntry slice(const Size& start, const Size& step) {
-    return {Kind::slice, start, step};
-}
-IndexEntry all() {
-    return slice(Size::integer(0), Size::integer(1));
-}
-IndexEntry newaxis() {
-    return {};
-}
-
-std::string axes_text(const std::vector<std::size_t>& axes) {
-    std::string out = "[";
-    for (const std::size_t axis : axes)
-        out += (out.size() > 1 ? ", " : "") + std::to_string(axis);
-    return out + "]";
-}
-
 /// An axis moved from one place to another: "[1, 0, 2]".
-std::vector<std::size_t> moved_axis(std::size_t rank, std::size_t from, std::size_t to) {
-    std::vector<std::size_t> axes;
+std::vector<int> moved_axis(std::size_t rank, std::size_t from, std::size_t to) {
+    std::vector<int> axes;
     for (std::size_t k = 0; k < rank; ++k)
-        if (k != from) axes.push_back(k);
-    axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(to), from);
+        if (k != from) axes.push_back(static_cast<int>(k));
+    axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(to), static_cast<int>(from));
     return axes;
 }
 
@@ -112,9 +83,9 @@ class Lift {
   public:
     Lift(const Program& program, const TranslateOptions& options, std::map<std::string, Type>& types, int& names,
          const Operation& loop)
-        : options_(options), types_(types), names_(names), loop_(loop), index_(loop.attributes.at("variable")) {
-        if (!parse_size(loop.attributes.at("step")).is_constant()) refuse(loop, "has a step that is no constant");
-        const Size stop = parse_size(loop.attributes.at("stop"));
+        : options_(options), types_(types), names_(names), loop_(loop), index_(loop.attributes.at(attr::variable)) {
+        if (!loop.attributes.at(attr::step).is_constant()) refuse(loop, "has a step that is no constant");
+        const Size stop = loop.attributes.at(attr::stop);
         const Size distance = step_of(loop) > 0 ? stop - start_of(loop) : start_of(loop) - stop;
         const Size plain = ceil_div(distance, std::abs(step_of(loop)));
         // A division says nothing about its operand's guards.
@@ -193,11 +164,11 @@ class Lift {
     /// Every trip has one position, another one in each, of which alone it reads and writes the array.
     void find_positions(const Block& body) {
         for (const Operation& operation : body.operations) {
-            if (operation.op != "update" || !is_version(operation.operands[0])) continue;
+            if (operation.op != Op::update || !is_version(operation.operands[0])) continue;
             const std::size_t number = class_of_.at(operation.operands[0]);
             class_of_[operation.result] = number;
             Carried& carried = classes_[number];
-            const std::vector<IndexEntry> entries = index_entries(operation.attributes.at("index"));
+            const std::vector<IndexEntry> entries = operation.attributes.at(attr::index);
             const auto own = [&](const IndexEntry& entry) { return entry.kind == Kind::position && moves(entry); };
             if (!carried.written) {
                 const auto at = std::find_if(entries.begin(), entries.end(), own);
@@ -228,13 +199,13 @@ class Lift {
     void update(const Operation& operation) {
         const std::string& part = operation.operands[1];
         if (written(part) != nullptr) refuse(operation, "copies an array that trips write");
-        std::vector<IndexEntry> entries = index_entries(operation.attributes.at("index"));
+        std::vector<IndexEntry> entries = operation.attributes.at(attr::index);
         const Carried& carried = *written(operation.result);
         const Even steps = even(operation, carried.position);
         std::size_t before = 0;
         for (std::size_t k = 0; k < carried.axis; ++k)
             before += entries[k].kind == Kind::slice ? 1 : 0;
-        entries[carried.axis] = slice(steps.first, steps.step);
+        entries[carried.axis] = IndexEntry::slice(steps.first, steps.step);
         const std::string placed = to_place(with_axis(part), before);
         const std::vector<Size>& extents = types_.at(placed).shape;
         bool whole = true;
@@ -244,10 +215,10 @@ class Lift {
                     is_whole(entries[k], extents[next++], operation.type.shape[k]);
         // A copy, since a view of an argument is no result.
         if (whole)
-            emit(operation.result, operation.type, "cast", {placed}, {});
+            emit(operation.result, operation.type, Op::cast, {placed}, {});
         else
-            emit(operation.result, operation.type, "update", {now(operation.operands[0]), placed},
-                 {{"index", text_of(entries)}});
+            emit(operation.result, operation.type, Op::update, {now(operation.operands[0]), placed},
+                 {attr::index(entries)});
     }
 
     // -- values of a trip as arrays over the trips -------------------------------------------------------------------
@@ -255,33 +226,33 @@ class Lift {
     bool is_lifted(const std::string& name) const { return lifted_.count(name) != 0; }
 
     void lift(const Operation& operation) {
-        const std::string& op = operation.op;
+        const Op op = operation.op;
         if (!operation.regions.empty()) refuse(operation, "is a loop or a branch of its own");
-        if (op == "read") refuse(operation, "reads a size from data");
+        if (op == Op::read) refuse(operation, "reads a size from data");
         for (const Size& extent : operation.type.shape)
             if (moves(extent)) refuse(operation, "has another size in each trip");
-        if (op == "update" && written(operation.result) != nullptr) return update(operation);
+        if (op == Op::update && written(operation.result) != nullptr) return update(operation);
         for (const std::string& operand : operation.operands)
-            if (written(operand) != nullptr && op != "index")
+            if (written(operand) != nullptr && op != Op::index)
                 refuse(operation, "reads all of an array that trips write");
         std::set<std::string> symbols;
         collect_symbols(operation, symbols);
         const bool follows = symbols.count(index_) != 0;
         const bool reads = std::any_of(operation.operands.begin(), operation.operands.end(),
                                        [&](const std::string& name) { return is_lifted(name); });
-        if (op == "index" && follows && !reads) {
+        if (op == Op::index && follows && !reads) {
             if (const Carried* carried = written(operation.operands[0]))
-                check_own(operation, index_entries(operation.attributes.at("index")), *carried);
+                check_own(operation, operation.attributes.at(attr::index), *carried);
             lifted_[operation.result] = moving_read(operation);
             return;
         }
-        if (op == "index" && written(operation.operands[0]) != nullptr)
+        if (op == Op::index && written(operation.operands[0]) != nullptr)
             refuse(operation, "reads what other trips write");
-        if (op == "scalar_size" && follows) {
-            lifted_[operation.result] = number(parse_size(operation.attributes.at("size")));
+        if (op == Op::scalar_size && follows) {
+            lifted_[operation.result] = number(operation.attributes.at(attr::size));
             return;
         }
-        if (follows) refuse(operation, "is " + op + " at a place that differs from trip to trip");
+        if (follows) refuse(operation, "is " + text_of(op) + " at a place that differs from trip to trip");
         if (!reads) return stand(operation);
         lifted_[operation.result] = operation.result;
         with_trips(operation);
@@ -293,8 +264,8 @@ class Lift {
         for (std::string& operand : made.operands)
             operand = now(operand);
         if (!runs_) {
-            if (operation.op == "argmin" || operation.op == "argmax") refuse(operation, "may be of nothing");
-            if (operation.op == "index" && !is_there(operation)) made.attributes[kClamped] = "true";
+            if (is_search(operation.op)) refuse(operation, "may be of nothing");
+            if (operation.op == Op::index && !is_there(operation)) made.attributes.set(attr::clamped, true);
         }
         types_[made.result] = made.type;
         out_.push_back(std::move(made));
@@ -304,7 +275,7 @@ class Lift {
     bool is_there(const Operation& operation) const {
         const std::vector<Size>& whole = types_.at(now(operation.operands[0])).shape;
         std::size_t axis = 0, at = 0;
-        for (const IndexEntry& entry : index_entries(operation.attributes.at("index"))) {
+        for (const IndexEntry& entry : operation.attributes.at(attr::index)) {
             if (entry.kind == Kind::position) return false;
             if (entry.kind == Kind::slice) {
                 if (!is_whole(entry, operation.type.shape[at], whole[axis++])) {
@@ -320,14 +291,13 @@ class Lift {
 
     /// An operation on values of which at least one has an axis of trips.
     void with_trips(const Operation& operation) {
-        const std::string& op = operation.op;
+        const Op op = operation.op;
         const std::vector<std::string>& operands = operation.operands;
         Type type = along(operation.type);
         auto attributes = operation.attributes;
-        const Rule* rule = find_rule(op);
-        if (rule != nullptr || find_elementary(op) != nullptr) {
-            if (rule != nullptr && rule->signature == Signature::words) refuse(operation, "draws a random number");
-            if (rule != nullptr && rule->signature == Signature::magnitude && is_lifted(operands[2]))
+        if (is_elementwise(op)) {
+            if (info(op).signature == Signature::words) refuse(operation, "draws a random number");
+            if (info(op).signature == Signature::magnitude && is_lifted(operands[2]))
                 refuse(operation, "compares with another number in each trip");
             std::vector<std::string> wide;
             for (const std::string& operand : operands)
@@ -338,54 +308,52 @@ class Lift {
             return emit(name, type, op, wide, attributes);
         }
         const auto first = [&] { return with_axis(operands[0]); };
-        if (op == "index") {
-            std::vector<IndexEntry> entries = index_entries(attributes.at("index"));
-            entries.insert(entries.begin(), all());
-            attributes["index"] = text_of(entries);
+        if (op == Op::index) {
+            std::vector<IndexEntry> entries = attributes.at(attr::index);
+            entries.insert(entries.begin(), IndexEntry::all());
+            attributes.set(attr::index, entries);
             return emit(operation.result, type, op, {first()}, attributes);
         }
-        if (op == "transpose") {
-            std::vector<std::size_t> axes{0};
-            const std::vector<int> old = *try_axes(attributes.at("axes"));
-            for (const int axis : old)
-                axes.push_back(static_cast<std::size_t>(axis) + 1);
-            return emit(operation.result, type, op, {first()}, {{"axes", axes_text(axes)}});
+        if (op == Op::transpose) {
+            std::vector<int> axes{0};
+            for (const int axis : attributes.at(attr::axes))
+                axes.push_back(axis + 1);
+            return emit(operation.result, type, op, {first()}, {attr::axes(axes)});
         }
-        if (op == "reshape") return emit(operation.result, type, op, {first()}, attributes);
-        if (op == "broadcast_to")
+        if (op == Op::reshape) return emit(operation.result, type, op, {first()}, attributes);
+        if (op == Op::broadcast_to)
             return emit(operation.result, type, op, {stretched(operands[0], operation.type.shape.size())}, attributes);
         if (is_reduction(op)) return reduction(operation, type);
-        if (op == "matmul") return product_of(operation, type);
-        if (op == "take") return taken(operation);
-        if (op == "update") {
-            std::vector<IndexEntry> entries = index_entries(attributes.at("index"));
-            entries.insert(entries.begin(), all());
-            return emit(operation.result, type, op, {first(), with_axis(operands[1])}, {{"index", text_of(entries)}});
+        if (op == Op::matmul) return product_of(operation, type);
+        if (op == Op::take) return taken(operation);
+        if (op == Op::update) {
+            std::vector<IndexEntry> entries = attributes.at(attr::index);
+            entries.insert(entries.begin(), IndexEntry::all());
+            return emit(operation.result, type, op, {first(), with_axis(operands[1])}, {attr::index(entries)});
         }
-        refuse(operation, "is " + op);
+        refuse(operation, "is " + text_of(op));
     }
 
     void reduction(const Operation& operation, const Type& type) {
         auto attributes = operation.attributes;
-        if (const auto axis = attributes.find("axis"); axis != attributes.end()) {
-            axis->second = (parse_size(axis->second) + Size::integer(1)).text();
+        if (const int* axis = attributes.find(attr::axis)) {
+            attributes.set(attr::axis, *axis + 1);
         } else {
-            std::vector<std::size_t> axes;
-            const std::vector<int> old = *try_axes(attributes.at("axes"));
-            for (const int each : old)
-                axes.push_back(static_cast<std::size_t>(each) + 1);
-            attributes["axes"] = axes_text(axes);
+            std::vector<int> axes = attributes.at(attr::axes);
+            for (int& each : axes)
+                ++each;
+            attributes.set(attr::axes, axes);
         }
         keeps(operation, type);
         emit(operation.result, type, operation.op, {with_axis(operation.operands[0])}, attributes);
         SumOrder order = required_order(operation);
         ++order.trips;
-        set_order(out_.back(), order);
+        out_.back().attributes.set(attr::order, order);
     }
 
-    static SumOrder required_order(const Operation& operation) {
-        const auto order = order_of(operation);
-        if (!order) refuse(operation, "is a " + operation.op + " whose order is not known");
+    static const SumOrder& required_order(const Operation& operation) {
+        const SumOrder* order = operation.attributes.find(attr::order);
+        if (order == nullptr) refuse(operation, "is a " + text_of(operation.op) + " whose order is not known");
         return *order;
     }
 
@@ -400,36 +368,36 @@ class Lift {
             // A stack with an axis of trips has as many axes behind it as the result.
             const std::string from = is_lifted(name) ? stretched(name, operation.type.shape.size()) : now(name);
             Type open = types_.at(from);
-            std::vector<IndexEntry> entries(open.shape.size(), all());
+            std::vector<IndexEntry> entries(open.shape.size(), IndexEntry::all());
             const auto at = static_cast<std::ptrdiff_t>(open.shape.size()) - (left ? 0 : 2);
             open.shape.insert(open.shape.begin() + at, Size::integer(1));
-            entries.insert(entries.begin() + at, newaxis());
-            return add(open, "index", {from}, {{"index", text_of(entries)}});
+            entries.insert(entries.begin() + at, IndexEntry::newaxis());
+            return add(open, Op::index, {from}, {attr::index(entries)});
         };
         const std::string left = opened(a, true), right = opened(b, false);
         Type all_products = type;
         const std::vector<Size>& shape_a = types_.at(is_lifted(a) ? lifted_.at(a) : now(a)).shape;
         all_products.shape.insert(all_products.shape.end() - 1, shape_a.back());
-        const std::string terms = add(all_products, "multiply", {left, right}, {});
-        emit(operation.result, type, "sum", {terms}, {{"axes", axes_text({type.shape.size() - 1})}});
-        set_order(out_.back(), {.trips = 1});
+        const std::string terms = add(all_products, Op::multiply, {left, right}, {});
+        emit(operation.result, type, Op::sum, {terms}, {attr::axes({static_cast<int>(type.shape.size()) - 1})});
+        out_.back().attributes.set(attr::order, {.trips = 1});
     }
 
     void taken(const Operation& operation) {
         const std::string& array = operation.operands[0];
         const std::string& positions = operation.operands[1];
         if (is_lifted(array)) refuse(operation, "takes from another array in each trip");
-        const auto axis = static_cast<std::size_t>(parse_size(operation.attributes.at("axis")).constant());
+        const auto axis = static_cast<std::size_t>(operation.attributes.at(attr::axis));
         Type type = operation.type;
         type.shape.insert(type.shape.begin() + static_cast<std::ptrdiff_t>(axis), trips_);
         const std::string all_taken = axis == 0 ? operation.result : fresh();
-        emit(all_taken, type, "take", {now(array), lifted_.at(positions)}, operation.attributes);
+        emit(all_taken, type, Op::take, {now(array), lifted_.at(positions)}, operation.attributes);
         if (axis != 0) lifted_[operation.result] = to_front(all_taken, axis);
     }
 
     /// A place that moves evenly along one axis: a slice along the trips, or windows.
     std::string moving_read(const Operation& operation) {
-        std::vector<IndexEntry> entries = index_entries(operation.attributes.at("index"));
+        std::vector<IndexEntry> entries = operation.attributes.at(attr::index);
         const auto at = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return moves(entry); });
         if (std::count_if(entries.begin(), entries.end(), [&](const auto& entry) { return moves(entry); }) != 1)
             refuse(operation, "reads along a diagonal");
@@ -444,56 +412,54 @@ class Lift {
         Type type = operation.type;
         type.shape.insert(type.shape.begin() + static_cast<std::ptrdiff_t>(place), trips_);
         auto attributes = operation.attributes;
-        const bool clamped = attributes.count(kClamped) != 0 && written(operation.operands[0]) == nullptr;
-        if (!clamped) attributes.erase(kClamped);
+        const bool clamped = attributes.has(attr::clamped) && written(operation.operands[0]) == nullptr;
+        if (!clamped) attributes.erase(attr::clamped);
         if (clamped && at->kind == Kind::position) return nearest(operation, entries, entry, place, type);
         if (clamped) refuse(operation, "reads places that need not exist");
         const Even steps = even(operation, at->start);
         if (at->kind == Kind::position) {
-            *at = slice(steps.first, steps.step);
+            *at = IndexEntry::slice(steps.first, steps.step);
         } else {
             Type windows = types_.at(array);
             const Size extent = operation.type.shape[place];
             windows.shape[axis] = extent;
             windows.shape.insert(windows.shape.begin() + static_cast<std::ptrdiff_t>(axis), trips_);
-            array = add(windows, "windows", {array},
-                        {{"axis", std::to_string(axis)},
-                         {"start", steps.first.text()},
-                         {"step", steps.step.text()},
-                         {"stride", at->step.text()}});
-            *at = all();
-            entries.insert(entries.begin() + entry, all());
+            array = add(windows, Op::windows, {array},
+                        {attr::axis(static_cast<int>(axis)), attr::start(steps.first), attr::step(steps.step),
+                         attr::stride(at->step)});
+            *at = IndexEntry::all();
+            entries.insert(entries.begin() + entry, IndexEntry::all());
         }
-        attributes["index"] = text_of(entries);
-        return to_front(add(type, "index", {array}, attributes), place);
+        attributes.set(attr::index, entries);
+        return to_front(add(type, Op::index, {array}, attributes), place);
     }
 
     /// An element at a position that need not exist, where nobody needs it then: the nearest one.
     std::string nearest(const Operation& operation, std::vector<IndexEntry> entries, std::ptrdiff_t entry,
                         std::size_t place, const Type& type) {
         const Size position = entries[static_cast<std::size_t>(entry)].start;
-        entries[static_cast<std::size_t>(entry)] = all();
+        entries[static_cast<std::size_t>(entry)] = IndexEntry::all();
         Type lines = type;
         std::size_t axis = 0;
         for (std::ptrdiff_t k = 0; k < entry; ++k)
             axis += entries[static_cast<std::size_t>(k)].kind != Kind::newaxis ? 1 : 0;
         lines.shape[place] = types_.at(now(operation.operands[0])).shape[axis];
         auto attributes = operation.attributes;
-        attributes["index"] = text_of(entries);
-        const std::string from = add(lines, "index", {now(operation.operands[0])}, attributes);
-        return to_front(add(type, "take", {from, number(position)}, {{"axis", std::to_string(place)}}), place);
+        attributes.set(attr::index, entries);
+        const std::string from = add(lines, Op::index, {now(operation.operands[0])}, attributes);
+        return to_front(add(type, Op::take, {from, number(position)}, {attr::axis(static_cast<int>(place))}), place);
     }
 
     /// An integer that follows the index, for each trip.
     std::string number(const Size& size) {
         const Type each{"int64", {trips_}};
-        if (!moves(size)) return add({"int64", {}}, "scalar_size", {}, {{"size", size.text()}});
+        if (!moves(size)) return add({"int64", {}}, Op::scalar_size, {}, {attr::size(size)});
         if (size.op() == Size::Op::symbol) {
-            const std::string trip = add(each, "iota", {}, {{"axis", "0"}});
+            const std::string trip = add(each, Op::iota, {}, {attr::axis(0)});
             const Size start = start_of(loop_);
             if (step_of(loop_) == 1 && start.is_constant() && start.constant() == 0) return trip;
-            const std::string far = add(each, "multiply", {trip, number(Size::integer(step_of(loop_)))}, {});
-            return add(each, "add", {far, number(start)}, {});
+            const std::string far = add(each, Op::multiply, {trip, number(Size::integer(step_of(loop_)))}, {});
+            return add(each, Op::add, {far, number(start)}, {});
         }
         const std::string left = number(size.operands()[0]), right = number(size.operands()[1]);
         return add(each, operation_for(size.op()), {left, right}, {});
@@ -510,7 +476,7 @@ class Lift {
     std::string with_axis(const std::string& name) {
         if (is_lifted(name)) return lifted_.at(name);
         const std::string& same = now(name);
-        return add(along(types_.at(same)), "broadcast_to", {same}, {});
+        return add(along(types_.at(same)), Op::broadcast_to, {same}, {});
     }
 
     /// With axes of one element behind that of trips, so that the others stand where those of `rank` axes do.
@@ -519,18 +485,18 @@ class Lift {
         Type type = types_.at(wide);
         const std::size_t missing = rank + 1 - type.shape.size();
         if (missing == 0) return wide;
-        std::vector<IndexEntry> entries(type.shape.size(), all());
-        entries.insert(entries.begin() + 1, missing, newaxis());
+        std::vector<IndexEntry> entries(type.shape.size(), IndexEntry::all());
+        entries.insert(entries.begin() + 1, missing, IndexEntry::newaxis());
         type.shape.insert(type.shape.begin() + 1, missing, Size::integer(1));
-        return add(type, "index", {wide}, {{"index", text_of(entries)}});
+        return add(type, Op::index, {wide}, {attr::index(entries)});
     }
 
-    std::string turned(const std::string& name, const std::vector<std::size_t>& axes) {
+    std::string turned(const std::string& name, const std::vector<int>& axes) {
         const Type& from = types_.at(name);
         Type type{from.dtype, {}};
-        for (const std::size_t axis : axes)
-            type.shape.push_back(from.shape[axis]);
-        return add(type, "transpose", {name}, {{"axes", axes_text(axes)}});
+        for (const int axis : axes)
+            type.shape.push_back(from.shape[static_cast<std::size_t>(axis)]);
+        return add(type, Op::transpose, {name}, {attr::axes(axes)});
     }
     std::string to_front(const std::string& name, std::size_t axis) {
         return axis == 0 ? name : turned(name, moved_axis(types_.at(name).shape.size(), axis, 0));
@@ -573,15 +539,14 @@ class Lift {
 
     std::string fresh() { return "%axis" + std::to_string(++names_); }
 
-    std::string add(const Type& type, const std::string& op, const std::vector<std::string>& operands,
-                    const std::map<std::string, std::string>& attributes) {
+    std::string add(const Type& type, Op op, const std::vector<std::string>& operands, const Attributes& attributes) {
         const std::string name = fresh();
         emit(name, type, op, operands, attributes);
         return name;
     }
 
-    void emit(const std::string& name, const Type& type, const std::string& op,
-              const std::vector<std::string>& operands, const std::map<std::string, std::string>& attributes) {
+    void emit(const std::string& name, const Type& type, Op op, const std::vector<std::string>& operands,
+              const Attributes& attributes) {
         types_[name] = type;
         out_.push_back(make_operation(name, type, op, operands, attributes, line_));
     }
@@ -650,7 +615,7 @@ class Axes {
         Block out = block;
         out.operations.clear();
         for (const Operation& operation : block.operations) {
-            const bool stays = operation.op == "for" && why_not_pixelwise(operation).empty();
+            const bool stays = operation.op == Op::for_loop && why_not_pixelwise(operation).empty();
             if (operation.regions.empty() || stays) {
                 out.operations.push_back(operation);
                 continue;
@@ -660,7 +625,7 @@ class Axes {
                 region = visit(region);
                 rename(region, renamed_);
             }
-            if (operation.op == "for" && lift(inner, out.operations)) continue;
+            if (operation.op == Op::for_loop && lift(inner, out.operations)) continue;
             out.operations.push_back(std::move(inner));
         }
         return out;
@@ -682,7 +647,7 @@ class Axes {
 /// Where no loop moved, operands say the order.
 void remove_orders(Block& block) {
     for (Operation& operation : block.operations) {
-        operation.attributes.erase(kOrder);
+        operation.attributes.erase(attr::order);
         for (Block& region : operation.regions)
             remove_orders(region);
     }
@@ -691,7 +656,7 @@ void remove_orders(Block& block) {
 /// Whether each order that matters is known.
 bool has_orders(const Block& block) {
     return std::all_of(block.operations.begin(), block.operations.end(), [](const Operation& operation) {
-        return (!is_reduction(operation.op) || order_of(operation).has_value()) &&
+        return (!is_reduction(operation.op) || operation.attributes.has(attr::order)) &&
                std::all_of(operation.regions.begin(), operation.regions.end(), has_orders);
     });
 }

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "translator/attributes.h"
+#include "translator/ir/attributes.h"
 #include "translator/loops/array_classes.h"
 
 namespace tilewright::translator {
@@ -40,7 +40,7 @@ class Turner {
     bool is_turned(const std::string& name) const { return turned_.count(classes_.root(name)) != 0; }
 
     void note(const std::string& array, const Operation& operation) {
-        const std::vector<IndexEntry> entries = index_entries(operation.attributes.at("index"));
+        const std::vector<IndexEntry> entries = operation.attributes.at(attr::index);
         const auto is = [&](std::size_t k, IndexEntry::Kind kind) { return entries[k].kind == kind; };
         if (entries.size() != 2 || !is(1, IndexEntry::Kind::position) || is(0, IndexEntry::Kind::newaxis))
             classes_.refuse(array);
@@ -56,14 +56,14 @@ class Turner {
     void read(const Operation& operation) {
         const std::vector<std::string>& operands = operation.operands;
         if (operation.type.shape.empty()) single_.insert(operation.result);
-        if (operation.op == "update") {
+        if (operation.op == Op::update) {
             classes_.continues(operation.result, operands[0]);
             note(operation.result, operation);
             for (std::size_t k = 1; k < operands.size(); ++k)
                 classes_.refuse(operands[k]);
             return;
         }
-        if (operation.op == "index") {
+        if (operation.op == Op::index) {
             note(operands[0], operation);
             classes_.refuse(operation.result);
             return;
@@ -71,7 +71,7 @@ class Turner {
         if (operation.regions.empty()) {
             for (const std::string& operand : operands)
                 classes_.refuse(operand);
-            if (operation.op == "broadcast_to" && operation.type.shape.size() == 2 && single_.count(operands[0]) != 0)
+            if (operation.op == Op::broadcast_to && operation.type.shape.size() == 2 && single_.count(operands[0]) != 0)
                 classes_.add_fill(operation);
             classes_.refuse(operation.result);
             return;
@@ -88,14 +88,11 @@ class Turner {
             turn(name, type);
         std::vector<Operation> out;
         for (Operation& operation : block.operations) {
-            const bool reads = operation.op == "index" && is_turned(operation.operands[0]);
-            const bool writes = operation.op == "update" && is_turned(operation.result);
-            if (reads || writes) {
-                std::string& index = operation.attributes.at("index");
-                index = exchanged_index(index);
-            }
+            const bool reads = operation.op == Op::index && is_turned(operation.operands[0]);
+            const bool writes = operation.op == Op::update && is_turned(operation.result);
+            if (reads || writes) exchange_axes(operation.attributes);
             if (writes) begin(operation.operands[0], out);
-            if (!operation.regions.empty() && operation.op != "if") {
+            if (!operation.regions.empty() && operation.op != Op::if_else) {
                 const auto& parameters = operation.regions.front().parameters;
                 for (std::size_t k = 0; k < parameters.size(); ++k)
                     if (is_turned(parameters[k].first)) begin(operation.operands[k], out);

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "translator/analysis.h"
-#include "translator/attributes.h"
+#include "translator/ir/attributes.h"
+#include "translator/ir/walk.h"
 #include "translator/loops/array_classes.h"
 #include "translator/ops/rules.h"
 #include "translator/values.h"
@@ -54,12 +55,10 @@ class Evener {
     int made_ = 0;
 
     void collect_moving(const Block& block) {
-        for (const Operation& operation : block.operations) {
-            if (operation.op == "read") moving_.insert(operation.result);
-            if (operation.op == "for") moving_.insert(operation.attributes.at("variable"));
-            for (const Block& region : operation.regions)
-                collect_moving(region);
-        }
+        walk(block, [this](const Operation& operation) {
+            if (operation.op == Op::read) moving_.insert(operation.result);
+            if (operation.op == Op::for_loop) moving_.insert(operation.attributes.at(attr::variable));
+        });
     }
 
     // -- which arrays ------------------------------------------------------------------------------------------------
@@ -69,7 +68,7 @@ class Evener {
         return found == even_.end() ? nullptr : &found->second;
     }
     void note(const std::string& array, const Operation& operation, const Type& part) {
-        const std::vector<IndexEntry> entries = index_entries(operation.attributes.at("index"));
+        const std::vector<IndexEntry> entries = operation.attributes.at(attr::index);
         Part out;
         int slices = 0;
         std::set<std::string> symbols;
@@ -104,7 +103,7 @@ class Evener {
         types_[operation.result] = operation.type;
         types_.insert(operation.more_results.begin(), operation.more_results.end());
         made_by_[operation.result] = &operation;
-        if (operation.op == "update") {
+        if (operation.op == Op::update) {
             classes_.continues(operation.result, operands[0]);
             const auto part = types_.find(operands[1]);
             note(operation.result, operation, part == types_.end() ? Type{} : part->second);
@@ -112,7 +111,7 @@ class Evener {
             classes_.refuse(operands[1]);
             return;
         }
-        if (operation.op == "index") {
+        if (operation.op == Op::index) {
             note(operands[0], operation, operation.type);
             classes_.refuse(operation.result);
             return;
@@ -121,13 +120,13 @@ class Evener {
             for (const std::string& operand : operands)
                 classes_.refuse(operand);
             const bool fill =
-                operation.op == "broadcast_to" && operation.type.shape.size() == 2 && is_number(operands[0]);
+                operation.op == Op::broadcast_to && operation.type.shape.size() == 2 && is_number(operands[0]);
             if (fill) classes_.add_fill(operation);
             classes_.refuse(operation.result);
             return;
         }
         classes_.join_regions(operation, [this](const Block& region) { read(region); });
-        if (operation.op == "if")
+        if (operation.op == Op::if_else)
             for (const auto& [name, type] : results_of(operation))
                 classes_.refuse(name);
     }
@@ -143,8 +142,8 @@ class Evener {
         const auto made = made_by_.find(name);
         if (made == made_by_.end()) return false;
         const Operation& operation = *made->second;
-        if (operation.op == "broadcast_to") return is_number(operation.operands[0]);
-        if (operation.op == "index") return even(operation.operands[0]) != nullptr;
+        if (operation.op == Op::broadcast_to) return is_number(operation.operands[0]);
+        if (operation.op == Op::index) return even(operation.operands[0]) != nullptr;
         return operation.regions.empty() && is_elementwise(operation.op) &&
                std::all_of(operation.operands.begin(), operation.operands.end(),
                            [this](const std::string& operand) { return is_uniform(operand); });
@@ -179,9 +178,9 @@ class Evener {
 
     static void drop_axis(const Part& part, Type& type) { type.shape.erase(type.shape.begin() + part.axis); }
 
-    static std::string position(const Operation& operation, const Part& part) {
-        const auto entries = index_entries(operation.attributes.at("index"));
-        return "[" + entries[static_cast<std::size_t>(1 - part.axis)].start.text() + "]";
+    static Attribute position(const Operation& operation, const Part& part) {
+        const std::vector<IndexEntry>& entries = operation.attributes.at(attr::index);
+        return attr::index({IndexEntry::position(entries[static_cast<std::size_t>(1 - part.axis)].start)});
     }
 
     void drop(const std::string& name, Type& type) const {
@@ -194,7 +193,7 @@ class Evener {
         if (is_number(name)) return name;
         if (const auto known = numbers.find(name); known != numbers.end()) return known->second;
         const Operation& operation = *made_by_.at(name);
-        if (operation.op == "broadcast_to") return operation.operands[0];
+        if (operation.op == Op::broadcast_to) return operation.operands[0];
         Operation one = operation;
         for (std::string& operand : one.operands)
             operand = number(operand, numbers, out);
@@ -210,21 +209,21 @@ class Evener {
             drop(name, type);
         std::vector<Operation> out;
         for (Operation& operation : block.operations) {
-            if (operation.op == "index") {
+            if (operation.op == Op::index) {
                 if (const Part* part = even(operation.operands[0])) {
                     Operation one = operation;
                     one.result = numbers[operation.result] = fresh();
                     one.type.shape.clear();
-                    one.attributes["index"] = position(operation, *part);
-                    operation.op = "broadcast_to";
+                    one.attributes.set(position(operation, *part));
+                    operation.op = Op::broadcast_to;
                     operation.operands = {one.result};
-                    operation.attributes.clear();
+                    operation.attributes = {};
                     out.push_back(std::move(one));
                 }
-            } else if (operation.op == "update") {
+            } else if (operation.op == Op::update) {
                 if (const Part* part = even(operation.result)) {
                     operation.operands[1] = number(operation.operands[1], numbers, out);
-                    operation.attributes["index"] = position(operation, *part);
+                    operation.attributes.set(position(operation, *part));
                     begin(operation.operands[0], *part, out);
                     drop(operation.result, operation.type);
                 }

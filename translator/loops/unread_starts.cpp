@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "translator/attributes.h"
+#include "translator/ir/attributes.h"
 #include "translator/loops/access.h"
 #include "translator/size.h"
 #include "translator/values.h"
@@ -91,7 +91,7 @@ class Follower {
 
     /// The position along the axis of a region that has all of the others.
     std::optional<Size> position_of(const Operation& operation, const std::vector<Size>& part) const {
-        const std::vector<IndexEntry> entries = index_entries(operation.attributes.at("index"));
+        const std::vector<IndexEntry> entries = operation.attributes.at(attr::index);
         if (entries.size() != type_.shape.size() || entries[axis_].kind != IndexEntry::Kind::position)
             return std::nullopt;
         std::size_t kept = 0;
@@ -110,7 +110,7 @@ class Follower {
 
     /// Where along the axis a read is; of a part of the other axes too.
     std::optional<Size> read_at(const Operation& operation) const {
-        const std::vector<IndexEntry> entries = index_entries(operation.attributes.at("index"));
+        const std::vector<IndexEntry> entries = operation.attributes.at(attr::index);
         if (entries.size() != type_.shape.size() || entries[axis_].kind != IndexEntry::Kind::position)
             return std::nullopt;
         for (const IndexEntry& entry : entries)
@@ -121,8 +121,8 @@ class Follower {
     bool is_version(const std::string& name) const { return versions_.count(name) != 0; }
 
     bool step(const Operation& operation, const std::string& start) {
-        if (operation.op == "for" && operation.regions.size() == 1) return loop(operation, start);
-        if (operation.op == "update" && is_version(operation.operands[0])) {
+        if (operation.op == Op::for_loop && operation.regions.size() == 1) return loop(operation, start);
+        if (operation.op == Op::update && is_version(operation.operands[0])) {
             if (is_version(operation.operands[1])) return false;
             Intervals written = versions_.at(operation.operands[0]);
             if (const auto at = position_of(operation, types_.at(operation.operands[1]).shape))
@@ -130,7 +130,7 @@ class Follower {
             versions_[operation.result] = std::move(written);
             return true;
         }
-        if (operation.op == "index" && is_version(operation.operands[0])) {
+        if (operation.op == Op::index && is_version(operation.operands[0])) {
             if (whole(operation.operands[0])) return true;
             const auto at = read_at(operation);
             return at && contains(versions_.at(operation.operands[0]), *at, *at + number(1));
@@ -161,11 +161,11 @@ class Follower {
             carried = k;
         }
         if (!carried) return uses_whole(loop);
-        const Size step = parse_size(loop.attributes.at("step"));
+        const Size step = loop.attributes.at(attr::step);
         if (!step.is_constant() || std::abs(step.constant()) != 1) return false;
         const bool up = step.constant() == 1;
-        const Size first = parse_size(loop.attributes.at("start")), stop = parse_size(loop.attributes.at("stop"));
-        const std::string& index = loop.attributes.at("variable");
+        const Size first = loop.attributes.at(attr::start), stop = loop.attributes.at(attr::stop);
+        const std::string& index = loop.attributes.at(attr::variable);
         const Intervals before = versions_.at(loop.operands[*carried]);
 
         // What one trip writes and reads, as distances from its index.
@@ -173,13 +173,13 @@ class Follower {
         std::vector<std::int64_t> reads;
         std::string now = body.parameters[*carried].first;
         for (const Operation& operation : body.operations) {
-            if (operation.op == "index" && operation.operands[0] == now) {
+            if (operation.op == Op::index && operation.operands[0] == now) {
                 const auto at = read_at(operation);
                 const auto distance = at ? constant_difference(*at, Size::symbol(index)) : std::nullopt;
                 if (!distance) return false;
                 // What this trip has written, or another one before.
                 if (written != distance) reads.push_back(*distance);
-            } else if (operation.op == "update" && operation.operands[0] == now && operation.operands[1] != now) {
+            } else if (operation.op == Op::update && operation.operands[0] == now && operation.operands[1] != now) {
                 const auto at = position_of(operation, types_.at(operation.operands[1]).shape);
                 const auto distance = at ? constant_difference(*at, Size::symbol(index)) : std::nullopt;
                 if (!distance || written) return false;
@@ -253,15 +253,15 @@ class Starts {
         std::map<std::string, Operation> fills;
         for (std::size_t k = 0; k < block.operations.size(); ++k) {
             const Operation& operation = block.operations[k];
-            if (operation.op == "broadcast_to" && types_.at(operation.operands[0]).shape.empty())
+            if (operation.op == Op::broadcast_to && types_.at(operation.operands[0]).shape.empty())
                 fills.emplace(operation.result, operation);
-            const bool takes = operation.op == "update" || operation.op == "for";
-            for (std::size_t at = 0; takes && at < (operation.op == "update" ? 1 : operation.operands.size()); ++at) {
+            const bool takes = operation.op == Op::update || operation.op == Op::for_loop;
+            for (std::size_t at = 0; takes && at < (operation.op == Op::update ? 1 : operation.operands.size()); ++at) {
                 const auto fill = fills.find(operation.operands[at]);
                 if (fill == fills.end() || !is_unread(block, k, fill->second)) continue;
                 Operation start = fill->second;
                 start.result = "%unread" + std::to_string(++copies_);
-                start.attributes[kUnread] = "true";
+                start.attributes.set(attr::unread, true);
                 types_[start.result] = start.type;
                 block.operations[k].operands[at] = start.result;
                 block.operations.insert(block.operations.begin() + static_cast<std::ptrdiff_t>(k), std::move(start));

@@ -5,9 +5,9 @@
 
 namespace tilewright::translator {
 
-/// The program with kUnread at the starts (np.empty, np.zeros) of arrays that are then written position by position
-/// along one axis, in loops that read nothing but what was written before: they need no start. Where that is not
-/// proved the start stays as it is.
+/// The program with attr::unread at the starts (np.empty, np.zeros) of arrays that are then written position by
+/// position along one axis, in loops that read nothing but what was written before: they need no start. Where that is
+/// not proved the start stays as it is.
 Program unread_starts(const Program& program);
 
 } // namespace tilewright::translator

@@ -25,7 +25,6 @@ constexpr std::int64_t kMostSkew = 16;
 /// What is computed for a whole row at once runs in vectors as long as it is a kernel of its own. Beyond so much work
 /// an element that is worth more than to hide the latency of the rest.
 constexpr int kMostRowOperations = 24;
-constexpr int kElementaryOperations = 20;
 
 /// A part of a row: what one step of the range over rows does.
 struct Part {
@@ -49,7 +48,8 @@ bool is_single(const Target& target) {
 bool is_plain(const Segment& segment) {
     const auto& operations = segment.program.body.operations;
     const bool plain = std::all_of(operations.begin(), operations.end(), [](const Operation& operation) {
-        static const Names others = {"const", "scalar_size", "index", "transpose", "broadcast_to", "take"};
+        static const std::set<Op> others = {Op::constant,  Op::scalar_size,  Op::index,
+                                            Op::transpose, Op::broadcast_to, Op::take};
         return operation.regions.empty() && (is_elementwise(operation.op) || others.count(operation.op) != 0);
     });
     return plain && std::none_of(segment.targets.begin(), segment.targets.end(), [](const Target& target) {
@@ -59,12 +59,8 @@ bool is_plain(const Segment& segment) {
 
 int operations_of(const Segment& segment) {
     int sum = 0;
-    for (const Operation& operation : segment.program.body.operations) {
-        const Rule* rule = find_rule(operation.op);
-        sum += rule != nullptr                            ? rule->operations
-               : find_elementary(operation.op) != nullptr ? kElementaryOperations
-                                                          : 0;
-    }
+    for (const Operation& operation : segment.program.body.operations)
+        sum += cost_of(operation.op);
     return sum;
 }
 
@@ -88,8 +84,8 @@ Segment element_of(Segment segment, const Size& at, const MovingSize& column) {
     std::string& value = program.body.yields[0];
     if (names.count(value) != 0) value = names.at(value);
     Target& target = segment.targets[0];
-    program.body.operations.push_back(make_operation("%element", {target.type.dtype, {}}, "index", {value},
-                                                     {{"index", "[" + at.text() + "]"}}, target.line));
+    program.body.operations.push_back(make_operation("%element", {target.type.dtype, {}}, Op::index, {value},
+                                                     {attr::index({IndexEntry::position(at)})}, target.line));
     value = "%element";
     if (target.fresh) target.region = whole_region(1);
     target.fresh = false;

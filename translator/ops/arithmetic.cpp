@@ -213,7 +213,7 @@ Expr reciprocal(const Exprs& x, const RuleContext& context) {
     return Halide::select(x[0] == Halide::Internal::make_zero(type), convert(infinity, float64, *context.to), out);
 }
 
-Expr square_root(const Exprs& x, const RuleContext&) {
+Expr sqrt(const Exprs& x, const RuleContext&) {
     return Halide::sqrt(x[0]);
 }
 
@@ -226,7 +226,7 @@ Expr power(const Exprs& x, const RuleContext& context) {
     if (type.is_float()) {
         const int factors = factors_of(x, context.contraction);
         if (factors > 0) return power_by_products(x[0], factors);
-        return elementary("power", x, context.contraction);
+        return elementary(Op::power, x, context.contraction);
     }
     if (std::optional<std::uint64_t> exponent = constant_bits(x[1])) {
         if (type.is_int() && static_cast<std::int64_t>(*exponent) < 0)

@@ -95,16 +95,16 @@ Expr logical_not(const Exprs& x, const RuleContext&) {
     return !truth(x[0]);
 }
 
-Expr is_nan(const Exprs& x, const RuleContext&) {
+Expr isnan(const Exprs& x, const RuleContext&) {
     return x[0].type().is_float() ? Halide::is_nan(x[0]) : Halide::Internal::const_false();
 }
-Expr is_inf(const Exprs& x, const RuleContext&) {
+Expr isinf(const Exprs& x, const RuleContext&) {
     return x[0].type().is_float() ? Halide::is_inf(x[0]) : Halide::Internal::const_false();
 }
-Expr is_finite(const Exprs& x, const RuleContext&) {
+Expr isfinite(const Exprs& x, const RuleContext&) {
     return x[0].type().is_float() ? Halide::is_finite(x[0]) : Halide::Internal::const_true();
 }
-Expr sign_bit(const Exprs& x, const RuleContext&) {
+Expr signbit(const Exprs& x, const RuleContext&) {
     Type bits = Halide::Int(x[0].type().bits());
     return Halide::reinterpret(bits, x[0]) < Halide::Internal::make_zero(bits);
 }

@@ -78,7 +78,7 @@ Expr inside(const Exprs& x, const RuleContext& context, bool or_equal) {
     const Border border = border_of(x[2], or_equal);
     const Expr fast = x[0] * x[0] + x[1] * x[1] < border.at;
     if (Halide::Internal::is_const_one(border.normal)) return fast;
-    const Expr size = elementary("hypot", {x[0], x[1]}, context.contraction);
+    const Expr size = elementary(Op::hypot, {x[0], x[1]}, context.contraction);
     const Expr slow = or_equal ? at_least(x[2], size) : size < x[2];
     return dsl::rare(!border.normal, slow, fast);
 }
@@ -90,7 +90,7 @@ Expr outside(const Exprs& x, const RuleContext& context, bool or_equal) {
     const Expr fast =
         neighbour(border.at, -1) < x[0] * x[0] + x[1] * x[1] || Halide::is_inf(x[0]) || Halide::is_inf(x[1]);
     if (Halide::Internal::is_const_one(border.normal)) return fast;
-    const Expr size = elementary("hypot", {x[0], x[1]}, context.contraction);
+    const Expr size = elementary(Op::hypot, {x[0], x[1]}, context.contraction);
     const Expr slow = or_equal ? at_least(size, x[2]) : x[2] < size;
     return dsl::rare(!border.normal, slow, fast);
 }

@@ -1,10 +1,10 @@
 // translator/ops/math.h: elementary functions as vectorised Halide expressions.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "Halide.h"
+#include "translator/ir/op.h"
 
 namespace tilewright::translator {
 
@@ -15,16 +15,12 @@ enum class Contraction {
     any     ///< as the compiler likes: contract "fast"
 };
 
-/// Whether elementary() knows `name`: sin cos tan exp exp2 expm1 log log2 log10 log1p sinh cosh tanh arcsin arccos
-/// arctan arctan2 power hypot cbrt (NumPy's names).
-bool has_elementary(const std::string& name);
-
 /// The function as an expression over `args`, all float32 or all float64; the result has their type.
 /// At most 2 ULP over the full range, NaN, infinities and signed zeros as NumPy's. With a target of StrictFloat the
 /// bits depend neither on the vector width nor on the instruction set. Rare arguments go through rare()
 /// (dsl/passes/rare_path.h), so the kernel needs that lowering pass.
 /// `any`: fewer steps, a few ULP more, and for code compiled without StrictFloat; NaN and infinities still work.
-/// Throws InternalError for a name or a type that it does not know.
-Halide::Expr elementary(const std::string& name, std::vector<Halide::Expr> args, Contraction contraction);
+/// Throws InternalError for other operations (`power` of floats is one too) and other types.
+Halide::Expr elementary(Op op, std::vector<Halide::Expr> args, Contraction contraction);
 
 } // namespace tilewright::translator

@@ -1,4 +1,4 @@
-// translator/ops/math_families.h: the elementary functions by family; math.cpp lists them under NumPy's names.
+// translator/ops/math_families.h: the elementary functions of operations.def, by family.
 #pragma once
 
 #include "translator/ops/math_real.h"
@@ -20,31 +20,19 @@ struct Tailed {
 };
 Tailed exponential_of_reduced(const Real& t, const Real& tail);
 
-// math_exponential.cpp
-Real exp(const Real& x);
-Real exp2(const Real& x);
-Real expm1(const Real& x);
-// math_logarithm.cpp
-Real log(const Real& x);
-Real log2(const Real& x);
-Real log10(const Real& x);
-Real log1p(const Real& x);
-// math_trigonometric.cpp
-Real sin(const Real& x);
-Real cos(const Real& x);
-Real tan(const Real& x);
-// math_inverse_trigonometric.cpp
-Real arcsin(const Real& x);
-Real arccos(const Real& x);
-Real arctan(const Real& x);
-Real arctan2(const Real& y, const Real& x);
-// math_hyperbolic.cpp
-Real sinh(const Real& x);
-Real cosh(const Real& x);
-Real tanh(const Real& x);
-// math_power.cpp
+/// Real name(const Real&) or Real name(const Real&, const Real&), in the files of their families.
+template <int operands> struct Signature;
+template <> struct Signature<1> { using type = Real(const Real& x); };
+template <> struct Signature<2> { using type = Real(const Real& x, const Real& y); };
+#define ELEMENTWISE(...)
+#define ELEMENTARY(name, operands, ...) Signature<operands>::type name;
+#define REDUCTION(...)
+#define OPERATION(...)
+#include "translator/ir/operations.def"
+#undef ELEMENTWISE
+#undef ELEMENTARY
+#undef REDUCTION
+#undef OPERATION
 Real power(const Real& x, const Real& y);
-Real cbrt(const Real& x);
-Real hypot(const Real& x, const Real& y);
 
 } // namespace tilewright::translator::math

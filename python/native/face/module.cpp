@@ -18,6 +18,7 @@
 #include "python/native/face/device_profile.h"
 #include "python/native/face/face_errors.h"
 #include "python/native/face/face_types.h"
+#include "python/native/face/operations.h"
 #include "python/native/face/recycled_memory.h"
 #include "python/native/face/sizes.h"
 #include "python/native/face/texts.h"
@@ -273,6 +274,8 @@ PyMethodDef kMethods[] = {
     {"evaluate_size", evaluate_size, METH_VARARGS,
      "evaluate_size($module, text, sizes, /)\n--\n\nA size or a condition (0 or 1) at these sizes, an int of any "
      "length. KeyError names a size that is not known, ValueError says what is no size, ZeroDivisionError divides."},
+    {"operations", operations, METH_NOARGS,
+     "operations($module, /)\n--\n\nThe operations of programs: (name, kind, number of operands or -1, traits)."},
     {"size_symbols", size_symbols, METH_O,
      "size_symbols($module, text, /)\n--\n\nThe symbols of a size or a condition, in order of appearance. ValueError "
      "says what is no size."},

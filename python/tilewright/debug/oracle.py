@@ -1,5 +1,5 @@
 """The oracle: runs the text of a program with NumPy. What each operation means, one line each (translator/program_text.md),
-those included that passes of the translator make (translator/attributes.h). Needs NumPy alone."""
+those included that passes of the translator make (translator/attributes.h)."""
 
 # ruff: noqa: PLR0917
 from __future__ import annotations
@@ -13,77 +13,8 @@ from typing import Any
 
 import numpy as np
 
-_UFUNCS = frozenset(
-    [
-        "add",
-        "subtract",
-        "multiply",
-        "divide",
-        "floor_divide",
-        "remainder",
-        "power",
-        "negative",
-        "positive",
-        "absolute",
-        "sign",
-        "sqrt",
-        "square",
-        "reciprocal",
-        "exp",
-        "exp2",
-        "expm1",
-        "log",
-        "log2",
-        "log10",
-        "log1p",
-        "sin",
-        "cos",
-        "tan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "arcsin",
-        "arccos",
-        "arctan",
-        "arctan2",
-        "hypot",
-        "cbrt",
-        "floor",
-        "ceil",
-        "trunc",
-        "rint",
-        "maximum",
-        "minimum",
-        "fmax",
-        "fmin",
-        "isnan",
-        "isinf",
-        "isfinite",
-        "signbit",
-        "copysign",
-        "equal",
-        "not_equal",
-        "less",
-        "less_equal",
-        "greater",
-        "greater_equal",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "logical_not",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "invert",
-        "left_shift",
-        "right_shift",
-        "conjugate",
-    ]
-)
-_REDUCTIONS = {
-    "sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "any": np.logical_or,
-    "all": np.logical_and,
-}  # fmt: skip
+from ..operations import REDUCED_BY, UFUNCS
+
 _LINE = re.compile(r"(%?\w+): (\w+)\[(.*?)\] = (\w+)\((.*?)\)(?: \{(.*)\})?(?: @\d+)?")
 _SYMBOL = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\d+)?")
 
@@ -413,7 +344,7 @@ def _run(
             _check(all(operand.dtype == np.uint64 for operand in operands), line)
             words = np.frompyfunc(lambda *own: _pcg64(operation, tuple(map(int, own))), len(operands), 1)(*operands)
             result = np.asarray(words, dtype=object).astype(np.uint64)[()]
-        elif operation in _UFUNCS:
+        elif operation in UFUNCS:
             for operand, axis_count in zip(operands, [len(o.shape) for o in operands], strict=True):
                 for extent, whole in zip(operand.shape, shape[len(shape) - axis_count :], strict=True):
                     _check(extent in (1, whole), line)
@@ -446,8 +377,8 @@ def _run(
             result = np.broadcast_to(
                 np.arange(shape[axis]).reshape([-1 if k == axis else 1 for k in range(len(shape))]), shape
             )
-        elif operation in _REDUCTIONS:
-            result = _REDUCTIONS[operation].reduce(operands[0], axis=_axes(attributes["axes"]), dtype=dtype)
+        elif operation in REDUCED_BY:
+            result = getattr(np, REDUCED_BY[operation]).reduce(operands[0], axis=_axes(attributes["axes"]), dtype=dtype)
         elif operation in ("argmin", "argmax"):
             result = getattr(np, operation)(operands[0], axis=int(attributes["axis"]))
         elif operation == "matmul":

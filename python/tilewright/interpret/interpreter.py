@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
+from ..operations import REDUCTIONS
 from ..ops import indexing
 from ..symbolic import tracer as tracer_module
 from ..symbolic.arrays import SymArray
-from ..symbolic.graph import REDUCTIONS
 from ..symbolic.scalars import SymInt
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer, Undecided

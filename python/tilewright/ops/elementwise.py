@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..operations import COMPARISONS, UFUNCS, with_trait
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import Value
@@ -40,82 +41,13 @@ from .operands import (
     weak_type,
 )
 
-# Ufuncs that are operations of the program under NumPy's name.
-PROGRAM_UFUNCS = frozenset(
-    [
-        "add",
-        "subtract",
-        "multiply",
-        "divide",
-        "floor_divide",
-        "remainder",
-        "power",
-        "negative",
-        "positive",
-        "absolute",
-        "conjugate",
-        "sign",
-        "sqrt",
-        "square",
-        "reciprocal",
-        "exp",
-        "exp2",
-        "expm1",
-        "log",
-        "log2",
-        "log10",
-        "log1p",
-        "sin",
-        "cos",
-        "tan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "arcsin",
-        "arccos",
-        "arctan",
-        "arctan2",
-        "hypot",
-        "cbrt",
-        "floor",
-        "ceil",
-        "trunc",
-        "rint",
-        "maximum",
-        "minimum",
-        "fmax",
-        "fmin",
-        "isnan",
-        "isinf",
-        "isfinite",
-        "signbit",
-        "copysign",
-        "equal",
-        "not_equal",
-        "less",
-        "less_equal",
-        "greater",
-        "greater_equal",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "logical_not",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "invert",
-        "left_shift",
-        "right_shift",
-    ]
-)
-COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
 _ALWAYS_FOR_INTEGERS = {"isnan": False, "isinf": False, "isfinite": True}
 # The ufunc behind np.clip has no public name.
 _CLIP: np.ufunc = getattr(np, "_core").umath.clip  # noqa: B009
 _ANGLES = {
     "degrees": (180.0, math.pi), "rad2deg": (180.0, math.pi), "radians": (math.pi, 180.0), "deg2rad": (math.pi, 180.0),
 }  # fmt: skip
-_IDENTITY_FOR_INTEGERS = frozenset({"floor", "ceil", "trunc", "positive", "conjugate"})
+_IDENTITY_FOR_INTEGERS = with_trait("keeps_integers")
 
 
 def _error(tracer: Tracer, asked: str, why: str, what: str = "Leave it out of the compiled function.") -> Exception:
@@ -304,7 +236,7 @@ def _operation(tracer: Tracer, name: str, values: list[Value], dtype: np.dtype[A
         first = tracer.add("greater_equal" if name == "fmax" else "less_equal", (a, b), {}, BOOL, ())
         first = tracer.add("logical_or", (first, tracer.add("isnan", (b,), {}, BOOL, ())), {}, BOOL, ())
         return tracer.add("where", (first, a, b), {}, dtype, (), name)
-    if name in PROGRAM_UFUNCS:
+    if name in UFUNCS:
         return tracer.add(name, values, {}, dtype, shape, name)
     if name == "clip":
         return clip_values(tracer, values, dtype, shape)

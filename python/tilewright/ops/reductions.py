@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..operations import REDUCED_BY
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import NEWAXIS, Slice, Value
 from ..symbolic.registry import FUNCTIONS, rule
@@ -401,14 +402,10 @@ def count_nonzero(tracer: Tracer, a: Any, axis: Any = None, *, keepdims: Any = F
 
 def reduce_ufunc(tracer: Tracer, ufunc: np.ufunc, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """ufunc.reduce(array, axis=0, ...)."""
-    handlers = {
-        np.add: ("sum", True), np.multiply: ("prod", True), np.maximum: ("max", False), np.minimum: ("min", False),
-        np.logical_and: ("all", False), np.logical_or: ("any", False),
-    }  # fmt: skip
-    if ufunc not in handlers:
+    name = next((name for name, by in REDUCED_BY.items() if getattr(np, by) is ufunc), "")
+    if not name:
         raise tracer.error(f"np.{ufunc.__name__}.reduce", "there is no rule for it",
                            "Leave it out of the compiled function.", "reduce")  # fmt: skip
-    name, has_dtype = handlers[ufunc]
     names = ("array", "axis", "dtype", "out", "keepdims", "initial", "where")
     given = dict(zip(names, args, strict=False)) | kwargs
     out = given.get("out")
@@ -416,7 +413,7 @@ def reduce_ufunc(tracer: Tracer, ufunc: np.ufunc, args: Sequence[Any], kwargs: d
     for key in ("keepdims", "initial", "where"):
         if key in given:
             call[key] = given[key]
-    if has_dtype:
+    if name in ("sum", "prod"):
         call["dtype"] = given.get("dtype")
     if name in ("all", "any"):
         call.pop("initial", None)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..operations import VIEWS, of_kind
 from .sizes import Size
 
 
@@ -29,9 +30,7 @@ NEWAXIS = NewAxis()
 IndexItem = Slice | Size | NewAxis
 
 # Their results are never stages, whatever they are called.
-VIEW_OPERATIONS = frozenset({"index", "transpose", "reshape", "broadcast_to"})
-PLAIN_OPERATIONS = VIEW_OPERATIONS | {"const", "scalar_size", "iota", "argument", "scalar", "parameter", "result"}
-REDUCTIONS = frozenset({"sum", "prod", "max", "min", "any", "all", "argmin", "argmax"})
+PLAIN_OPERATIONS = VIEWS | of_kind("source") | {"argument", "scalar", "parameter", "result"}
 
 
 @dataclass(eq=False, slots=True)
@@ -41,10 +40,6 @@ class Block:
     parameters: list[Value] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)
-
-
-# Their several results are values of their own, of the operation `result`.
-REGION_OPERATIONS = frozenset({"for", "while", "if"})
 
 
 @dataclass(eq=False, slots=True)

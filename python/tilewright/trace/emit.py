@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..operations import REDUCTIONS, REGIONS, VIEWS
 from ..symbolic.graph import (
     PLAIN_OPERATIONS,
-    REDUCTIONS,
-    REGION_OPERATIONS,
-    VIEW_OPERATIONS,
     Block,
     NewAxis,
     Slice,
@@ -209,7 +207,7 @@ class Emitter:
             if value.operation in ("parameter", "result") and (same := self._unchanged(value)) is not None:
                 self.merged[value.number] = self.merged[same.number]
                 continue
-            if value.operation in REGION_OPERATIONS or value.operation in ("parameter", "result"):
+            if value.operation in REGIONS or value.operation in ("parameter", "result"):
                 self.merged[value.number] = value
                 for inner in value.blocks:
                     self._merge(inner, ChainMap({}, by_key), results, taken)
@@ -256,7 +254,7 @@ class Emitter:
 
     def _identity(self, value: Value, operands: list[Value], shape: tuple[Size, ...]) -> Value | None:
         """The operand that `value` is equal to, if it is one."""
-        if value.operation not in VIEW_OPERATIONS and value.operation != "cast":
+        if value.operation not in VIEWS and value.operation != "cast":
             return None
         operand = operands[0]
         if operand.dtype != value.dtype or self.shapes[operand.number] != shape:
@@ -282,7 +280,7 @@ class Emitter:
         used = {argument.name for argument in self.tracer.arguments} | set(self.tracer.loops)
         anonymous = 0
         for value in values:
-            if value.operation in REGION_OPERATIONS:
+            if value.operation in REGIONS:
                 for position in sorted(self.handed.get(value.number, ())):
                     result = value.attributes["results"][position]
                     self.names[result.number] = self._unique(result.user_name or result.call_name, used)
@@ -381,7 +379,7 @@ class Emitter:
                 continue
             if value.is_argument and value.name not in self.constants:
                 continue
-            if value.operation in REGION_OPERATIONS:
+            if value.operation in REGIONS:
                 lines += self._region(value, indent)
                 continue
             operands = ", ".join(self._name_of(operand) for operand in value.operands)
@@ -484,7 +482,7 @@ def _at(value: Value) -> str:
 
 def _is_of_argument(value: Value) -> bool:
     """Whether it shows an argument's memory: a copy of that is a value of its own when it is returned."""
-    while value.operation in VIEW_OPERATIONS or value.operation in ("real", "imag"):
+    while value.operation in VIEWS or value.operation in ("real", "imag"):
         value = value.operands[0]
     return value.is_argument
 

@@ -20,10 +20,11 @@ from ..interpret.generators import OFFSET_BITS, at_most
 from ..interpret.interpreter import Interpreter, KeepInstead, UnrollInstead
 from ..interpret.protocols import call_without_source
 from ..interpret.source import source_of
+from ..operations import VIEWS
 from ..ops.operands import is_symbolic
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
-from ..symbolic.graph import VIEW_OPERATIONS, Value, unchanged
+from ..symbolic.graph import Value, unchanged
 from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import MAX_RANK, Argument, LayoutNeeded, SizeGuard, Tracer
@@ -557,7 +558,7 @@ def _array_leaf(tracer: Tracer, item: SymArray) -> tuple[str, Value, str]:
             tracer.need_layout(owner)
         return ("argument" if not item.chain else "view"), value, owner.name
     root = unchanged(value, {})
-    while root.operation in VIEW_OPERATIONS or (root.operation == "cast" and root.dtype == root.operands[0].dtype):
+    while root.operation in VIEWS or (root.operation == "cast" and root.dtype == root.operands[0].dtype):
         root = unchanged(root.operands[0], {})
     if root.is_argument:
         # A copy of an argument, or of a part of one: a value of its own.

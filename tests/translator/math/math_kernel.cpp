@@ -35,7 +35,7 @@ bool runs_here(const std::string& isa) {
 
 MathKernel::MathKernel(const std::string& name, Halide::Type type, const std::string& isa, int lanes, bool fast)
     : type_(type) {
-    const int arity = name == "arctan2" || name == "power" || name == "hypot" ? 2 : 1;
+    const int arity = info(find_op(name).value()).operands;
     Halide::Var i("i");
     std::vector<Halide::Expr> args;
     std::vector<Halide::Argument> arguments;
@@ -45,7 +45,7 @@ MathKernel::MathKernel(const std::string& name, Halide::Type type, const std::st
         arguments.push_back(inputs_.back());
     }
     Halide::Func out("out");
-    out(i) = elementary(name, args, fast ? Contraction::any : Contraction::none);
+    out(i) = elementary(find_op(name).value(), args, fast ? Contraction::any : Contraction::none);
     if (lanes > 1) out.vectorize(i, lanes, Halide::TailStrategy::GuardWithIf);
     pipeline_ = Halide::Pipeline(out);
     dsl::add_rare_path_pass(pipeline_);
