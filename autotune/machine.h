@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "dsl/algorithm.h"
-#include "dsl/space.h"
+#include "dsl/language/space.h"
+#include "dsl/model/algorithm.h"
 
 namespace tilewright::autotune {
 

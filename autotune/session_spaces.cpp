@@ -7,7 +7,7 @@
 #include "autotune/variant_combinations.h"
 #include "dsl/base/digest.h"
 #include "dsl/base/error.h"
-#include "dsl/schedule_text.h"
+#include "dsl/language/schedule_text.h"
 
 namespace tilewright::autotune {
 

@@ -4,7 +4,7 @@
 
 #include "autotune/search_session.h"
 #include "dsl/base/error.h"
-#include "dsl/schedule_text.h"
+#include "dsl/language/schedule_text.h"
 
 namespace tilewright::autotune {
 

@@ -15,8 +15,8 @@
 #include "autotune/measure/statistics.h"
 #include "autotune/store/store.h"
 #include "autotune/workbench.h"
-#include "dsl/algorithm.h"
-#include "dsl/schedule.h"
+#include "dsl/language/schedule.h"
+#include "dsl/model/algorithm.h"
 
 namespace tilewright::autotune {
 

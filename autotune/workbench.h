@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "autotune/outcome.h"
-#include "dsl/algorithm.h"
 #include "dsl/base/fields.h"
-#include "dsl/schedule.h"
+#include "dsl/language/schedule.h"
+#include "dsl/model/algorithm.h"
 
 namespace tilewright::autotune {
 

@@ -81,7 +81,7 @@ def scrambled(data):
     return out
 
 
-# ---- without_uniform_axes, turned
+# ---- dimension_contraction, transposed_layout
 
 
 def compact_derivative(f, h):
@@ -144,7 +144,7 @@ def forward_algorithm(start, transition, emission):
     return alpha[:, -1]
 
 
-# ---- column_copies
+# ---- packing
 
 
 def syr2k(alpha, beta, C, A, B):
@@ -175,7 +175,7 @@ def products_by_columns(A, B):
     return C
 
 
-# ---- unread_starts
+# ---- dead_store_elimination
 
 
 def smoothed(x, alpha):
@@ -196,7 +196,7 @@ def paths(noise, start, drift, volatility):
     return prices
 
 
-# ---- checked_takes
+# ---- bounds_check_elimination
 
 
 def embedding_bags(table, words, offsets):
@@ -255,14 +255,14 @@ PROGRAMS: dict[str, list[Program]] = {
         Program("crc8", crc8, lambda: (_BYTES,)),
         Program("scrambled", scrambled, lambda: (_BYTES,)),
     ],
-    "without_uniform_axes": [case("adi"), _HEAT, _COMPACT],
-    "turned": [
+    "dimension_contraction": [case("adi"), _HEAT, _COMPACT],
+    "transposed_layout": [
         case("adi"),
         _HEAT,
         _THOMAS,
         Program("forward_algorithm", forward_algorithm, lambda: probabilities(64, 1000)),
     ],
-    "column_copies": [
+    "packing": [
         case("syrk"),
         Program(
             "syr2k", syr2k, lambda: (1.5, 1.2, *(RNG.random((70, 70)), RNG.random((70, 50)), RNG.random((70, 50))))
@@ -270,8 +270,8 @@ PROGRAMS: dict[str, list[Program]] = {
         Program("coordinate_descent", coordinate_descent, lambda: least_squares(500, 100)),
         Program("products_by_columns", products_by_columns, lambda: (RNG.random((120, 100)), RNG.random((100, 80)))),
     ],
-    "unread_starts": [case("deriche"), case("deriche", size="M"), _SMOOTHED, _PATHS, _THOMAS],
-    "checked_takes": [
+    "dead_store_elimination": [case("deriche"), case("deriche", size="M"), _SMOOTHED, _PATHS, _THOMAS],
+    "bounds_check_elimination": [
         case("spmv", "spmv", arguments=lambda: (*edges(4096, 2), RNG.random(4096 * 2), RNG.random(4096))),
         Program("embedding_bags", embedding_bags, lambda: (RNG.random((1000, 64)), *edges(1000, 8)[::-1])),
         Program("neighbour_means", neighbour_means, lambda: (*edges(4096, 8), RNG.random(4096))),

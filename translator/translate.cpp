@@ -3,13 +3,13 @@
 
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
-#include "translator/analysis.h"
-#include "translator/evaluator.h"
-#include "translator/kernels.h"
-#include "translator/loops/build_stepped.h"
-#include "translator/pipeline.h"
-#include "translator/plan_of_program.h"
-#include "translator/stage_table.h"
+#include "translator/passes/pipeline.h"
+#include "translator/plan/build_stepped.h"
+#include "translator/plan/plan_of_program.h"
+#include "translator/stages/analysis.h"
+#include "translator/stages/evaluator.h"
+#include "translator/stages/kernels.h"
+#include "translator/stages/stage_table.h"
 
 namespace tilewright::translator {
 namespace {

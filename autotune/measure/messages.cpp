@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "dsl/algorithm_fields.h"
+#include "dsl/model/algorithm_fields.h"
 
 namespace tilewright::autotune {
 namespace {

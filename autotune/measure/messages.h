@@ -9,7 +9,7 @@
 
 #include "autotune/outcome.h"
 #include "autotune/workbench.h"
-#include "dsl/algorithm.h"
+#include "dsl/model/algorithm.h"
 
 namespace tilewright::autotune {
 

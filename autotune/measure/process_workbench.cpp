@@ -13,7 +13,7 @@
 #include "autotune/machine.h"
 #include "dsl/base/error.h"
 #include "dsl/base/targets.h"
-#include "dsl/schedule_text.h"
+#include "dsl/language/schedule_text.h"
 
 namespace tilewright::autotune {
 

@@ -8,7 +8,7 @@
 
 #include "autotune/measure/messages.h"
 #include "dsl/base/error.h"
-#include "dsl/schedule_text.h"
+#include "dsl/language/schedule_text.h"
 
 namespace tilewright::autotune {
 

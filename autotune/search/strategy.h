@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dsl/space.h"
+#include "dsl/language/space.h"
 
 namespace tilewright::autotune {
 

@@ -11,8 +11,8 @@
 #include "autotune/space/root_rule.h"
 #include "autotune/space/stage_graph.h"
 #include "autotune/space/statements.h"
-#include "dsl/schedule_text.h"
-#include "dsl/space.h"
+#include "dsl/language/schedule_text.h"
+#include "dsl/language/space.h"
 
 namespace tilewright::autotune {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "autotune/machine.h"
 #include "autotune/space/root_rule.h"
-#include "dsl/algorithm.h"
-#include "dsl/schedule.h"
+#include "dsl/language/schedule.h"
+#include "dsl/model/algorithm.h"
 
 namespace tilewright::autotune {
 

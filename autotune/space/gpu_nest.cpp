@@ -6,7 +6,7 @@
 #include "autotune/space/root_rule.h"
 #include "autotune/space/stage_graph.h"
 #include "dsl/base/size_expression.h"
-#include "dsl/device_limits.h"
+#include "dsl/check/device_limits.h"
 
 namespace tilewright::autotune {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "autotune/machine.h"
 #include "autotune/space/statements.h"
-#include "dsl/algorithm.h"
+#include "dsl/model/algorithm.h"
 
 namespace tilewright::autotune {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "autotune/machine.h"
-#include "dsl/algorithm.h"
-#include "dsl/schedule.h"
+#include "dsl/language/schedule.h"
+#include "dsl/model/algorithm.h"
 
 namespace tilewright::autotune {
 

@@ -26,7 +26,8 @@ constexpr double kOpsPerByte = 8;
 // Rows that are reduced side by side: additions take three or four cycles, and two start in each.
 constexpr std::int64_t kGroup = 8;
 constexpr int kLineBytes = 64;
-// Rows of a task of a scan: a share of the longest arrays would be a factor that no split takes (dsl/loop_nest.h).
+// Rows of a task of a scan: a share of the longest arrays would be a factor that no split takes
+// (dsl/model/loop_nest.h).
 constexpr std::int64_t kMostShare = 1 << 24;
 // Vectors that such a group may hold at most; the rest of the registers is for what is added.
 constexpr int kGroupVectors = 12;

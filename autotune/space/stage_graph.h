@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dsl/algorithm.h"
+#include "dsl/model/algorithm.h"
 
 namespace tilewright::autotune {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "autotune/machine.h"
-#include "dsl/algorithm.h"
-#include "dsl/expression.h"
-#include "dsl/schedule.h"
+#include "dsl/language/expression.h"
+#include "dsl/language/schedule.h"
+#include "dsl/model/algorithm.h"
 
 namespace tilewright::autotune {
 

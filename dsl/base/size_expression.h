@@ -1,6 +1,6 @@
 // dsl/base/size_expression.h: integer arithmetic and conditions over sizes ("(X.0 + 1023) // 1024"): read, printed,
 // folded and evaluated. Programs, plans and schedules speak of sizes in this one language; a schedule's expressions
-// (dsl/expression.h) have its operators too.
+// (dsl/language/expression.h) have its operators too.
 #pragma once
 
 #include <algorithm>

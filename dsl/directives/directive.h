@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "Halide.h"
-#include "dsl/algorithm_impl.h"
-#include "dsl/schedule.h"
-#include "dsl/schedule_model.h"
+#include "dsl/language/schedule.h"
+#include "dsl/model/algorithm_impl.h"
+#include "dsl/model/schedule_model.h"
 
 namespace tilewright::dsl {
 
@@ -87,7 +87,7 @@ struct ApplyContext {
 using CheckFunction = void (*)(CheckContext&);
 using ApplyFunction = void (*)(ApplyContext&);
 
-/// A directive. How it is written stands in dsl/directive_signature.h under the same verb.
+/// A directive. How it is written stands in dsl/language/directive_signature.h under the same verb.
 struct DirectiveRow {
     std::string_view verb;
     std::string_view family; ///< split, order, placement, stages, storage, traffic, gpu, refused

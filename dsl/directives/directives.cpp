@@ -5,10 +5,10 @@
 
 #include "dsl/base/error.h"
 #include "dsl/base/spelling.h"
-#include "dsl/directive_signature.h"
-#include "dsl/expression.h"
-#include "dsl/isa.h"
-#include "dsl/schedule_text.h"
+#include "dsl/code/isa.h"
+#include "dsl/language/directive_signature.h"
+#include "dsl/language/expression.h"
+#include "dsl/language/schedule_text.h"
 
 namespace tilewright::dsl {
 

@@ -1,7 +1,7 @@
 // dsl/directives/gpu.cpp: directives that spread loops over the blocks and threads of a CUDA device.
 //
 // What can be said of one loop is said here; how the loops of a kernel nest, and how many threads a block has, only
-// when every directive is known (ScheduleModel::finish, dsl/gpu_rules.cpp).
+// when every directive is known (ScheduleModel::finish, dsl/check/gpu_rules.cpp).
 #include <algorithm>
 
 #include "dsl/directives/directives.h"

@@ -4,10 +4,10 @@
 
 #include "dsl/base/error.h"
 #include "dsl/base/spelling.h"
+#include "dsl/code/isa.h"
 #include "dsl/directives/directives.h"
-#include "dsl/expression.h"
-#include "dsl/isa.h"
-#include "dsl/schedule_text.h"
+#include "dsl/language/expression.h"
+#include "dsl/language/schedule_text.h"
 
 namespace tilewright::dsl {
 namespace {

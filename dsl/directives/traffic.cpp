@@ -3,7 +3,7 @@
 
 #include "dsl/base/error.h"
 #include "dsl/directives/directives.h"
-#include "dsl/schedule_text.h"
+#include "dsl/language/schedule_text.h"
 
 namespace tilewright::dsl {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "dsl/base/error.h"
-#include "dsl/device_limits.h"
+#include "dsl/check/device_limits.h"
 
 namespace tilewright::dsl {
 namespace {

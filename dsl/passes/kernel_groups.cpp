@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "dsl/base/error.h"
-#include "dsl/halide_size.h"
+#include "dsl/model/halide_size.h"
 #include "dsl/passes/wavefront.h"
 
 namespace tilewright::dsl {

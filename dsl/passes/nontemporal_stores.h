@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "Halide.h"
-#include "dsl/traffic.h"
+#include "dsl/model/traffic.h"
 
 namespace tilewright::dsl {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "Halide.h"
-#include "dsl/algorithm_impl.h"
+#include "dsl/model/algorithm_impl.h"
 
 namespace tilewright::dsl {
 

@@ -12,7 +12,7 @@ namespace tilewright::runtime {
 
 /// Kernels index in elements with 32 bits, the halves of complex ones each on its own. They round extents up, to
 /// vectors, tiles, blocks of threads and tasks, before they ask whether an element is there: what a schedule may round
-/// up by (dsl/loop_nest.h, kMostRounded) is left free.
+/// up by (dsl/model/loop_nest.h, kMostRounded) is left free.
 inline std::int64_t element_limit(DType dtype) {
     static constexpr std::int64_t kNumbers = (std::int64_t{1} << 31) - (std::int64_t{1} << 27);
     // Tests pretend that kernels index less.

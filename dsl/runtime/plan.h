@@ -97,7 +97,7 @@ constexpr const StepForm& form(StepKind kind) {
 static_assert(std::ranges::all_of(kStepForms, [](const StepForm& each) { return form(each.kind).kind == each.kind; }));
 
 /// What every step says, from the translator's cut to the executor. `Step` is what stands in its blocks: the cut has
-/// steps that know what a call will compute (translator/loops/steps.h).
+/// steps that know what a call will compute (translator/plan/steps.h).
 template <class Step> struct StepOf {
     using Kind = StepKind;
 

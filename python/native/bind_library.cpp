@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "dsl/base/error.h"
-#include "dsl/static_library.h"
+#include "dsl/code/static_library.h"
 #include "python/native/bindings.h"
 
 namespace py = pybind11;

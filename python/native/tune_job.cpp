@@ -10,7 +10,7 @@
 #include "autotune/space/default_space.h"
 #include "autotune/store/store.h"
 #include "dsl/base/error.h"
-#include "dsl/check.h"
+#include "dsl/check/check.h"
 #include "dsl/runtime/cuda/out_of_memory.h"
 
 namespace tilewright::native {

@@ -1,6 +1,6 @@
 """Calls of more elements than kernels can index that reduce the rows of their arguments: in parts, and a total of these.
 
-The compiler makes two programs of such a one, or more where rows need what reductions give (translator/partials.h). They are compiled
+The compiler makes two programs of such a one, or more where rows need what reductions give (translator/parts/split_reduction.h). They are compiled
 when such a call is seen, and never else.
 """
 

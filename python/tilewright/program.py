@@ -1,5 +1,5 @@
 """What the product needs to know of a program's text: arguments, guards, size expressions. The grammar is in
-translator/program_text.md; the full reader is translator/program.cpp."""
+translator/program_text.md; the full reader is translator/ir/program_reader.cpp."""
 
 from __future__ import annotations
 

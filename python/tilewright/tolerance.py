@@ -11,7 +11,7 @@ from . import datasets, rounding
 from .operations import with_trait
 from .program import Program
 
-# Operations after which NumPy's own result is one of several good ones (contract.md, Numbers).
+# Operations after which NumPy's own result is one of several good ones (python/results.md).
 _ROUNDED = with_trait("rounds")
 # Of complex numbers NumPy rounds these as the machine's vector units suit it: with fused multiply-add or without.
 _ROUNDED_COMPLEX = with_trait("complex_rounds")

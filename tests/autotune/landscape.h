@@ -7,7 +7,7 @@
 #include "autotune/machine.h"
 #include "autotune/measure/recorded_workbench.h"
 #include "autotune/search/strategy.h"
-#include "dsl/schedule_text.h"
+#include "dsl/language/schedule_text.h"
 
 namespace tilewright::autotune::testing {
 

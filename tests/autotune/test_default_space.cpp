@@ -5,12 +5,12 @@
 #include <random>
 
 #include "autotune/space/default_space.h"
-#include "dsl/check.h"
-#include "dsl/emit.h"
-#include "dsl/schedule_text.h"
-#include "dsl/space.h"
+#include "dsl/check/check.h"
+#include "dsl/code/emit.h"
+#include "dsl/language/schedule_text.h"
+#include "dsl/language/space.h"
 #include "space_programs.h"
-#include "translator/program.h"
+#include "translator/ir/program.h"
 #include "translator/translate.h"
 
 namespace tilewright::autotune {

@@ -11,10 +11,10 @@
 #include "autotune/measure/statistics.h"
 #include "autotune/space/default_space.h"
 #include "autotune/tune.h"
-#include "dsl/check.h"
+#include "dsl/check/check.h"
+#include "dsl/language/schedule_text.h"
 #include "dsl/runtime/cuda/device.h"
 #include "dsl/runtime/cuda/out_of_memory.h"
-#include "dsl/schedule_text.h"
 #include "kmeans_job.h"
 
 namespace tilewright::autotune {

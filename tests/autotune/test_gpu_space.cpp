@@ -9,12 +9,12 @@
 #include "autotune/space/default_space.h"
 #include "autotune/tune.h"
 #include "dsl/base/error.h"
-#include "dsl/check.h"
-#include "dsl/emit.h"
-#include "dsl/schedule_text.h"
-#include "dsl/space.h"
+#include "dsl/check/check.h"
+#include "dsl/code/emit.h"
+#include "dsl/language/schedule_text.h"
+#include "dsl/language/space.h"
 #include "space_programs.h"
-#include "translator/program.h"
+#include "translator/ir/program.h"
 #include "translator/translate.h"
 
 namespace tilewright::autotune {

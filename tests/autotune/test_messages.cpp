@@ -6,7 +6,7 @@
 #include <string>
 
 #include "autotune/measure/messages.h"
-#include "dsl/algorithm_fields.h"
+#include "dsl/model/algorithm_fields.h"
 
 namespace tilewright::autotune {
 namespace {

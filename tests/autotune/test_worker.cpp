@@ -13,7 +13,7 @@
 #include "autotune/measure/statistics.h"
 #include "autotune/space/default_space.h"
 #include "dsl/base/error.h"
-#include "dsl/schedule_text.h"
+#include "dsl/language/schedule_text.h"
 #include "kmeans_job.h"
 #include "python/native/tune_job.h"
 

@@ -7,7 +7,7 @@
 #include "autotune/measure/process_workbench.h"
 #include "autotune/space/default_space.h"
 #include "dsl/base/error.h"
-#include "dsl/schedule_text.h"
+#include "dsl/language/schedule_text.h"
 #include "kmeans_job.h"
 #include "python/native/worker/data_sets.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "dsl/expression.h"
+#include "dsl/language/expression.h"
 
 namespace tilewright::dsl::test {
 

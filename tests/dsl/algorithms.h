@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "dsl/algorithm.h"
-#include "dsl/algorithm_impl.h"
+#include "dsl/model/algorithm.h"
+#include "dsl/model/algorithm_impl.h"
 
 namespace tilewright::dsl::test {
 

@@ -9,10 +9,10 @@
 
 #include "algorithms.h"
 #include "dsl/base/error.h"
-#include "dsl/check.h"
-#include "dsl/emit.h"
-#include "dsl/expression.h"
-#include "dsl/schedule_text.h"
+#include "dsl/check/check.h"
+#include "dsl/code/emit.h"
+#include "dsl/language/expression.h"
+#include "dsl/language/schedule_text.h"
 #include "kernel_runner.h"
 #include "random_directives.h"
 

@@ -7,10 +7,10 @@
 
 #include "algorithms.h"
 #include "dsl/base/error.h"
-#include "dsl/check.h"
-#include "dsl/emit.h"
-#include "dsl/halide_target.h"
-#include "dsl/schedule_text.h"
+#include "dsl/check/check.h"
+#include "dsl/code/emit.h"
+#include "dsl/code/halide_target.h"
+#include "dsl/language/schedule_text.h"
 #include "kernel_runner.h"
 
 namespace tilewright::dsl::test {

@@ -6,11 +6,11 @@
 
 #include "algorithms.h"
 #include "dsl/base/halide_guard.h"
-#include "dsl/check.h"
-#include "dsl/directive_signature.h"
+#include "dsl/check/check.h"
+#include "dsl/code/halide_target.h"
 #include "dsl/directives/directives.h"
-#include "dsl/halide_target.h"
-#include "dsl/schedule_text.h"
+#include "dsl/language/directive_signature.h"
+#include "dsl/language/schedule_text.h"
 
 namespace tilewright::dsl::test {
 namespace {

@@ -7,11 +7,11 @@
 #include "algorithms.h"
 #include "dsl/base/error.h"
 #include "dsl/base/targets.h"
-#include "dsl/check.h"
-#include "dsl/emit.h"
-#include "dsl/isa.h"
-#include "dsl/object_symbols.h"
-#include "dsl/schedule_text.h"
+#include "dsl/check/check.h"
+#include "dsl/code/emit.h"
+#include "dsl/code/isa.h"
+#include "dsl/code/object_symbols.h"
+#include "dsl/language/schedule_text.h"
 #include "kernel_runner.h"
 
 namespace tilewright::dsl::test {

@@ -1,5 +1,5 @@
 // tests/dsl/expression_test.cpp: arithmetic of schedules: Python's meaning, no undefined behaviour.
-#include "dsl/expression.h"
+#include "dsl/language/expression.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <map>
 #include <random>
 
-#include "dsl/schedule_text.h"
+#include "dsl/language/schedule_text.h"
 
 namespace tilewright::dsl {
 namespace {

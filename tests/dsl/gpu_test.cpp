@@ -11,10 +11,10 @@
 
 #include "algorithms.h"
 #include "dsl/base/error.h"
-#include "dsl/check.h"
-#include "dsl/emit.h"
-#include "dsl/object_symbols.h"
-#include "dsl/schedule_text.h"
+#include "dsl/check/check.h"
+#include "dsl/code/emit.h"
+#include "dsl/code/object_symbols.h"
+#include "dsl/language/schedule_text.h"
 #include "random_directives.h"
 
 namespace tilewright::dsl::test {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "HalideRuntime.h"
-#include "dsl/emit.h"
+#include "dsl/code/emit.h"
 
 namespace tilewright::dsl::test {
 

@@ -15,13 +15,13 @@
 #include "algorithms.h"
 #include "dsl/base/error.h"
 #include "dsl/base/targets.h"
-#include "dsl/check.h"
-#include "dsl/emit.h"
-#include "dsl/expression.h"
-#include "dsl/isa.h"
+#include "dsl/check/check.h"
+#include "dsl/code/emit.h"
+#include "dsl/code/isa.h"
+#include "dsl/language/expression.h"
+#include "dsl/language/schedule_text.h"
 #include "dsl/passes/memory_hints.h"
 #include "dsl/passes/prefetch_lines.h"
-#include "dsl/schedule_text.h"
 #include "kernel_runner.h"
 
 namespace tilewright::dsl::test {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "dsl/check.h"
-#include "dsl/run_schedule.h"
-#include "dsl/schedule_model.h"
-#include "dsl/schedule_text.h"
+#include "dsl/check/check.h"
+#include "dsl/code/run_schedule.h"
+#include "dsl/language/schedule_text.h"
+#include "dsl/model/schedule_model.h"
 
 namespace tilewright::dsl::test {
 namespace {

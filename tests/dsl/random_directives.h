@@ -4,8 +4,8 @@
 #include <random>
 #include <string>
 
-#include "dsl/algorithm.h"
-#include "dsl/schedule.h"
+#include "dsl/language/schedule.h"
+#include "dsl/model/algorithm.h"
 
 namespace tilewright::dsl::test {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "dsl/directive_signature.h"
-#include "dsl/expression.h"
-#include "dsl/schedule.h"
+#include "dsl/language/directive_signature.h"
+#include "dsl/language/expression.h"
+#include "dsl/language/schedule.h"
 
 namespace tilewright::dsl::testing {
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "Halide.h"
-#include "dsl/halide_target.h"
+#include "dsl/code/halide_target.h"
 #include "dsl/passes/rare_path.h"
 #include "dsl/passes/scalar_predicates.h"
 

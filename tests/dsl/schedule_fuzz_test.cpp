@@ -7,8 +7,8 @@
 #include <random>
 
 #include "dsl/base/error.h"
-#include "dsl/schedule_text.h"
-#include "dsl/space.h"
+#include "dsl/language/schedule_text.h"
+#include "dsl/language/space.h"
 #include "tests/dsl/random_schedule.h"
 
 namespace tilewright::dsl {

@@ -1,5 +1,5 @@
 // tests/dsl/schedule_text_test.cpp: what is read, what is printed, and every error in its whole text.
-#include "dsl/schedule_text.h"
+#include "dsl/language/schedule_text.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "dsl/base/digest.h"
 #include "dsl/base/error.h"
 #include "dsl/base/spelling.h"
-#include "dsl/directive_signature.h"
+#include "dsl/language/directive_signature.h"
 #include "tests/dsl/random_schedule.h"
 
 namespace tilewright::dsl {

@@ -1,5 +1,5 @@
 // tests/dsl/space_test.cpp: which decisions exist, and that every point the search makes is a legal one.
-#include "dsl/space.h"
+#include "dsl/language/space.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "dsl/base/error.h"
-#include "dsl/schedule_text.h"
+#include "dsl/language/schedule_text.h"
 #include "tests/dsl/random_schedule.h"
 
 namespace tilewright::dsl {

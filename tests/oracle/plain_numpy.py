@@ -8,7 +8,6 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 
@@ -36,9 +35,8 @@ class PlainNumPy:
 
 
 def _serve() -> None:
-    sys.path.insert(0, str(Path(__file__).parents[2] / "python/tilewright/debug"))
     import numpy as np
-    from oracle import evaluate
+    from tilewright.debug.oracle import evaluate
 
     out = os.fdopen(os.dup(1), "wb")
     while True:

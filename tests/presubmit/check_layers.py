@@ -15,6 +15,10 @@ FOLDERS = ("dsl", "translator", "autotune", "python/native")
 MAY_INCLUDE = {
     "dsl/runtime": ("dsl/runtime", "dsl/base"),
     "dsl": ("dsl",),
+    "translator/ir": ("translator/ir", "dsl"),
+    "translator/ops": ("translator/ops", "translator/ir", "dsl"),
+    "translator/loops": ("translator/loops", "translator/ir", "dsl"),
+    "translator/passes": ("translator/passes", "translator/loops", "translator/ir", "translator/translate.h", "dsl"),
     "translator": ("translator", "dsl"),
     "autotune": ("autotune", "dsl"),
     "python/native/face": (
@@ -32,7 +36,9 @@ RESERVED = {
     "Python.h": ("python/native/face/",),
     "numpy/": ("python/native/face/",),
 }
-FORBIDDEN = {"Halide.h": ("dsl/runtime/",)}
+# The order of a sum is found by a trial cut.
+EXCEPTIONS = {"translator/passes/sum_order.cpp": ("translator/plan/steps.h", "translator/stages/analysis.h")}
+FORBIDDEN = {"Halide.h": ("dsl/runtime/", "dsl/language/")}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -48,14 +54,18 @@ def problems_of(path: Path) -> list[str]:
     for match in INCLUDE.finditer(path.read_text(encoding="utf-8")):
         header = match.group(2)
         ours = header.startswith(("dsl/", "translator/", "autotune/", "python/"))
-        if ours and not any(f"{header}/".startswith(allowed + "/") for allowed in MAY_INCLUDE[room]):
+        if (
+            ours
+            and header not in EXCEPTIONS.get(name, ())
+            and not any(f"{header}/".startswith(allowed + "/") for allowed in MAY_INCLUDE[room])
+        ):
             found.append(f"{name} includes {header}: {room} may include only {', '.join(MAY_INCLUDE[room])}.")
         for reserved, places in RESERVED.items():
             if header.startswith(reserved) and not name.startswith(places):
                 found.append(f"{name} includes {header}: that is for {', '.join(places)}.")
         for forbidden, places in FORBIDDEN.items():
             if header == forbidden and name.startswith(places):
-                found.append(f"{name} includes {header}: the runtime must not know it.")
+                found.append(f"{name} includes {header}: that is not for {', '.join(places)}.")
     return found
 
 

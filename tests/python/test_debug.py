@@ -123,25 +123,25 @@ def test_a_trace_that_raises(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_wrong_pass(fault: Any) -> None:
-    fault("pass choices_as_values")
+    fault("pass if_conversion")
     assert report(smoothed, X, Y) == told(
         "smoothed",
         "  NumPy                   float64[300]",
         "  trace                   as NumPy",
-        "  pass choices_as_values  result[1]: 0.5, NumPy has 0.0 (4602678819172646912 ULP); 298 of 300 elements differ",
-        "found: pass choices_as_values: branches of loops that choose between numbers as `where`: the program before it gives "
-        "NumPy's answer, the one behind it does not. TILEWRIGHT_PASSES=-choices_as_values leaves it out.",
+        "  pass if_conversion  result[1]: 0.5, NumPy has 0.0 (4602678819172646912 ULP); 298 of 300 elements differ",
+        "found: pass if_conversion: branches of loops that choose between numbers as `where`: the program before it gives "
+        "NumPy's answer, the one behind it does not. TILEWRIGHT_PASSES=-if_conversion leaves it out.",
     )
 
 
 def test_a_pass_that_raises(fault: Any) -> None:
-    fault("raise choices_as_values")
+    fault("raise if_conversion")
     assert report(smoothed, X, Y) == told(
         "smoothed",
         "  NumPy   float64[300]",
         "  trace   as NumPy",
         "  passes  raises RuntimeError: no block is open",
-        "found: pass choices_as_values: raises RuntimeError: no block is open.",
+        "found: pass if_conversion: raises RuntimeError: no block is open.",
     )
 
 
@@ -214,10 +214,10 @@ def test_wrong_code(fault: Any) -> None:
 
 
 def test_a_pass_without_which_code_is_right(fault: Any) -> None:
-    fault("without choices_as_values")
+    fault("without if_conversion")
     assert report(smoothed, X, Y).splitlines()[-1] == (
         "found: code generation: the program is right, and its code is wrong under every schedule that was tried. It is right "
-        "with TILEWRIGHT_PASSES=-choices_as_values."
+        "with TILEWRIGHT_PASSES=-if_conversion."
     )
 
 
@@ -275,26 +275,26 @@ def test_what_the_oracle_does_not_know_is_not_judged(fault: Any) -> None:
         "smoothed",
         "  NumPy                   float64[300]",
         "  trace                   as NumPy",
-        "  pass choices_as_values  not judged: the oracle cannot run it: no operation where",
+        "  pass if_conversion  not judged: the oracle cannot run it: no operation where",
         "  the default schedule    as NumPy",
         "  call                    as NumPy",
-        "nothing differs; not judged: pass choices_as_values.",
+        "nothing differs; not judged: pass if_conversion.",
     )
 
 
 def test_a_pass_that_the_oracle_cannot_judge(fault: Any) -> None:
-    fault("without choices_as_values; oracle where")
+    fault("without if_conversion; oracle where")
     wrong = "result[3]: 5e-324, NumPy has 0.0 (1 ULP); 2 of 300 elements differ"
     assert report(smoothed, X, Y) == told(
         "smoothed",
         "  NumPy                           float64[300]",
         "  trace                           as NumPy",
-        "  pass choices_as_values          not judged: the oracle cannot run it: no operation where",
+        "  pass if_conversion          not judged: the oracle cannot run it: no operation where",
         f"  the default schedule            {wrong}",
         f"  no directives                   {wrong}",
-        "  without pass choices_as_values  as NumPy",
-        "found: pass choices_as_values: branches of loops that choose between numbers as `where`: without it "
-        "(TILEWRIGHT_PASSES=-choices_as_values) the code is right. The oracle could not run the program behind it.",
+        "  without pass if_conversion  as NumPy",
+        "found: pass if_conversion: branches of loops that choose between numbers as `where`: without it "
+        "(TILEWRIGHT_PASSES=-if_conversion) the code is right. The oracle could not run the program behind it.",
     )
 
 
@@ -350,11 +350,11 @@ def test_strided_arrays_generators_and_numbers() -> None:
 
 
 def test_a_dump_shows_the_difference_alone(fault: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fault("pass choices_as_values")
+    fault("pass if_conversion")
     folder = tmp_path / "dump"
     text = report(smoothed, X, Y, dump=folder)
     assert sorted(path.name for path in folder.iterdir()) == [
-        "07_choices_as_values.txt", "arguments.npz", "assembly.s", "case.json", "expected.npz", "lowered.txt", "plan.txt",
+        "07_if_conversion.txt", "arguments.npz", "assembly.s", "case.json", "expected.npz", "lowered.txt", "plan.txt",
         "program.txt", "report.txt", "repro.py", "schedule.txt", "stages.json",
     ]  # fmt: skip
     assert (folder / "report.txt").read_text() == text + "\n"

@@ -870,7 +870,7 @@ def test_logs_of_passes():
     assert said[:3] == [
         "tilewright.passes: traced",
         "tilewright.passes: split_complex: complex numbers as pairs of floats",
-        "tilewright.passes: trips_as_sums: loops that only add up integers as reductions over their trips",
+        "tilewright.passes: reduction_recognition: loops that only add up integers as reductions over their trips",
     ]
     traced, split, unchanged = text.split("tilewright.passes: ")[1:4]
     assert " = multiply(z, " in traced and " = complex(" not in traced
@@ -885,7 +885,7 @@ def test_objects_of_other_passes_are_cached_apart(tmp_path):
         print(f(np.arange(1000.0))[-1])
     """
     files = []
-    for passes in ("", "-turned", "-turned"):
+    for passes in ("", "-transposed_layout", "-transposed_layout"):
         text = run_python(code, XDG_CACHE_HOME=str(tmp_path), TILEWRIGHT_PASSES=passes)
         assert text == "1999.0\n"
         files.append({path for path in tmp_path.rglob("*") if path.is_file()})

@@ -18,11 +18,11 @@
 #include "autotune/machine.h"
 #include "autotune/measure/messages.h"
 #include "autotune/space/default_space.h"
-#include "dsl/algorithm_impl.h"
-#include "dsl/emit.h"
-#include "dsl/schedule_text.h"
-#include "translator/loops/loop_report.h"
-#include "translator/pipeline.h"
+#include "dsl/code/emit.h"
+#include "dsl/language/schedule_text.h"
+#include "dsl/model/algorithm_impl.h"
+#include "translator/loop_report.h"
+#include "translator/passes/pipeline.h"
 #include "translator/translate.h"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "dsl/base/error.h"
-#include "dsl/static_library.h"
+#include "dsl/code/static_library.h"
 #include "tests/runtime/kernel_files.h"
 
 namespace tilewright::runtime {

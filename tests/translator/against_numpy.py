@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tilewright.debug.oracle import evaluate
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "python/tilewright/debug")]
-from oracle import evaluate  # noqa: E402
+sys.path.insert(0, str(Path(__file__).parent))
 from translator_process import Evaluator, Refused  # noqa: E402
 
 pytestmark = pytest.mark.compile

@@ -1,12 +1,12 @@
 // tests/translator/complex_test.cpp: complex numbers as pairs of floats: the programs that come out.
-#include "translator/complex.h"
+#include "translator/passes/split_complex.h"
 
 #include <gtest/gtest.h>
 
-#include "dsl/algorithm_impl.h"
 #include "dsl/base/error.h"
-#include "dsl/emit.h"
-#include "dsl/schedule_text.h"
+#include "dsl/code/emit.h"
+#include "dsl/language/schedule_text.h"
+#include "dsl/model/algorithm_impl.h"
 #include "program_cases.h"
 #include "translator/translate.h"
 

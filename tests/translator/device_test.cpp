@@ -6,9 +6,9 @@
 #include <limits>
 #include <random>
 
-#include "dsl/algorithm_impl.h"
+#include "dsl/model/algorithm_impl.h"
 #include "harness.h"
-#include "translator/program.h"
+#include "translator/ir/program.h"
 #include "translator/translate.h"
 
 namespace {

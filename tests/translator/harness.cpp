@@ -4,9 +4,9 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "dsl/algorithm_impl.h"
+#include "dsl/model/algorithm_impl.h"
 #include "dsl/passes/passes.h"
-#include "translator/size.h"
+#include "translator/ir/size.h"
 
 namespace tilewright::translator::harness {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "Halide.h"
-#include "translator/dtypes.h"
+#include "translator/ir/dtypes.h"
 #include "translator/translate.h"
 
 namespace tilewright::translator::harness {

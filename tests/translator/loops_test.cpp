@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "dsl/algorithm_impl.h"
 #include "dsl/base/error.h"
-#include "translator/loops/loop_report.h"
+#include "dsl/model/algorithm_impl.h"
+#include "translator/loop_report.h"
 #include "translator/loops/pixelwise.h"
-#include "translator/loops/turned.h"
+#include "translator/passes/transposed_layout.h"
 #include "translator/translate.h"
 
 namespace {
@@ -263,7 +263,7 @@ std::string columns(const std::string& inside, const std::string& after, const s
 std::string turned_text(const std::string& program) {
     const Program read = read_program(program);
     verify_program(read);
-    const Program out = turned(read);
+    const Program out = transposed_layout(read);
     verify_program(out);
     return print_program(out);
 }

@@ -1,5 +1,5 @@
 // tests/translator/pipeline_test.cpp: the list of passes, what is told of them, and how they are switched off.
-#include "translator/pipeline.h"
+#include "translator/passes/pipeline.h"
 
 #include <gtest/gtest.h>
 
@@ -97,36 +97,37 @@ TEST(Passes, SayWhatTheyDo) {
 
 TEST(Passes, AreThoseOfTheTarget) {
     const Outcome host = run(branchy(), false);
-    EXPECT_EQ(host.ran,
-              (std::vector<std::string>{"split_complex", "trips_as_sums", "branches_as_values", "linear_bits",
-                                        "without_uniform_axes", "turned", "choices_as_values", "forward_stores",
-                                        "checked_takes", "unread_starts", "column_copies"}));
-    EXPECT_EQ(host.changed, std::vector<std::string>{"choices_as_values"});
+    EXPECT_EQ(host.ran, (std::vector<std::string>{"split_complex", "reduction_recognition", "pixelwise_if_conversion",
+                                                  "linear_bits", "dimension_contraction", "transposed_layout",
+                                                  "if_conversion", "store_forwarding", "bounds_check_elimination",
+                                                  "dead_store_elimination", "packing"}));
+    EXPECT_EQ(host.changed, std::vector<std::string>{"if_conversion"});
     EXPECT_TRUE(host.prepared.in_steps);
     const Outcome device = run(branchy(), true);
-    EXPECT_EQ(device.changed, (std::vector<std::string>{"sum_orders", "choices_as_values", "trips_as_axes"}));
+    EXPECT_EQ(device.changed, (std::vector<std::string>{"sum_orders", "if_conversion", "batching"}));
     EXPECT_FALSE(device.prepared.in_steps);
     const Outcome straight = run(one("float64[x.0, x.1]", "sqrt(x)"), true);
-    EXPECT_EQ(straight.ran.back(), "turned");
+    EXPECT_EQ(straight.ran.back(), "transposed_layout");
     EXPECT_TRUE(straight.changed.empty());
 }
 
 TEST_F(Switched, APassIsLeftOutByItsName) {
-    setenv("TILEWRIGHT_PASSES", "-linear_bits,-choices_as_values", 1);
+    setenv("TILEWRIGHT_PASSES", "-linear_bits,-if_conversion", 1);
     const Outcome host = run(branchy(), false);
-    EXPECT_EQ(host.ran, (std::vector<std::string>{"split_complex", "trips_as_sums", "branches_as_values",
-                                                  "without_uniform_axes", "turned", "forward_stores", "checked_takes",
-                                                  "unread_starts", "column_copies"}));
+    EXPECT_EQ(host.ran, (std::vector<std::string>{"split_complex", "reduction_recognition", "pixelwise_if_conversion",
+                                                  "dimension_contraction", "transposed_layout", "store_forwarding",
+                                                  "bounds_check_elimination", "dead_store_elimination", "packing"}));
     EXPECT_TRUE(host.changed.empty());
 }
 
 TEST_F(Switched, WhatNoPassIsCalledIsRefused) {
-    const std::string names =
-        " Use some of -trips_as_sums, -branches_as_values, -linear_bits, -without_uniform_axes, -turned, -sum_orders, "
-        "-choices_as_values, -forward_stores, -trips_as_axes, -checked_takes, -unread_starts, -column_copies, with "
-        "commas between.";
-    EXPECT_EQ(error_of("-turned,-nothing"), "TILEWRIGHT_PASSES: -nothing: there is no such pass." + names);
-    EXPECT_EQ(error_of("turned"), "TILEWRIGHT_PASSES: turned: there is no such pass." + names);
+    const std::string names = " Use some of -reduction_recognition, -pixelwise_if_conversion, -linear_bits, "
+                              "-dimension_contraction, -transposed_layout, -sum_orders, "
+                              "-if_conversion, -store_forwarding, -batching, -bounds_check_elimination, "
+                              "-dead_store_elimination, -packing, with "
+                              "commas between.";
+    EXPECT_EQ(error_of("-transposed_layout,-nothing"), "TILEWRIGHT_PASSES: -nothing: there is no such pass." + names);
+    EXPECT_EQ(error_of("transposed_layout"), "TILEWRIGHT_PASSES: transposed_layout: there is no such pass." + names);
     EXPECT_EQ(error_of("-split_complex"),
               "TILEWRIGHT_PASSES: -split_complex: what follows cannot do without this pass." + names);
     EXPECT_EQ(error_of(""), "no error");

@@ -6,7 +6,7 @@
 
 #include "dsl/base/error.h"
 #include "program_cases.h"
-#include "translator/program.h"
+#include "translator/ir/program.h"
 #include "translator/translate.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // tests/translator/program_test.cpp: reading, printing, digesting and verifying programs.
-#include "translator/program.h"
+#include "translator/ir/program.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dsl/algorithm_impl.h"
 #include "dsl/base/error.h"
+#include "dsl/model/algorithm_impl.h"
 #include "program_cases.h"
 
 namespace {

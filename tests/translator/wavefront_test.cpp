@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "translator/loops/loop_report.h"
+#include "translator/loop_report.h"
 #include "translator/loops/nest_distances.h"
 
 namespace {

@@ -68,7 +68,7 @@ enum class Signature : std::uint8_t {
 // What holds of it beside:
 //   ufunc           NumPy has it as the ufunc of that name
 //   real_only       not for complex numbers
-//   rounds          NumPy's own float result is one of several good ones (contract.md, Numbers)
+//   rounds          NumPy's own float result is one of several good ones (python/results.md)
 //   complex_rounds  so is that of complex numbers
 //   ordered         a float result depends on the order of the operand's elements
 //   compares        one of == != < <= > >=

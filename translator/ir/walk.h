@@ -2,7 +2,7 @@
 // that has them.
 #pragma once
 
-#include "translator/program.h"
+#include "translator/ir/program.h"
 
 namespace tilewright::translator {
 

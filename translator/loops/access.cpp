@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "translator/analysis.h"
+#include "translator/ir/values.h"
 
 namespace tilewright::translator {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "translator/ir/attributes.h"
-#include "translator/program.h"
-#include "translator/size.h"
+#include "translator/ir/program.h"
+#include "translator/ir/size.h"
 
 namespace tilewright::translator {
 

@@ -1,8 +1,9 @@
 // translator/loops/element_axes.cpp: alignment of values with the arrays that they are computed from.
 #include "translator/loops/element_axes.h"
 
-#include "translator/analysis.h"
 #include "translator/ir/attributes.h"
+#include "translator/ir/size.h"
+#include "translator/ir/values.h"
 
 namespace tilewright::translator {
 

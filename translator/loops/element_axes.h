@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "translator/program.h"
+#include "translator/ir/program.h"
 
 namespace tilewright::translator {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "translator/size.h"
+#include "translator/ir/size.h"
 
 namespace tilewright::translator {
 

@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <set>
 
-#include "translator/analysis.h"
-#include "translator/dtypes.h"
 #include "translator/ir/attributes.h"
+#include "translator/ir/dtypes.h"
+#include "translator/ir/values.h"
 #include "translator/loops/element_axes.h"
-#include "translator/values.h"
 
 namespace tilewright::translator {
 namespace {
@@ -273,6 +272,23 @@ bool fits_32_bits(const Operation& loop, std::size_t k, const std::map<std::stri
         made_by[operation.result] = &operation;
     const std::string& index = loop.attributes.at(attr::variable);
     return is_narrow(loop.operands[k], "", "", outside) && is_narrow(body.yields[k], name, index, made_by);
+}
+
+bool is_region(const Operation& operation) {
+    return !operation.regions.empty() && !(operation.op == Op::for_loop && why_not_pixelwise(operation).empty());
+}
+
+namespace {
+
+bool has_regions(const Block& block) {
+    return std::any_of(block.operations.begin(), block.operations.end(),
+                       [](const Operation& operation) { return is_region(operation) || operation.op == Op::read; });
+}
+
+} // namespace
+
+bool needs_steps(const Program& program) {
+    return !program.writes.empty() || !program.checks.empty() || has_regions(program.body);
 }
 
 } // namespace tilewright::translator

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "translator/program.h"
-#include "translator/size.h"
+#include "translator/ir/program.h"
+#include "translator/ir/size.h"
 
 namespace tilewright::translator {
 
@@ -38,5 +38,10 @@ std::optional<ExitCondition> exit_condition(const Operation& loop, const std::ve
 /// Whether carried value `k` is only ever the loop's index, a constant of at most 31 bits, or its own past, so that an
 /// int64 of the program may be an int32 in the kernel. `outside`: the operations that made the values before the loop.
 bool fits_32_bits(const Operation& loop, std::size_t k, const std::map<std::string, const Operation*>& outside);
+
+/// A loop or branch that stays in the plan.
+bool is_region(const Operation& operation);
+/// Whether a program needs steps: it has loops or branches that stay, checks, sizes that it reads, or writes.
+bool needs_steps(const Program& program);
 
 } // namespace tilewright::translator

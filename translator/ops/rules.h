@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "translator/dtypes.h"
+#include "translator/ir/dtypes.h"
 #include "translator/ir/op.h"
 #include "translator/ops/math.h"
 

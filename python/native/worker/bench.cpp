@@ -10,8 +10,8 @@
 
 #include "autotune/space/default_space.h"
 #include "dsl/base/error.h"
+#include "dsl/language/schedule_text.h"
 #include "dsl/runtime/parallel.h"
-#include "dsl/schedule_text.h"
 #include "python/native/worker/compare.h"
 #include "python/native/worker/planted_specials.h"
 

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "dsl/base/error.h"
-#include "dsl/emit.h"
+#include "dsl/code/emit.h"
 #include "dsl/runtime/compose_plan.h"
 
 namespace tilewright::native {

@@ -8,10 +8,10 @@
 
 #include "autotune/job.h"
 #include "autotune/machine.h"
+#include "dsl/language/schedule.h"
 #include "dsl/runtime/executor.h"
-#include "dsl/schedule.h"
 #include "python/native/worker/faults.h"
-#include "translator/program.h"
+#include "translator/ir/program.h"
 #include "translator/translate.h"
 
 namespace tilewright::native {

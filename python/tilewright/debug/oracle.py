@@ -1,5 +1,5 @@
 """The oracle: runs the text of a program with NumPy. What each operation means, one line each (translator/program_text.md),
-those included that passes of the translator make (translator/attributes.h)."""
+those included that passes of the translator make (translator/ir/attributes.def)."""
 
 # ruff: noqa: PLR0917
 from __future__ import annotations

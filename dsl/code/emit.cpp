@@ -1,0 +1,296 @@
+// dsl/code/emit.cpp: scheduled Funcs to object code.
+#include "dsl/code/emit.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "dsl/base/error.h"
+#include "dsl/base/halide_guard.h"
+#include "dsl/base/targets.h"
+#include "dsl/code/apply.h"
+#include "dsl/code/device_code.h"
+#include "dsl/code/halide_target.h"
+#include "dsl/code/isa.h"
+#include "dsl/code/lowering.h"
+#include "dsl/code/object_symbols.h"
+#include "dsl/model/algorithm_impl.h"
+#include "dsl/passes/kernel_groups.h"
+#include "dsl/passes/memory_hints.h"
+
+namespace tilewright::dsl {
+
+using Halide::OutputFileType;
+using Halide::Target;
+
+Target halide_target(const std::string& isa, bool strict) {
+    const std::string level = resolve_isa(isa);
+    std::vector<Target::Feature> features = {Target::NoRuntime, Target::NoAsserts, Target::NoBoundsQuery};
+    if (strict) features.push_back(Target::StrictFloat);
+    if (const int capability = cuda_capability(level)) {
+        // The host's part only launches: it runs on every x86-64.
+        const std::map<int, Target::Feature> capabilities = {{70, Target::CUDACapability70},
+                                                             {75, Target::CUDACapability75},
+                                                             {80, Target::CUDACapability80},
+                                                             {86, Target::CUDACapability86}};
+        features.insert(features.end(), {Target::CUDA, capabilities.at(capability)});
+        return Target(Target::Linux, Target::X86, 64, features);
+    }
+    if (isa_rank(level) >= 3)
+        features.insert(features.end(), {Target::SSE41, Target::AVX, Target::F16C, Target::FMA, Target::AVX2});
+    if (isa_rank(level) >= 4) features.insert(features.end(), {Target::AVX512, Target::AVX512_Skylake});
+    return Target(Target::Linux, Target::X86, 64, features);
+}
+
+namespace {
+
+/// Most bytes that the stack variables of one function may take: kernels also run on small threads of a pool.
+constexpr std::int64_t kMaxStackBytes = 256 * 1024;
+
+/// A file in memory that Halide can open by name: it only writes to files.
+class MemoryFile {
+  public:
+    MemoryFile() : descriptor_(memfd_create("tilewright", MFD_CLOEXEC)) {
+        if (descriptor_ < 0) throw InternalError("no memory for a file: memfd_create failed.");
+    }
+    MemoryFile(const MemoryFile&) = delete;
+    MemoryFile& operator=(const MemoryFile&) = delete;
+    ~MemoryFile() { close(descriptor_); }
+
+    std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+    std::string content() const {
+        struct stat status {};
+        if (fstat(descriptor_, &status) != 0) throw InternalError("a file in memory is gone.");
+        std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+        std::size_t done = 0;
+        while (done < bytes.size()) {
+            const ssize_t got = pread(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+            if (got <= 0) throw InternalError("a file in memory cannot be read.");
+            done += static_cast<std::size_t>(got);
+        }
+        return bytes;
+    }
+
+  private:
+    int descriptor_;
+};
+
+class FindAllocations : public Halide::Internal::IRVisitor {
+  public:
+    std::int64_t stack_bytes = 0;
+    std::string largest;
+
+  private:
+    using Halide::Internal::IRVisitor::visit;
+    std::int64_t largest_bytes_ = 0;
+    void visit(const Halide::Internal::Allocate* op) override {
+        const bool stack =
+            op->memory_type == Halide::MemoryType::Stack || op->memory_type == Halide::MemoryType::Register;
+        if (stack) {
+            const std::int64_t bytes = std::int64_t{op->constant_allocation_size()} * op->type.bytes();
+            stack_bytes += bytes;
+            if (bytes > largest_bytes_) {
+                largest_bytes_ = bytes;
+                largest = op->name;
+            }
+        }
+        IRVisitor::visit(op);
+    }
+};
+
+/// Our names for Halide's, which carry numbers when a name repeats in the process.
+std::string with_our_names(std::string message, const AlgorithmImpl& algorithm) {
+    std::vector<std::pair<std::string, std::string>> names;
+    for (const auto& [ours, stage] : algorithm.stages)
+        names.emplace_back(stage.func.name(), ours);
+    std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+    for (const auto& [theirs, ours] : names) {
+        if (theirs == ours) continue;
+        for (std::size_t at = message.find(theirs); at != std::string::npos;
+             at = message.find(theirs, at + ours.size())) {
+            message.replace(at, theirs.size(), ours);
+        }
+    }
+    return message;
+}
+
+/// Bodies of parallel loops are functions named after Funcs, with numbers that count names in the process; the same
+/// input has to give the same bytes.
+void number_loop_functions(Halide::Module& module, const std::string& kernel) {
+    class Rename : public Halide::Internal::IRMutator {
+      public:
+        std::map<std::string, std::string> names;
+
+      private:
+        using Halide::Internal::IRMutator::visit;
+        Halide::Expr visit(const Halide::Internal::Variable* op) override {
+            const auto found = names.find(op->name);
+            return found == names.end() ? Halide::Expr(op) : Halide::Internal::Variable::make(op->type, found->second);
+        }
+    } rename;
+    int count = 0;
+    for (auto& function : module.functions()) {
+        if (function.linkage != Halide::LinkageType::Internal) continue;
+        const std::string name = kernel + "_loop" + std::to_string(count++);
+        rename.names["::" + function.name] = "::" + name;
+        function.name = name;
+    }
+    for (auto& function : module.functions())
+        function.body = rename.mutate(function.body);
+}
+
+/// `hints`: whether the schedule asks for stores past the caches or for prefetches.
+EmittedKernel compile(Halide::Module module, const std::string& name, bool hints, const EmitOptions& options) {
+    number_loop_functions(module, name);
+    for (const auto& function : module.functions()) {
+        FindAllocations allocations;
+        function.body.accept(&allocations);
+        if (allocations.stack_bytes > kMaxStackBytes) {
+            throw ScheduleError(allocations.largest + ": " + std::to_string(allocations.stack_bytes) +
+                                    " bytes on the stack, more than " + std::to_string(kMaxStackBytes) + ".",
+                                "Use store_in(heap).");
+        }
+    }
+
+    EmittedKernel result;
+    const bool device = module.target().has_feature(Target::CUDA);
+    if (device) {
+        DeviceCode code = finish_device_code(module, name, options.contract != "fast");
+        module = std::move(code.module);
+        result.device_code = std::move(code.text);
+        result.device_kernels = code.kernels;
+        result.shared_bytes = code.shared_bytes;
+    }
+
+    MemoryFile object;
+    MemoryFile assembly;
+    MemoryFile lowered;
+    std::map<OutputFileType, std::string> files = {{OutputFileType::object, object.path()}};
+    if (options.assembly) {
+        files[OutputFileType::assembly] = assembly.path();
+        files[device ? OutputFileType::conceptual_stmt : OutputFileType::stmt] = lowered.path();
+    }
+    module.compile(files);
+
+    result.name = name;
+    result.object = object.content();
+    if (hints) {
+        const MemoryHints found = apply_memory_hints(result.object);
+        result.nontemporal_stores = found.stores;
+        result.prefetches = found.prefetches;
+    }
+    if (options.assembly) {
+        result.assembly = device ? result.device_code : assembly.content();
+        result.lowered = lowered.content();
+    }
+    for (const std::string& symbol : undefined_symbols(result.object)) {
+        if (runtime_has(symbol) || (device && device_runtime_has(symbol))) continue;
+        throw ScheduleError(name + ": the schedule needs " + symbol + ", which kernels do not have.",
+                            symbol.find("mutex") != std::string::npos ? "Take atomic() away." : "");
+    }
+    return result;
+}
+
+bool has_hints(const KernelImpl& kernel) {
+    return !kernel.traffic.nontemporal.empty() || !kernel.traffic.prefetches.empty();
+}
+
+EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, const EmitOptions& options) {
+    const Target target = halide_target(options.isa, options.contract != "fast");
+    return compile(prepared(kernel, schedule, target)
+                       .compile_to_module(kernel.arguments, kernel.name, target, Halide::LinkageType::ExternalPlusArgv),
+                   kernel.name, has_hints(kernel), options);
+}
+
+/// What Halide does after a lowering is done to the whole.
+EmittedKernel emit_group(const KernelGroup& group, const AlgorithmImpl& impl, const Schedule& schedule,
+                         const EmitOptions& options) {
+    const Target target = halide_target(options.isa, options.contract != "fast");
+    const LoweredStatement lowered = lower_group(group, impl, schedule, target);
+    const std::vector<int> numbers = kernels_of(group.steps, impl.kernels);
+    const bool hints = std::any_of(numbers.begin(), numbers.end(), [&](int number) {
+        return has_hints(impl.kernels[static_cast<std::size_t>(number)]);
+    });
+    Halide::Module module(group.name, target);
+    module.set_any_strict_float(lowered.strict);
+    std::vector<Halide::Internal::LoweredFunc> tasks;
+    const Halide::Internal::Stmt whole =
+        Halide::Internal::lower_parallel_tasks(lowered.statement, tasks, group.name, target);
+    for (const Halide::Internal::LoweredFunc& task : tasks)
+        module.append(task);
+    module.append(
+        Halide::Internal::LoweredFunc(group.name, group.arguments, whole, Halide::LinkageType::ExternalPlusArgv));
+    return compile(std::move(module), group.name, hints, options);
+}
+
+/// What Halide reads once, before its first code.
+void set_up_halide() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        // LLVM makes branches of selects on a chain of dependent steps, where the condition is known late. What data
+        // decide is not predicted: a checksum of random bytes takes 2.5 times as long.
+        setenv("HL_LLVM_ARGS", "-x86-cmov-converter=false", /*replace=*/0);
+#ifdef __SANITIZE_ADDRESS__
+        // AddressSanitizer does not know the stack that Halide switches to, and takes an exception there for an
+        // overflow.
+        Halide::set_compiler_stack_size(0);
+#endif
+    });
+}
+
+} // namespace
+
+Emitted emit(Algorithm algorithm, const Schedule& schedule, const EmitOptions& options) {
+    set_up_halide();
+    if (is_cuda_isa(schedule.target) != is_cuda_isa(options.isa)) {
+        throw ScheduleError(
+            "the schedule is for " + (schedule.target.empty() ? "host" : schedule.target) + ", and it is built for " +
+                options.isa + ".",
+            "Schedules for CUDA devices and for CPUs are different ones: write the target in the second line.");
+    }
+    // The schedule was applied already; its conditions follow from the text, so the model alone gives them.
+    const auto conditions =
+        options.guard_tails ? std::map<int, Preconditions>() : preconditions(algorithm.info(), schedule);
+    const AlgorithmImpl& impl = algorithm.impl();
+    Emitted result;
+    result.plan = impl.plan;
+    const auto named = [&](const std::string& name, auto&& make) {
+        try {
+            result.kernels.push_back(guarded(name, make));
+        } catch (const ScheduleError& error) {
+            throw ScheduleError(with_our_names(error.what(), impl));
+        }
+    };
+    const auto require = [&](int kernel) {
+        const auto found = conditions.find(kernel);
+        if (found == conditions.end()) return;
+        const std::vector<std::string> text = found->second.text();
+        std::vector<std::string>& all = result.kernels.back().requires_;
+        all.insert(all.end(), text.begin(), text.end());
+    };
+    std::set<int> grouped;
+    for (const KernelGroup& group : impl.groups) {
+        named(group.name, [&] { return emit_group(group, impl, schedule, options); });
+        for (const int kernel : kernels_of(group.steps, impl.kernels)) {
+            grouped.insert(kernel);
+            require(kernel);
+        }
+    }
+    for (int k = 0; k < static_cast<int>(impl.kernels.size()); ++k) {
+        if (grouped.count(k) != 0) continue;
+        const KernelImpl& kernel = impl.kernels[static_cast<std::size_t>(k)];
+        named(kernel.name, [&] { return emit_kernel(kernel, schedule, options); });
+        require(k);
+    }
+    return result;
+}
+
+} // namespace tilewright::dsl

@@ -1,0 +1,162 @@
+// dsl/language/expression.cpp: expressions of a schedule; dsl/base/size_expression.h does their arithmetic.
+#include "dsl/language/expression.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tilewright::dsl {
+namespace {
+
+using Value = std::optional<std::int64_t>;
+using Op = SizeExpression::Op;
+
+Value evaluate_binary(const Expression& expression, const Environment& environment) {
+    if (expression.operands.size() != 2) return std::nullopt;
+    const Value left = evaluate(expression.operands[0], environment);
+    if (!left) return std::nullopt;
+    if (expression.op == Op::logical_and && *left == 0) return 0;
+    if (expression.op == Op::logical_or && *left != 0) return 1;
+    const Value right = evaluate(expression.operands[1], environment);
+    return right ? apply(expression.op, *left, *right) : std::nullopt;
+}
+
+Value evaluate_unary(const Expression& expression, const Environment& environment) {
+    if (expression.operands.size() != 1) return std::nullopt;
+    const Value operand = evaluate(expression.operands[0], environment);
+    if (!operand) return std::nullopt;
+    return expression.op == Op::logical_not ? *operand == 0 : apply(Op::sub, 0, *operand);
+}
+
+Value evaluate_extremum(const Expression& expression, const Environment& environment) {
+    Value result;
+    for (const Expression& operand : expression.operands) {
+        const Value value = evaluate(operand, environment);
+        if (!value) return std::nullopt;
+        if (!result) result = value;
+        result = expression.name == "min" ? std::min(*result, *value) : std::max(*result, *value);
+    }
+    return result;
+}
+
+} // namespace
+
+std::optional<std::int64_t> evaluate(const Expression& expression, const Environment& environment) {
+    switch (expression.kind) {
+    case Expression::Kind::integer:
+        return expression.value;
+    case Expression::Kind::hole:
+    case Expression::Kind::symbol:
+        return environment(expression);
+    case Expression::Kind::call:
+        if (expression.name == "min" || expression.name == "max") return evaluate_extremum(expression, environment);
+        return environment(expression);
+    case Expression::Kind::unary:
+        return evaluate_unary(expression, environment);
+    case Expression::Kind::binary:
+        return evaluate_binary(expression, environment);
+    }
+    return std::nullopt;
+}
+
+std::optional<std::int64_t> no_environment(const Expression&) {
+    return std::nullopt;
+}
+
+Expression integer(std::int64_t value) {
+    Expression result;
+    result.value = value;
+    return result;
+}
+
+namespace {
+
+Expression named(Expression::Kind kind, std::string name, std::vector<Expression> operands = {}) {
+    Expression result;
+    result.kind = kind;
+    result.name = std::move(name);
+    result.operands = std::move(operands);
+    return result;
+}
+
+} // namespace
+
+Expression hole(std::string name) {
+    return named(Expression::Kind::hole, std::move(name));
+}
+Expression symbol(std::string name) {
+    return named(Expression::Kind::symbol, std::move(name));
+}
+Expression call(std::string name, std::vector<Expression> operands) {
+    return named(Expression::Kind::call, std::move(name), std::move(operands));
+}
+Expression unary(SizeExpression::Op op, Expression operand) {
+    Expression result;
+    result.kind = Expression::Kind::unary;
+    result.op = op;
+    result.operands.push_back(std::move(operand));
+    return result;
+}
+Expression binary(SizeExpression::Op op, Expression left, Expression right) {
+    Expression result;
+    result.kind = Expression::Kind::binary;
+    result.op = op;
+    result.operands.reserve(2);
+    result.operands.push_back(std::move(left));
+    result.operands.push_back(std::move(right));
+    return result;
+}
+
+Expression expression_of(const SizeExpression& size) {
+    if (size.is_constant()) return integer(size.constant());
+    if (size.op() == Op::symbol) return symbol(size.name());
+    Expression first = expression_of(size.operands()[0]);
+    if (size.operands().size() == 1) return unary(size.op(), std::move(first));
+    Expression second = expression_of(size.operands()[1]);
+    if (size.op() == Op::min || size.op() == Op::max)
+        return call(size.op() == Op::min ? "min" : "max", {std::move(first), std::move(second)});
+    return binary(size.op(), std::move(first), std::move(second));
+}
+
+const std::vector<ExpressionFunction>& expression_functions() {
+    static const std::vector<ExpressionFunction> functions = {
+        {"extent", "extent(loop)", 1, 1},
+        {"lanes", "lanes(dtype)", 1, 1},
+        {"max", "max(a, b)", 2, 16},
+        {"min", "min(a, b)", 2, 16},
+        {"stride", "stride(argument, axis)", 2, 2},
+    };
+    return functions;
+}
+
+void for_each_hole(const Expression& expression, const std::function<void(const Expression&)>& visit) {
+    if (expression.kind == Expression::Kind::hole) visit(expression);
+    for (const Expression& operand : expression.operands)
+        for_each_hole(operand, visit);
+}
+
+Expression fill_holes(const Expression& expression,
+                      const std::function<std::optional<std::int64_t>(const std::string&)>& value) {
+    if (expression.kind == Expression::Kind::hole) {
+        const Value known = value(expression.name);
+        if (!known) return expression;
+        Expression result = integer(*known);
+        result.at = expression.at;
+        return result;
+    }
+    bool changed = false;
+    Expression result = expression;
+    for (Expression& operand : result.operands) {
+        Expression filled = fill_holes(operand, value);
+        changed = changed || !(filled == operand);
+        operand = std::move(filled);
+    }
+    if (!changed) return result;
+    if (const Value constant = evaluate(result, no_environment)) {
+        Expression folded = integer(*constant);
+        folded.at = expression.at;
+        return folded;
+    }
+    return result;
+}
+
+} // namespace tilewright::dsl

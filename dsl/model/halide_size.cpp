@@ -1,0 +1,40 @@
+// dsl/model/halide_size.cpp: one operation of Halide's for one of ours.
+#include "dsl/model/halide_size.h"
+
+namespace tilewright::dsl {
+
+using Halide::Expr;
+
+Expr size_operation(const SizeExpression& tree, const Expr& a, const Expr& b) {
+    switch (tree.op()) {
+    case SizeExpression::Op::add:
+        return a + b;
+    case SizeExpression::Op::sub:
+        return a - b;
+    case SizeExpression::Op::mul:
+        return a * b;
+    case SizeExpression::Op::min:
+        return Halide::min(a, b);
+    case SizeExpression::Op::max:
+        return Halide::max(a, b);
+    default:
+        break;
+    }
+    if (is_comparison(tree.op())) return compare(tree.op(), a, b);
+    // Halide's // and % round towards minus infinity for positive divisors alone.
+    const bool divides = tree.op() == SizeExpression::Op::floordiv;
+    const SizeExpression& divisor = tree.operands()[1];
+    const Expr plain = divides ? a / b : a % b;
+    if (divisor.is_constant() && divisor.constant() > 0) return plain;
+    const Expr zero = Halide::Internal::make_zero(a.type());
+    const Expr turned = divides ? (zero - a) / (zero - b) : zero - (zero - a) % (zero - b);
+    return Halide::select(b > zero, plain, turned);
+}
+
+Expr halide_size(const SizeExpression& tree, const std::map<std::string, Halide::Param<int32_t>>& sizes) {
+    if (tree.is_constant()) return static_cast<int32_t>(tree.constant());
+    if (tree.op() == SizeExpression::Op::symbol) return sizes.at(tree.name());
+    return size_operation(tree, halide_size(tree.operands()[0], sizes), halide_size(tree.operands()[1], sizes));
+}
+
+} // namespace tilewright::dsl

@@ -1,0 +1,18 @@
+// dsl/model/halide_size.h: size expressions as expressions of Halide.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "Halide.h"
+#include "dsl/base/size_expression.h"
+
+namespace tilewright::dsl {
+
+/// One operation on numbers, with Python's // and %, or a comparison; `a` and `b` are its operands.
+Halide::Expr size_operation(const SizeExpression& tree, const Halide::Expr& a, const Halide::Expr& b);
+
+/// In 32 bits. Throws std::out_of_range for a symbol that `sizes` does not have.
+Halide::Expr halide_size(const SizeExpression& tree, const std::map<std::string, Halide::Param<int32_t>>& sizes);
+
+} // namespace tilewright::dsl

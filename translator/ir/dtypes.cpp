@@ -1,0 +1,84 @@
+// translator/ir/dtypes.cpp: the Halide types of dtypes, and constants with exact bits.
+#include "translator/ir/dtypes.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "dsl/base/error.h"
+
+namespace tilewright::translator {
+namespace {
+
+const DTypeInfo& known(const std::string& name) {
+    const DTypeInfo* dtype = find_dtype(name);
+    if (dtype == nullptr || !has_kernels(*dtype))
+        throw InternalError("dtype " + name + ": has no Halide type; callers refuse it before.");
+    return *dtype;
+}
+
+} // namespace
+
+std::string real_dtype(const std::string& complex) {
+    return std::string(info(find_dtype(complex)->part).name);
+}
+
+bool has_kernels(const DTypeInfo& dtype) {
+    return !dtype.is_complex() && dtype.dtype != DType::float16;
+}
+
+Halide::Type value_type(const DTypeInfo& dtype) {
+    switch (dtype.kind) {
+    case DTypeKind::boolean:
+        return Halide::Bool();
+    case DTypeKind::signed_integer:
+        return Halide::Int(dtype.bits());
+    case DTypeKind::unsigned_integer:
+        return Halide::UInt(dtype.bits());
+    default:
+        return Halide::Float(dtype.bits());
+    }
+}
+
+Halide::Type storage_type(const DTypeInfo& dtype) {
+    return dtype.kind == DTypeKind::boolean ? Halide::UInt(8) : value_type(dtype);
+}
+
+Halide::Type value_type(const std::string& dtype) {
+    return value_type(known(dtype));
+}
+Halide::Type storage_type(const std::string& dtype) {
+    return storage_type(known(dtype));
+}
+
+Halide::Expr float_constant(Halide::Type type, double value) {
+    bool hidden = std::isnan(value) || (value == 0 && std::signbit(value));
+    if (!hidden) return Halide::Internal::FloatImm::make(type, value);
+    if (type.bits() == 32) {
+        auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+        return Halide::reinterpret(type, Halide::Internal::UIntImm::make(Halide::UInt(32), bits));
+    }
+    return Halide::reinterpret(type,
+                               Halide::Internal::UIntImm::make(Halide::UInt(64), std::bit_cast<std::uint64_t>(value)));
+}
+
+Halide::Expr integer_constant(Halide::Type type, std::uint64_t value) {
+    if (type.bits() < 64) value &= (std::uint64_t{1} << type.bits()) - 1;
+    if (type.is_uint()) return Halide::Internal::UIntImm::make(type, value);
+    int shift = 64 - type.bits();
+    return Halide::Internal::IntImm::make(type, static_cast<std::int64_t>(value << shift) >> shift);
+}
+
+Halide::Expr lowest(Halide::Type type) {
+    if (type.is_float()) return float_constant(type, -std::numeric_limits<double>::infinity());
+    if (type.is_uint()) return integer_constant(type, 0);
+    return integer_constant(type, std::uint64_t{1} << (type.bits() - 1));
+}
+
+Halide::Expr highest(Halide::Type type) {
+    if (type.is_float()) return float_constant(type, std::numeric_limits<double>::infinity());
+    if (type.is_uint()) return integer_constant(type, ~std::uint64_t{0});
+    return integer_constant(type, (std::uint64_t{1} << (type.bits() - 1)) - 1);
+}
+
+} // namespace tilewright::translator

@@ -1,0 +1,558 @@
+// translator/ir/program_verifier.cpp: the executable specification of a program (program_text.md).
+#include <algorithm>
+#include <set>
+
+#include "dsl/base/error.h"
+#include "translator/ir/attributes.h"
+#include "translator/ir/dtypes.h"
+#include "translator/ir/literal.h"
+#include "translator/ir/size.h"
+#include "translator/ir/values.h"
+
+namespace tilewright::translator {
+namespace {
+
+using Scope = std::map<std::string, Type>;
+
+std::string text_of(const Type& type) {
+    std::string out = type.dtype + "[";
+    for (std::size_t k = 0; k < type.shape.size(); ++k)
+        out += (k > 0 ? ", " : "") + type.shape[k].text();
+    return out + "]";
+}
+
+class Verifier {
+  public:
+    Verifier(const Program& program, Dialect dialect) : program_(program), dialect_(dialect) {}
+
+    void run() {
+        Scope scope;
+        std::set<std::string> declared;
+        for (const ArrayArgument& argument : program_.arrays) {
+            declare(argument.name);
+            for (std::size_t k = 0; k < argument.type.shape.size(); ++k)
+                symbols_.insert(argument.name + "." + std::to_string(k));
+            scope[argument.name] = argument.type;
+        }
+        for (const ScalarArgument& argument : program_.scalars) {
+            declare(argument.name);
+            check_dtype(argument.dtype, argument.name);
+            if (const DTypeInfo* dtype = find_dtype(argument.dtype); dtype->is_integer())
+                symbols_.insert(argument.name);
+            scope[argument.name] = Type{argument.dtype, {}};
+        }
+        std::vector<std::string> order = program_.argument_order;
+        std::sort(order.begin(), order.end());
+        std::vector<std::string> names(names_.begin(), names_.end());
+        require(order == names, "the argument order", "lists other names than the arguments");
+        for (const ArrayArgument& argument : program_.arrays)
+            check_type(argument.type, argument.name);
+        for (const Guard& guard : program_.guards)
+            check_guard(guard);
+        check_block(program_.body, scope);
+        for (const std::string& name : program_.body.yields) {
+            require(scope.count(name) != 0, "return", name + " is not defined");
+            check_type(scope.at(name), "return " + name);
+        }
+        check_checks(scope);
+        check_writes(scope);
+        check_conversions(scope);
+        require(program_.returns_tuple || program_.body.yields.size() <= 1, "return", "one value, or a tuple");
+    }
+
+  private:
+    [[noreturn]] void fail(const std::string& where, const std::string& why) const {
+        throw InternalError("program " + program_.function + ", " + where + ": " + why + ".");
+    }
+    void require(bool holds, const std::string& where, const std::string& why) const {
+        if (!holds) fail(where, why);
+    }
+
+    void declare(const std::string& name) { require(names_.insert(name).second, name, "is defined twice"); }
+
+    void check_dtype(const std::string& dtype, const std::string& where) const {
+        require(find_dtype(dtype) != nullptr, where, "'" + dtype + "' is no dtype");
+    }
+
+    void check_size(const Size& tree, const std::string& where) const {
+        std::set<std::string> used;
+        tree.collect_symbols(used);
+        for (const std::string& symbol : used)
+            require(symbols_.count(symbol) != 0, where, "the size '" + symbol + "' is not known here");
+    }
+
+    void check_type(const Type& type, const std::string& where) const {
+        check_dtype(type.dtype, where);
+        for (const Size& extent : type.shape) {
+            check_size(extent, where);
+            require(!extent.is_constant() || extent.constant() >= 0, where, "the negative extent " + extent.text());
+        }
+    }
+
+    void check_guard(const Guard& guard) const {
+        const std::string where = "guard " + guard.condition.text();
+        require(is_comparison(guard.condition.op()), where, "not a comparison");
+        for (const Size& side : guard.condition.operands())
+            check_size(side, where);
+    }
+
+    void check_block(const Block& block, Scope& scope) {
+        std::vector<std::string> read; // sizes that are known to the end of the block
+        for (const Operation& operation : block.operations) {
+            where_ = operation.result + (operation.line > 0 ? " (line " + std::to_string(operation.line) + ")" : "") +
+                     " = " + text_of(operation.op);
+            declare(operation.result);
+            check_type(operation.type, where_);
+            for (const auto& [name, type] : operation.more_results) {
+                declare(name);
+                check_type(type, where_);
+            }
+            for (const std::string& operand : operation.operands)
+                require(scope.count(operand) != 0, where_, "the operand " + operand + " is not defined before");
+            if (operation.op == Op::read) {
+                check_read(operation, scope);
+                symbols_.insert(operation.result);
+                read.push_back(operation.result);
+                continue;
+            }
+            if (operation.op == Op::for_loop || operation.op == Op::while_loop || operation.op == Op::if_else)
+                check_region(operation, scope);
+            else
+                check_operation(operation, scope);
+            scope[operation.result] = operation.type;
+            for (const auto& [name, type] : operation.more_results)
+                scope[name] = type;
+        }
+        for (const std::string& name : read)
+            symbols_.erase(name);
+    }
+
+    void check_read(const Operation& operation, const Scope& scope) const {
+        require(operation.operands.size() == 1, where_, "reads one value");
+        require(operation.result[0] != '%', where_, "a size has a name");
+        require_type(scope.at(operation.operands[0]), Type{"int64", {}}, where_, "what it reads");
+        for (const Attribute& each : operation.attributes)
+            require(each.name == attr::min.name || each.name == attr::max.name, where_,
+                    std::string("has no attribute ") + text_of(each.name));
+        require(operation.attributes.size() != 1, where_, "has both limits or none");
+        operation.attributes.for_each_size([&](const Size& size) { check_size(size, where_); });
+    }
+
+    void check_checks(const Scope& scope) const {
+        for (const Check& check : program_.checks) {
+            const std::string where = "check " + check.value;
+            auto value = scope.find(check.value);
+            require(value != scope.end(), where, check.value + " is not defined");
+            require_type(value->second, Type{"bool", {}}, where, "the value");
+        }
+    }
+
+    /// The dtype of a Python number is that of the value it is made of.
+    void check_conversions(const Scope& scope) const {
+        const std::vector<std::string>& results = program_.body.yields;
+        require(program_.conversions.size() == results.size(), "return", "has another number of conversions");
+        for (std::size_t k = 0; k < results.size(); ++k) {
+            const std::string& to = program_.conversions[k];
+            if (to.empty()) continue;
+            const std::string dtype = to == "int" ? "int64" : to == "float" ? "float64" : "bool";
+            require_type(scope.at(results[k]), Type{dtype, {}}, "return " + to, results[k]);
+        }
+    }
+
+    /// Of `scope`, the values of the whole program.
+    void check_writes(const Scope& scope) const {
+        std::set<std::string> written;
+        for (const Write& write : program_.writes) {
+            const std::string where = "write " + write.argument;
+            auto argument =
+                std::find_if(program_.arrays.begin(), program_.arrays.end(),
+                             [&](const ArrayArgument& candidate) { return candidate.name == write.argument; });
+            require(argument != program_.arrays.end(), where, "is no array argument");
+            require(written.insert(write.argument).second, where, "is written twice");
+            auto value = scope.find(write.value);
+            require(value != scope.end(), where, write.value + " is not defined");
+            require_type(value->second, argument->type, where, "the value " + write.value);
+        }
+    }
+
+    void check_yields(const Block& block, const Scope& scope, const std::vector<Type>& types,
+                      const std::string& where) {
+        require(block.yields.size() == types.size(), where,
+                "yields " + std::to_string(block.yields.size()) + " values, not " + std::to_string(types.size()));
+        for (std::size_t k = 0; k < types.size(); ++k) {
+            auto found = scope.find(block.yields[k]);
+            require(found != scope.end(), where, "the yielded " + block.yields[k] + " is not defined");
+            require_type(found->second, types[k], where, "the yielded " + block.yields[k]);
+        }
+    }
+
+    void check_region(const Operation& operation, const Scope& outer) {
+        std::string where = where_;
+        std::vector<Type> types{operation.type};
+        for (const auto& [name, type] : operation.more_results)
+            types.push_back(type);
+        if (operation.op == Op::if_else) {
+            require(operation.regions.size() == 2 && operation.operands.size() == 1, where, "needs two regions");
+            require_type(outer.at(operation.operands[0]), Type{"bool", {}}, where, "the condition");
+            for (const Block& block : operation.regions) {
+                Scope scope = outer;
+                check_block(block, scope);
+                check_yields(block, scope, types, where);
+            }
+            return;
+        }
+        const bool is_for = operation.op == Op::for_loop;
+        require(operation.regions.size() == (is_for ? 1U : 2U), where, "has a wrong number of regions");
+        const auto& parameters = operation.regions[0].parameters;
+        require(parameters.size() == types.size() && operation.operands.size() == types.size(), where,
+                "carries another number of values than it gives");
+        Scope scope = outer;
+        for (std::size_t k = 0; k < parameters.size(); ++k) {
+            declare(parameters[k].first);
+            check_type(parameters[k].second, where);
+            require_type(parameters[k].second, types[k], where, "the carried " + parameters[k].first);
+            require_type(outer.at(operation.operands[k]), types[k], where, "the initial " + operation.operands[k]);
+            scope[parameters[k].first] = parameters[k].second;
+        }
+        if (is_for) {
+            for (const auto& key : {attr::start, attr::stop, attr::step})
+                check_size(attribute(operation, key), where);
+            const Size& step = attribute(operation, attr::step);
+            require(!step.is_constant() || step.constant() != 0, where, "the step is 0");
+            const std::string& variable = attribute(operation, attr::variable);
+            declare(variable);
+            symbols_.insert(variable);
+        }
+        for (std::size_t k = 0; k < operation.regions.size(); ++k) {
+            Scope inner = scope;
+            check_block(operation.regions[k], inner);
+            bool condition = !is_for && k == 0;
+            check_yields(operation.regions[k], inner, condition ? std::vector<Type>{{"bool", {}}} : types, where);
+        }
+        if (is_for) symbols_.erase(attribute(operation, attr::variable));
+    }
+
+    template <class T> const T& attribute(const Operation& operation, const AttributeKey<T>& key) const {
+        const T* const found = operation.attributes.find(key);
+        if (found == nullptr) fail_missing(key.name);
+        return *found;
+    }
+    [[noreturn]] void fail_missing(AttributeName name) const {
+        fail(where_, std::string("the attribute ") + text_of(name) + " is missing");
+    }
+
+    void require_type(const Type& is, const Type& should, const std::string& where, const std::string& what) const {
+        require(is.dtype == should.dtype && same_shape(is.shape, should.shape), where,
+                what + " is " + text_of(is) + ", not " + text_of(should));
+    }
+    void require_shape(const std::vector<Size>& is, const std::vector<Size>& should, const std::string& what) const {
+        require(same_shape(is, should), where_,
+                what + " is " + text_of(Type{"", is}) + ", not " + text_of(Type{"", should}));
+    }
+
+    void check_attributes(const Operation& operation, std::initializer_list<AttributeName> names) const {
+        require(operation.regions.empty() && operation.more_results.empty(), where_, "has no regions");
+        for (const Attribute& each : operation.attributes) {
+            const bool known = std::find(names.begin(), names.end(), each.name) != names.end();
+            require(known || (dialect_ == Dialect::rewritten && is_of_pass(operation, each)), where_,
+                    std::string("has no attribute ") + text_of(each.name));
+        }
+        for (const AttributeName name : names)
+            if (!operation.attributes.has(name)) fail_missing(name);
+    }
+
+    /// Whether a pass gives such an attribute to such an operation.
+    bool is_of_pass(const Operation& operation, const Attribute& each) const {
+        const Op op = operation.op;
+        if (each.name == attr::clamped.name) return op == Op::index;
+        if (each.name == attr::unread.name) return op == Op::broadcast_to;
+        if (each.name == attr::checked.name) {
+            const int check = op == Op::take ? check_of(operation) : -1;
+            return check >= 0 && check < static_cast<int>(program_.checks.size());
+        }
+        if (each.name != attr::order.name || !(is_reduction(op) || op == Op::matmul)) return false;
+        const auto& order = std::get<SumOrder>(each.value);
+        return order.trips >= 0 && order.trips <= static_cast<int>(operation.type.shape.size()) && order.joined >= 0 &&
+               (op == Op::matmul || !order.library);
+    }
+
+    /// Operand axes stand under the result's last ones and have the same extent or the literal 1.
+    void check_broadcast(const Type& operand, const Type& result) const {
+        std::size_t missing = result.shape.size() - operand.shape.size();
+        require(operand.shape.size() <= result.shape.size(), where_, "an operand has more axes than the result");
+        for (std::size_t k = 0; k < operand.shape.size(); ++k) {
+            const Size& extent = operand.shape[k];
+            require((extent.is_constant() && extent.constant() == 1) || same_size(extent, result.shape[k + missing]),
+                    where_, text_of(operand) + " does not broadcast to " + text_of(result));
+        }
+    }
+
+    /// Of matrices that lie along some axes: those axes.
+    static Type stack_of(const Type& matrices) {
+        return {matrices.dtype, {matrices.shape.begin(), matrices.shape.end() - 2}};
+    }
+
+    void check_elementwise(const Operation& operation, const Scope& scope) const {
+        check_attributes(operation, {});
+        for (const std::string& name : operation.operands)
+            check_broadcast(scope.at(name), operation.type);
+        const std::string& out = operation.type.dtype;
+        auto dtype = [&](std::size_t k) { return scope.at(operation.operands[k]).dtype; };
+        auto all_equal = [&](std::size_t from, const std::string& to) {
+            for (std::size_t k = from; k < operation.operands.size(); ++k)
+                require(dtype(k) == to, where_, "operand " + operation.operands[k] + " is " + dtype(k) + ", not " + to);
+        };
+        DTypeKind kind = find_dtype(dtype(operation.operands.size() - 1))->kind;
+        if (kind == DTypeKind::complex_number) {
+            require(!has_trait(operation.op, Trait::real_only), where_, "does not take complex numbers");
+            if (operation.op == Op::absolute) {
+                require(out == real_dtype(dtype(0)), where_, "gives " + real_dtype(dtype(0)) + ", not " + out);
+                return;
+            }
+        }
+        switch (info(operation.op).signature) {
+        case Signature::none:
+        case Signature::sums:
+        case Signature::truths:
+            return;
+        case Signature::compare:
+            require(out == "bool", where_, "gives bool, not " + out);
+            if ((dtype(0) == "int64" && dtype(1) == "uint64") || (dtype(0) == "uint64" && dtype(1) == "int64")) return;
+            all_equal(0, dtype(0));
+            return;
+        case Signature::magnitude:
+            require(out == "bool", where_, "gives bool, not " + out);
+            require(kind == DTypeKind::floating, where_, "takes floats, not " + dtype(2));
+            require(scope.at(operation.operands[2]).shape.empty(), where_, "compares with one number");
+            all_equal(0, dtype(2));
+            return;
+        case Signature::float_test:
+            require(kind == DTypeKind::floating, where_, "takes floats, not " + dtype(0));
+            [[fallthrough]];
+        case Signature::test:
+            require(out == "bool", where_, "gives bool, not " + out);
+            return;
+        case Signature::choose:
+            require(dtype(0) == "bool", where_, "the condition is " + dtype(0) + ", not bool");
+            all_equal(1, out);
+            return;
+        case Signature::convert:
+            return;
+        case Signature::floats:
+            require(kind == DTypeKind::floating || kind == DTypeKind::complex_number, where_,
+                    "takes floats, not " + dtype(0));
+            break;
+        case Signature::numbers:
+            require(kind != DTypeKind::boolean, where_, "does not take bool");
+            break;
+        case Signature::bits:
+            require(kind != DTypeKind::floating && kind != DTypeKind::complex_number, where_,
+                    "takes integers and bool, not " + dtype(0));
+            break;
+        case Signature::integers:
+            require(kind == DTypeKind::signed_integer || kind == DTypeKind::unsigned_integer, where_,
+                    "takes integers, not " + dtype(0));
+            break;
+        case Signature::words:
+            require(dtype(0) == "uint64", where_, "takes uint64, not " + dtype(0));
+            break;
+        case Signature::same:
+            break;
+        }
+        all_equal(0, out);
+    }
+
+    const std::vector<int>& axes(const Operation& operation, std::size_t rank) const {
+        const std::vector<int>& out = attribute(operation, attr::axes);
+        std::set<int> seen;
+        for (int axis : out) {
+            require(axis >= 0 && axis < static_cast<int>(rank), where_,
+                    "axis " + std::to_string(axis) + " of " + std::to_string(rank));
+            require(seen.insert(axis).second, where_, "axis " + std::to_string(axis) + " twice");
+        }
+        return out;
+    }
+
+    /// The attribute `axis`, which is one of `type`.
+    int axis_of(const Operation& operation, const std::vector<Size>& shape, const std::string& what) const {
+        const int axis = attribute(operation, attr::axis);
+        require(axis >= 0 && axis < static_cast<int>(shape.size()), where_,
+                "axis=" + std::to_string(axis) + " is no axis of " + what);
+        return axis;
+    }
+
+    static std::vector<Size> without(const std::vector<Size>& shape, const std::vector<int>& axes) {
+        std::vector<Size> out;
+        for (std::size_t k = 0; k < shape.size(); ++k) {
+            if (std::find(axes.begin(), axes.end(), static_cast<int>(k)) == axes.end()) out.push_back(shape[k]);
+        }
+        return out;
+    }
+
+    void check_reduction(const Operation& operation, const Type& operand) const {
+        const Op op = operation.op;
+        const std::string& out = operation.type.dtype;
+        std::vector<int> reduced;
+        if (is_search(op)) {
+            check_attributes(operation, {attr::axis.name});
+            reduced = {axis_of(operation, operand.shape, text_of(operand))};
+            require(out == "int64", where_, "gives int64, not " + out);
+        } else {
+            check_attributes(operation, {attr::axes.name});
+            reduced = axes(operation, operand.shape.size());
+            if (info(op).signature == Signature::truths) require(out == "bool", where_, "gives bool, not " + out);
+            if (info(op).signature == Signature::same)
+                require(out == operand.dtype, where_, "gives " + operand.dtype + ", not " + out);
+        }
+        require_shape(operation.type.shape, without(operand.shape, reduced), "the result's shape");
+    }
+
+    void check_index(const Operation& operation, const Type& whole, const std::vector<Size>& part) const {
+        std::size_t axis = 0;
+        std::size_t result_axis = 0;
+        for (const IndexEntry& entry : attribute(operation, attr::index)) {
+            if (entry.kind != IndexEntry::Kind::newaxis) {
+                require(axis < whole.shape.size(), where_, "more indices than " + text_of(whole) + " has axes");
+                ++axis;
+                check_size(entry.start, where_);
+            }
+            if (entry.kind == IndexEntry::Kind::position) continue;
+            require(result_axis < part.size(), where_, "more result axes than the result has");
+            if (entry.kind == IndexEntry::Kind::slice)
+                check_size(entry.step, where_);
+            else
+                require(operation.op == Op::index && part[result_axis].is_constant() &&
+                            part[result_axis].constant() == 1,
+                        where_, "a new axis has the extent 1");
+            ++result_axis;
+        }
+        require(axis == whole.shape.size() && result_axis == part.size(), where_,
+                "index=" + text_of(attribute(operation, attr::index)) + " does not fit " + text_of(whole));
+    }
+
+    void check_take(const Operation& operation, const Type& operand, const Type& positions) const {
+        check_attributes(operation, {attr::axis.name});
+        const auto at = static_cast<std::ptrdiff_t>(axis_of(operation, operand.shape, text_of(operand)));
+        require(positions.dtype == "int64", where_, "the positions are " + positions.dtype + ", not int64");
+        std::vector<Size> shape(operand.shape.begin(), operand.shape.begin() + at);
+        shape.insert(shape.end(), positions.shape.begin(), positions.shape.end());
+        shape.insert(shape.end(), operand.shape.begin() + at + 1, operand.shape.end());
+        require_type(operation.type, Type{operand.dtype, shape}, where_, "the result");
+    }
+
+    /// `windows`: element (i, r) of two axes is element start + step i + stride r of the one that they stand for.
+    void check_windows(const Operation& operation, const Type& operand) const {
+        check_attributes(operation, {attr::axis.name, attr::start.name, attr::step.name, attr::stride.name});
+        const int axis = attribute(operation, attr::axis);
+        const std::vector<Size>& shape = operation.type.shape;
+        require(axis >= 0 && axis < static_cast<int>(operand.shape.size()) && shape.size() == operand.shape.size() + 1,
+                where_, "axis=" + std::to_string(axis) + " does not fit " + text_of(operand));
+        operation.attributes.for_each_size([&](const Size& size) { check_size(size, where_); });
+        std::vector<Size> whole = shape;
+        const auto at = static_cast<std::size_t>(axis);
+        whole.erase(whole.begin() + axis);
+        whole[at] = operand.shape[at];
+        require_type(Type{operation.type.dtype, whole}, operand, where_, "the operand");
+    }
+
+    void check_operation(const Operation& operation, const Scope& scope) {
+        const Op op = operation.op;
+        const Type& result = operation.type;
+        auto operand = [&](std::size_t k) -> const Type& { return scope.at(operation.operands[k]); };
+        const auto count = static_cast<std::size_t>(info(operation.op).operands);
+        require(operation.operands.size() == count, where_,
+                "takes " + std::to_string(count) + " operands, not " + std::to_string(operation.operands.size()));
+        if (is_elementwise(op)) return check_elementwise(operation, scope);
+        if (op == Op::complex) {
+            check_attributes(operation, {});
+            require(find_dtype(result.dtype)->is_complex(), where_, "gives complex numbers, not " + result.dtype);
+            for (std::size_t k = 0; k < 2; ++k)
+                require_type(operand(k), Type{real_dtype(result.dtype), result.shape}, where_,
+                             "the operand " + operation.operands[k]);
+        } else if (op == Op::conjugate || op == Op::real || op == Op::imag) {
+            check_attributes(operation, {});
+            require(find_dtype(operand(0).dtype)->is_complex(), where_,
+                    "takes complex numbers, not " + operand(0).dtype);
+            const std::string dtype = op == Op::conjugate ? operand(0).dtype : real_dtype(operand(0).dtype);
+            require_type(result, Type{dtype, operand(0).shape}, where_, "the result");
+        } else if (op == Op::constant) {
+            check_attributes(operation, {attr::value.name});
+            require(result.shape.empty(), where_, "a constant has no axes");
+            require(is_literal(attribute(operation, attr::value), result.dtype), where_,
+                    attribute(operation, attr::value) + " is no " + result.dtype);
+        } else if (op == Op::scalar_size) {
+            check_attributes(operation, {attr::size.name});
+            check_size(attribute(operation, attr::size), where_);
+            require_type(result, Type{"int64", {}}, where_, "the result");
+        } else if (op == Op::index) {
+            check_attributes(operation, {attr::index.name});
+            require(result.dtype == operand(0).dtype, where_, "keeps the dtype");
+            check_index(operation, operand(0), result.shape);
+        } else if (op == Op::update) {
+            check_attributes(operation, {attr::index.name});
+            require_type(result, operand(0), where_, "the result");
+            require(operand(1).dtype == result.dtype, where_, "the part has the dtype " + operand(1).dtype);
+            check_index(operation, operand(0), operand(1).shape);
+        } else if (op == Op::transpose) {
+            check_attributes(operation, {attr::axes.name});
+            const std::vector<int>& order = axes(operation, operand(0).shape.size());
+            require(order.size() == operand(0).shape.size(), where_, "needs every axis");
+            std::vector<Size> shape;
+            for (int axis : order)
+                shape.push_back(operand(0).shape[static_cast<std::size_t>(axis)]);
+            require_type(result, Type{operand(0).dtype, shape}, where_, "the result");
+        } else if (op == Op::reshape) {
+            // Equal element counts are not decidable in general: the trace guards them.
+            check_attributes(operation, {});
+            require(result.dtype == operand(0).dtype, where_, "keeps the dtype");
+            Size before = product(operand(0).shape);
+            Size after = product(result.shape);
+            require(!before.is_constant() || !after.is_constant() || before.constant() == after.constant(), where_,
+                    text_of(operand(0)) + " has not the elements of " + text_of(result));
+        } else if (op == Op::broadcast_to) {
+            check_attributes(operation, {});
+            require(result.dtype == operand(0).dtype, where_, "keeps the dtype");
+            check_broadcast(operand(0), result);
+        } else if (op == Op::iota) {
+            check_attributes(operation, {attr::axis.name});
+            require(result.dtype == "int64", where_, "gives int64");
+            axis_of(operation, result.shape, "the result");
+        } else if (op == Op::windows && dialect_ == Dialect::rewritten) {
+            check_windows(operation, operand(0));
+        } else if (op == Op::take) {
+            check_take(operation, operand(0), operand(1));
+        } else if (op == Op::matmul) {
+            check_attributes(operation, {});
+            const Type& a = operand(0);
+            const Type& b = operand(1);
+            require(a.shape.size() >= 2 && b.shape.size() >= 2, where_, "takes matrices");
+            require(same_size(a.shape.back(), b.shape.end()[-2]), where_, text_of(a) + " @ " + text_of(b));
+            require(a.dtype == result.dtype && b.dtype == result.dtype, where_, "takes and gives one dtype");
+            require(result.shape.size() == std::max(a.shape.size(), b.shape.size()), where_,
+                    "the result has other axes than " + text_of(a) + " @ " + text_of(b));
+            std::vector<Size> shape = stack_of(result).shape;
+            for (const Type* each : {&a, &b})
+                check_broadcast(stack_of(*each), stack_of(result));
+            shape.insert(shape.end(), {a.shape.end()[-2], b.shape.back()});
+            require_shape(result.shape, shape, "the result's shape");
+        } else if (is_reduction(op)) {
+            check_reduction(operation, operand(0));
+        } else {
+            fail(where_, "no such operation");
+        }
+    }
+
+    const Program& program_;
+    const Dialect dialect_;
+    std::set<std::string> names_;
+    std::set<std::string> symbols_;
+    std::string where_;
+};
+
+} // namespace
+
+void verify_program(const Program& program, Dialect dialect) {
+    Verifier(program, dialect).run();
+}
+
+} // namespace tilewright::translator

@@ -1,0 +1,57 @@
+// translator/ir/size.cpp: sizes of calls and of loops.
+#include "translator/ir/size.h"
+
+#include <algorithm>
+
+#include "dsl/base/error.h"
+
+namespace tilewright::translator {
+
+std::optional<std::int64_t> evaluate(const Size& size, const std::map<std::string, std::int64_t>& sizes) {
+    return size.evaluate([&](const std::string& name) -> std::optional<std::int64_t> {
+        const auto found = sizes.find(name);
+        if (found == sizes.end()) return std::nullopt;
+        // An integer of the call, whose name has no dot, may be negative.
+        if (found->second < 0 && name.find('.') != std::string::npos) return std::nullopt;
+        return found->second;
+    });
+}
+
+Size trips(const Size& first, const Size& stop, std::int64_t step) {
+    const Size distance = step > 0 ? stop - first : first - stop;
+    return larger_of(ceil_div(distance, step > 0 ? step : -step), Size::integer(0));
+}
+
+Size product(const std::vector<Size>& shape) {
+    Size out = Size::integer(1);
+    for (const Size& extent : shape)
+        out = out * extent;
+    return out;
+}
+
+bool same_shape(const std::vector<Size>& a, const std::vector<Size>& b) {
+    return std::ranges::equal(a, b, same_size);
+}
+
+Op operation_for(Size::Op op) {
+    switch (op) {
+    case Size::Op::add:
+        return Op::add;
+    case Size::Op::sub:
+        return Op::subtract;
+    case Size::Op::mul:
+        return Op::multiply;
+    case Size::Op::floordiv:
+        return Op::floor_divide;
+    case Size::Op::mod:
+        return Op::remainder;
+    case Size::Op::min:
+        return Op::minimum;
+    case Size::Op::max:
+        return Op::maximum;
+    default:
+        throw InternalError("a size has no operation for its operator.");
+    }
+}
+
+} // namespace tilewright::translator

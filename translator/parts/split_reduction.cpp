@@ -1,0 +1,542 @@
+// translator/parts/split_reduction.cpp: cuts a program at its reductions over the rows.
+#include "translator/parts/split_reduction.h"
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "translator/ir/attributes.h"
+#include "translator/ir/dead_code.h"
+#include "translator/ir/fresh_names.h"
+#include "translator/ir/size.h"
+#include "translator/ir/values.h"
+#include "translator/ir/walk.h"
+#include "translator/parts/rows.h"
+#include "translator/parts/slices.h"
+#include "translator/stages/analysis.h"
+
+namespace tilewright::translator {
+namespace {
+
+using Operations = std::vector<Operation>;
+
+/// The values that an operation reads, in its regions too, those that it defines itself included.
+std::set<std::string> reads_of(const Operation& operation) {
+    std::set<std::string> names;
+    walk_operation(operation, [&](const Operation& each) {
+        names.insert(each.operands.begin(), each.operands.end());
+        for (const Block& region : each.regions)
+            names.insert(region.yields.begin(), region.yields.end());
+    });
+    return names;
+}
+
+using Renames = std::map<std::string, std::string>;
+
+/// With other symbols: X.1 -> sums.1. A whole size may have a name too.
+Size renamed(const Size& size, const Renames& names) {
+    if (const auto whole = names.find(size.text()); whole != names.end()) return Size::symbol(whole->second);
+    if (size.operands().empty()) return size;
+    return Size::folded(size.op(), renamed(size.operands()[0], names), renamed(size.operands()[1], names));
+}
+
+void rename(Type& type, const Renames& names) {
+    for (Size& extent : type.shape)
+        extent = renamed(extent, names);
+}
+
+void rename(Operation& operation, const Renames& names) {
+    rename(operation.type, names);
+    for (auto& [name, type] : operation.more_results)
+        rename(type, names);
+    operation.attributes.map_sizes([&](const Size& size) { return renamed(size, names); });
+    for (Block& region : operation.regions) {
+        for (auto& [name, type] : region.parameters)
+            rename(type, names);
+        for (Operation& inner : region.operations)
+            rename(inner, names);
+    }
+}
+
+/// The symbols in the sizes of an operation.
+void collect_all_symbols(const Operation& operation, std::set<std::string>& symbols) {
+    const auto see = [&](const Size& size) { size.collect_symbols(symbols); };
+    walk_operation(operation, [&](const Operation& each) {
+        for (const auto& [name, type] : results_of(each))
+            std::ranges::for_each(type.shape, see);
+        for (const Block& region : each.regions)
+            for (const auto& [name, type] : region.parameters)
+                std::ranges::for_each(type.shape, see);
+        each.attributes.for_each_size(see);
+    });
+}
+
+class Splitter {
+  public:
+    Splitter(const Program& program, const Rows& rows, std::set<std::string> names)
+        : program_(program), rows_(rows), names_(std::move(names)) {
+        for (const std::string& name : names_of(program))
+            names_.take(name);
+    }
+
+    std::optional<Partials> run() {
+        if (!rows_.are_clear()) return std::nullopt;
+        for (const Operation& operation : program_.body.operations)
+            if (!take(operation)) return std::nullopt;
+        const std::vector<std::string>& yields = program_.body.yields;
+        if (std::any_of(yields.begin(), yields.end(), [&](const auto& name) { return rows_.is_argument(name); }))
+            return std::nullopt;
+        return made();
+    }
+
+  private:
+    /// A result of `partial`: one row a part.
+    struct Row {
+        std::string value; ///< in `partial`, without the axis of the parts
+        Type type;         ///< likewise
+        std::string stack; ///< the argument of `total`
+    };
+
+    // ---- which operation belongs where ----------------------------------------------------------------------------
+
+    bool take(const Operation& operation) {
+        bool has_read = false;
+        walk_operation(operation, [&](const Operation& each) { has_read = has_read || each.op == Op::read; });
+        if (has_read) return false;
+        const std::set<std::string> reads = reads_of(operation);
+        const auto reads_some = [&](const std::set<std::string>& names) {
+            return std::any_of(reads.begin(), reads.end(),
+                               [&](const std::string& name) { return names.count(name) != 0; });
+        };
+        if (operation.op == Op::scalar_size && rows_.speaks_of_it(operation.attributes.at(attr::size)))
+            return take_length(operation);
+        const bool is_later = reads_some(later_);
+        if (reads_some(rest_) || (is_later && touches_rows(operation, reads))) {
+            for (const auto& [name, type] : results_of(operation))
+                rest_.insert(name);
+            return true;
+        }
+        if (is_later) {
+            if (!rows_.fits(operation)) return false;
+            for (const auto& [name, type] : results_of(operation))
+                later_.insert(name);
+            total_.push_back(operation);
+            return true;
+        }
+        if (is_cut(operation)) return take_cut(operation);
+        if (!rows_.fits(operation)) return false;
+        partial_.push_back(operation);
+        // What has no rows may be needed behind the reductions too.
+        if (!touches_rows(operation, reads)) total_.push_back(operation);
+        return true;
+    }
+
+    bool touches_rows(const Operation& operation, const std::set<std::string>& reads) const {
+        bool touches = false;
+        for (const std::string& name : reads)
+            touches = touches || rows_.place_of(name) != Rows::kNone;
+        walk_operation(operation, [&](const Operation& each) {
+            for (const auto& [name, type] : results_of(each))
+                touches = touches || rows_.place_of(name) != Rows::kNone;
+            for (const Block& region : each.regions)
+                for (const auto& [name, type] : region.parameters)
+                    touches = touches || rows_.place_of(name) != Rows::kNone;
+        });
+        return touches;
+    }
+
+    /// Whether the rows are reduced here, and nothing of them is left.
+    bool is_cut(const Operation& operation) const {
+        if (!operation.regions.empty() || rows_.place_of(operation.result) != Rows::kNone) return false;
+        if (operation.op == Op::matmul)
+            return rows_.place_of(operation.operands[0]) == rows_.rank_of(operation.operands[0]) - 1 &&
+                   rows_.place_of(operation.operands[1]) == rows_.rank_of(operation.operands[1]) - 2;
+        if (!is_reduction(operation.op)) return false;
+        const std::vector<int> axes = reduced_axes(operation);
+        return std::count(axes.begin(), axes.end(), rows_.place_of(operation.operands[0])) != 0;
+    }
+
+    // ---- reductions -----------------------------------------------------------------------------------------------
+
+    /// A value of `partial` with an axis for the parts in front: the argument of `total` that has it of all parts.
+    const Row& row_of(const std::string& value, const Type& type) {
+        const std::string wish = value[0] == '%' ? "part" : value + "_parts";
+        rows_given_.push_back({value, type, names_.named(wish)});
+        return rows_given_.back();
+    }
+    /// `kParts`, in place of the extent that the stacks have in common, until they are named.
+    Type stacked(const Type& type) const {
+        Type out = type;
+        out.shape.insert(out.shape.begin(), Size::symbol(kParts));
+        return out;
+    }
+
+    const std::string& add(Operations& to, Operation operation) {
+        to.push_back(std::move(operation));
+        return to.back().result;
+    }
+    std::string add_total(const Type& type, Op op, std::vector<std::string> operands, Attributes attributes = {}) {
+        return add(total_, make_operation(names_.value(), type, op, std::move(operands), std::move(attributes), line_));
+    }
+
+    bool take_cut(const Operation& operation) {
+        line_ = operation.line;
+        partial_.push_back(operation);
+        later_.insert(operation.result);
+        if (is_search(operation.op)) {
+            take_search(operation);
+            return true;
+        }
+        const Row& row = row_of(operation.result, operation.type);
+        const Op op = operation.op == Op::matmul ? (operation.type.dtype == "bool" ? Op::any : Op::sum) : operation.op;
+        total_.push_back(make_operation(operation.result, operation.type, op, {row.stack}, {attr::axes({0})}, line_));
+        return true;
+    }
+
+    /// The first part whose best value is best has the position, which counts from where that part begins.
+    void take_search(const Operation& operation) {
+        const std::string& operand = operation.operands[0];
+        const bool is_min = operation.op == Op::argmin;
+        const Type best_type{rows_.type_of(operand).dtype, operation.type.shape};
+        const std::string best = names_.named(is_min ? "least" : "most");
+        add(partial_, make_operation(best, best_type, is_min ? Op::min : Op::max, {operand},
+                                     {attr::axes({operation.attributes.at(attr::axis)})}, line_));
+        const std::string positions = row_of(operation.result, operation.type).stack;
+        const std::string bests = row_of(best, best_type).stack;
+        const std::string lengths = length_of_parts();
+
+        const Type one{"int64", {}}, a_part = stacked(one), a_truth{"bool", {Size::symbol(kParts)}};
+        const Size unit = Size::integer(1);
+        const std::string zero = add_total(one, Op::constant, {}, {attr::value("0")});
+        const std::string part = add_total(a_part, Op::iota, {}, {attr::axis(0)});
+        const std::string column = add_total({"int64", {a_part.shape[0], unit}}, Op::index, {part},
+                                             {attr::index({IndexEntry::all(), IndexEntry::newaxis()})});
+        const std::vector<Size> square{a_part.shape[0], a_part.shape[0]};
+        const std::string before = add_total({"bool", square}, Op::less, {part, column});
+        const std::string counted = add_total({"int64", square}, Op::where, {before, lengths, zero});
+        std::string begins = add_total(a_part, Op::sum, {counted}, {attr::axes({1})});
+        std::string numbers = part;
+        if (!operation.type.shape.empty()) {
+            Type spread = a_part;
+            std::vector<IndexEntry> index{IndexEntry::all()};
+            for (std::size_t k = 0; k < operation.type.shape.size(); ++k) {
+                spread.shape.push_back(unit);
+                index.push_back(IndexEntry::newaxis());
+            }
+            begins = add_total(spread, Op::index, {begins}, {attr::index(index)});
+            numbers = add_total(spread, Op::index, {numbers}, {attr::index(index)});
+        }
+        const Type all = stacked(operation.type);
+        const std::string first = add_total(operation.type, operation.op, {bests}, {attr::axis(0)});
+        const std::string is_there = add_total({"bool", all.shape}, Op::equal, {numbers, first});
+        const std::string whole = add_total(all, Op::add, {positions, begins});
+        const std::string there = add_total(all, Op::where, {is_there, whole, zero});
+        total_.push_back(make_operation(operation.result, operation.type, Op::sum, {there}, {attr::axes({0})}, line_));
+    }
+
+    // ---- lengths --------------------------------------------------------------------------------------------------
+
+    /// A size that `total` gets from the first part.
+    std::string symbol_value(const std::string& symbol) {
+        return add_total({"int64", {}}, Op::scalar_size, {}, {attr::size(Size::symbol(symbol))});
+    }
+
+    /// How many rows each part has.
+    std::string length_of_parts() {
+        if (lengths_.empty()) {
+            const std::string length = add(partial_, make_operation(names_.value(), {"int64", {}}, Op::scalar_size, {},
+                                                                    {attr::size(Size::symbol(rows_.extent()))}, line_));
+            lengths_ = row_of(length, {"int64", {}}).stack;
+        }
+        return lengths_;
+    }
+
+    /// A size of the whole call as a value: the length of the rows is beyond what a size can be.
+    std::optional<std::string> value_of(const Size& tree) {
+        const Type one{"int64", {}};
+        if (tree.is_constant()) return add_total(one, Op::constant, {}, {attr::value(std::to_string(tree.constant()))});
+        if (tree.op() == Size::Op::symbol) {
+            if (tree.name() != rows_.extent()) return symbol_value(tree.name());
+            return add_total(one, Op::sum, {length_of_parts()}, {attr::axes({0})});
+        }
+        const Size &left = tree.operands()[0], &right = tree.operands()[1];
+        const bool divides = tree.op() == Size::Op::floordiv || tree.op() == Size::Op::mod;
+        if (divides && (!right.is_constant() || right.constant() <= 0)) return std::nullopt;
+        const std::optional<std::string> a = value_of(left);
+        const std::optional<std::string> b = a ? value_of(right) : std::nullopt;
+        if (!b) return std::nullopt;
+        return add_total(one, operation_for(tree.op()), {*a, *b});
+    }
+
+    bool take_length(const Operation& operation) {
+        line_ = operation.line;
+        const std::optional<std::string> value = value_of(operation.attributes.at(attr::size));
+        if (!value) return false;
+        // The last operation is the one whose value that is.
+        total_.back().result = operation.result;
+        later_.insert(operation.result);
+        return true;
+    }
+
+    // ---- the programs ---------------------------------------------------------------------------------------------
+
+    Program empty(const char* suffix) const {
+        Program out;
+        out.function = program_.function + suffix;
+        out.file = program_.file;
+        return out;
+    }
+
+    std::optional<Partials> made() {
+        Program total = empty("_total");
+        total.body.operations = total_;
+        for (const Check& check : program_.checks) // nothing is written until then
+            if (rest_.count(check.value) == 0) total.checks.push_back(check);
+        std::vector<Row> handed;
+        const std::vector<std::size_t> kept = results_of_total();
+        const std::vector<std::string>& yields = program_.body.yields;
+        const bool has_rest = !rest_.empty() || !program_.writes.empty() || kept.size() < yields.size();
+        std::optional<Program> rest;
+        if (has_rest) rest = rest_program(handed);
+        give(total, handed);
+        for (const std::size_t k : kept) {
+            total.body.yields.push_back(yields[k]);
+            total.conversions.push_back(program_.conversions[k]);
+        }
+        total.returns_tuple = has_rest || program_.returns_tuple;
+        total = without_dead_code(total);
+
+        std::set<std::string> used(total.body.yields.begin(), total.body.yields.end()), words;
+        for (const Check& check : total.checks)
+            used.insert(check.value);
+        for (const Operation& operation : total.body.operations) {
+            used.merge(reads_of(operation));
+            collect_all_symbols(operation, words);
+        }
+        std::vector<Row> given;
+        for (const Row& row : rows_given_)
+            if (used.count(row.stack) != 0) given.push_back(row);
+        if (given.empty()) return std::nullopt; // nothing is reduced
+
+        std::map<std::string, std::string> names{{kParts, given[0].stack + ".0"}};
+        for (const Row& row : given)
+            for (std::size_t k = 0; k < row.type.shape.size(); ++k)
+                if (const Size& extent = row.type.shape[k]; !extent.is_constant())
+                    names.emplace(extent.text(), row.stack + "." + std::to_string(k + 1));
+        for (const Row& row : given)
+            total.arrays.push_back({row.stack, stacked(row.type)});
+        for (const std::string& name : program_.argument_order)
+            if (is_needed(name, used, words)) keep_argument(name, names, total);
+        take_sizes_from_partial(words, names, given, total);
+        for (ArrayArgument& argument : total.arrays) {
+            rename(argument.type, names);
+            total.argument_order.push_back(argument.name);
+        }
+        for (const ScalarArgument& argument : total.scalars)
+            total.argument_order.push_back(argument.name);
+        for (Operation& operation : total.body.operations)
+            rename(operation, names);
+        if (!knows_its_sizes(total)) return std::nullopt;
+        Partials out{rows_.arguments(), {}, partial_program(given), std::move(total), std::move(rest), {}, {}};
+        for (const Row& row : given)
+            out.stacks.push_back(row.stack);
+        for (const Row& row : handed)
+            out.handed.push_back(row.stack);
+        if (has_rest) out.kept = kept;
+        return out;
+    }
+
+    /// Arguments in parts are not there any more.
+    bool is_needed(const std::string& name, const std::set<std::string>& used,
+                   const std::set<std::string>& words) const {
+        const bool is_array = std::any_of(program_.arrays.begin(), program_.arrays.end(),
+                                          [&](const ArrayArgument& argument) { return argument.name == name; });
+        if (is_array && rows_.place_of(name) != Rows::kNone) return false;
+        const auto is_own = [&](const std::string& word) {
+            return is_array ? word.compare(0, name.size() + 1, name + ".") == 0 : word == name;
+        };
+        return used.count(name) != 0 || std::any_of(words.begin(), words.end(), is_own);
+    }
+
+    void keep_argument(const std::string& name, Renames& names, Program& total) const {
+        for (const ScalarArgument& argument : program_.scalars)
+            if (argument.name == name) total.scalars.push_back(argument);
+        for (const ArrayArgument& argument : program_.arrays) {
+            if (argument.name != name) continue;
+            total.arrays.push_back(argument);
+            // Where no result of `partial` has the extent, this argument does.
+            for (std::size_t k = 0; k < argument.type.shape.size(); ++k)
+                if (const Size& extent = argument.type.shape[k]; !extent.is_constant())
+                    names.emplace(extent.text(), name + "." + std::to_string(k));
+        }
+    }
+
+    /// Extents of arguments that are given in parts, as far as they are values: each part says them.
+    void take_sizes_from_partial(const std::set<std::string>& words, const Renames& names, std::vector<Row>& given,
+                                 Program& total) {
+        std::set<std::string> missing;
+        for (const std::string& argument : rows_.arguments())
+            for (const std::string& word : words)
+                if (word.compare(0, argument.size() + 1, argument + ".") == 0 && names.count(word) == 0)
+                    missing.insert(word);
+        for (const std::string& symbol : missing) {
+            const std::string value = add(partial_, make_operation(names_.value(), {"int64", {}}, Op::scalar_size, {},
+                                                                   {attr::size(Size::symbol(symbol))}, 0));
+            const Row row = row_of(value, {"int64", {}});
+            given.push_back(row);
+            total.arrays.insert(total.arrays.begin() + static_cast<std::ptrdiff_t>(given.size()) - 1,
+                                {row.stack, stacked(row.type)});
+            for (Operation& operation : total.body.operations) {
+                if (operation.op != Op::scalar_size || operation.attributes.at(attr::size) != Size::symbol(symbol))
+                    continue;
+                operation.op = Op::index;
+                operation.operands = {row.stack};
+                operation.attributes = {attr::index({IndexEntry::position(Size::integer(0))})};
+            }
+        }
+    }
+
+    /// Whether no symbol is left that none of its arguments has.
+    static bool knows_its_sizes(const Program& total) {
+        std::set<std::string> known, words;
+        for (const ArrayArgument& argument : total.arrays)
+            for (std::size_t k = 0; k < argument.type.shape.size(); ++k) {
+                known.insert(argument.name + "." + std::to_string(k));
+                argument.type.shape[k].collect_symbols(words);
+            }
+        for (const Operation& operation : total.body.operations)
+            collect_all_symbols(operation, words);
+        return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+            return word.find('.') == std::string::npos || known.count(word) != 0;
+        });
+    }
+
+    /// The program's arguments, for parts of the rows.
+    Program of_parts(const char* suffix) const {
+        Program out = program_;
+        out.function = program_.function + suffix;
+        // What is said of all rows was asked of the whole call.
+        const auto is_of_whole = [&](const Guard& guard) { return !rows_.fits(guard); };
+        out.guards.erase(std::remove_if(out.guards.begin(), out.guards.end(), is_of_whole), out.guards.end());
+        return out;
+    }
+
+    static Type as_row(Type type) {
+        type.shape.insert(type.shape.begin(), Size::integer(1));
+        return type;
+    }
+    static Attribute all_behind(IndexEntry first, const Type& type) {
+        std::vector<IndexEntry> entries(type.shape.size(), IndexEntry::all());
+        entries.insert(entries.begin(), std::move(first));
+        return attr::index(entries);
+    }
+
+    /// Makes each value a result of one row.
+    void give(Program& program, const std::vector<Row>& values) {
+        program.body.yields.clear();
+        for (const Row& each : values) {
+            const std::string name = names_.named(each.stack + "_row");
+            program.body.operations.push_back(make_operation(name, as_row(each.type), Op::index, {each.value},
+                                                             {all_behind(IndexEntry::newaxis(), each.type)}));
+            program.body.yields.push_back(name);
+        }
+        program.conversions.assign(values.size(), "");
+        program.returns_tuple = true;
+    }
+
+    Program partial_program(const std::vector<Row>& given) {
+        Program out = of_parts("_partial");
+        out.checks.clear();
+        out.writes.clear();
+        out.body.operations = partial_;
+        give(out, given);
+        return without_dead_code(out);
+    }
+
+    bool is_of_total(const std::string& name) const {
+        return rest_.count(name) == 0 && rows_.place_of(name) == Rows::kNone;
+    }
+    std::vector<std::size_t> results_of_total() const {
+        std::vector<std::size_t> found;
+        for (std::size_t k = 0; k < program_.body.yields.size(); ++k)
+            if (is_of_total(program_.body.yields[k])) found.push_back(k);
+        return found;
+    }
+
+    /// All but the reductions and what follows from them alone, which it is handed. What the reductions read is
+    /// computed anew, where it is needed: memory for it would be as large as the arguments.
+    Program rest_program(std::vector<Row>& handed) {
+        Program out = of_parts("_rest");
+        out.checks.clear();
+        for (const Check& check : program_.checks)
+            if (rest_.count(check.value) != 0) out.checks.push_back(check);
+        out.body.operations.clear();
+        for (const Operation& operation : program_.body.operations)
+            if (later_.count(operation.result) == 0) out.body.operations.push_back(operation);
+        out.body.yields.clear();
+        out.conversions.clear();
+        for (std::size_t k = 0; k < program_.body.yields.size(); ++k) {
+            if (is_of_total(program_.body.yields[k])) continue;
+            out.body.yields.push_back(program_.body.yields[k]);
+            out.conversions.push_back(program_.conversions[k]);
+        }
+        out.returns_tuple = program_.returns_tuple && !out.body.yields.empty();
+        out = without_dead_code(out);
+        std::set<std::string> read;
+        for (const Operation& operation : out.body.operations)
+            read.merge(reads_of(operation));
+        Operations opening;
+        for (const std::string& name : later_) {
+            if (read.count(name) == 0) continue;
+            const Type& type = rows_.type_of(name);
+            const std::string argument = names_.named(name[0] == '%' ? "whole" : name + "_whole");
+            handed.push_back({name, type, argument});
+            out.arrays.push_back({argument, as_row(type)});
+            out.argument_order.push_back(argument);
+            opening.push_back(make_operation(name, type, Op::index, {argument},
+                                             {all_behind(IndexEntry::position(Size::integer(0)), type)}));
+        }
+        out.body.operations.insert(out.body.operations.begin(), opening.begin(), opening.end());
+        return out;
+    }
+
+    static constexpr const char* kParts = "..parts"; ///< no symbol of a program
+
+    const Program& program_;
+    const Rows& rows_;
+    FreshNames names_;
+    std::set<std::string> later_; ///< values that only `total` has
+    std::set<std::string> rest_;  ///< values of rows that need those, and what is made of them
+    Operations partial_, total_;
+    std::vector<Row> rows_given_;
+    std::string lengths_;
+    int line_ = 0;
+};
+
+/// Whether these arguments may be given in parts, in one pass or in more. A rest has fewer reductions than its program.
+bool is_served(const Program& rest, const std::vector<std::string>& rows) {
+    const auto are_all_in = [&](const std::vector<std::string>& names) {
+        return std::all_of(rows.begin(), rows.end(), [&](const std::string& name) {
+            return std::find(names.begin(), names.end(), name) != names.end();
+        });
+    };
+    if (are_all_in(sliced_arguments(rest))) return true;
+    const std::vector<Partials> all = partials_of(rest);
+    return std::any_of(all.begin(), all.end(), [&](const Partials& each) { return are_all_in(each.rows); });
+}
+
+} // namespace
+
+std::vector<Partials> partials_of(const Program& program, const std::set<std::string>& taken) {
+    std::vector<Partials> all;
+    for (const std::string& extent : extents_of_rows(program)) {
+        const Rows rows(program, extent);
+        std::optional<Partials> found = Splitter(program, rows, taken).run();
+        if (found && (!found->rest || is_served(*found->rest, found->rows))) all.push_back(std::move(*found));
+    }
+    return all;
+}
+
+} // namespace tilewright::translator

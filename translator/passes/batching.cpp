@@ -1,0 +1,688 @@
+// translator/passes/batching.cpp: the body of a loop, once for all trips: what differs from trip to trip gets an
+// axis of trips in front, and the arrays that trips write are written at all their positions at once.
+#include "translator/passes/batching.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "translator/ir/attributes.h"
+#include "translator/ir/dead_code.h"
+#include "translator/ir/dtypes.h"
+#include "translator/ir/values.h"
+#include "translator/loops/access.h"
+#include "translator/loops/pixelwise.h"
+#include "translator/passes/sum_order.h"
+
+namespace tilewright::translator {
+namespace {
+
+using Kind = IndexEntry::Kind;
+using Renamed = std::map<std::string, std::string>;
+
+/// Values of trips that a loop keeps in memory are at most so many bytes, or a few times the arrays that it writes.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 26;
+constexpr std::int64_t kMostTimes = 4;
+
+/// Why a loop stays one; caught in this file.
+struct Refusal {
+    std::string why;
+};
+
+[[noreturn]] void refuse(const Operation& operation, const std::string& what) {
+    throw Refusal{(operation.line > 0 ? "line " + std::to_string(operation.line) + " " : "the loop ") + what};
+}
+
+/// At least how much a size is in every call that the program answers, as far as its guards say; nothing where they say
+/// nothing.
+std::optional<std::int64_t> least(const Program& program, const Size& size) {
+    if (size.is_constant()) return size.constant();
+    std::optional<std::int64_t> out;
+    const auto know = [&](const Size& other, std::int64_t bound) {
+        if (const auto apart = constant_difference(size, other))
+            out = std::max(out.value_or(*apart + bound), *apart + bound);
+    };
+    for (const ArrayArgument& array : program.arrays)
+        for (const Size& extent : array.type.shape)
+            know(extent, 0);
+    for (const Guard& guard : program.guards) {
+        const Size::Op op = guard.condition.op();
+        if (op == Size::Op::ne) continue;
+        const Size &left = guard.condition.operands()[0], &right = guard.condition.operands()[1];
+        const std::int64_t bound = op == Size::Op::lt || op == Size::Op::gt ? 1 : 0;
+        if (op != Size::Op::lt && op != Size::Op::le) know(left - right, bound);
+        if (op != Size::Op::gt && op != Size::Op::ge) know(right - left, bound);
+    }
+    return out;
+}
+
+/// Whether a slice of `count` elements is a whole axis.
+bool is_whole(const IndexEntry& entry, const Size& count, const Size& axis) {
+    return entry.kind == Kind::slice && entry.start.is_constant() && entry.start.constant() == 0 &&
+           entry.step.is_constant() && entry.step.constant() == 1 && same_size(count, axis);
+}
+
+/// An axis moved from one place to another: "[1, 0, 2]".
+std::vector<int> moved_axis(std::size_t rank, std::size_t from, std::size_t to) {
+    std::vector<int> axes;
+    for (std::size_t k = 0; k < rank; ++k)
+        if (k != from) axes.push_back(static_cast<int>(k));
+    axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(to), static_cast<int>(from));
+    return axes;
+}
+
+/// One loop's trips as an axis.
+class Lift {
+  public:
+    Lift(const Program& program, const TranslateOptions& options, std::map<std::string, Type>& types, int& names,
+         const Operation& loop)
+        : options_(options), types_(types), names_(names), loop_(loop), index_(loop.attributes.at(attr::variable)) {
+        if (!loop.attributes.at(attr::step).is_constant()) refuse(loop, "has a step that is no constant");
+        const Size stop = loop.attributes.at(attr::stop);
+        const Size distance = step_of(loop) > 0 ? stop - start_of(loop) : start_of(loop) - stop;
+        const Size plain = ceil_div(distance, std::abs(step_of(loop)));
+        // A division says nothing about its operand's guards.
+        const auto at_least = least(program, std::abs(step_of(loop)) == 1 ? plain : distance);
+        runs_ = at_least && *at_least >= 1;
+        trips_ = at_least && *at_least >= 0 ? plain : trips_of(loop);
+    }
+
+    /// The operations that stand for the loop; what its results are called from there on.
+    std::vector<Operation> run(Renamed& renamed) {
+        const Block& body = loop_.regions[0];
+        classes_.resize(body.parameters.size());
+        for (std::size_t k = 0; k < body.parameters.size(); ++k) {
+            class_of_[body.parameters[k].first] = k;
+            now_[body.parameters[k].first] = loop_.operands[k];
+        }
+        find_positions(body);
+        for (const Operation& operation : body.operations) {
+            line_ = operation.line;
+            lift(operation);
+        }
+        const auto results = results_of(loop_);
+        for (std::size_t k = 0; k < results.size(); ++k) {
+            const auto version = class_of_.find(body.yields[k]);
+            if (version == class_of_.end() || version->second != k)
+                throw Refusal{"it carries " + body.parameters[k].first + ", which trips do not write in parts"};
+            renamed[results[k].first] = now(body.yields[k]);
+        }
+        keep_in_bounds(body);
+        return std::move(out_);
+    }
+
+  private:
+    /// An array that is carried: where each trip writes and reads it.
+    struct Carried {
+        bool written = false;
+        std::size_t axis = 0;
+        Size position;
+    };
+
+    // -- sizes that follow the index ---------------------------------------------------------------------------------
+
+    bool moves(const Size& tree) const {
+        std::set<std::string> symbols;
+        tree.collect_symbols(symbols);
+        return symbols.count(index_) != 0;
+    }
+    bool moves(const IndexEntry& entry) const {
+        return entry.kind != Kind::newaxis && (moves(entry.start) || (entry.kind == Kind::slice && moves(entry.step)));
+    }
+
+    /// Of a place that moves evenly: that of the first trip, and the way to the next one.
+    struct Even {
+        Size first, step;
+    };
+    Even even(const Operation& operation, const Size& place) const {
+        const Size next = substitute(place, index_, Size::symbol(index_) + Size::integer(step_of(loop_)));
+        const std::optional<Size> step = multiplied_out(next - place);
+        if (!step || moves(*step)) refuse(operation, "is at places that do not move evenly");
+        return {substitute(place, index_, start_of(loop_)), *step};
+    }
+
+    // -- the arrays that trips write ---------------------------------------------------------------------------------
+
+    bool is_version(const std::string& name) const { return class_of_.count(name) != 0; }
+    const Carried* written(const std::string& name) const {
+        const auto found = class_of_.find(name);
+        return found == class_of_.end() || !classes_[found->second].written ? nullptr : &classes_[found->second];
+    }
+    /// What a value of the body that has no axis of trips is called.
+    const std::string& now(const std::string& name) const {
+        const auto found = now_.find(name);
+        return found == now_.end() ? name : found->second;
+    }
+
+    /// Every trip has one position, another one in each, of which alone it reads and writes the array.
+    void find_positions(const Block& body) {
+        for (const Operation& operation : body.operations) {
+            if (operation.op != Op::update || !is_version(operation.operands[0])) continue;
+            const std::size_t number = class_of_.at(operation.operands[0]);
+            class_of_[operation.result] = number;
+            Carried& carried = classes_[number];
+            const std::vector<IndexEntry> entries = operation.attributes.at(attr::index);
+            const auto own = [&](const IndexEntry& entry) { return entry.kind == Kind::position && moves(entry); };
+            if (!carried.written) {
+                const auto at = std::find_if(entries.begin(), entries.end(), own);
+                if (at == entries.end()) refuse(operation, "writes where other trips write");
+                const Even steps = even(operation, at->start);
+                if (!steps.step.is_constant() || steps.step.constant() == 0)
+                    refuse(operation, "writes where other trips may write");
+                carried.axis = static_cast<std::size_t>(at - entries.begin());
+                carried.position = at->start;
+                carried.written = true;
+            }
+            check_own(operation, entries, carried);
+        }
+    }
+
+    void check_own(const Operation& operation, const std::vector<IndexEntry>& entries, const Carried& carried) const {
+        std::size_t axis = 0;
+        for (const IndexEntry& entry : entries) {
+            if (entry.kind == Kind::newaxis) continue;
+            const bool own = axis++ == carried.axis;
+            if (own && (entry.kind != Kind::position || constant_difference(entry.start, carried.position) != 0))
+                refuse(operation, "is where other trips write");
+            if (!own && moves(entry)) refuse(operation, "moves along two axes");
+        }
+    }
+
+    /// A part of an array in each trip: parts of it, side by side along the axis of its positions.
+    void update(const Operation& operation) {
+        const std::string& part = operation.operands[1];
+        if (written(part) != nullptr) refuse(operation, "copies an array that trips write");
+        std::vector<IndexEntry> entries = operation.attributes.at(attr::index);
+        const Carried& carried = *written(operation.result);
+        const Even steps = even(operation, carried.position);
+        std::size_t before = 0;
+        for (std::size_t k = 0; k < carried.axis; ++k)
+            before += entries[k].kind == Kind::slice ? 1 : 0;
+        entries[carried.axis] = IndexEntry::slice(steps.first, steps.step);
+        const std::string placed = to_place(with_axis(part), before);
+        const std::vector<Size>& extents = types_.at(placed).shape;
+        bool whole = true;
+        std::size_t next = 0;
+        for (std::size_t k = 0; k < entries.size(); ++k)
+            whole = whole && entries[k].kind == Kind::slice &&
+                    is_whole(entries[k], extents[next++], operation.type.shape[k]);
+        // A copy, since a view of an argument is no result.
+        if (whole)
+            emit(operation.result, operation.type, Op::cast, {placed}, {});
+        else
+            emit(operation.result, operation.type, Op::update, {now(operation.operands[0]), placed},
+                 {attr::index(entries)});
+    }
+
+    // -- values of a trip as arrays over the trips -------------------------------------------------------------------
+
+    bool is_lifted(const std::string& name) const { return lifted_.count(name) != 0; }
+
+    void lift(const Operation& operation) {
+        const Op op = operation.op;
+        if (!operation.regions.empty()) refuse(operation, "is a loop or a branch of its own");
+        if (op == Op::read) refuse(operation, "reads a size from data");
+        for (const Size& extent : operation.type.shape)
+            if (moves(extent)) refuse(operation, "has another size in each trip");
+        if (op == Op::update && written(operation.result) != nullptr) return update(operation);
+        for (const std::string& operand : operation.operands)
+            if (written(operand) != nullptr && op != Op::index)
+                refuse(operation, "reads all of an array that trips write");
+        std::set<std::string> symbols;
+        collect_symbols(operation, symbols);
+        const bool follows = symbols.count(index_) != 0;
+        const bool reads = std::any_of(operation.operands.begin(), operation.operands.end(),
+                                       [&](const std::string& name) { return is_lifted(name); });
+        if (op == Op::index && follows && !reads) {
+            if (const Carried* carried = written(operation.operands[0]))
+                check_own(operation, operation.attributes.at(attr::index), *carried);
+            lifted_[operation.result] = moving_read(operation);
+            return;
+        }
+        if (op == Op::index && written(operation.operands[0]) != nullptr)
+            refuse(operation, "reads what other trips write");
+        if (op == Op::scalar_size && follows) {
+            lifted_[operation.result] = number(operation.attributes.at(attr::size));
+            return;
+        }
+        if (follows) refuse(operation, "is " + text_of(op) + " at a place that differs from trip to trip");
+        if (!reads) return stand(operation);
+        lifted_[operation.result] = operation.result;
+        with_trips(operation);
+    }
+
+    /// What is the same in every trip.
+    void stand(const Operation& operation) {
+        Operation made = operation;
+        for (std::string& operand : made.operands)
+            operand = now(operand);
+        if (!runs_) {
+            if (is_search(operation.op)) refuse(operation, "may be of nothing");
+            if (operation.op == Op::index && !is_there(operation)) made.attributes.set(attr::clamped, true);
+        }
+        types_[made.result] = made.type;
+        out_.push_back(std::move(made));
+    }
+
+    /// Whether the places that an index reads exist in an array of any size.
+    bool is_there(const Operation& operation) const {
+        const std::vector<Size>& whole = types_.at(now(operation.operands[0])).shape;
+        std::size_t axis = 0, at = 0;
+        for (const IndexEntry& entry : operation.attributes.at(attr::index)) {
+            if (entry.kind == Kind::position) return false;
+            if (entry.kind == Kind::slice) {
+                if (!is_whole(entry, operation.type.shape[at], whole[axis++])) {
+                    if (!entry.step.is_constant() || entry.step.constant() <= 0)
+                        refuse(operation, "reads places that need not exist");
+                    return false;
+                }
+            }
+            ++at;
+        }
+        return true;
+    }
+
+    /// An operation on values of which at least one has an axis of trips.
+    void with_trips(const Operation& operation) {
+        const Op op = operation.op;
+        const std::vector<std::string>& operands = operation.operands;
+        Type type = along(operation.type);
+        auto attributes = operation.attributes;
+        if (is_elementwise(op)) {
+            if (info(op).signature == Signature::words) refuse(operation, "draws a random number");
+            if (info(op).signature == Signature::magnitude && is_lifted(operands[2]))
+                refuse(operation, "compares with another number in each trip");
+            std::vector<std::string> wide;
+            for (const std::string& operand : operands)
+                wide.push_back(is_lifted(operand) ? stretched(operand, operation.type.shape.size()) : now(operand));
+            std::string name = operation.result;
+            // Of a size that nobody keeps: a part of expressions.
+            if (name[0] != '%' && !is_small(type)) lifted_[operation.result] = name = fresh();
+            return emit(name, type, op, wide, attributes);
+        }
+        const auto first = [&] { return with_axis(operands[0]); };
+        if (op == Op::index) {
+            std::vector<IndexEntry> entries = attributes.at(attr::index);
+            entries.insert(entries.begin(), IndexEntry::all());
+            attributes.set(attr::index, entries);
+            return emit(operation.result, type, op, {first()}, attributes);
+        }
+        if (op == Op::transpose) {
+            std::vector<int> axes{0};
+            for (const int axis : attributes.at(attr::axes))
+                axes.push_back(axis + 1);
+            return emit(operation.result, type, op, {first()}, {attr::axes(axes)});
+        }
+        if (op == Op::reshape) return emit(operation.result, type, op, {first()}, attributes);
+        if (op == Op::broadcast_to)
+            return emit(operation.result, type, op, {stretched(operands[0], operation.type.shape.size())}, attributes);
+        if (is_reduction(op)) return reduction(operation, type);
+        if (op == Op::matmul) return product_of(operation, type);
+        if (op == Op::take) return taken(operation);
+        if (op == Op::update) {
+            std::vector<IndexEntry> entries = attributes.at(attr::index);
+            entries.insert(entries.begin(), IndexEntry::all());
+            return emit(operation.result, type, op, {first(), with_axis(operands[1])}, {attr::index(entries)});
+        }
+        refuse(operation, "is " + text_of(op));
+    }
+
+    void reduction(const Operation& operation, const Type& type) {
+        auto attributes = operation.attributes;
+        if (const int* axis = attributes.find(attr::axis)) {
+            attributes.set(attr::axis, *axis + 1);
+        } else {
+            std::vector<int> axes = attributes.at(attr::axes);
+            for (int& each : axes)
+                ++each;
+            attributes.set(attr::axes, axes);
+        }
+        keeps(operation, type);
+        emit(operation.result, type, operation.op, {with_axis(operation.operands[0])}, attributes);
+        SumOrder order = required_order(operation);
+        ++order.trips;
+        out_.back().attributes.set(attr::order, order);
+    }
+
+    static const SumOrder& required_order(const Operation& operation) {
+        const SumOrder* order = operation.attributes.find(attr::order);
+        if (order == nullptr) refuse(operation, "is a " + text_of(operation.op) + " whose order is not known");
+        return *order;
+    }
+
+    /// The sum over k of a[i, k] * b[k, j], one by one as products are by loops.
+    void product_of(const Operation& operation, const Type& type) {
+        if (required_order(operation).library) refuse(operation, "is a product by a library");
+        if (type.dtype == "bool") refuse(operation, "is a product of truths");
+        const std::string& a = operation.operands[0];
+        const std::string& b = operation.operands[1];
+        keeps(operation, type);
+        const auto opened = [&](const std::string& name, bool left) {
+            // A stack with an axis of trips has as many axes behind it as the result.
+            const std::string from = is_lifted(name) ? stretched(name, operation.type.shape.size()) : now(name);
+            Type open = types_.at(from);
+            std::vector<IndexEntry> entries(open.shape.size(), IndexEntry::all());
+            const auto at = static_cast<std::ptrdiff_t>(open.shape.size()) - (left ? 0 : 2);
+            open.shape.insert(open.shape.begin() + at, Size::integer(1));
+            entries.insert(entries.begin() + at, IndexEntry::newaxis());
+            return add(open, Op::index, {from}, {attr::index(entries)});
+        };
+        const std::string left = opened(a, true), right = opened(b, false);
+        Type all_products = type;
+        const std::vector<Size>& shape_a = types_.at(is_lifted(a) ? lifted_.at(a) : now(a)).shape;
+        all_products.shape.insert(all_products.shape.end() - 1, shape_a.back());
+        const std::string terms = add(all_products, Op::multiply, {left, right}, {});
+        emit(operation.result, type, Op::sum, {terms}, {attr::axes({static_cast<int>(type.shape.size()) - 1})});
+        out_.back().attributes.set(attr::order, {.trips = 1});
+    }
+
+    void taken(const Operation& operation) {
+        const std::string& array = operation.operands[0];
+        const std::string& positions = operation.operands[1];
+        if (is_lifted(array)) refuse(operation, "takes from another array in each trip");
+        const auto axis = static_cast<std::size_t>(operation.attributes.at(attr::axis));
+        Type type = operation.type;
+        type.shape.insert(type.shape.begin() + static_cast<std::ptrdiff_t>(axis), trips_);
+        const std::string all_taken = axis == 0 ? operation.result : fresh();
+        emit(all_taken, type, Op::take, {now(array), lifted_.at(positions)}, operation.attributes);
+        if (axis != 0) lifted_[operation.result] = to_front(all_taken, axis);
+    }
+
+    /// A place that moves evenly along one axis: a slice along the trips, or windows.
+    std::string moving_read(const Operation& operation) {
+        std::vector<IndexEntry> entries = operation.attributes.at(attr::index);
+        const auto at = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return moves(entry); });
+        if (std::count_if(entries.begin(), entries.end(), [&](const auto& entry) { return moves(entry); }) != 1)
+            refuse(operation, "reads along a diagonal");
+        if (at->kind == Kind::slice && moves(at->step)) refuse(operation, "reads every so many in each trip");
+        const auto entry = at - entries.begin();
+        std::size_t axis = 0, place = 0; // of the array, and of the result
+        for (auto before = entries.begin(); before != at; ++before) {
+            axis += before->kind != Kind::newaxis ? 1 : 0;
+            place += before->kind != Kind::position ? 1 : 0;
+        }
+        std::string array = now(operation.operands[0]);
+        Type type = operation.type;
+        type.shape.insert(type.shape.begin() + static_cast<std::ptrdiff_t>(place), trips_);
+        auto attributes = operation.attributes;
+        const bool clamped = attributes.has(attr::clamped) && written(operation.operands[0]) == nullptr;
+        if (!clamped) attributes.erase(attr::clamped);
+        if (clamped && at->kind == Kind::position) return nearest(operation, entries, entry, place, type);
+        if (clamped) refuse(operation, "reads places that need not exist");
+        const Even steps = even(operation, at->start);
+        if (at->kind == Kind::position) {
+            *at = IndexEntry::slice(steps.first, steps.step);
+        } else {
+            Type windows = types_.at(array);
+            const Size extent = operation.type.shape[place];
+            windows.shape[axis] = extent;
+            windows.shape.insert(windows.shape.begin() + static_cast<std::ptrdiff_t>(axis), trips_);
+            array = add(windows, Op::windows, {array},
+                        {attr::axis(static_cast<int>(axis)), attr::start(steps.first), attr::step(steps.step),
+                         attr::stride(at->step)});
+            *at = IndexEntry::all();
+            entries.insert(entries.begin() + entry, IndexEntry::all());
+        }
+        attributes.set(attr::index, entries);
+        return to_front(add(type, Op::index, {array}, attributes), place);
+    }
+
+    /// An element at a position that need not exist, where nobody needs it then: the nearest one.
+    std::string nearest(const Operation& operation, std::vector<IndexEntry> entries, std::ptrdiff_t entry,
+                        std::size_t place, const Type& type) {
+        const Size position = entries[static_cast<std::size_t>(entry)].start;
+        entries[static_cast<std::size_t>(entry)] = IndexEntry::all();
+        Type lines = type;
+        std::size_t axis = 0;
+        for (std::ptrdiff_t k = 0; k < entry; ++k)
+            axis += entries[static_cast<std::size_t>(k)].kind != Kind::newaxis ? 1 : 0;
+        lines.shape[place] = types_.at(now(operation.operands[0])).shape[axis];
+        auto attributes = operation.attributes;
+        attributes.set(attr::index, entries);
+        const std::string from = add(lines, Op::index, {now(operation.operands[0])}, attributes);
+        return to_front(add(type, Op::take, {from, number(position)}, {attr::axis(static_cast<int>(place))}), place);
+    }
+
+    /// An integer that follows the index, for each trip.
+    std::string number(const Size& size) {
+        const Type each{"int64", {trips_}};
+        if (!moves(size)) return add({"int64", {}}, Op::scalar_size, {}, {attr::size(size)});
+        if (size.op() == Size::Op::symbol) {
+            const std::string trip = add(each, Op::iota, {}, {attr::axis(0)});
+            const Size start = start_of(loop_);
+            if (step_of(loop_) == 1 && start.is_constant() && start.constant() == 0) return trip;
+            const std::string far = add(each, Op::multiply, {trip, number(Size::integer(step_of(loop_)))}, {});
+            return add(each, Op::add, {far, number(start)}, {});
+        }
+        const std::string left = number(size.operands()[0]), right = number(size.operands()[1]);
+        return add(each, operation_for(size.op()), {left, right}, {});
+    }
+
+    // -- shapes ------------------------------------------------------------------------------------------------------
+
+    Type along(Type type) const {
+        type.shape.insert(type.shape.begin(), trips_);
+        return type;
+    }
+
+    /// With an axis of trips, along which it may be the same.
+    std::string with_axis(const std::string& name) {
+        if (is_lifted(name)) return lifted_.at(name);
+        const std::string& same = now(name);
+        return add(along(types_.at(same)), Op::broadcast_to, {same}, {});
+    }
+
+    /// With axes of one element behind that of trips, so that the others stand where those of `rank` axes do.
+    std::string stretched(const std::string& name, std::size_t rank) {
+        const std::string wide = with_axis(name);
+        Type type = types_.at(wide);
+        const std::size_t missing = rank + 1 - type.shape.size();
+        if (missing == 0) return wide;
+        std::vector<IndexEntry> entries(type.shape.size(), IndexEntry::all());
+        entries.insert(entries.begin() + 1, missing, IndexEntry::newaxis());
+        type.shape.insert(type.shape.begin() + 1, missing, Size::integer(1));
+        return add(type, Op::index, {wide}, {attr::index(entries)});
+    }
+
+    std::string turned(const std::string& name, const std::vector<int>& axes) {
+        const Type& from = types_.at(name);
+        Type type{from.dtype, {}};
+        for (const int axis : axes)
+            type.shape.push_back(from.shape[static_cast<std::size_t>(axis)]);
+        return add(type, Op::transpose, {name}, {attr::axes(axes)});
+    }
+    std::string to_front(const std::string& name, std::size_t axis) {
+        return axis == 0 ? name : turned(name, moved_axis(types_.at(name).shape.size(), axis, 0));
+    }
+    std::string to_place(const std::string& name, std::size_t axis) {
+        return axis == 0 ? name : turned(name, moved_axis(types_.at(name).shape.size(), 0, axis));
+    }
+
+    // -- memory ------------------------------------------------------------------------------------------------------
+
+    std::int64_t bytes_of(const Type& type) const {
+        const auto count = evaluate(product(type.shape), options_.sizes_here);
+        return count ? *count * find_dtype(type.dtype)->bytes : -1;
+    }
+    std::int64_t most_bytes() const {
+        std::int64_t most = kMostBytes;
+        for (const auto& [name, type] : results_of(loop_))
+            most = std::max(most, kMostTimes * bytes_of(type));
+        return most;
+    }
+    bool is_small(const Type& type) const {
+        const std::int64_t bytes = bytes_of(type);
+        return bytes >= 0 && bytes <= most_bytes();
+    }
+    /// What is reduced may lie in memory.
+    void keeps(const Operation& operation, const Type& type) {
+        if (bytes_of(type) > most_bytes())
+            refuse(operation, "would take " + std::to_string(bytes_of(type) >> 20) + " MiB for all trips");
+    }
+
+    /// Kernels count in 32 bits, and have at most so many axes.
+    void keep_in_bounds(const Block& body) const {
+        for (const Operation& operation : out_)
+            if (operation.type.shape.size() > kMostAxes)
+                refuse(body.operations.front(), "has too many axes for one more");
+    }
+    static constexpr std::size_t kMostAxes = 12;
+
+    // -- operations --------------------------------------------------------------------------------------------------
+
+    std::string fresh() { return "%axis" + std::to_string(++names_); }
+
+    std::string add(const Type& type, Op op, const std::vector<std::string>& operands, const Attributes& attributes) {
+        const std::string name = fresh();
+        emit(name, type, op, operands, attributes);
+        return name;
+    }
+
+    void emit(const std::string& name, const Type& type, Op op, const std::vector<std::string>& operands,
+              const Attributes& attributes) {
+        types_[name] = type;
+        out_.push_back(make_operation(name, type, op, operands, attributes, line_));
+    }
+
+    const TranslateOptions& options_;
+    std::map<std::string, Type>& types_;
+    int& names_;
+    const Operation& loop_;
+    std::string index_;
+    int line_ = 0;
+    bool runs_ = false; ///< at least one trip, in every call
+    Size trips_;
+    std::vector<Carried> classes_;                ///< by the number of what is carried
+    std::map<std::string, std::size_t> class_of_; ///< of the versions of what is carried
+    Renamed now_;                                 ///< what is carried, before it is written
+    Renamed lifted_;                              ///< values of a trip -> arrays over the trips
+    std::vector<Operation> out_;
+};
+
+void rename(Block& block, const Renamed& renamed) {
+    const auto apply = [&](std::string& name) {
+        for (auto found = renamed.find(name); found != renamed.end(); found = renamed.find(name))
+            name = found->second;
+    };
+    for (Operation& operation : block.operations) {
+        for (std::string& operand : operation.operands)
+            apply(operand);
+        for (Block& region : operation.regions)
+            rename(region, renamed);
+    }
+    for (std::string& name : block.yields)
+        apply(name);
+}
+
+class Axes {
+  public:
+    Axes(Program program, const TranslateOptions& options) : program_(std::move(program)), options_(options) {
+        types_ = types_of(program_);
+    }
+
+    /// Nothing where no loop becomes an axis.
+    std::optional<Program> run() {
+        Block body = visit(program_.body);
+        if (renamed_.empty()) return std::nullopt;
+        rename(body, renamed_);
+        program_.body = std::move(body);
+        const auto apply = [&](std::string& name) {
+            for (auto found = renamed_.find(name); found != renamed_.end(); found = renamed_.find(name))
+                name = found->second;
+        };
+        for (Write& write : program_.writes)
+            apply(write.value);
+        for (Check& check : program_.checks)
+            apply(check.value);
+        return without_dead_code(program_);
+    }
+
+  private:
+    Program program_;
+    const TranslateOptions& options_;
+    std::map<std::string, Type> types_;
+    Renamed renamed_;
+    int names_ = 0;
+
+    Block visit(const Block& block) {
+        Block out = block;
+        out.operations.clear();
+        for (const Operation& operation : block.operations) {
+            const bool stays = operation.op == Op::for_loop && why_not_pixelwise(operation).empty();
+            if (operation.regions.empty() || stays) {
+                out.operations.push_back(operation);
+                continue;
+            }
+            Operation inner = operation;
+            for (Block& region : inner.regions) {
+                region = visit(region);
+                rename(region, renamed_);
+            }
+            if (operation.op == Op::for_loop && lift(inner, out.operations)) continue;
+            out.operations.push_back(std::move(inner));
+        }
+        return out;
+    }
+
+    bool lift(const Operation& loop, std::vector<Operation>& out) {
+        try {
+            Renamed renamed;
+            const std::vector<Operation> made = Lift(program_, options_, types_, names_, loop).run(renamed);
+            out.insert(out.end(), made.begin(), made.end());
+            renamed_.merge(renamed);
+            return true;
+        } catch (const Refusal&) {
+            return false;
+        }
+    }
+};
+
+/// Where no loop moved, operands say the order.
+void remove_orders(Block& block) {
+    for (Operation& operation : block.operations) {
+        operation.attributes.erase(attr::order);
+        for (Block& region : operation.regions)
+            remove_orders(region);
+    }
+}
+
+/// Whether each order that matters is known.
+bool has_orders(const Block& block) {
+    return std::all_of(block.operations.begin(), block.operations.end(), [](const Operation& operation) {
+        return (!is_reduction(operation.op) || operation.attributes.has(attr::order)) &&
+               std::all_of(operation.regions.begin(), operation.regions.end(), has_orders);
+    });
+}
+
+} // namespace
+
+Prepared batching(const Prepared& prepared, const TranslateOptions& options) {
+    Prepared out = prepared;
+    std::optional<Program> made = Axes(prepared.program, options).run();
+    if (made && has_orders(made->body)) {
+        out.program = std::move(*made);
+        out.in_steps = needs_steps(out.program);
+    } else {
+        remove_orders(out.program.body);
+    }
+    return out;
+}
+
+std::string why_no_axis(const Program& program, const Operation& loop) {
+    std::map<std::string, Type> types = types_of(program);
+    Renamed renamed;
+    int names = 0;
+    const TranslateOptions options;
+    try {
+        Lift(program, options, types, names, loop).run(renamed);
+        return "";
+    } catch (const Refusal& refusal) {
+        return refusal.why;
+    }
+}
+
+} // namespace tilewright::translator

@@ -1,0 +1,173 @@
+// translator/passes/complex_builder.cpp: appending operations, and operators for formulas.
+#include "translator/passes/complex_builder.h"
+
+#include <algorithm>
+
+#include "dsl/base/error.h"
+#include "translator/ir/attributes.h"
+#include "translator/ir/size.h"
+#include "translator/ir/values.h"
+
+namespace tilewright::translator {
+namespace {
+
+std::vector<Size> broadcast(const std::vector<Size>& a, const std::vector<Size>& b) {
+    std::vector<Size> out = a.size() >= b.size() ? a : b;
+    const std::vector<Size>& other = a.size() >= b.size() ? b : a;
+    const std::size_t missing = out.size() - other.size();
+    for (std::size_t k = 0; k < other.size(); ++k) {
+        if (is_one(out[k + missing])) out[k + missing] = other[k];
+    }
+    return out;
+}
+
+std::string key_of(const Operation& operation) {
+    std::string out = call_text(operation) + operation.type.dtype + "[";
+    for (const Size& extent : operation.type.shape)
+        out += extent.text() + ",";
+    return out;
+}
+
+} // namespace
+
+void ComplexBuilder::enter(Block& block) {
+    open_.push_back({&block, {}});
+}
+
+void ComplexBuilder::begin(int line) {
+    line_ = line;
+    begin_ = open_.back().block->operations.size();
+}
+
+void ComplexBuilder::leave() {
+    open_.pop_back();
+}
+
+void ComplexBuilder::append(const Operation& operation) {
+    declare(operation.result, operation.type);
+    for (const auto& [name, type] : operation.more_results)
+        declare(name, type);
+    open_.back().block->operations.push_back(operation);
+}
+
+Value ComplexBuilder::make(Op op, const std::vector<std::string>& operands, const Type& type,
+                           const Attributes& attributes) {
+    // It gets a name once it is known to be new.
+    Operation operation = make_operation("", type, op, operands, attributes, line_);
+    // a * b is b * a, which squares and products with conjugates use.
+    if (op == Op::multiply) std::sort(operation.operands.begin(), operation.operands.end());
+    const std::string key = key_of(operation);
+    for (const Open& open : open_) {
+        if (auto found = open.made.find(key); found != open.made.end()) return value(found->second);
+    }
+    operation.result = names_.value();
+    append(operation);
+    open_.back().made[key] = operation.result;
+    return value(operation.result);
+}
+
+Value ComplexBuilder::apply(Op op, const std::vector<Value>& operands) {
+    Type out{types_.at(operands.back().name).dtype, {}};
+    if (is_truth(op)) out.dtype = "bool";
+    std::vector<std::string> names;
+    for (const Value& operand : operands) {
+        out.shape = broadcast(out.shape, types_.at(operand.name).shape);
+        names.push_back(operand.name);
+    }
+    return make(op, names, out);
+}
+
+Value ComplexBuilder::constant(const std::string& literal, const std::string& dtype) {
+    return make(Op::constant, {}, Type{dtype, {}}, {attr::value(literal)});
+}
+
+Value ComplexBuilder::named(const Value& given, const std::string& wish) {
+    if (given.name[0] != '%') return given;
+    std::vector<Operation>& operations = open_.back().block->operations;
+    auto made = std::find_if(operations.begin(), operations.end(),
+                             [&](const Operation& operation) { return operation.result == given.name; });
+    if (made != operations.end() && is_free(made->op)) return given;
+    const std::string own = names_.named(wish);
+    name(given, own);
+    return value(own);
+}
+
+void ComplexBuilder::name(const Value& given, const std::string& own) {
+    std::vector<Operation>& operations = open_.back().block->operations;
+    auto made = std::find_if(operations.begin(), operations.end(),
+                             [&](const Operation& operation) { return operation.result == given.name; });
+    const bool is_new = made != operations.end() && made - operations.begin() >= static_cast<std::ptrdiff_t>(begin_);
+    declare(own, types_.at(given.name));
+    if (!is_new) {
+        // To its own dtype: a copy.
+        return append(make_operation(own, types_.at(given.name), Op::cast, {given.name}, {}, line_));
+    }
+    for (Operation& operation : operations) {
+        if (operation.result == given.name) operation.result = own;
+        std::replace(operation.operands.begin(), operation.operands.end(), given.name, own);
+    }
+    for (auto& [text, result] : open_.back().made) {
+        if (result == given.name) result = own;
+    }
+}
+
+Value operator+(const Value& a, const Value& b) {
+    return a.builder->apply(Op::add, {a, b});
+}
+Value operator-(const Value& a, const Value& b) {
+    return a.builder->apply(Op::subtract, {a, b});
+}
+Value operator*(const Value& a, const Value& b) {
+    return a.builder->apply(Op::multiply, {a, b});
+}
+Value operator/(const Value& a, const Value& b) {
+    return a.builder->apply(Op::divide, {a, b});
+}
+Value operator-(const Value& a) {
+    return a.builder->apply(Op::negative, {a});
+}
+Value operator<(const Value& a, const Value& b) {
+    return a.builder->apply(Op::less, {a, b});
+}
+Value operator>(const Value& a, const Value& b) {
+    return a.builder->apply(Op::greater, {a, b});
+}
+Value operator<=(const Value& a, const Value& b) {
+    return a.builder->apply(Op::less_equal, {a, b});
+}
+Value operator>=(const Value& a, const Value& b) {
+    return a.builder->apply(Op::greater_equal, {a, b});
+}
+Value operator==(const Value& a, const Value& b) {
+    return a.builder->apply(Op::equal, {a, b});
+}
+Value operator!=(const Value& a, const Value& b) {
+    return a.builder->apply(Op::not_equal, {a, b});
+}
+Value operator&(const Value& a, const Value& b) {
+    return a.builder->apply(Op::logical_and, {a, b});
+}
+Value operator|(const Value& a, const Value& b) {
+    return a.builder->apply(Op::logical_or, {a, b});
+}
+Value operator!(const Value& a) {
+    return a.builder->apply(Op::logical_not, {a});
+}
+Value where(const Value& condition, const Value& yes, const Value& no) {
+    return condition.builder->apply(Op::where, {condition, yes, no});
+}
+Value call(Op op, const Value& a) {
+    return a.builder->apply(op, {a});
+}
+Value hypot(const Value& a, const Value& b) {
+    return a.builder->apply(Op::hypot, {a, b});
+}
+Value constant(const Value& like, const std::string& literal) {
+    return like.builder->constant(literal, like.builder->type(like.name).dtype);
+}
+
+Complex where(const Value& condition, const Complex& a, const Complex& b) {
+    return {where(condition, a.real, b.real), where(condition, a.imag, b.imag)};
+}
+
+} // namespace tilewright::translator

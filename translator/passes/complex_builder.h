@@ -1,0 +1,95 @@
+// translator/passes/complex_builder.h: writes operations on floats as formulas: a * b - c * d.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "translator/ir/fresh_names.h"
+#include "translator/ir/program.h"
+
+namespace tilewright::translator {
+
+class ComplexBuilder;
+
+/// A value of the program that is being written.
+struct Value {
+    ComplexBuilder* builder = nullptr;
+    std::string name;
+};
+
+/// A complex number as two floats.
+struct Complex {
+    Value real;
+    Value imag;
+};
+
+/// Appends operations to blocks, each once where it is visible; temporaries are %N.
+class ComplexBuilder {
+  public:
+    /// `names`: those that are taken.
+    explicit ComplexBuilder(std::set<std::string> names) : names_(std::move(names)) {}
+
+    /// Operations go to `block` until leave(); equal ones of the blocks around serve.
+    void enter(Block& block);
+    void leave();
+    /// What follows is for one operation of the source.
+    void begin(int line);
+
+    Value value(const std::string& name) { return {this, name}; }
+    const Type& type(const std::string& name) const { return types_.at(name); }
+    void declare(const std::string& name, const Type& type) { types_[name] = type; }
+    FreshNames& names() { return names_; }
+
+    /// An operation as it stands.
+    void append(const Operation& operation);
+    /// An elementwise operation: its shape is what the operands broadcast to.
+    Value apply(Op op, const std::vector<Value>& operands);
+    /// Any other: `type` is the result's.
+    Value make(Op op, const std::vector<std::string>& operands, const Type& type, const Attributes& attributes = {});
+    Value constant(const std::string& literal, const std::string& dtype);
+    /// `value` under a name of its own, as far as it can be a stage: what was made since begin() is renamed, older
+    /// temporaries are copied.
+    Value named(const Value& value, const std::string& wish);
+    /// The same under exactly this name, which is taken for it.
+    void name(const Value& value, const std::string& name);
+
+  private:
+    struct Open {
+        Block* block;
+        std::map<std::string, std::string> made; ///< text of an operation -> its result
+    };
+
+    FreshNames names_;
+    std::map<std::string, Type> types_;
+    std::vector<Open> open_;
+    int line_ = 0;
+    std::size_t begin_ = 0; ///< the first operation since begin() in the open block
+};
+
+Value operator+(const Value& a, const Value& b);
+Value operator-(const Value& a, const Value& b);
+Value operator*(const Value& a, const Value& b);
+Value operator/(const Value& a, const Value& b);
+Value operator-(const Value& a);
+Value operator<(const Value& a, const Value& b);
+Value operator>(const Value& a, const Value& b);
+Value operator<=(const Value& a, const Value& b);
+Value operator>=(const Value& a, const Value& b);
+Value operator==(const Value& a, const Value& b);
+Value operator!=(const Value& a, const Value& b);
+Value operator&(const Value& a, const Value& b);
+Value operator|(const Value& a, const Value& b);
+Value operator!(const Value& a);
+Value where(const Value& condition, const Value& yes, const Value& no);
+/// A NumPy function of one operand.
+Value call(Op op, const Value& a);
+Value hypot(const Value& a, const Value& b);
+/// A constant of `like`'s dtype.
+Value constant(const Value& like, const std::string& literal);
+
+/// a where the condition holds, else b, in both halves.
+Complex where(const Value& condition, const Complex& a, const Complex& b);
+
+} // namespace tilewright::translator

@@ -1,0 +1,187 @@
+// translator/plan/dependence_test.cpp: the dependence test between the trips of a loop that stays one.
+#include "translator/plan/dependence_test.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace tilewright::translator {
+namespace {
+
+using Names = std::set<std::string>;
+
+void collect_fresh(const std::vector<Step>& steps, Names& fresh, Names& others) {
+    for (const Step& step : steps) {
+        for (const Target& target : step.segment.targets) {
+            const bool single = target.fresh && target.type.shape.empty();
+            (single ? fresh : others).insert(target.buffer);
+        }
+        if (step.kind == Step::Kind::copy) others.insert(step.to());
+        if (step.kind == Step::Kind::swap) others.insert({step.from(), step.to()});
+        if (step.kind == Step::Kind::branch) {
+            collect_fresh(step.body, fresh, others);
+            collect_fresh(step.otherwise, fresh, others);
+        }
+    }
+}
+
+/// Symbols that have other values in the course of one trip.
+void collect_inner_symbols(const std::vector<Step>& steps, Names& symbols) {
+    for (const Step& step : steps) {
+        if (!step.symbol.empty()) symbols.insert(step.symbol);
+        collect_inner_symbols(step.body, symbols);
+        collect_inner_symbols(step.otherwise, symbols);
+    }
+}
+
+class Test {
+  public:
+    Test(const Step& range, const Names& own) : index_(range.symbol), own_(own) {
+        collect_inner_symbols(range.body, inner_);
+        writes(range.body);
+        if (reason.empty()) reads(range.body);
+    }
+    std::string reason;
+
+  private:
+    const std::string& index_;
+    const Names& own_;
+    Names inner_;
+    /// Of each buffer that is written: the axes with a position of the trip's own.
+    std::map<std::string, std::map<std::size_t, Size>> positions_;
+
+    void depends(const std::string& why) {
+        if (reason.empty()) reason = why;
+    }
+
+    bool is_own_position(const Size& at) const {
+        Names symbols;
+        at.collect_symbols(symbols);
+        for (const std::string& symbol : symbols)
+            if (inner_.count(symbol) != 0) return false;
+        const Size next = substitute(at, index_, Size::symbol(index_) + Size::integer(1));
+        const auto moved = constant_difference(next, at);
+        return moved && *moved != 0;
+    }
+
+    void write(const Target& target) {
+        if (own_.count(target.buffer) != 0) return;
+        std::map<std::size_t, Size> positions;
+        for (std::size_t axis = 0; !target.fresh && axis < target.region.size(); ++axis) {
+            const IndexEntry& entry = target.region[axis];
+            if (entry.kind == IndexEntry::Kind::position && is_own_position(entry.start))
+                positions.emplace(axis, entry.start);
+        }
+        const std::string line = target.line > 0 ? "line " + std::to_string(target.line) + " writes " : "trips write ";
+        keep(target.buffer, positions, line + target.buffer + ", of which trips have no part of their own");
+    }
+
+    void keep(const std::string& buffer, const std::map<std::size_t, Size>& positions, const std::string& why) {
+        auto [found, first] = positions_.emplace(buffer, positions);
+        if (!first) {
+            std::erase_if(found->second, [&](const auto& each) {
+                const auto other = positions.find(each.first);
+                return other == positions.end() || constant_difference(other->second, each.second) != 0;
+            });
+        }
+        if (found->second.empty()) depends(why);
+    }
+
+    void writes(const std::vector<Step>& steps) {
+        for (const Step& step : steps) {
+            switch (step.kind) {
+            case Step::Kind::call:
+                for (const Target& target : step.segment.targets)
+                    write(target);
+                break;
+            case Step::Kind::for_range:
+            case Step::Kind::branch:
+            case Step::Kind::read:
+                break;
+            case Step::Kind::copy:
+            case Step::Kind::swap:
+                depends("each trip needs all of " + step.from() + " of the one before");
+                break;
+            default:
+                depends("a trip may end the loop");
+            }
+            writes(step.body);
+            writes(step.otherwise);
+        }
+    }
+
+    void reads(const std::vector<Step>& steps) {
+        for (const Step& step : steps) {
+            for (const Access& access : step.segment.reads)
+                read(access);
+            if (step.looks_at_memory() || step.kind == Step::Kind::read) read({step.from(), std::nullopt});
+            reads(step.body);
+            reads(step.otherwise);
+        }
+    }
+
+    void read(const Access& access) {
+        const auto written = positions_.find(access.memory);
+        if (written == positions_.end()) return;
+        const std::string why = "a trip reads " + access.memory + " where others write it";
+        if (!access.map) return depends(why);
+        std::map<std::size_t, Size> positions;
+        for (std::size_t axis = 0; axis < access.map->size(); ++axis) {
+            const AxisMap& map = (*access.map)[axis];
+            if (map.axis < 0) positions.emplace(axis, map.start);
+        }
+        keep(access.memory, positions, why);
+    }
+};
+
+void collect_names(const Step& step, Names& names) {
+    for (const std::string& name : memory_of(step))
+        names.insert(name);
+    for (const ArrayArgument& array : step.segment.program.arrays)
+        names.insert(array.name);
+    for (const Target& target : step.segment.targets)
+        names.insert(target.buffer);
+}
+
+/// Names of memory that steps outside of the range use.
+void collect_elsewhere(const std::vector<Step>& steps, const Step& range, Names& names) {
+    for (const Step& step : steps) {
+        if (&step == &range) continue;
+        collect_names(step, names);
+        collect_elsewhere(step.body, range, names);
+        collect_elsewhere(step.otherwise, range, names);
+    }
+}
+
+/// What the trips of a range, and of the ranges in it, have for themselves.
+void collect_own(const Stepped& stepped, const Step& step, Names& own) {
+    if (step.is_range()) own.merge(own_of_each_trip(stepped, step));
+    for (const Step& inner : step.body)
+        collect_own(stepped, inner, own);
+    for (const Step& inner : step.otherwise)
+        collect_own(stepped, inner, own);
+}
+
+} // namespace
+
+std::set<std::string> own_of_each_trip(const Stepped& stepped, const Step& range) {
+    Names fresh, others;
+    collect_fresh(range.body, fresh, others);
+    collect_elsewhere(stepped.steps, range, others);
+    std::erase_if(fresh, [&](const std::string& name) {
+        return others.count(name) != 0 ||
+               std::none_of(stepped.buffers.begin(), stepped.buffers.end(), [&](const BufferPlan& plan) {
+                   return plan.name == name && plan.kind == BufferPlan::Kind::temporary && !plan.swapped;
+               });
+    });
+    return fresh;
+}
+
+std::string why_not_independent(const Stepped& stepped, const Step& range) {
+    Names own;
+    collect_own(stepped, range, own);
+    return Test(range, own).reason;
+}
+
+} // namespace tilewright::translator

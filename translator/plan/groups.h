@@ -1,0 +1,48 @@
+// translator/plan/groups.h: which loops of a plan become one function with their kernels.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "dsl/model/algorithm_impl.h"
+#include "translator/plan/steps.h"
+
+namespace tilewright::translator {
+
+/// What grouping needs to know of the translation around it, and what it changes.
+struct GroupContext {
+    const Stepped& stepped;
+    const std::vector<dsl::KernelImpl>& kernels;
+    std::vector<dsl::KernelGroup>& groups;
+    std::vector<dsl::StageInfo>& stages;
+    const TranslateOptions& options;                       ///< with a guess for the symbols of loops
+    std::function<std::string(const std::string&)> unique; ///< a name that nothing else has
+    std::function<std::string(const std::string&)> symbol; ///< the Param of a loop's index or of a size
+};
+
+class Groups {
+  public:
+    explicit Groups(GroupContext context) : context_(std::move(context)) {}
+
+    /// Whether one function may do what `planned` says, the plan of `step`, which is no call; what its blocks hold may.
+    /// Such a loop or copy learns how (PlanStep::in_group).
+    bool admit(const Step& step, runtime::PlanStep& planned);
+    /// Calls in place of the outermost loops that are admitted and hold kernels.
+    void form(std::vector<runtime::PlanStep>& steps);
+
+  private:
+    GroupContext context_;
+
+    runtime::PlanStep call_group(runtime::PlanStep loop);
+    std::string in_blocks(runtime::PlanStep& loop, std::int64_t& trips_in_block);
+    const BufferPlan* buffer(const std::string& name) const;
+    bool is_flat_copy(const Step& step) const;
+    std::int64_t trips_here(const runtime::PlanStep& loop) const;
+    runtime::InGroup order_of(const Step& step, runtime::PlanStep& loop);
+    void order_as_wavefront(const Wavefront& wavefront, runtime::InGroup& order, runtime::PlanStep& rows);
+    double operations(const runtime::PlanStep& step) const;
+    void describe_stages(const Step& step, const runtime::PlanStep& loop, const runtime::InGroup& order);
+};
+
+} // namespace tilewright::translator

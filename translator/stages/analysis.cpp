@@ -1,0 +1,728 @@
+// translator/stages/analysis.cpp: which values are stages, which kernel each belongs to, and how they lie in memory.
+#include "translator/stages/analysis.h"
+
+#include <algorithm>
+
+#include "dsl/base/error.h"
+#include "translator/ir/attributes.h"
+#include "translator/ir/dtypes.h"
+#include "translator/ir/values.h"
+#include "translator/ir/walk.h"
+#include "translator/loops/pixelwise.h"
+#include "translator/ops/rules.h"
+
+namespace tilewright::translator {
+namespace {
+
+int first_wide_axis(const std::vector<Size>& shape) {
+    for (std::size_t k = 0; k < shape.size(); ++k) {
+        if (!is_one(shape[k])) return static_cast<int>(k);
+    }
+    return shape.empty() ? -1 : 0;
+}
+
+int last_wide_axis(const std::vector<Size>& shape) {
+    for (std::size_t k = shape.size(); k-- > 0;) {
+        if (!is_one(shape[k])) return static_cast<int>(k);
+    }
+    return static_cast<int>(shape.size()) - 1;
+}
+
+/// Whether an index list keeps every element in order (it only adds or removes axes of extent 1).
+bool keeps_order(const Operation& operation, const Type& operand) {
+    std::size_t axis = 0;
+    std::size_t result_axis = 0;
+    for (const IndexEntry& entry : operation.attributes.at(attr::index)) {
+        switch (entry.kind) {
+        case IndexEntry::Kind::newaxis:
+            ++result_axis;
+            break;
+        case IndexEntry::Kind::position:
+            if (!is_one(operand.shape[axis])) return false;
+            ++axis;
+            break;
+        case IndexEntry::Kind::slice:
+            bool whole = entry.start.is_constant() && entry.start.constant() == 0 && entry.step.is_constant() &&
+                         entry.step.constant() == 1 &&
+                         same_size(operand.shape[axis], operation.type.shape[result_axis]);
+            if (!whole) return false;
+            ++axis;
+            ++result_axis;
+            break;
+        }
+    }
+    return true;
+}
+
+/// Where the operand's axis `axis` is in the result of an index operation, -1 if dropped.
+int axis_after_index(const Operation& operation, int axis) {
+    int operand_axis = 0;
+    int result_axis = 0;
+    for (const IndexEntry& entry : operation.attributes.at(attr::index)) {
+        if (entry.kind == IndexEntry::Kind::newaxis) {
+            ++result_axis;
+            continue;
+        }
+        if (operand_axis == axis) return entry.kind == IndexEntry::Kind::slice ? result_axis : -1;
+        ++operand_axis;
+        if (entry.kind == IndexEntry::Kind::slice) ++result_axis;
+    }
+    return -1;
+}
+
+} // namespace
+
+std::vector<std::string> wide_extents(const std::vector<Size>& shape) {
+    std::vector<std::string> out;
+    for (const Size& extent : shape) {
+        if (!is_one(extent)) out.push_back(normal_form(extent));
+    }
+    return out;
+}
+
+Analysis::Analysis(const Program& program, const TranslateOptions& options, const SegmentContext& context)
+    : program_(program), options_(options), context_(context) {
+    collect_values();
+    require_32_bits();
+    choose_variants();
+    collect_stages();
+    keep_live();
+    dissolve_readers_of_loops();
+    join_readers_of_loops();
+    join_halves();
+    choose_state();
+    assign_kernels();
+    choose_axes();
+    refuse_unknown_variants();
+}
+
+std::string Analysis::where(const Operation& operation) const {
+    std::string file = program_.file.empty() ? program_.function : program_.file;
+    return file + (operation.line > 0 ? ":" + std::to_string(operation.line) : "") + ": " + operation.result + " = " +
+           call_text(operation);
+}
+
+std::string Analysis::unique(const std::string& wish) {
+    std::set<std::string>* others = context_.names;
+    std::string name = wish;
+    for (int k = 2; names_.count(name) != 0 || (others != nullptr && others->count(name) != 0); ++k)
+        name = wish + "_" + std::to_string(k);
+    names_.insert(name);
+    if (others != nullptr) others->insert(name);
+    return name;
+}
+
+std::string Analysis::operand(const std::string& name) const {
+    for (const StagePlan& stage : stages_) {
+        for (const StageBuffer& buffer : stage.buffers()) {
+            if (buffer.name == name) return buffer.operand;
+        }
+    }
+    const ValueInfo& info = values_.at(name);
+    return info.half_of.empty() ? name : info.half_of + "." + text_of(info.operation->op);
+}
+
+Layout Analysis::layout(const std::string& name) const {
+    auto value = values_.find(name);
+    const bool half = value != values_.end() && !value->second.half_of.empty();
+    const std::string& argument = half ? value->second.half_of : name;
+    auto found = options_.layouts.find(argument);
+    return found == options_.layouts.end() ? Layout::c : found->second;
+}
+
+std::optional<Size> Analysis::most(const Size& size) const {
+    return context_.moving == nullptr ? size : largest(size, *context_.moving);
+}
+
+std::int64_t Analysis::here(const Size& size) const {
+    return evaluate(size, options_.sizes_here).value_or(-1);
+}
+
+const StagePlan* Analysis::stage_of_value(const std::string& value) const {
+    auto found = stage_of_value_.find(value);
+    if (found == stage_of_value_.end()) return nullptr;
+    for (const StagePlan& stage : stages_) {
+        if (stage.name == found->second) return &stage;
+    }
+    return nullptr;
+}
+
+StageSource Analysis::source_of(const std::string& value, const std::string& reader) const {
+    const ValueInfo& info = values_.at(value);
+    StageSource out;
+    auto buffer = buffer_of_value_.find(value);
+    if (buffer != buffer_of_value_.end()) {
+        for (const StagePlan& stage : stages_) {
+            for (std::size_t k = 0; k < stage.joined.size() && stage.name != reader; ++k) {
+                if (stage.joined[k].name == buffer->second) return {&stage, k, buffer->second};
+            }
+        }
+    }
+    out.stage = stage_of_value(value);
+    out.buffer = out.stage->name;
+    if (out.stage->is_loop()) {
+        const auto& results = info.operation->more_results;
+        std::size_t number = 0;
+        for (std::size_t k = 0; k < results.size(); ++k) {
+            if (results[k].first == value) number = k + 1;
+        }
+        const auto& state = out.stage->state;
+        out.element = static_cast<std::size_t>(std::find(state.begin(), state.end(), number) - state.begin());
+    }
+    return out;
+}
+
+StagePlan& Analysis::stage(const std::string& name) {
+    for (StagePlan& stage : stages_) {
+        if (stage.name == name) return stage;
+    }
+    throw InternalError("stage " + name + ": not in the table.");
+}
+
+void Analysis::refuse(const Operation& operation) const {
+    if (operation.op == Op::for_loop || operation.op == Op::while_loop || operation.op == Op::if_else) {
+        const std::string why = why_not_pixelwise(operation);
+        if (why.empty()) return;
+        std::string file = program_.file.empty() ? program_.function : program_.file;
+        throw TranslateError(file + ":" + std::to_string(operation.line) + ": " + operation.result + " = " +
+                                 text_of(operation.op) + " ...: not pixelwise: " + why +
+                                 "; other control flow on traced values has no translation in this release.",
+                             "Let NumPy run this function.");
+    }
+    // Of complex numbers, what is left are the two halves of arguments and the results.
+    std::vector<std::string> dtypes;
+    if (operation.op != Op::complex) dtypes.push_back(operation.type.dtype);
+    for (const std::string& operand : operation.operands) {
+        if (!is_half(operation.op)) dtypes.push_back(values_.at(operand).type.dtype);
+    }
+    for (const std::string& dtype : dtypes) {
+        if (!has_kernels(*find_dtype(dtype)))
+            throw TranslateError(where(operation) + ": " + dtype + " has no translation in this release.",
+                                 "Use bool, an integer dtype, float32, float64, complex64 or complex128.");
+    }
+    if (operation.type.shape.size() > 12)
+        throw TranslateError(where(operation) + ": has " + std::to_string(operation.type.shape.size()) +
+                                 " axes; kernels have at most 12.",
+                             "Reshape it to fewer axes.");
+}
+
+/// A named value's own name, unless another segment has it: it is computed in both.
+std::string Analysis::stage_name(const std::string& value) {
+    if (context_.targets == nullptr) return value;
+    const std::vector<std::string>& yields = program_.body.yields;
+    for (std::size_t k = 0; k < yields.size(); ++k)
+        if (yields[k] == value && (*context_.targets)[k].fresh) return value;
+    names_.erase(value);
+    return unique(value);
+}
+
+ValueInfo Analysis::describe(const Operation& operation, bool stage) const {
+    const Op op = operation.op;
+    ValueInfo info;
+    info.operation = &operation;
+    info.type = operation.type;
+    info.kind = stage ? ValueInfo::Kind::stage : ValueInfo::Kind::expression;
+    const std::vector<Size>& shape = operation.type.shape;
+    std::vector<std::string> wide = wide_extents(shape);
+    info.contiguous_axis = last_wide_axis(shape);
+    info.flat = wide.size() <= 1;
+    if (is_view(op)) {
+        const ValueInfo& operand = values_.at(operation.operands[0]);
+        // NumPy gives a scalar, not a view, for a single element.
+        if (!(op == Op::index && shape.empty())) info.view_of = operand.view_of;
+        if (is_half(op)) {
+            info.half_of = operation.operands[0];
+            info.flat = operand.flat;
+            info.contiguous_axis = operand.contiguous_axis;
+        }
+        if (op == Op::reshape) info.flat = info.flat || operand.flat;
+        if (op == Op::index) {
+            info.flat = info.flat || (operand.flat && keeps_order(operation, operand.type));
+            int axis = axis_after_index(operation, operand.contiguous_axis);
+            if (axis >= 0) info.contiguous_axis = axis;
+        }
+        if (op == Op::windows) {
+            const auto axis = operation.attributes.at(attr::axis);
+            if (operand.contiguous_axis >= 0)
+                info.contiguous_axis = operand.contiguous_axis + (operand.contiguous_axis >= axis ? 1 : 0);
+        }
+        if (op == Op::transpose) {
+            std::vector<int> axes = operation.attributes.at(attr::axes);
+            for (std::size_t k = 0; k < axes.size(); ++k) {
+                if (axes[k] == operand.contiguous_axis) info.contiguous_axis = static_cast<int>(k);
+            }
+        }
+        if (op == Op::broadcast_to) {
+            info.flat = info.flat || (operand.flat && wide_extents(operand.type.shape) == wide);
+            if (operand.contiguous_axis >= 0 &&
+                !is_one(operand.type.shape[static_cast<std::size_t>(operand.contiguous_axis)]))
+                info.contiguous_axis =
+                    operand.contiguous_axis + static_cast<int>(shape.size() - operand.type.shape.size());
+        }
+    } else if (is_elementwise(op)) {
+        bool flat = true;
+        std::size_t most = 0;
+        for (const std::string& name : operation.operands) {
+            const ValueInfo& operand = values_.at(name);
+            std::vector<std::string> extents = wide_extents(operand.type.shape);
+            flat = flat && (extents.empty() || (operand.flat && extents == wide));
+            // NumPy's result follows the order of its operands; the first with most axes decides. One that does not
+            // move along the last axis says nothing about it: a column by a row is in C order.
+            const int shift = static_cast<int>(shape.size() - operand.type.shape.size());
+            const int last = last_wide_axis(shape) - shift;
+            if (extents.size() > most && operand.contiguous_axis >= 0 && last >= 0 &&
+                !is_one(operand.type.shape[static_cast<std::size_t>(last)])) {
+                most = extents.size();
+                info.contiguous_axis = operand.contiguous_axis + shift;
+            }
+        }
+        if (!stage) info.flat = info.flat || flat;
+    }
+    return info;
+}
+
+ValueInfo Analysis::describe_given(const Type& type) {
+    ValueInfo info;
+    info.kind = ValueInfo::Kind::given;
+    info.type = type;
+    info.contiguous_axis = last_wide_axis(type.shape);
+    info.flat = wide_extents(type.shape).size() <= 1;
+    return info;
+}
+
+void Analysis::collect_values() {
+    std::set<std::string> used;
+    if (context_.targets != nullptr) {
+        for (const Target& target : *context_.targets) {
+            for (const Size& extent : target.type.shape)
+                extent.collect_symbols(used);
+            for (const IndexEntry& entry : target.region) {
+                entry.start.collect_symbols(used);
+                if (entry.kind == IndexEntry::Kind::slice) entry.step.collect_symbols(used);
+            }
+        }
+    }
+    for (const ArrayArgument& argument : program_.arrays) {
+        names_.insert(argument.name);
+        ValueInfo info;
+        info.kind = ValueInfo::Kind::array;
+        info.type = argument.type;
+        info.view_of = argument.name;
+        Layout lies = layout(argument.name);
+        info.contiguous_axis =
+            lies == Layout::f ? first_wide_axis(argument.type.shape) : last_wide_axis(argument.type.shape);
+        info.flat = lies == Layout::c || wide_extents(argument.type.shape).size() <= 1;
+        values_[argument.name] = std::move(info);
+        for (std::size_t k = 0; k < argument.type.shape.size(); ++k) {
+            std::set<std::string> symbols;
+            argument.type.shape[k].collect_symbols(symbols);
+            used.insert(symbols.begin(), symbols.end());
+        }
+    }
+    for (const ScalarArgument& argument : program_.scalars) {
+        names_.insert(argument.name);
+        ValueInfo info;
+        info.kind = ValueInfo::Kind::scalar;
+        info.type = Type{argument.dtype, {}};
+        info.flat = true;
+        info.view_of = argument.name;
+        values_[argument.name] = std::move(info);
+    }
+    for (const Operation& operation : program_.body.operations)
+        names_.insert(operation.result);
+    for (const Operation& operation : program_.body.operations) {
+        refuse(operation);
+        if (operation.op == Op::for_loop) {
+            collect_loop(operation, used);
+            continue;
+        }
+        const Op op = operation.op;
+        collect_symbols(operation, used);
+        bool named = operation.result[0] != '%';
+        bool never_stage =
+            is_view(op) || op == Op::complex || op == Op::constant || op == Op::iota || op == Op::scalar_size;
+        bool stage = is_reduction(op) || op == Op::matmul || (named && !never_stage);
+        ValueInfo info = describe(operation, stage);
+        if (stage) stage_names_[operation.result] = named ? stage_name(operation.result) : unique(text_of(op));
+        values_[operation.result] = std::move(info);
+    }
+    for (const std::string& name : program_.argument_order) {
+        bool is_array = values_.at(name).kind == ValueInfo::Kind::array;
+        if (!is_array && used.count(name) != 0) sizes_.push_back(name);
+        for (std::size_t k = 0; is_array && k < values_.at(name).type.shape.size(); ++k) {
+            std::string symbol = name + "." + std::to_string(k);
+            if (used.count(symbol) != 0) sizes_.push_back(symbol);
+        }
+    }
+    for (const ArrayArgument& argument : program_.arrays) {
+        const DTypeInfo& dtype = *find_dtype(argument.type.dtype);
+        if (!has_kernels(dtype) && !dtype.is_complex())
+            throw TranslateError(program_.function + ": the argument " + argument.name + " is " + argument.type.dtype +
+                                     ", which has no translation in this release.",
+                                 "Use bool, an integer dtype, float32, float64, complex64 or complex128.");
+    }
+}
+
+namespace {
+
+/// Symbols of which a size needs more than the low bits: n // 4 fits 32 bits where n does not.
+void collect_whole(const Size& tree, bool counts_whole, std::set<std::string>& symbols) {
+    if (tree.op() == Size::Op::symbol && counts_whole) symbols.insert(tree.name());
+    for (const Size& operand : tree.operands())
+        collect_whole(operand, counts_whole || !wraps(tree.op()), symbols);
+}
+
+void collect_whole(const Operation& operation, std::set<std::string>& symbols) {
+    const auto see = [&](const Size& tree) { collect_whole(tree, false, symbols); };
+    for (const auto& [name, type] : results_of(operation))
+        for (const Size& extent : type.shape)
+            see(extent);
+    if (operation.op != Op::read) operation.attributes.for_each_size(see);
+    // As a value a size counts whole.
+    if (const Size* size = operation.attributes.find(attr::size)) collect_whole(*size, true, symbols);
+}
+
+} // namespace
+
+/// Kernels are given sizes as 32 bits. What an integer argument says of the sizes fits or is refused; where it is
+/// divided for that, or compared, or a value that is computed from it is, the argument itself has to.
+void Analysis::require_32_bits() {
+    if (context_.targets != nullptr) return; // the program that the segment is of requires it (loops/build_stepped)
+    std::set<std::string> whole;
+    walk(program_.body, [&](const Operation& operation) { collect_whole(operation, whole); });
+    for (const ScalarArgument& argument : program_.scalars) {
+        if (whole.count(argument.name) == 0) continue;
+        requirements_.push_back(argument.name + " <= " + std::to_string(INT32_MAX));
+        requirements_.push_back(argument.name + " >= " + std::to_string(INT32_MIN));
+    }
+}
+
+ReductionShape Analysis::reduction_shape(const Operation& operation) const {
+    const ValueInfo& operand = values_.at(operation.operands[0]);
+    ReductionShape out;
+    out.axes = reduced_axes(operation);
+    out.extent = Size::integer(1);
+    for (int axis : out.axes) {
+        out.contiguous = out.contiguous || axis == operand.contiguous_axis;
+        out.extent = out.extent * operand.type.shape[static_cast<std::size_t>(axis)];
+    }
+    const int count = static_cast<int>(out.axes.size());
+    out.joined = std::min(count, 1);
+    while (operand.flat && out.joined < count &&
+           out.axes[static_cast<std::size_t>(count - out.joined - 1)] + out.joined == out.axes.back())
+        ++out.joined;
+    if (const SumOrder* order = operation.attributes.find(attr::order)) {
+        out.contiguous = order->contiguous;
+        out.joined = order->joined;
+    }
+    return out;
+}
+
+void Analysis::collect_stages() {
+    auto add = [&](StagePlan plan) {
+        stage_of_value_.emplace(plan.value, plan.name);
+        stages_.push_back(std::move(plan));
+    };
+    for (const Operation& operation : program_.body.operations) {
+        if (operation.op == Op::for_loop) {
+            collect_loop_stages(operation);
+            continue;
+        }
+        if (values_.at(operation.result).kind != ValueInfo::Kind::stage) continue;
+        StagePlan plan;
+        plan.value = operation.result;
+        plan.operation = &operation;
+        plan.name = plan.operand = stage_names_.at(operation.result);
+        if (operation.op == Op::matmul && chosen_.at(plan.name) == "blas") {
+            plan.library = true;
+            add_library_operand(plan, operation.operands[0], "_a");
+            add_library_operand(plan, operation.operands[1], "_b");
+        }
+        std::set<std::string> seen;
+        for (const std::string& operand : operation.operands)
+            collect_reads(operand, plan.reads, seen);
+        add(std::move(plan));
+    }
+    for (std::size_t k = 0; k < program_.body.yields.size(); ++k) {
+        const std::string& name = program_.body.yields[k];
+        const ValueInfo& info = values_.at(name);
+        if (context_.targets != nullptr && !(*context_.targets)[k].fresh) {
+            StagePlan plan;
+            plan.target = &(*context_.targets)[k];
+            std::string wish = plan.target->buffer; // perhaps Z.real, which is no name in a schedule
+            std::replace(wish.begin(), wish.end(), '.', '_');
+            plan.name = unique(wish);
+            plan.operand = plan.target->buffer;
+            plan.value = name;
+            plan.result = plan.materialised = true;
+            std::set<std::string> seen;
+            collect_reads(name, plan.reads, seen);
+            returned_.push_back(plan.name);
+            stages_.push_back(std::move(plan));
+            continue;
+        }
+        if (info.kind == ValueInfo::Kind::array || info.kind == ValueInfo::Kind::scalar) {
+            returned_.push_back(name);
+            continue;
+        }
+        if (info.operation->op == Op::complex) {
+            return_complex(*info.operation);
+            continue;
+        }
+        if (context_.targets == nullptr && !info.view_of.empty() &&
+            values_.at(info.view_of).kind == ValueInfo::Kind::array)
+            throw TranslateError(where(*info.operation) + ": returns a view of " + info.view_of +
+                                     ", whose memory NumPy's result would share; a kernel gives new memory.",
+                                 "Let NumPy run this function, or return a copy.");
+        returned_.push_back(result_stage(name, ""));
+    }
+}
+
+std::string Analysis::result_stage(const std::string& value, const std::string& operand) {
+    // A loop's stage has a Tuple with updates: what it gives is copied out, with more of the same shape.
+    const ValueInfo& info = values_.at(value);
+    const bool of_loop = info.kind == ValueInfo::Kind::stage && info.operation->op == Op::for_loop;
+    if (info.kind == ValueInfo::Kind::stage && !of_loop) {
+        StagePlan& plan = stage(stage_of_value_.at(value));
+        const bool is_other = plan.result && plan.operand != (operand.empty() ? plan.name : operand);
+        // A half of two results is written twice, and the library reads no half of a result.
+        if (!is_other && (operand.empty() || !plan.for_library)) {
+            plan.result = plan.materialised = true;
+            if (!operand.empty()) plan.operand = operand;
+            return plan.name;
+        }
+    }
+    const std::string key = operand + " " + value;
+    if (auto found = copies_.find(key); found != copies_.end()) return found->second;
+    StagePlan plan;
+    if (!operand.empty()) {
+        std::string wish = operand;
+        std::replace(wish.begin(), wish.end(), '.', '_');
+        plan.name = of_loop && wish == value ? wish : unique(wish);
+    } else {
+        const bool free = value[0] != '%' && (of_loop || stage_of_value_.count(value) == 0);
+        plan.name = free ? value : unique("result");
+    }
+    plan.operand = operand.empty() ? plan.name : operand;
+    plan.value = value;
+    plan.result = plan.materialised = true;
+    std::set<std::string> seen;
+    collect_reads(value, plan.reads, seen);
+    copies_[key] = plan.name;
+    stages_.push_back(plan); // other readers go on reading the expression
+    return plan.name;
+}
+
+void Analysis::return_complex(const Operation& operation) {
+    const ValueInfo& real = values_.at(operation.operands[0]);
+    const ValueInfo& imag = values_.at(operation.operands[1]);
+    // Halves of one argument, moved alike, are a view of it; conj(z) has one new half.
+    if (!real.view_of.empty() && real.view_of == imag.view_of &&
+        values_.at(real.view_of).kind == ValueInfo::Kind::array)
+        throw TranslateError(where(operation) + ": returns a view of " + real.view_of +
+                                 ", whose memory NumPy's result would share; a kernel gives new memory.",
+                             "Let NumPy run this function, or return a copy.");
+    auto [found, is_new] = complex_names_.try_emplace(operation.result, operation.result);
+    if (is_new) {
+        if (operation.result[0] == '%') found->second = unique("result");
+        complex_results_.emplace_back(found->second, operation.type);
+        result_stage(operation.operands[0], found->second + ".real");
+        result_stage(operation.operands[1], found->second + ".imag");
+    }
+    returned_.push_back(found->second);
+}
+
+/// The halves of a complex result that are computed element by element become one Tuple: they read the same operands.
+void Analysis::join_halves() {
+    for (const auto& [name, type] : complex_results_) {
+        std::vector<std::string> halves;
+        for (const char* half : {".real", ".imag"}) {
+            const auto found = std::find_if(stages_.begin(), stages_.end(),
+                                            [&](const StagePlan& plan) { return plan.operand == name + half; });
+            if (found == stages_.end()) continue;
+            const bool elementwise = found->operation == nullptr || is_elementwise(found->operation->op);
+            if (elementwise && !found->is_loop() && found->joined.empty() && !found->for_library)
+                halves.push_back(found->name);
+        }
+        if (halves.size() < 2 || reads_through(stage(halves[0]), halves[1]) ||
+            reads_through(stage(halves[1]), halves[0]))
+            continue;
+        StagePlan joint;
+        for (const std::string& half : halves) {
+            const StagePlan& plan = stage(half);
+            joint.joined.push_back({plan.name, plan.operand, plan.value, plan.operation, plan.result});
+            if (plan.operation != nullptr) buffer_of_value_[plan.value] = plan.name; // a copy is read by nobody
+        }
+        joint.name = joint.operand = name;
+        joint.value = joint.joined[0].value;
+        joint.result = joint.materialised = true;
+        std::erase_if(stages_, [&](const StagePlan& plan) { return plan.name == halves[0] || plan.name == halves[1]; });
+        stages_.push_back(std::move(joint));
+        for (StagePlan& plan : stages_)
+            if (!plan.library) refresh_reads(plan);
+        order_stages();
+    }
+}
+
+namespace {
+
+/// What a view of an array is to a library that takes any strides: which axis of the array each axis is, kNewAxis for
+/// one that it has not. Nothing for views that leave elements out, or join axes.
+constexpr int kNewAxis = -1;
+
+std::optional<std::vector<int>> axes_of_view(const Operation& view, const Type& of) {
+    if (view.op == Op::transpose) return view.attributes.at(attr::axes);
+    if (view.op != Op::index || !keeps_order(view, of)) return std::nullopt;
+    std::vector<int> out;
+    int axis = 0;
+    for (const IndexEntry& entry : view.attributes.at(attr::index)) {
+        if (entry.kind == IndexEntry::Kind::position) return std::nullopt;
+        out.push_back(entry.kind == IndexEntry::Kind::newaxis ? kNewAxis : axis++);
+    }
+    return out;
+}
+
+bool are_all_in_order(const std::vector<int>& axes) {
+    for (std::size_t k = 0; k < axes.size(); ++k)
+        if (axes[k] != static_cast<int>(k)) return false;
+    return true;
+}
+
+} // namespace
+
+/// An array in memory with its axes as `value` has them: an argument, a stage, or a copy of what is neither.
+void Analysis::add_library_operand(StagePlan& product, const std::string& value, const char* suffix) {
+    std::string from = value;
+    std::vector<int> axes;
+    for (std::size_t k = 0; k < values_.at(value).type.shape.size(); ++k)
+        axes.push_back(static_cast<int>(k));
+    const ValueInfo* info = &values_.at(from);
+    while (info->kind == ValueInfo::Kind::expression && info->operation != nullptr && is_view(info->operation->op)) {
+        const std::string& operand = info->operation->operands[0];
+        const auto view = axes_of_view(*info->operation, values_.at(operand).type);
+        if (!view) break;
+        for (int& axis : axes)
+            if (axis != kNewAxis) axis = (*view)[static_cast<std::size_t>(axis)];
+        from = operand;
+        info = &values_.at(from);
+    }
+    std::string order;
+    for (const int axis : axes)
+        order += axis == kNewAxis ? "n" : std::to_string(axis);
+    product.library_axes.push_back(are_all_in_order(axes) && axes.size() == info->type.shape.size() ? "" : order);
+    product.library_operands.push_back(from);
+    if (info->kind == ValueInfo::Kind::array) return;
+    std::string& name = product.library_operands.back();
+    if (info->kind == ValueInfo::Kind::stage && info->operation->op != Op::for_loop) {
+        StagePlan& plan = stage(stage_of_value_.at(from));
+        plan.materialised = plan.for_library = true;
+        name = plan.name;
+        return;
+    }
+    const auto [copy, is_new] = library_copies_.try_emplace(from);
+    if (is_new) {
+        StagePlan plan;
+        plan.name = plan.operand = copy->second = unique(product.name + suffix);
+        plan.value = from;
+        plan.materialised = true;
+        std::set<std::string> seen;
+        collect_reads(from, plan.reads, seen);
+        stages_.push_back(plan);
+    }
+    name = copy->second;
+}
+
+void Analysis::collect_reads(const std::string& value, std::set<std::string>& reads,
+                             std::set<std::string>& seen) const {
+    if (!seen.insert(value).second) return;
+    const ValueInfo& info = values_.at(value);
+    if (info.kind == ValueInfo::Kind::stage) {
+        reads.insert(stage_of_value_.at(value));
+        return;
+    }
+    if (info.operation == nullptr) return;
+    for (const std::string& operand : info.operation->operands)
+        collect_reads(operand, reads, seen);
+}
+
+bool Analysis::reads_stage(const std::string& value, std::size_t rank, std::set<std::string>& seen) const {
+    if (!seen.insert(value).second) return false;
+    const ValueInfo& info = values_.at(value);
+    if (info.kind == ValueInfo::Kind::stage) return info.type.shape.size() >= rank;
+    if (info.operation == nullptr) return false;
+    const std::vector<std::string>& operands = info.operation->operands;
+    return std::any_of(operands.begin(), operands.end(),
+                       [&](const std::string& operand) { return reads_stage(operand, rank, seen); });
+}
+
+void Analysis::keep_live() {
+    std::set<std::string> live;
+    for (std::size_t k = stages_.size(); k-- > 0;) {
+        StagePlan& plan = stages_[k];
+        if (!plan.result && live.count(plan.name) == 0) continue;
+        live.insert(plan.name);
+        if (plan.library)
+            live.insert(plan.library_operands.begin(), plan.library_operands.end());
+        else
+            live.insert(plan.reads.begin(), plan.reads.end());
+    }
+    std::erase_if(stages_, [&](const StagePlan& plan) { return live.count(plan.name) == 0; });
+}
+
+/// Library results cut the program. Position p is "before kernel p"; a stage runs as late as its first reader allows,
+/// so that what only a later kernel needs is not carried there through memory.
+void Analysis::assign_kernels() {
+    std::map<std::string, int> early; // kernel number, or for the library the position
+    auto ready = [&](const std::string& name) {
+        if (early.count(name) == 0) return 0; // an argument
+        const StagePlan& plan = stage(name);
+        return early.at(name) + (plan.library ? 0 : 1);
+    };
+    for (StagePlan& plan : stages_) {
+        int level = 0;
+        if (plan.library) {
+            for (const std::string& operand : plan.library_operands)
+                level = std::max(level, ready(operand));
+        } else {
+            for (const std::string& read : plan.reads)
+                level = std::max(level, early.at(read));
+        }
+        early[plan.name] = level;
+    }
+    std::map<std::string, int> late;
+    for (std::size_t k = stages_.size(); k-- > 0;) {
+        StagePlan& plan = stages_[k];
+        int level = early.at(plan.name);
+        bool for_library = false;
+        int first_reader = -1;
+        for (const StagePlan& reader : stages_) {
+            if (reader.library) {
+                for (const std::string& operand : reader.library_operands)
+                    for_library = for_library || operand == plan.name;
+            } else if (reader.reads.count(plan.name) != 0) {
+                int at = late.at(reader.name);
+                first_reader = first_reader < 0 ? at : std::min(first_reader, at);
+            }
+        }
+        if (!plan.library && !for_library && first_reader > level) level = first_reader;
+        late[plan.name] = level;
+        plan.kernel = level;
+    }
+    // Kernels without stages vanish; libraries keep their place between the others.
+    std::set<int> used;
+    for (const StagePlan& plan : stages_) {
+        if (!plan.library) used.insert(plan.kernel);
+    }
+    for (StagePlan& plan : stages_)
+        plan.kernel = static_cast<int>(std::distance(used.begin(), used.lower_bound(plan.kernel)));
+    kernels_ = static_cast<int>(used.size());
+    for (const StagePlan& reader : stages_) {
+        for (const std::string& read : reader.reads) {
+            StagePlan& plan = stage(read);
+            if (reader.library) continue;
+            if (plan.library || plan.kernel != reader.kernel) plan.materialised = true;
+        }
+    }
+}
+
+} // namespace tilewright::translator

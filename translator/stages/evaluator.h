@@ -1,0 +1,107 @@
+// translator/stages/evaluator.h: Halide expressions for the program's values at given indices.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "Halide.h"
+#include "dsl/model/algorithm_impl.h"
+#include "translator/ops/rules.h"
+#include "translator/stages/analysis.h"
+
+namespace tilewright::translator {
+
+/// What all kernels of a translation share: sizes, scalars, arguments and the stages made so far.
+struct Shared {
+    const Program& program;
+    const TranslateOptions& options;
+    Analysis& analysis;
+    std::map<std::string, Halide::Param<int32_t>> sizes;
+    std::map<std::string, Halide::Param<void>> scalars;
+    std::map<std::string, Halide::ImageParam> arrays; ///< arguments and what earlier kernels left in memory
+    std::map<std::string, Halide::ImageParam> flat;   ///< the same, as one long axis
+    std::map<std::string, Halide::Func> funcs;        ///< stages of the kernel that makes them
+    std::map<std::string, Halide::Expr> loop_indices; ///< of the loop whose body is being evaluated
+    std::set<std::string> symbols;                    ///< names given to Halide, which must differ
+    std::set<std::string> loop_symbols = {};          ///< sizes that change from trip to trip of a loop around
+
+    Halide::Expr size(const Size& tree) const;
+    /// The same in 64 bits, as a value of the program.
+    Halide::Expr wide_size(const Size& tree) const;
+    /// A name for Halide: an ASCII identifier, different from all others.
+    std::string symbol(const std::string& wish);
+    Halide::ImageParam array(const std::string& name);
+    Halide::ImageParam flat_array(const std::string& name);
+    /// 2 for a half of complex numbers.
+    static int element_stride(const std::string& operand);
+};
+
+/// What a definition used, for the table of stages and for the arguments of its kernel.
+struct Used {
+    std::set<std::string> scalars;
+    std::set<std::string> arrays;
+    std::set<std::string> flat;
+};
+
+/// Evaluates values inside one kernel. Indices are in NumPy's axis order, int32.
+class Evaluator {
+  public:
+    Evaluator(Shared& shared, int kernel) : shared_(shared), kernel_(kernel) {}
+
+    Halide::Expr at(const std::string& value, const Exprs& index);
+    /// The element at a position in C order. Requires ValueInfo::flat, or that all stages between are
+    /// (StagePlan::flat).
+    Halide::Expr at_flat(const std::string& value, const Halide::Expr& position);
+    /// The definition of an elementwise stage, where at() would read the stage.
+    Halide::Expr define(const Operation& operation, const Exprs& index);
+    Halide::Expr define_flat(const Operation& operation, const Halide::Expr& position);
+    /// The index of an operand that broadcasts to `shape`.
+    static Exprs broadcast(const std::vector<Size>& operand, const std::vector<Size>& shape, const Exprs& index);
+    /// Which stage's definitions come next: one of several buffers reads what it is made of, others read it.
+    void begin_stage(const std::string& stage) { reader_ = stage; }
+    /// From here on `value` is this expression, whatever the index: what a loop carries, at the element.
+    void give(const std::string& value, const Halide::Expr& expression) { given_[value] = expression; }
+    void take_back_given() { given_.clear(); }
+
+    /// Forgets what was evaluated and counts operations anew; call it before each definition.
+    void begin_definition() {
+        memory_.clear();
+        operations_ = 0;
+    }
+    int operations() const { return operations_; }
+    const Used& used() const { return used_; }
+
+  private:
+    Halide::Expr compute(const ValueInfo& info, const std::string& name, const Exprs& index);
+    Halide::Expr compute_flat(const ValueInfo& info, const std::string& name, const Halide::Expr& position);
+    Halide::Expr elementwise(const Operation& operation, const Exprs& index);
+    bool repeats_along_rows(const Operation& operation) const;
+    Halide::Expr apply(const Operation& operation, const Exprs& operands);
+    Halide::Expr read_scalar(const std::string& name);
+    /// A stage made in this kernel, or the memory that an earlier kernel left.
+    Halide::Expr read_stage(const std::string& value, const std::string& dtype, const Exprs& index);
+    Halide::Expr index_view(const Operation& operation, const Exprs& index);
+    Halide::Expr windows_view(const Operation& operation, const Exprs& index);
+    Halide::Expr reshape_view(const Operation& operation, const Exprs& index);
+    Halide::Expr taken(const Operation& operation, const Exprs& index);
+    Halide::Expr updated(const Operation& operation, const Exprs& index);
+    Halide::Expr linear(const std::vector<Size>& shape, const Exprs& index) const;
+
+    struct Remembered {
+        Exprs index; ///< kept alive, so that node addresses stay unique
+        Halide::Expr value;
+    };
+    Shared& shared_;
+    int kernel_;
+    std::map<std::pair<std::string, std::vector<const void*>>, Remembered> memory_;
+    std::map<std::string, Halide::Expr> given_;
+    std::string reader_;
+    int operations_ = 0;
+    bool part_may_be_empty_ = false; ///< what is evaluated is a part that `updated` reads, also where it is empty
+    Used used_;
+};
+
+} // namespace tilewright::translator

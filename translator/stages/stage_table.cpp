@@ -1,0 +1,301 @@
+// translator/stages/stage_table.cpp: Funcs with their loops, reads and costs.
+#include "translator/stages/stage_table.h"
+
+#include <algorithm>
+
+#include "dsl/base/error.h"
+#include "translator/ir/attributes.h"
+#include "translator/ops/rules.h"
+
+namespace tilewright::translator {
+
+using Halide::Expr;
+
+namespace {
+
+/// Loads of an expression: from which Func or buffer, at which indices.
+class LoadCollector : public Halide::Internal::IRGraphVisitor {
+  public:
+    struct Load {
+        std::string name;
+        std::vector<Expr> index;
+    };
+    std::vector<Load> loads;
+
+  private:
+    using IRGraphVisitor::visit;
+    void visit(const Halide::Internal::Call* call) override {
+        if (call->call_type == Halide::Internal::Call::Halide || call->call_type == Halide::Internal::Call::Image)
+            loads.push_back({call->name, call->args});
+        IRGraphVisitor::visit(call);
+    }
+};
+
+class VariableCollector : public Halide::Internal::IRGraphVisitor {
+  public:
+    std::set<std::string> names;
+
+  private:
+    using IRGraphVisitor::visit;
+    void visit(const Halide::Internal::Variable* variable) override { names.insert(variable->name); }
+};
+
+std::set<std::string> variables_of(const Expr& e) {
+    VariableCollector collector;
+    e.accept(&collector);
+    return collector.names;
+}
+
+/// The variable whose next value is the next element, "" if there is none.
+std::string moving_along(const Expr& index, const std::set<std::string>& candidates) {
+    if (const auto* variable = index.as<Halide::Internal::Variable>())
+        return candidates.count(variable->name) != 0 ? variable->name : "";
+    for (const std::string& name : variables_of(index)) {
+        if (candidates.count(name) == 0) continue;
+        Expr variable = Halide::Internal::Variable::make(Halide::Int(32), name);
+        Expr next = Halide::Internal::substitute(name, variable + 1, index);
+        if (Halide::Internal::is_const_one(Halide::Internal::simplify(next - index))) return name;
+    }
+    return "";
+}
+
+/// Jumps of random generators: in the loops of a reader each of its elements would compile and compute one again.
+bool is_too_long_to_repeat(const Operation* operation) {
+    constexpr int kMostRepeated = 200;
+    return operation != nullptr && cost_of(operation->op) > kMostRepeated;
+}
+
+/// The largest value in any trip; of blocks of what grows (`(i + 511) // 512`) too.
+std::optional<Size> longest(const Size& size, const Analysis& analysis) {
+    if (const std::optional<Size> most = analysis.most(size)) return most;
+    const bool adds = size.op() == Size::Op::add;
+    if (!adds && size.op() != Size::Op::sub && size.op() != Size::Op::floordiv) return std::nullopt;
+    const bool first = adds && size.operands()[0].is_constant();
+    const Size& other = size.operands()[first ? 0 : 1];
+    const bool grows = size.op() != Size::Op::floordiv || other.constant() > 0;
+    if (!other.is_constant() || !grows) return std::nullopt;
+    const std::optional<Size> inner = longest(size.operands()[first ? 1 : 0], analysis);
+    if (!inner) return std::nullopt;
+    return Size::folded(size.op(), *inner, other);
+}
+
+} // namespace
+
+std::string loop_name(std::size_t axis) {
+    static const char* names[] = {"i", "j", "k", "l", "m", "n"};
+    return axis < 6 ? names[axis] : "d" + std::to_string(axis);
+}
+
+StageDraft::StageDraft(Shared& shared, std::string name)
+    : shared_(shared), name_(std::move(name)),
+      // Named by hand: Func(name) would number repeated names, and then the order of stages inside Halide, which goes
+      // by name, would depend on what the process translated before.
+      func_(Halide::Internal::Function(shared.symbol(name_))) {}
+
+Halide::Var StageDraft::pure(const std::string& name, const Size& extent) {
+    pure_.push_back({name, extent, false, false});
+    Halide::Var var(name);
+    vars_.emplace(name, var);
+    return var;
+}
+
+void StageDraft::define(const std::vector<std::string>& storage, const std::vector<Expr>& values, int operations) {
+    std::vector<Halide::Var> arguments;
+    for (const std::string& name : storage)
+        arguments.push_back(vars_.at(name));
+    arguments_.assign(arguments.begin(), arguments.end());
+    if (values.size() == 1)
+        func_(arguments) = values[0];
+    else
+        func_(arguments) = Halide::Tuple(values);
+    operations_ = operations;
+    note_reads(-1, values, pure_);
+}
+
+Expr StageDraft::current(int k) const {
+    Halide::FuncRef ref = func_(arguments_);
+    return func_.outputs() == 1 ? Expr(ref) : Expr(ref[k]);
+}
+
+Halide::RDom StageDraft::reduce(const std::vector<Loop>& loops) {
+    Halide::Region region;
+    for (std::size_t k = loops.size(); k-- > 0;)
+        region.push_back({0, shared_.size(loops[k].extent)});
+    return Halide::RDom(region, "r");
+}
+
+void StageDraft::update(const Halide::RDom& domain, const std::vector<Loop>& loops, const std::vector<Expr>& values,
+                        const std::vector<Expr>& predicates, int operations) {
+    Halide::RDom limited = domain;
+    for (const Expr& predicate : predicates)
+        limited.where(predicate);
+    // Halide looks for the domain of an update in its values alone: where none of them moves along it, as in the sum of
+    // a broadcast array, the update would run once.
+    std::vector<Expr> bound = values;
+    VariableCollector used;
+    for (const Expr& value : values)
+        value.accept(&used);
+    bool moves = false;
+    for (int k = 0; k < limited.dimensions(); ++k)
+        moves = moves || used.names.count(limited[k].name());
+    if (!moves && limited.dimensions() > 0)
+        bound[0] = Halide::select(Halide::RVar(limited[0]) >= 0, values[0], values[0]);
+    if (values.size() == 1)
+        func_(arguments_) = bound[0];
+    else
+        func_(arguments_) = Halide::Tuple(bound);
+    std::map<std::string, Halide::RVar> rvars;
+    for (std::size_t k = 0; k < loops.size(); ++k)
+        rvars.emplace(loops[k].name, limited[static_cast<int>(loops.size() - 1 - k)]);
+    update_rvars_.push_back(rvars);
+    std::vector<Loop> all = pure_;
+    all.insert(all.end(), loops.begin(), loops.end());
+    update_loops_.push_back(all);
+    operations_ = std::max(operations_, operations);
+    note_reads(static_cast<int>(update_loops_.size()) - 1, values, all);
+}
+
+void StageDraft::note_reads(int definition, const std::vector<Expr>& values, const std::vector<Loop>& loops) {
+    Noted noted{definition, values, loops, {}};
+    auto reduced = update_rvars_.empty() ? std::map<std::string, Halide::RVar>() : update_rvars_.back();
+    for (const Loop& loop : loops) {
+        noted.variables[loop.reduced ? reduced.at(loop.name).name() : vars_.at(loop.name).name()] = loop.name;
+    }
+    noted_.push_back(std::move(noted));
+}
+
+std::vector<dsl::LoopInfo> StageTable::loop_infos(const std::vector<Loop>& loops) const {
+    std::vector<dsl::LoopInfo> out;
+    for (const Loop& loop : loops) {
+        dsl::LoopInfo info;
+        info.name = loop.name;
+        info.reduced = loop.reduced;
+        info.ordered = loop.ordered;
+        info.extent = loop.extent.text();
+        info.extent_here = shared_.analysis.here(loop.extent);
+        info.follows = follows_loops({loop});
+        const std::optional<Size> most = info.follows ? longest(loop.extent, shared_.analysis) : std::nullopt;
+        if (most) {
+            info.longest = most->text();
+            info.longest_here = shared_.analysis.here(*most);
+        }
+        out.push_back(std::move(info));
+    }
+    return out;
+}
+
+/// Whether an extent changes from trip to trip of a loop around the kernel: conditions on it cannot be asked once.
+bool StageTable::follows_loops(const std::vector<Loop>& loops) const {
+    std::set<std::string> symbols;
+    for (const Loop& loop : loops)
+        loop.extent.collect_symbols(symbols);
+    return std::any_of(symbols.begin(), symbols.end(),
+                       [&](const std::string& name) { return shared_.loop_symbols.count(name) != 0; });
+}
+
+void StageTable::finish(StageDraft draft) {
+    dsl::StageInfo info;
+    info.name = draft.name_;
+    info.dtypes = draft.dtypes;
+    info.pure.loops = loop_infos(draft.pure_);
+    for (const std::vector<Loop>& loops : draft.update_loops_) {
+        info.updates.emplace_back();
+        info.updates.back().loops = loop_infos(loops);
+    }
+    info.output = draft.output;
+    info.inlinable = draft.update_loops_.empty() && !draft.output && !is_too_long_to_repeat(draft.operation);
+    info.operations = draft.operations_;
+    info.kernel = draft.kernel;
+    info.part = draft.part;
+    info.guarded = draft.guarded || (draft.output && follows_loops(draft.pure_));
+    if (draft.operation != nullptr) {
+        info.line = draft.operation->line;
+        info.source = call_text(*draft.operation);
+    }
+    stage_of_func_[draft.func_.name()] = draft.name_;
+    std::map<std::string, std::string> array_of_image;
+    for (const auto& [name, image] : shared_.arrays)
+        array_of_image[image.name()] = name;
+    std::set<std::string> flat_images;
+    for (const auto& [name, image] : shared_.flat) {
+        array_of_image[image.name()] = name;
+        flat_images.insert(image.name());
+    }
+    std::map<std::string, std::set<std::string>> places; ///< of each array, along its contiguous axis
+    std::vector<std::set<std::string>> read_at;          ///< by each of the reads, all axes
+    for (const StageDraft::Noted& noted : draft.noted_) {
+        LoadCollector collector;
+        for (const Expr& value : noted.values)
+            value.accept(&collector);
+        std::set<std::string> candidates;
+        for (const auto& [variable, loop] : noted.variables)
+            candidates.insert(variable);
+        for (const LoadCollector::Load& load : collector.loads) {
+            if (load.name == draft.func_.name()) continue;
+            dsl::ReadInfo read;
+            std::size_t contiguous = 0;
+            bool is_flat = false;
+            if (auto stage = stage_of_func_.find(load.name); stage != stage_of_func_.end()) {
+                read.from = stage->second;
+            } else {
+                // An ImageParam is read through a Func of its own, called NAME_im.
+                std::string image = load.name.substr(0, load.name.rfind("_im"));
+                auto array = array_of_image.find(image);
+                if (array == array_of_image.end()) continue;
+                read.from = array->second;
+                is_flat = flat_images.count(image) != 0;
+                if (shared_.analysis.layout(read.from) == Layout::f && !load.index.empty())
+                    contiguous = load.index.size() - 1;
+            }
+            std::set<std::string> moving;
+            for (const Expr& index : load.index) {
+                for (const std::string& variable : variables_of(index))
+                    moving.insert(variable);
+            }
+            // NumPy's axes are Halide's dimensions backwards.
+            for (auto index = load.index.rbegin(); index != load.index.rend(); ++index) {
+                std::string variable = moving_along(Halide::Internal::remove_promises(*index), candidates);
+                std::set<std::string> names = variables_of(*index);
+                auto loops = std::count_if(names.begin(), names.end(),
+                                           [&](const std::string& name) { return candidates.count(name) != 0; });
+                read.axes.push_back(!variable.empty() && loops == 1 ? noted.variables.at(variable) : "");
+                bool is_contiguous =
+                    load.index.size() - 1 - static_cast<std::size_t>(index - load.index.rbegin()) == contiguous;
+                if (is_contiguous && !variable.empty()) read.innermost = noted.variables.at(variable);
+            }
+            if (!read.innermost.empty()) {
+                std::ostringstream place;
+                place << load.index[contiguous];
+                places[read.from].insert(place.str());
+                info.reads_neighbours = info.reads_neighbours || places[read.from].size() >= 3;
+            }
+            if (is_flat) read.axes.assign(shared_.analysis.value(read.from).type.shape.size(), "");
+            read.definition = noted.definition;
+            for (const auto& [variable, loop] : noted.variables)
+                read.broadcast = read.broadcast || moving.count(variable) == 0;
+            const auto known = std::find_if(info.reads.begin(), info.reads.end(), [&](const dsl::ReadInfo& other) {
+                return other.from == read.from && other.innermost == read.innermost &&
+                       other.broadcast == read.broadcast && other.definition == read.definition &&
+                       other.axes == read.axes;
+            });
+            const auto at = static_cast<std::size_t>(known - info.reads.begin());
+            if (known == info.reads.end()) {
+                info.reads.push_back(read);
+                read_at.emplace_back();
+            }
+            std::ostringstream index;
+            for (const Expr& each : load.index)
+                index << each << ", ";
+            read_at[at].insert(index.str());
+            info.reads[at].places = static_cast<int>(read_at[at].size());
+        }
+    }
+    dsl::StageImpl impl;
+    impl.func = draft.func_;
+    impl.pure_loops = draft.vars_;
+    impl.update_loops = draft.update_rvars_;
+    impls.emplace(draft.name_, impl);
+    infos.push_back(std::move(info));
+}
+
+} // namespace tilewright::translator

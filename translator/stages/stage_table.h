@@ -1,0 +1,92 @@
+// translator/stages/stage_table.h: defines Halide Funcs and describes them as stages with named loops.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "Halide.h"
+#include "dsl/model/algorithm_impl.h"
+#include "translator/stages/evaluator.h"
+
+namespace tilewright::translator {
+
+/// A loop of a definition: what schedules call it and how far it runs.
+struct Loop {
+    std::string name;
+    Size extent;
+    bool reduced = false;
+    bool ordered = false;
+};
+
+/// A stage under construction. Loops are outermost first; the Func's arguments are given in storage order, innermost
+/// first.
+class StageDraft {
+  public:
+    StageDraft(Shared& shared, std::string name);
+
+    /// A pure loop of every definition of this stage.
+    Halide::Var pure(const std::string& name, const Size& extent);
+    /// `storage`: the loops' names from the contiguous dimension outwards.
+    void define(const std::vector<std::string>& storage, const std::vector<Halide::Expr>& values, int operations);
+    /// Reduced loops, outermost first; the RDom is made of them. Then update() uses it.
+    Halide::RDom reduce(const std::vector<Loop>& loops);
+    void update(const Halide::RDom& domain, const std::vector<Loop>& loops, const std::vector<Halide::Expr>& values,
+                const std::vector<Halide::Expr>& predicates, int operations);
+
+    Halide::Func func() const { return func_; }
+    /// Element `k` of the definition so far, at the pure loops: the left side of an update.
+    Halide::Expr current(int k = 0) const;
+    const std::string& name() const { return name_; }
+    bool has_updates() const { return !update_loops_.empty(); }
+
+    std::vector<std::string> dtypes;
+    const Operation* operation = nullptr;
+    bool output = false;
+    bool guarded = false; ///< StageInfo::guarded
+    int kernel = 0;
+    dsl::StagePart part = dsl::StagePart::whole;
+
+  private:
+    friend class StageTable;
+    void note_reads(int definition, const std::vector<Halide::Expr>& values, const std::vector<Loop>& loops);
+
+    Shared& shared_;
+    std::string name_;
+    Halide::Func func_;
+    std::vector<Loop> pure_;
+    std::vector<Halide::Expr> arguments_;
+    std::map<std::string, Halide::Var> vars_;
+    std::vector<std::vector<Loop>> update_loops_;
+    std::vector<std::map<std::string, Halide::RVar>> update_rvars_;
+    struct Noted {
+        int definition;
+        std::vector<Halide::Expr> values;
+        std::vector<Loop> loops;
+        std::map<std::string, std::string> variables; ///< Halide's variable -> loop
+    };
+    std::vector<Noted> noted_;
+    int operations_ = 0;
+};
+
+/// All stages of a translation, in the order in which they were finished.
+class StageTable {
+  public:
+    explicit StageTable(Shared& shared) : shared_(shared) {}
+    void finish(StageDraft draft);
+
+    std::map<std::string, dsl::StageImpl> impls;
+    std::vector<dsl::StageInfo> infos;
+
+  private:
+    bool follows_loops(const std::vector<Loop>& loops) const;
+    std::vector<dsl::LoopInfo> loop_infos(const std::vector<Loop>& loops) const;
+
+    Shared& shared_;
+    std::map<std::string, std::string> stage_of_func_;
+};
+
+/// i, j, k, l, m, n, then d6, d7, ...
+std::string loop_name(std::size_t axis);
+
+} // namespace tilewright::translator

@@ -1,0 +1,249 @@
+// translator/stages/variants.cpp: the structural choices of a program: the shape of a reduction, library or loops.
+#include <algorithm>
+
+#include "dsl/base/error.h"
+#include "translator/ir/dtypes.h"
+#include "translator/passes/pipeline.h"
+#include "translator/plan/build_stepped.h"
+#include "translator/stages/analysis.h"
+
+namespace tilewright::translator {
+namespace {
+
+constexpr std::int64_t kLargestSerial = 32;
+constexpr int kMostLevels = 4;
+constexpr std::int64_t kManyRows = 16384; ///< from here on rows in parallel are the default for few columns
+constexpr std::int64_t kFewColumns = 64;
+constexpr std::int64_t kSomeRows = 1024; ///< the same where what blocks leave is little and columns are not too many
+constexpr std::int64_t kSomeColumns = 65536;
+constexpr std::int64_t kFewPartials = 1 << 20;
+constexpr std::int64_t kMostBlocks = 512; ///< of rows, left for one thread a column
+constexpr int kMostRowLevels = 3;
+constexpr std::int64_t kFewThreads = 65536; ///< a device has room for more
+constexpr const char* kNarrow = "narrow1";
+constexpr int kNarrower = 4;
+constexpr std::int64_t kLongestNarrow = 192; ///< rows up to this long begin with narrow lanes
+constexpr std::size_t kMostLibraryAxes = 8;  ///< plans have no arrays of more
+constexpr std::int64_t kLibraryWork = 64 * 64 * 64;
+constexpr std::int64_t kLibraryWorkInStack = 256 * 256 * 256;  ///< loops have a matrix for each thread
+constexpr std::int64_t kLibraryWorkOnDevice = 256 * 256 * 256; ///< below, a product takes as long as its launch
+constexpr std::int64_t kLibraryMatrixOnDevice = 16 * 16 * 16;  ///< of a stack: loops do better by smaller ones
+
+bool is_float(const std::string& dtype) {
+    return find_dtype(dtype)->kind == DTypeKind::floating;
+}
+
+std::int64_t power(std::int64_t base, int exponent) {
+    std::int64_t out = 1;
+    for (int k = 0; k < exponent; ++k)
+        out *= base;
+    return out;
+}
+
+} // namespace
+
+std::int64_t longest_serial_sum() {
+    return kLargestSerial;
+}
+
+int lane_levels(const std::string& option) {
+    return option == kNarrow || option.rfind("lanes", 0) == 0 ? option.back() - '0' : 0;
+}
+
+int row_levels(const std::string& option) {
+    if (option.rfind("rows", 0) != 0) return 0;
+    return option.size() == 4 ? 1 : option.back() - '0';
+}
+
+LaneShape Analysis::lane_shape(const Operation& operation) const {
+    bool searches = is_search(operation.op);
+    const std::string& dtype = searches ? values_.at(operation.operands[0]).type.dtype : operation.type.dtype;
+    LaneShape out;
+    const auto stage = stage_names_.find(operation.result);
+    const auto choice = stage == stage_names_.end() ? chosen_.end() : chosen_.find(stage->second);
+    const bool narrow = choice != chosen_.end() && choice->second == kNarrow;
+    // A block's lanes fill four registers of the widest machines, narrow ones one: a row of a hundred elements spends
+    // less on the tree over them than on its elements.
+    out.lanes = (find_dtype(dtype)->bytes == 8 ? 32 : 64) / (narrow ? kNarrower : 1);
+    // Rounding asks for short sums; what is exact may have long ones.
+    bool rounds = has_trait(operation.op, Trait::rounds) && is_float(dtype);
+    // A device wants many lanes under way at once; of a search, which has two levels at most, one block of threads
+    // looks through what the first one leaves.
+    out.per_lane = rounds ? 16 : !options_.device ? 128 : searches ? 64 : 16;
+    return out;
+}
+
+void Analysis::choose_reduction(const Operation& operation) {
+    const std::string& name = stage_names_.at(operation.result);
+    ReductionShape shape = reduction_shape(operation);
+    bool searches = is_search(operation.op);
+    bool rounds =
+        has_trait(operation.op, Trait::rounds) && is_float(operation.type.dtype) && options_.contract != "fast";
+    bool single = shape.is_one_loop();
+    // Of an extent that changes from trip to trip: what is right for the longest.
+    const std::optional<Size> whole = most(shape.extent);
+    std::int64_t count = whole ? here(*whole) : -1;
+    // Trips of a loop that became an axis had results of their own.
+    const SumOrder* order = operation.attributes.find(attr::order);
+    const auto own = operation.type.shape.begin() + (order != nullptr ? order->trips : 0);
+    std::int64_t results = here(product({own, operation.type.shape.end()}));
+    // The longest of the loops that run in lanes decides the levels: the innermost, and of the axes before it those
+    // that follow each other to the last one.
+    Size longest = shape.extent;
+    if (!single && !shape.axes.empty()) {
+        const std::vector<Size>& extents = values_.at(operation.operands[0]).type.shape;
+        const std::vector<int> innermost = shape.innermost();
+        longest = product({extents.begin() + innermost.front(), extents.begin() + innermost.back() + 1});
+        int before = innermost.back() + 1 == static_cast<int>(extents.size()) ? innermost.front() - 1 : -1;
+        for (auto axis = shape.axes.rbegin(); axis != shape.axes.rend(); ++axis) {
+            if (*axis != before) continue;
+            longest = larger_of(longest, extents[static_cast<std::size_t>(*axis)]);
+            --before;
+        }
+    }
+    const std::optional<Size> most_length = most(longest);
+    std::int64_t length = most_length ? here(*most_length) : -1;
+    std::int64_t block = lane_shape(operation).block();
+    const int most_levels = searches ? 2 : kMostLevels;
+    int levels = searches ? 2 : 3;
+    if (length >= 0) {
+        levels = 1;
+        while (levels < most_levels && length > power(block, levels))
+            ++levels;
+    }
+    std::vector<std::string> options;
+    const std::string lanes = "lanes" + std::to_string(levels);
+    bool serial_is_accurate = !rounds || !shape.contiguous || (count >= 0 && count <= kLargestSerial);
+    if (shape.contiguous && !shape.axes.empty() && (count < 0 || count > kLargestSerial)) {
+        const bool narrow = levels == 1 && !searches && length >= 0 && length <= block / kNarrower;
+        if (narrow && length <= kLongestNarrow) options.push_back(kNarrow);
+        options.push_back(lanes);
+        if (narrow && length > kLongestNarrow) options.push_back(kNarrow);
+    }
+    // Blocks of rows have a nest of their own, and a stage as large as what it reads would lie in memory: the norms of
+    // all pairs, where a search one by one needs them as they come.
+    std::set<std::string> seen;
+    const std::string& operand = operation.operands[0];
+    const bool of_stage = reads_stage(operand, values_.at(operand).type.shape.size(), seen);
+    bool rows = !shape.contiguous && single && count > 512 && !(searches && of_stage);
+    const bool few_columns = count >= kManyRows && results <= kFewColumns;
+    const bool few_partials = !of_stage && count >= kSomeRows && results <= kSomeColumns &&
+                              (count + kRowsPerBlock - 1) / kRowsPerBlock * results <= kFewPartials;
+    bool rows_first = rows && results >= 0 && (options_.device ? results <= kFewThreads : few_columns || few_partials);
+    // A device has a thread a column for the blocks of rows that are left.
+    int deep = 1;
+    while (options_.device && deep < kMostRowLevels && count / power(kRowsPerBlock, deep) > kMostBlocks)
+        ++deep;
+    const std::string in_rows = deep == 1 ? "rows" : "rows" + std::to_string(deep);
+    if (rows_first) options.push_back(in_rows);
+    if (serial_is_accurate || shape.axes.empty()) options.push_back("serial");
+    if (rows && !rows_first) options.push_back(in_rows);
+    if (options.empty()) options.push_back(lanes);
+
+    const bool moving = context_.moving != nullptr && moves(shape.extent, *context_.moving);
+    if (moving && rounds && shape.contiguous && single && !serial_is_accurate) {
+        moving_lengths_.push_back(shape.extent);
+        if (context_.short_sums) {
+            chosen_[name] = "serial";
+            return;
+        }
+    }
+    std::string choice = options.front();
+    if (auto given = options_.variant.find(name); given != options_.variant.end()) {
+        // Any known shape is taken, whatever the sizes here: its requirement goes into the plan.
+        choice = given->second;
+        bool known = choice == "serial" || (choice == kNarrow && !searches && !shape.axes.empty());
+        for (const char* in_blocks : {"rows", "rows2", "rows3"})
+            known = known || (choice == in_blocks && single && !shape.axes.empty());
+        for (int k = 1; k <= most_levels; ++k)
+            known = known || (choice == "lanes" + std::to_string(k) && !shape.axes.empty());
+        if (!known) {
+            std::string list;
+            for (const std::string& option : options)
+                list += (list.empty() ? "" : ", ") + option;
+            throw TranslateError(where(operation) + ": variant " + name + " = " + choice + ": no such option here.",
+                                 "Take one of: " + list + ".");
+        }
+    }
+    chosen_[name] = choice;
+    variants_.push_back(
+        {name, options,
+         searches
+             ? "how the search runs: one by one, in lanes that are compared at the end, or in blocks of rows (rows2, "
+               "rows3: of blocks of blocks)"
+             : "the order of the reduction: one by one, in lanes and blocks, or in blocks of rows "
+               "(rows2, rows3: of blocks of blocks)"});
+    auto require = [&](const std::optional<Size>& bound, std::int64_t most_elements) {
+        if (!bound) return; // in as many levels as there are
+        const Size& size = *bound;
+        // Extents are 32-bit integers: larger limits hold by themselves.
+        if (most_elements >= INT32_MAX || (size.is_constant() && size.constant() <= most_elements)) return;
+        requirements_.push_back(size.text() + " <= " + std::to_string(most_elements));
+    };
+    if (choice == "serial" && rounds && shape.contiguous && !shape.axes.empty()) require(whole, kLargestSerial);
+    const int chosen_levels = lane_levels(choice);
+    if (chosen_levels > 0 && !(searches && chosen_levels == 2))
+        require(most_length, power(lane_shape(operation).block(), chosen_levels));
+}
+
+/// Whether the library is the default for a product: by the multiplications of one matrix and of all of its stack.
+bool Analysis::suits_library(const Operation& operation) const {
+    const std::vector<Size>& shape = operation.type.shape;
+    const ValueInfo& right = values_.at(operation.operands[1]);
+    const Size inner = right.type.shape.end()[-2];
+    const std::int64_t one = here(product({shape.end() - 2, shape.end()}) * inner);
+    const std::int64_t all = here(product(shape) * inner);
+    if (shape.size() == 2) return all > (options_.device ? kLibraryWorkOnDevice : kLibraryWork);
+    // Loops read a right matrix that lies in columns with gaps.
+    const bool in_columns = right.contiguous_axis == static_cast<int>(right.type.shape.size()) - 2;
+    if (!options_.device) return in_columns ? one >= kLibraryWork : one > kLibraryWorkInStack;
+    return one >= kLibraryMatrixOnDevice && all > kLibraryWorkOnDevice / (in_columns ? 4 : 1);
+}
+
+void Analysis::choose_matmul(const Operation& operation) {
+    const std::string& name = stage_names_.at(operation.result);
+    bool library = (operation.type.dtype == "float32" || operation.type.dtype == "float64") &&
+                   options_.contract != "reproducible" && operation.type.shape.size() <= kMostLibraryAxes;
+    std::vector<std::string> options{"loops"};
+    if (library) {
+        options.insert(suits_library(operation) ? options.begin() : options.end(), "blas");
+    }
+    std::string choice = options.front();
+    if (auto given = options_.variant.find(name); given != options_.variant.end()) {
+        choice = given->second;
+        if (std::find(options.begin(), options.end(), choice) == options.end())
+            throw TranslateError(where(operation) + ": variant " + name + " = " + choice +
+                                     ": no such option under contract " + options_.contract + " for " +
+                                     operation.type.dtype + ".",
+                                 "Take loops" + std::string(library ? " or blas." : "."));
+    }
+    chosen_[name] = choice;
+    variants_.push_back({name, options, "the product by loops of ours or by the BLAS that NumPy has loaded"});
+}
+
+void Analysis::choose_variants() {
+    for (const Operation& operation : program_.body.operations) {
+        if (is_reduction(operation.op))
+            choose_reduction(operation);
+        else if (operation.op == Op::matmul)
+            choose_matmul(operation);
+    }
+}
+
+void Analysis::refuse_unknown_variants() const {
+    for (const auto& [name, option] : options_.variant) {
+        if (context_.targets != nullptr) break; // other segments have choices too
+        if (chosen_.count(name) == 0)
+            throw TranslateError(program_.function + ": variant " + name + " = " + option +
+                                     ": the program has no such choice.",
+                                 "Remove it.");
+    }
+}
+
+std::vector<VariantInfo> variants(const Program& program, const TranslateOptions& options) {
+    verify_program(program);
+    const Prepared prepared = prepare(program, options);
+    return prepared.in_steps ? stepped_variants(prepared, options) : Analysis(prepared.program, options).variants();
+}
+
+} // namespace tilewright::translator
