@@ -118,7 +118,7 @@ CASES = [
     Case("matmul_softmax", "matmul + softmax 100 x 100 float32", "matmul_softmax", "matmul_softmax", must=1.3, goal=2, rtol=1e-3,
          calls_per_turn=100),
     Case("gemm", "gemm 1024 float32", "gemm", "gemm", must=0.95, goal=1, rtol=1e-2, peers=("numpy",)),
-    Case("mandelbrot", "Mandelbrot tutorial 1000 x 833, 200 trips", "mandelbrot", "mandelbrot_numpy", must=10, goal=12,
+    Case("mandelbrot", "Mandelbrot tutorial 1000 x 833, 200 iterations", "mandelbrot", "mandelbrot_numpy", must=10, goal=12,
          mismatch_fraction=1e-3, peer_slack=2, rtol=math.inf, peers=("numpy", "numba", "torch", "jax")),
     *npbench_cases(),
 ]  # fmt: skip

@@ -1,10 +1,10 @@
-"""The Mandelbrot tutorial's table: how many trips one visit to a point does, beside what the search chose.
+"""The Mandelbrot tutorial's table: how many iterations one visit to a point does, beside what the search chose.
 
     python benchmarks/run.py mandelbrot               # tunes first
     python benchmarks/chunks.py                       # measures our schedules with other chunks, and NumPy, in one run
     python benchmarks/chunks.py --torch               # and torch.compile with each chunk: minutes of compiling
 
-Takes the tuned schedule, puts another number where it splits the trips, and times all of them turn by turn. Up to UNROLLED trips of a visit are written
+Takes the tuned schedule, puts another number where it splits the iterations, and times all of them turn by turn. Up to UNROLLED iterations of a visit are written
 out; more stay a loop, since two hundred copies of the body compile for minutes and are slower.
 Writes results/chunks.json and chunks.svg, and shows them on the page of run.py."""
 
@@ -31,8 +31,8 @@ SEARCH = "search"
 UNROLLED = 20
 
 
-def trips_split(specialization: Any) -> re.Pattern[str]:
-    """Where a schedule says how many trips a visit does: `NAME.update(0).….split(n, no, ni, 10)`."""
+def iterations_split(specialization: Any) -> re.Pattern[str]:
+    """Where a schedule says how many iterations a visit does: `NAME.update(0).….split(n, no, ni, 10)`."""
     places = [
         rf"{stage['name']}\.update\(0?\)[^\n]*?\.split\({stage['updates'][0][-1]['name']}, \w+, \w+, "
         for stage in specialization.stages
@@ -56,16 +56,16 @@ def scheduled(function: Callable[..., Any], data: Arguments, text: str | None) -
 def candidates(function: Callable[..., Any], data: Arguments, tuned: str) -> dict[str, tuple[Callable[..., Any], Any]]:
     """For each chunk a compiled function and what is known of it; the search's own choice first."""
     compiled, specialization, compile_s = scheduled(function, data, tuned)
-    place = trips_split(specialization)
+    place = iterations_split(specialization)
     found = place.search(tuned)
     if found is None:
-        raise SystemExit(f"this schedule splits no trips, so there is no chunk to change:\n{tuned}")
+        raise SystemExit(f"this schedule splits no iterations, so there is no chunk to change:\n{tuned}")
     made = {SEARCH: (compiled, {"chunk": int(found[2]), "compile_s": compile_s, "schedule": tuned})}
     for chunk in CHUNKS:
         text = place.sub(rf"\g<1>{chunk}", tuned)
         if chunk > UNROLLED:
-            trip = found[1].rstrip(", ").rpartition(" ")[2]
-            text = text.replace(f".unroll({trip})", "")
+            iteration = found[1].rstrip(", ").rpartition(" ")[2]
+            text = text.replace(f".unroll({iteration})", "")
         compiled, _, compile_s = scheduled(function, data, text)
         made[str(chunk)] = compiled, {"chunk": chunk, "compile_s": compile_s, "schedule": text}
     return made
@@ -104,7 +104,7 @@ def plot(document: dict[str, Any], path: Path) -> None:
     axes.set_xticks(CHUNKS, [str(chunk) for chunk in CHUNKS])
     axes.minorticks_off()
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("trips a visit")
+    axes.set_xlabel("iterations a visit")
     axes.set_ylabel("times faster than NumPy")
     axes.legend()
     figure.tight_layout()

@@ -1,9 +1,9 @@
-"""What loops must not cost: compiling 20,000 trips against 20, and anything at all for another maxiter, size or horizon.
+"""What loops must not cost: compiling 20,000 iterations against 20, and anything at all for another maxiter, size or horizon.
 
 python benchmarks/counts.py     # writes results/counts.json and shows it on the page of run.py
 
 Answers are compared with NumPy's, and with NumPy's without its dispatch to AVX2 and FMA: fused products move orbits.
-The Mandelbrot tutorial with its trip count as a literal is compiled in turns, from nothing each time; then the tutorial as it stands is called
+The Mandelbrot tutorial with its iteration count as a literal is compiled in turns, from nothing each time; then the tutorial as it stands is called
 with other arguments, and jit counts how many calls reached the compiler and how many versions there are."""
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from child import Arguments, check
 from report import rewrite_page
 from run import HERE, paired_ratio
 
-TRIPS = (20, 20_000)
+ITERATIONS = (20, 20_000)
 BAR = 1.3
 
 
-def with_literal(source: str, trips: int, folder: Path) -> Callable[..., Any]:
+def with_literal(source: str, iterations: int, folder: Path) -> Callable[..., Any]:
     """The tutorial's function without `maxiter`: its value stands in the text."""
     head, body = source.split("\n", 1)
-    text = head.replace(" maxiter,", "") + "\n" + re.sub(r"\bmaxiter\b", str(trips), body)
-    path = folder / f"trips_{trips}.py"
+    text = head.replace(" maxiter,", "") + "\n" + re.sub(r"\bmaxiter\b", str(iterations), body)
+    path = folder / f"iterations_{iterations}.py"
     path.write_text(f"import numpy as np\n\n\n{text}")
     return load_script(path).mandelbrot_numpy
 
@@ -51,15 +51,22 @@ def compile_s(function: Callable[..., Any], arguments: tuple[Any, ...]) -> float
 
 def compile_times(function: Callable[..., Any], sizes: tuple[Any, ...], turns: int, folder: Path) -> dict[str, Any]:
     *window, _, horizon = sizes
-    literal = {trips: with_literal(inspect.getsource(function), trips, folder) for trips in TRIPS}
-    times: dict[int, list[float]] = {trips: [] for trips in TRIPS}
+    literal = {iterations: with_literal(inspect.getsource(function), iterations, folder) for iterations in ITERATIONS}
+    times: dict[int, list[float]] = {iterations: [] for iterations in ITERATIONS}
     for turn in range(turns + 1):
-        for trips in TRIPS:
-            seconds = compile_s(literal[trips], (*window, horizon))
+        for iterations in ITERATIONS:
+            seconds = compile_s(literal[iterations], (*window, horizon))
             if turn:  # the first one wakes the compiler up
-                times[trips].append(seconds)
-    ratio, low, high = paired_ratio(times[TRIPS[1]], times[TRIPS[0]])
-    return {"trips": TRIPS, "seconds": list(times.values()), "ratio": ratio, "low": low, "high": high, "bar": BAR}
+                times[iterations].append(seconds)
+    ratio, low, high = paired_ratio(times[ITERATIONS[1]], times[ITERATIONS[0]])
+    return {
+        "iterations": ITERATIONS,
+        "seconds": list(times.values()),
+        "ratio": ratio,
+        "low": low,
+        "high": high,
+        "bar": BAR,
+    }
 
 
 def without_dispatch(sizes: dict[str, Any], folder: Path) -> list[np.ndarray]:
@@ -126,7 +133,7 @@ def main() -> None:
         rows = misses(function, sizes, Path(folder))
     short, long = (float(np.median(seconds)) for seconds in compiling["seconds"])
     print(
-        f"{TRIPS[0]} trips compile in {short:.3f} s, {TRIPS[1]:,} in {long:.3f} s: {compiling['ratio']:.2f} "
+        f"{ITERATIONS[0]} iterations compile in {short:.3f} s, {ITERATIONS[1]:,} in {long:.3f} s: {compiling['ratio']:.2f} "
         f"[{compiling['low']:.2f}, {compiling['high']:.2f}], bar {BAR}"
     )
     for row in rows:

@@ -32,14 +32,14 @@ Error: of our results against NumPy's, each as a norm.</p>
 <td class="{{ r.verdict }}">{{ r.ratio }}</td><td>{{ r.to_numpy }}</td>{% for t in r.compile %}<td>{{ t }}</td>{% endfor %}{% for m in r.memory %}<td>{{ m }}</td>{% endfor %}
 <td>{{ r.agreement }}</td></tr>
 {% endfor %}</table><p>{{ npbench.summary }}</p>{% endif %}
-{% if chunks %}<h2>{{ chunks.title }}: trips a visit</h2>
-<table><tr><th>trips a visit</th><th>time</th><th>times faster than NumPy</th><th>compiling</th><th>agreement with NumPy</th></tr>
+{% if chunks %}<h2>{{ chunks.title }}: iterations a visit</h2>
+<table><tr><th>iterations a visit</th><th>time</th><th>times faster than NumPy</th><th>compiling</th><th>agreement with NumPy</th></tr>
 {% for name, r in chunks.rows.items() %}<tr><td>{{ name }}{% if name == 'search' %}: {{ r.chunk }}{% endif %}</td><td>{{ time(r.ns) }}</td>
 <td>{{ '%.1f'|format(r.boost) }}</td><td>{% if r.compile_s is defined %}{{ '%.2f s'|format(r.compile_s) }}{% endif %}</td><td>{{ r.agreement }}</td></tr>
 {% endfor %}</table>{% if chunks.plot %}<figure><img src="{{ chunks.plot }}" alt="by chunk" width="520"></figure>{% endif %}{% endif %}
 {% if counts %}<h2>What loops do not cost</h2>
-<p>{{ counts.compiling.trips[1] }} trips as a literal compile in {{ '%.2f'|format(counts.compiling.ratio) }}
-[{{ '%.2f'|format(counts.compiling.low) }}, {{ '%.2f'|format(counts.compiling.high) }}] times the time of {{ counts.compiling.trips[0] }} (bar {{ counts.compiling.bar }}).</p>
+<p>{{ counts.compiling.iterations[1] }} iterations as a literal compile in {{ '%.2f'|format(counts.compiling.ratio) }}
+[{{ '%.2f'|format(counts.compiling.low) }}, {{ '%.2f'|format(counts.compiling.high) }}] times the time of {{ counts.compiling.iterations[0] }} (bar {{ counts.compiling.bar }}).</p>
 <table><tr><th>changed argument</th><th>calls that no plan took</th><th>versions compiled</th><th>agreement with NumPy</th></tr>
 {% for r in counts.calls %}<tr><td>{% for k, v in r.change.items() %}{{ k }} {{ v }} {% else %}first call{% endfor %}</td><td>{{ r.misses }}</td><td>{{ r.compiled }}</td>
 <td>{{ r.agreement }}</td></tr>{% endfor %}</table>{% endif %}

@@ -21,11 +21,12 @@ using Kinds = std::map<std::string, std::string>; ///< by the loop's first resul
 
 void report_wavefront(const Stepped& stepped, const Step& rows, Kinds& kinds) {
     const std::int64_t skew = rows.wavefront->skew;
-    const std::string behind = skew == 0 ? ""
-                                         : ", each " + std::to_string(skew) + (skew == 1 ? " trip" : " trips") +
-                                               " of the inner loop behind the one before it";
+    const std::string behind = skew == 0
+                                   ? ""
+                                   : ", each " + std::to_string(skew) + (skew == 1 ? " iteration" : " iterations") +
+                                         " of the inner loop behind the one before it";
     kinds[rows.operation->result] =
-        "wavefront: several trips are under way together" + behind + "; no map: " + rows.wavefront->why;
+        "wavefront: several iterations are under way together" + behind + "; no map: " + rows.wavefront->why;
     for (const Step& columns : rows.body) {
         if (columns.operation == nullptr) continue;
         const std::string why = why_not_independent(stepped, columns);
@@ -42,11 +43,11 @@ void collect_kinds(const Stepped& stepped, const std::vector<Step>& steps, Kinds
             }
             const std::string why = why_not_independent(stepped, step);
             const bool scans = step.body.size() == 1 && step.body[0].segment.lanes_apart;
-            kinds[step.operation->result] = why.empty() ? "map: trips keep to elements of their own"
+            kinds[step.operation->result] = why.empty() ? "map: iterations keep to elements of their own"
                                             : scans     ? "scan: " + why + "; along the other axes elements are apart"
                                                         : "serial: " + why;
         } else if (step.kind == Step::Kind::loop) {
-            kinds[step.operation->result] = "driver: how many trips there are is known at the last";
+            kinds[step.operation->result] = "driver: how many iterations there are is known at the last";
         }
         collect_kinds(stepped, step.body, kinds);
         collect_kinds(stepped, step.otherwise, kinds);

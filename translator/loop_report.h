@@ -14,7 +14,7 @@ struct LoopReport {
     int depth = 0;      ///< loops around it
     std::string source; ///< "for n in range(0, maxiter, 1)"
     std::string kind;   ///< "pixelwise", or "map: … (not pixelwise: line 12 reads A at another element)"
-    std::string exit;   ///< "an element is done once I is false"; "" where all trips run
+    std::string exit;   ///< "an element is done once I is false"; "" where all iterations run
 };
 
 /// All `for` and `while` of a program, outer ones before inner ones, as the translation with these options (the target

@@ -69,7 +69,7 @@ class SpaceBuilder {
     bool place_loop(const dsl::StageInfo& stage) {
         if (stage.part != StagePart::loop || graph_.uses(stage.name).empty()) return false;
         if (stage.pure.loops.empty()) {
-            // A single state: nothing but its trips to arrange.
+            // A single state: nothing but its iterations to arrange.
             place_root(stage, true);
             return true;
         }
@@ -184,7 +184,7 @@ class SpaceBuilder {
         for (const Use& use : uses) {
             if (use.read->broadcast) return false; // it would be computed again for each step of a loop of its reader
             if (use.reader->part == StagePart::loop && is_looked_up(stage, *use.read))
-                return false; // again in each trip
+                return false; // again in each iteration
         }
         return uses.size() == 1;
     }
@@ -400,10 +400,10 @@ class SpaceBuilder {
         if (!line.empty()) lines_.push_back(line);
     }
 
-    /// Several trips for each visit of a loop.
+    /// Several iterations for each visit of a loop.
     static void add_chunks(Line& line, const dsl::StageInfo& loop) {
-        const std::string& trip = loop.updates.front().loops.back().name;
-        line.add("split", trip, trip + "o", trip + "i", chunk_hole(loop)).add("unroll", trip + "i");
+        const std::string& iteration = loop.updates.front().loops.back().name;
+        line.add("split", iteration, iteration + "o", iteration + "i", chunk_hole(loop)).add("unroll", iteration + "i");
     }
 
     /// Loops are listed outermost first; reorder() wants the innermost first.

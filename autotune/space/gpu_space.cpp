@@ -38,7 +38,7 @@ constexpr std::int64_t kThreads = 256;
 constexpr std::int64_t kThreadsOfLast = 1024;
 /// Up to so many threads of a kernel hide no loads of each other.
 constexpr std::int64_t kFewThreads = 16384;
-// Trips of a loop between two looks at who is alive.
+// Iterations of a loop between two looks at who is alive.
 constexpr std::int64_t kChunk = 20;
 // What every device that a target names has for a block.
 constexpr std::int64_t kSharedBytes = 96 * 1024;
@@ -571,12 +571,12 @@ class GpuSpace {
         if (!line.empty()) lines_[stage.name].push_back(choose({{line}, {}}));
     }
 
-    /// Several trips between two looks at who is alive.
+    /// Several iterations between two looks at who is alive.
     static Line chunked(const dsl::StageInfo& loop, std::size_t update) {
-        const std::string& trip = loop.updates.front().loops.back().name;
+        const std::string& iteration = loop.updates.front().loops.back().name;
         return line_of(loop.name, static_cast<int>(update))
-            .add("split", trip, trip + "o", trip + "i", chunk_hole(loop, kChunk))
-            .add("unroll", trip + "i");
+            .add("split", iteration, iteration + "o", iteration + "i", chunk_hole(loop, kChunk))
+            .add("unroll", iteration + "i");
     }
 
     const dsl::AlgorithmInfo& info_;

@@ -10,7 +10,7 @@ namespace {
 
 using dsl::StagePart;
 
-// Trips of many operations are unrolled less: compile time and instruction caches.
+// Iterations of many operations are unrolled less: compile time and instruction caches.
 constexpr int kOperationsOfVisit = 400;
 // Share of the vector registers that the state of one group may fill; the rest is for what is on its way.
 constexpr double kStateShare = 0.6;
@@ -59,17 +59,17 @@ RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop,
     const std::string& name = root.name;
     const std::string& inner = loops.back().name;
     const std::int64_t width = extent_of(loops.back(), 1 << 20);
-    const double trips = static_cast<double>(extent_of(loop.updates.front().loops.back(), 1024));
-    double trip_count = 1;
+    const double iterations = static_cast<double>(extent_of(loop.updates.front().loops.back(), 1024));
+    double iteration_count = 1;
     for (const dsl::LoopInfo& each : loop.updates.front().loops)
-        if (each.reduced) trip_count *= static_cast<double>(extent_of(each, 1024));
-    const double element_ops = std::max(1.0, std::max(trips, trip_count) * std::max(1, loop.operations));
+        if (each.reduced) iteration_count *= static_cast<double>(extent_of(each, 1024));
+    const double element_ops = std::max(1.0, std::max(iterations, iteration_count) * std::max(1, loop.operations));
     int native = std::max(1, default_lanes(loop, graph, machine));
     while (native > 1 && native > width)
         native /= 2;
 
-    // As many vectors at once as their state fits the registers: trips wait for themselves otherwise. Blocks rather
-    // than long rows, since neighbours are done at about the same time.
+    // As many vectors at once as their state fits the registers: iterations wait for themselves otherwise. Blocks
+    // rather than long rows, since neighbours are done at about the same time.
     const double registers = kStateShare * (machine.vector_bytes() >= 64 ? 32 : 16);
     const std::int64_t height = loops.size() > 1 ? extent_of(loops[loops.size() - 2], 1024) : 1;
     const int most_rows = static_cast<int>(std::min<std::int64_t>(kMostRows, height));
@@ -153,15 +153,15 @@ RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop,
 
 namespace {
 
-// Trips of one visit to begin with: one test for this many trips costs next to nothing, and at most one visit is
-// wasted.
+// Iterations of one visit to begin with: one test for this many iterations costs next to nothing, and at most one visit
+// is wasted.
 constexpr int kChunk = 10;
 
 std::int64_t default_chunk(const dsl::StageInfo& loop, std::int64_t chunk = kChunk) {
     while (chunk > 1 && chunk * loop.operations > kOperationsOfVisit)
         chunk /= 2;
-    const std::int64_t trips = extent_of(loop.updates.front().loops.back(), 1 << 20);
-    return std::max<std::int64_t>(1, std::min(chunk, trips));
+    const std::int64_t iterations = extent_of(loop.updates.front().loops.back(), 1 << 20);
+    return std::max<std::int64_t>(1, std::min(chunk, iterations));
 }
 
 } // namespace
@@ -182,17 +182,17 @@ std::vector<Line> hosted_loop_lines(const dsl::StageInfo& loop, const dsl::Stage
     if (vectorized) pure.add("vectorize", inner, loops.vector_factor);
     if (grouped) pure.add("unroll", axes[axes.size() - 2].name);
     lines.push_back(pure);
-    const std::string trip = loop.updates.front().loops.back().name;
+    const std::string iteration = loop.updates.front().loops.back().name;
     const Factor chunk = chunk_hole(loop);
     std::vector<std::string> order;
     if (vectorized) order.push_back(inner);
     if (grouped) order.push_back(axes[axes.size() - 2].name);
     Line update = line_of(loop.name, 0)
-                      .add("split", trip, trip + "o", trip + "i", chunk)
-                      .add("reorder", order, trip + "i", trip + "o");
+                      .add("split", iteration, iteration + "o", iteration + "i", chunk)
+                      .add("reorder", order, iteration + "i", iteration + "o");
     if (vectorized) update.add("vectorize", inner, loops.vector_factor);
     if (grouped) update.add("unroll", axes[axes.size() - 2].name);
-    lines.push_back(update.add("unroll", trip + "i"));
+    lines.push_back(update.add("unroll", iteration + "i"));
     // All of it is one run of code: compilers take more than twice as long for twice as much.
     if (grouped)
         lines.push_back(where(chunk * loops.vector_factor * loops.group_factor <=

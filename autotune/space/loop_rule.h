@@ -13,15 +13,15 @@ namespace tilewright::autotune {
 /// The loop stage that `root` alone reads, each of its elements at the same element of the loop; nullptr for none.
 const dsl::StageInfo* hosted_loop(const dsl::StageInfo& root, const StageGraph& graph, const dsl::AlgorithmInfo& info);
 
-/// Loops for a root that hosts a loop: a group of a few vectors, whose state stays in registers while all trips run, is
-/// the innermost of the root's loops. Groups are uneven work, so tasks are small.
+/// Loops for a root that hosts a loop: a group of a few vectors, whose state stays in registers while all iterations
+/// run, is the innermost of the root's loops. Groups are uneven work, so tasks are small.
 RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop, const StageGraph& graph,
                          const Machine& machine);
 
 /// The directives of the hosted loop itself.
 std::vector<Line> hosted_loop_lines(const dsl::StageInfo& loop, const dsl::StageInfo& root, const RootLoops& loops);
 
-/// ?loop_n_chunk{10, 1, 2, ...}: how many trips one visit does, `first` to begin with where they are short.
+/// ?loop_n_chunk{10, 1, 2, ...}: how many iterations one visit does, `first` to begin with where they are short.
 Factor chunk_hole(const dsl::StageInfo& loop, std::int64_t first = 10);
 
 } // namespace tilewright::autotune

@@ -69,7 +69,7 @@ std::optional<RootLoops> scan_rule(const dsl::StageInfo& root, const StageGraph&
     // Down a column, neighbours lie in rows of their own: a vector would be put together and taken apart value by
     // value, at twice the cost of single values, of which several rows keep the units busy. Long chains pay for it.
     const bool single = !contiguous && root.operations < kLongChainOps;
-    // Each trip touches the tile's elements: rows of lines that stay in L1, or a few lines of a row.
+    // Each iteration touches the tile's elements: rows of lines that stay in L1, or a few lines of a row.
     const std::int64_t group = single ? kGroup : lanes;
     const std::int64_t share =
         std::clamp<std::int64_t>((extent + machine.cores - 1) / machine.cores, group, kMostShare);
@@ -195,8 +195,8 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
     const std::int64_t inner_extent = extent_of(loops.back(), 1 << 20);
     // The tree over lanes reads lanes one by one: its own axis has nothing to gain from vectors.
     const bool vectorize = root.part != StagePart::block && inner_extent > 1;
-    // Elementary functions are long chains of dependent steps, and so are the trips of a loop inside of this one: two
-    // vectors at a time keep the units busy.
+    // Elementary functions are long chains of dependent steps, and so are the iterations of a loop inside of this one:
+    // two vectors at a time keep the units busy.
     const bool chains = chain_ops >= kLongChainOps || root.scans;
     // Loads at any byte: of vectors as long as a cache line each one takes two lines, of halves every second one.
     const bool halves = root.reads_neighbours && chain_ops < kLongChainOps && machine.vector_bytes() >= kLineBytes;

@@ -1,4 +1,4 @@
-"""Monte Carlo pi as the explicit loop: two draws a trip, a test, a count."""
+"""Monte Carlo pi as the explicit loop: two draws an iteration, a test, a count."""
 
 import numpy as np
 

@@ -23,7 +23,7 @@ def mandelbrot(chunk: int) -> Callable[..., Any]:
 
     def run(xmin, xmax, ymin, ymax, nx, ny, maxiter, horizon):
         if maxiter % chunk:
-            raise NotImplementedError(f"{maxiter} trips in chunks of {chunk}")
+            raise NotImplementedError(f"{maxiter} iterations in chunks of {chunk}")
         with torch.no_grad():
             x, y = np.linspace(xmin, xmax, nx, dtype=np.float32), np.linspace(ymin, ymax, ny, dtype=np.float32)
             cr, ci = (torch.tensor(grid) for grid in np.meshgrid(x, y))

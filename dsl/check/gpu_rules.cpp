@@ -351,9 +351,9 @@ class DeviceRules {
             int kernel = 0;
             std::string bytes = "0"; ///< a size expression
             double bytes_here = 0;
-            bool known = true;    ///< how much the longest trip of a loop around takes
+            bool known = true;    ///< how much the longest iteration of a loop around takes
             bool here = true;     ///< and the same at the sizes that this is made for
-            bool follows = false; ///< one trip takes more than another
+            bool follows = false; ///< one iteration takes more than another
         };
         std::map<std::string, Shared> blocks; // by root
         for (const auto& [stage, sites] : stages_) {
@@ -390,7 +390,7 @@ class DeviceRules {
             std::set<std::string> sizes;
             total.collect_symbols(sizes);
             // This counts what never lies there at one time, so a sum may be too large for the very sizes that it is
-            // made for. Of a loop, the longest trip may not fit where the one that the schedule is made for does.
+            // made for. Of a loop, the longest iteration may not fit where the one that the schedule is made for does.
             const bool fits = block.here && block.bytes_here <= static_cast<double>(kSharedBytes);
             if ((sizes.size() > 1 || block.follows) && !fits) continue;
             if (sizes.size() > 1) model_.preconditions[block.kernel].at_most(block.bytes, kSharedBytes);
@@ -421,8 +421,8 @@ class DeviceRules {
         return false;
     }
 
-    /// A stage inside the kernel computes a part of its axes, no more than all; where extents change from trip to trip
-    /// of a loop around, as many as the longest needs.
+    /// A stage inside the kernel computes a part of its axes, no more than all; where extents change from iteration to
+    /// iteration of a loop around, as many as the longest needs.
     LoopNest with_extents(const StageModel& stage, const DefinitionModel& definition) const {
         LoopNest nest = definition.nest;
         for (const StageInfo& info : model_.algorithm().stages) {

@@ -89,7 +89,7 @@ void at_the_end(ApplyContext&) {} // its loops have no names, so apply() makes t
 
 // ---- gpu_single_block -----------------------------------------------------------------------------------------------
 
-/// A loop of one trip around all others, over blocks: what is computed at it has the threads of that block.
+/// A loop of one iteration around all others, over blocks: what is computed at it has the threads of that block.
 void check_gpu_single_block(CheckContext& context) {
     if (refuse_on_cpu(context)) return;
     if (context.in_block) {

@@ -21,9 +21,9 @@ struct LoopInfo {
     std::string extent;            ///< a size expression over program sizes: "X.0", "(X.0 + 1023) // 1024"
     std::int64_t extent_here = -1; ///< its value at the sizes translated for, -1 where unknown
     bool racing = false;           ///< iterations may touch the same element; set by Algorithm's constructor
-    /// The extent changes from trip to trip of a loop of the program around the kernel: no condition can be asked of it
-    /// before the call. Then `longest` is the most that it can be, as `extent` and `extent_here`: "" and -1 where that
-    /// is not known.
+    /// The extent changes from iteration to iteration of a loop of the program around the kernel: no condition can be
+    /// asked of it before the call. Then `longest` is the most that it can be, as `extent` and `extent_here`: "" and -1
+    /// where that is not known.
     bool follows = false;
     std::string longest = "";
     std::int64_t longest_here = -1;

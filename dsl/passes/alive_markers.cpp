@@ -42,7 +42,7 @@ Expr any_lane(const Expr& condition) {
 Outside outside(const AliveMarkers::Marker& marker) {
     std::vector<Expr> branches;
     Expr condition = marker.condition;
-    Expr trip = marker.trip;
+    Expr iteration = marker.iteration;
     std::map<std::string, Expr> values;
     for (const auto& [name, value] : marker.around) {
         // A mutator remembers what it has seen, so each new binding needs a fresh one.
@@ -63,9 +63,9 @@ Outside outside(const AliveMarkers::Marker& marker) {
     for (auto branch = branches.rbegin(); branch != branches.rend(); ++branch)
         condition =
             Call::make(Bool(), Call::if_then_else, {any_lane(*branch), condition, const_false()}, Call::PureIntrinsic);
-    trip = put.mutate(trip);
-    if (const Broadcast* wide = trip.as<Broadcast>()) trip = wide->value;
-    return {condition, simplify(trip)};
+    iteration = put.mutate(iteration);
+    if (const Broadcast* wide = iteration.as<Broadcast>()) iteration = wide->value;
+    return {condition, simplify(iteration)};
 }
 
 } // namespace tilewright::dsl

@@ -39,7 +39,7 @@ class AliveMarkers : public Halide::Internal::IRVisitor {
     };
     struct Marker {
         Halide::Expr condition;
-        Halide::Expr trip;
+        Halide::Expr iteration;
         std::vector<Around> around; ///< outermost first
     };
     std::vector<Marker> markers;
@@ -93,10 +93,10 @@ class AliveMarkers : public Halide::Internal::IRVisitor {
     }
 };
 
-/// A marker's condition, for all lanes together, and its trip in terms of what is known in front of the body.
+/// A marker's condition, for all lanes together, and its iteration in terms of what is known in front of the body.
 struct Outside {
     Halide::Expr condition;
-    Halide::Expr trip;
+    Halide::Expr iteration;
 };
 Outside outside(const AliveMarkers::Marker& marker);
 

@@ -8,7 +8,7 @@
 
 #include "dsl/passes/alive_markers.h"
 #include "dsl/passes/loaded_names.h"
-#include "dsl/passes/nested_trips.h"
+#include "dsl/passes/nested_iterations.h"
 #include "dsl/passes/statement_pass.h"
 
 namespace tilewright::dsl {
@@ -48,9 +48,10 @@ Expr alive_before(const Stmt& body) {
         all.push_back(outside(marker));
     std::vector<Expr> terms;
     for (const Outside& one : all) {
-        // The condition reads the state alone, so any trip's marker could be asked: those of later trips of the same
-        // visit say the same again.
-        const bool later = one.trip.type() == all[0].trip.type() && can_prove(one.trip > all[0].trip);
+        // The condition reads the state alone, so any iteration's marker could be asked: those of later iterations of
+        // the same visit say the same again.
+        const bool later =
+            one.iteration.type() == all[0].iteration.type() && can_prove(one.iteration > all[0].iteration);
         bool known = later;
         for (const Expr& term : terms)
             known = known || graph_equal(term, one.condition);
@@ -83,7 +84,7 @@ class EarlyExit : public IRMutator {
                 return IfThenElse::make(choice, mutate(chosen(op, choice, true)), mutate(chosen(op, choice, false)));
         }
         const Expr alive = alive_before(op->body);
-        Stmt body = in_thread_ ? nested_trips(op->body) : Stmt();
+        Stmt body = in_thread_ ? nested_iterations(op->body) : Stmt();
         const bool is_nested = body.defined();
         if (!is_nested) body = Unmark().mutate(op->body);
         auto loop = [&](const std::string& name, const Expr& min, const Expr& extent, const Stmt& inside) {
@@ -121,10 +122,10 @@ class EarlyExit : public IRMutator {
 
 } // namespace
 
-Expr mark_alive(const Expr& condition, const Expr& trip) {
+Expr mark_alive(const Expr& condition, const Expr& iteration) {
     // Pure and unknown: simplification and the elimination of common expressions leave it alone, vectorization widens
     // it.
-    return Call::make(condition.type(), kAliveMarker, {condition, trip}, Call::PureIntrinsic);
+    return Call::make(condition.type(), kAliveMarker, {condition, iteration}, Call::PureIntrinsic);
 }
 
 void add_early_exit_pass(Halide::Pipeline& pipeline) {

@@ -148,32 +148,33 @@ void replace(Piece& piece, const std::string& parameter, const std::string& by) 
     piece.code = read.mutate(piece.code);
 }
 
-Expr trip_value(const KernelLoop& loop, const Expr& trip) {
-    return simplify(loop.first + trip * loop.step);
+Expr iteration_value(const KernelLoop& loop, const Expr& iteration) {
+    return simplify(loop.first + iteration * loop.step);
 }
 
 Stmt serial_loop(const KernelLoop& loop, const Lets& inside, const Stmt& statement) {
-    const std::string trip = loop.variable + ".trip";
-    const Expr index = Variable::make(Halide::Int(32), trip);
-    return For::make(trip, 0, simplify(loop.trips), ForType::Serial, Halide::Partition::Never, Halide::DeviceAPI::None,
-                     LetStmt::make(loop.variable + ".value", trip_value(loop, index), within(inside, statement)));
+    const std::string iteration = loop.variable + ".iteration";
+    const Expr index = Variable::make(Halide::Int(32), iteration);
+    return For::make(iteration, 0, simplify(loop.iterations), ForType::Serial, Halide::Partition::Never,
+                     Halide::DeviceAPI::None,
+                     LetStmt::make(loop.variable + ".value", iteration_value(loop, index), within(inside, statement)));
 }
 
-/// Tasks of neighbouring trips.
+/// Tasks of neighbouring iterations.
 Stmt parallel_loop(const KernelLoop& loop, const Stmt& statement) {
-    const std::string task = loop.variable + ".task", trip = loop.variable + ".trip";
-    const std::string trips = loop.variable + ".trips", tile = loop.variable + ".tile";
+    const std::string task = loop.variable + ".task", iteration = loop.variable + ".iteration";
+    const std::string iterations = loop.variable + ".iterations", tile = loop.variable + ".tile";
     const auto read = [](const std::string& name) { return Variable::make(Halide::Int(32), name); };
-    const auto least = static_cast<std::int32_t>(std::min<std::int64_t>(loop.trips_per_task, 1 << 30));
+    const auto least = static_cast<std::int32_t>(std::min<std::int64_t>(loop.iterations_per_task, 1 << 30));
     const Expr first = read(task) * read(tile);
     const Stmt inner =
-        For::make(trip, 0, min(read(tile), read(trips) - first), ForType::Serial, Halide::Partition::Never,
+        For::make(iteration, 0, min(read(tile), read(iterations) - first), ForType::Serial, Halide::Partition::Never,
                   Halide::DeviceAPI::None,
-                  LetStmt::make(loop.variable + ".value", trip_value(loop, first + read(trip)), statement));
-    const Stmt tasks = For::make(task, 0, (read(trips) + read(tile) - 1) / read(tile), ForType::Parallel,
+                  LetStmt::make(loop.variable + ".value", iteration_value(loop, first + read(iteration)), statement));
+    const Stmt tasks = For::make(task, 0, (read(iterations) + read(tile) - 1) / read(tile), ForType::Parallel,
                                  Halide::Partition::Never, Halide::DeviceAPI::None, inner);
-    const Expr even = (read(trips) + kMostTasks - 1) / kMostTasks;
-    return within({{trips, max(simplify(loop.trips), 0)}, {tile, max(even, least)}}, tasks);
+    const Expr even = (read(iterations) + kMostTasks - 1) / kMostTasks;
+    return within({{iterations, max(simplify(loop.iterations), 0)}, {tile, max(even, least)}}, tasks);
 }
 
 /// Reads of the very elements that a statement stores become `by`.
@@ -220,7 +221,7 @@ class PutInside : public IRMutator {
     std::set<std::string> moving_;
     Lets pending_;
     int held_ = 0;
-    std::map<std::string, Expr> known_; ///< what no trip changes, in terms of what is not defined here
+    std::map<std::string, Expr> known_; ///< what no iteration changes, in terms of what is not defined here
 
     Stmt visit(const LetStmt* op) override {
         if (!reads_any(op->value, moving_)) {
@@ -241,28 +242,28 @@ class PutInside : public IRMutator {
         leaks = leaks || !plain || reads_any(op->min, moving_) || reads_any(op->extent, moving_);
         ++found;
         return For::make(op->name, op->min, op->extent, op->for_type, op->partition_policy, op->device_api,
-                         trips_around(op->body, moving_, pending_));
+                         iterations_around(op->body, moving_, pending_));
     }
 
     /// The loop around a statement; what it does not move is decided and looked up once, outside of it.
-    Stmt trips_around(const Stmt& statement, std::set<std::string> moving, Lets inside) {
+    Stmt iterations_around(const Stmt& statement, std::set<std::string> moving, Lets inside) {
         if (const auto* let = statement.as<LetStmt>()) {
             if (!reads_any(let->value, moving) && !reads_memory(let->value)) {
                 const auto outer = known_;
                 known_[let->name] = substitute(outer, let->value);
-                const Stmt body = trips_around(let->body, moving, inside);
+                const Stmt body = iterations_around(let->body, moving, inside);
                 known_ = outer;
                 return LetStmt::make(let->name, let->value, body);
             }
             moving.insert(let->name);
             inside.emplace_back(let->name, let->value);
-            return trips_around(let->body, std::move(moving), std::move(inside));
+            return iterations_around(let->body, std::move(moving), std::move(inside));
         }
         const auto* choice = statement.as<IfThenElse>();
         if (choice != nullptr && !reads_any(choice->condition, moving) && !reads_memory(choice->condition)) {
             const Stmt otherwise =
-                choice->else_case.defined() ? trips_around(choice->else_case, moving, inside) : Stmt();
-            return IfThenElse::make(choice->condition, trips_around(choice->then_case, moving, inside), otherwise);
+                choice->else_case.defined() ? iterations_around(choice->else_case, moving, inside) : Stmt();
+            return IfThenElse::make(choice->condition, iterations_around(choice->then_case, moving, inside), otherwise);
         }
         if (const auto* store = statement.as<Store>()) {
             const Stmt kept = in_a_register(*store, moving, inside);
@@ -271,8 +272,8 @@ class PutInside : public IRMutator {
         return serial_loop(loop_, inside, statement);
     }
 
-    /// x[i] = f(x[i]) in every trip: loaded before the first, stored behind the last. The compiler does not do that by
-    /// itself where a mask says which lanes are stored.
+    /// x[i] = f(x[i]) in every iteration: loaded before the first, stored behind the last. The compiler does not do
+    /// that by itself where a mask says which lanes are stored.
     Stmt in_a_register(const Store& store, const std::set<std::string>& moving, const Lets& inside) {
         if (reads_any(store.index, moving) || reads_any(store.predicate, moving)) return {};
         if (reads_memory(store.index) || reads_memory(store.predicate) || store.value.type().is_bool()) return {};
@@ -299,8 +300,8 @@ class PutInside : public IRMutator {
         const Stmt once =
             Allocate::make(name, type.element_of(), Halide::MemoryType::Stack, {type.lanes()}, const_true(),
                            Block::make({keep(before), serial_loop(loop_, held, keep(value)), after}));
-        // What no trip asks for may not be there.
-        return IfThenElse::make(simplify(loop_.trips > 0), once);
+        // What no iteration asks for may not be there.
+        return IfThenElse::make(simplify(loop_.iterations > 0), once);
     }
 
     Stmt visit(const IfThenElse* op) override {
@@ -440,8 +441,8 @@ class Composer {
         return split(RenameMemory(symbols_).mutate(statements_.at(number)), ".k" + std::to_string(number));
     }
 
-    /// The code of one trip, which reads the trip's value as a variable.
-    Piece trip(const PlanStep& step, const KernelLoop& loop) {
+    /// The code of one iteration, which reads the iteration's value as a variable.
+    Piece iteration(const PlanStep& step, const KernelLoop& loop) {
         Piece body = sequence(step.body, 0);
         replace(body, loop.variable, loop.variable + ".value");
         for (const std::string& name : loop.own)
@@ -456,7 +457,7 @@ class Composer {
         std::vector<ColumnLoop> columns;
         for (const PlanStep& inner : step.body) {
             KernelLoop column = kernel_loop(inner);
-            Piece body = trip(inner, column);
+            Piece body = iteration(inner, column);
             replace(body, rows.variable, row);
             keep_inside(body, column.variable + ".value");
             keep_inside(body, row);
@@ -474,7 +475,7 @@ class Composer {
         const KernelLoop loop = kernel_loop(step);
         if (loop.rows_together != 0) return rows_together(step, loop);
         const std::string value = loop.variable + ".value";
-        Piece body = trip(step, loop);
+        Piece body = iteration(step, loop);
         const bool one_kernel = step.body.size() == 1 && step.body[0].kind == StepKind::call;
         if (loop.may_go_inside && !loop.parallel && one_kernel) {
             PutInside inside(loop, value);

@@ -14,7 +14,7 @@ namespace tilewright::dsl {
 std::vector<int> kernels_of(const std::vector<runtime::PlanStep>& steps, const std::vector<KernelImpl>& kernels);
 
 /// One statement out of the lowered statements of a group's kernels. Memory goes by one name throughout: the compiler
-/// takes two names for two memories. What no trip of a loop changes is outside of it.
+/// takes two names for two memories. What no iteration of a loop changes is outside of it.
 Halide::Internal::Stmt compose_group(const KernelGroup& group, const AlgorithmImpl& impl,
                                      const std::map<int, Halide::Internal::Stmt>& statements);
 

@@ -44,8 +44,8 @@ class PlacedOutputs : public IRMutator {
     }
 };
 
-/// Puts the values of whole numbers into the indices that name them. An element that one trip of a loop stores and the
-/// next one loads stays in a register only if LLVM sees that both indices count alike, and a name hides that: code
+/// Puts the values of whole numbers into the indices that name them. An element that one iteration of a loop stores and
+/// the next one loads stays in a register only if LLVM sees that both indices count alike, and a name hides that: code
 /// generation widens sums to 64 bits term by term, and names as a whole.
 class SpeltOutIndices : public IRMutator {
   private:

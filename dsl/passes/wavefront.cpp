@@ -23,7 +23,7 @@ class Builder {
         Expr stop = 0, shared_stop;
         int shared_first = 0;
         for (const ColumnLoop& each : columns_) {
-            const Expr end = each.loop.first_column + max(each.loop.trips, 0);
+            const Expr end = each.loop.first_column + max(each.loop.iterations, 0);
             stop = max(stop, end);
             if (is_single(each)) {
                 shared_first = std::max(shared_first, each.loop.first_column + 1);
@@ -54,7 +54,7 @@ class Builder {
         code = let("full", is_full, let("steady_from", start, let("steady_to", steady, let("finish", finish, code))));
         code = loop("block", 0, name("blocks"), code);
         code = let("lanes", lanes, let("blocks", block_count, code));
-        return let("rows", max(rows_.trips, 0), let("columns", stop, let("shared_stop", shared_stop, code)));
+        return let("rows", max(rows_.iterations, 0), let("columns", stop, let("shared_stop", shared_stop, code)));
     }
 
   private:
@@ -77,20 +77,20 @@ class Builder {
     }
 
     /// What a row does in one column only: that is none of those that all its loops have.
-    bool is_single(const ColumnLoop& each) const { return columns_.size() > 1 && is_const_one(each.loop.trips); }
+    bool is_single(const ColumnLoop& each) const { return columns_.size() > 1 && is_const_one(each.loop.iterations); }
 
     /// All that a row does in one column.
     Stmt element(const Expr& row, const Expr& column, bool everywhere) const {
         std::vector<Stmt> parts;
         for (const ColumnLoop& each : columns_) {
             if (everywhere && is_single(each)) continue;
-            const std::string trip = each.loop.variable + ".trip";
-            const Expr index = Variable::make(Halide::Int(32), trip);
+            const std::string iteration = each.loop.variable + ".iteration";
+            const Expr index = Variable::make(Halide::Int(32), iteration);
             Stmt code = LetStmt::make(each.loop.variable + ".value", simplify(each.loop.first + index * each.loop.step),
                                       each.code);
             if (!everywhere && columns_.size() > 1)
-                code = IfThenElse::make(index >= 0 && index < each.loop.trips, code);
-            parts.push_back(LetStmt::make(trip, simplify(column - each.loop.first_column), code));
+                code = IfThenElse::make(index >= 0 && index < each.loop.iterations, code);
+            parts.push_back(LetStmt::make(iteration, simplify(column - each.loop.first_column), code));
         }
         Stmt all = everywhere && parts.size() > 1 ? forward_elements(parts, prefix_ + "stored.") : Block::make(parts);
         return LetStmt::make(rows_.variable + ".value", simplify(rows_.first + row * rows_.step), all);

@@ -152,9 +152,10 @@ class Executable {
     struct Range {
         CompiledSize from, to, step;
         int symbol;
-        /// On a device: after so many trips all swaps are undone, and each trip does the same. 0: not all trips do.
+        /// On a device: after so many iterations all swaps are undone, and each iteration does the same. 0: not all
+        /// iterations do.
         int period = 0;
-        int launches = 0; ///< of a trip
+        int launches = 0; ///< of an iteration
     };
     struct Condition {
         Operand::Kind kind;
@@ -171,12 +172,12 @@ class Executable {
             check,   ///< conditions[a]; else failures[target]
             acquire, ///< buffer a, a temporary
             release,
-            first_trip,  ///< ranges[a]; without one, to target
-            next_trip,   ///< ranges[a]: back to target, or on
-            again,       ///< back to target
-            jump,        ///< to target
-            jump_if,     ///< conditions[a]
-            jump_unless, ///< conditions[a]
+            first_iteration, ///< ranges[a]; without one, to target
+            next_iteration,  ///< ranges[a]: back to target, or on
+            again,           ///< back to target
+            jump,            ///< to target
+            jump_if,         ///< conditions[a]
+            jump_unless,     ///< conditions[a]
             end
         };
         Op op;

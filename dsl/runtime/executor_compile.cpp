@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
 /// Where a temporary's memory is needed: from the first to the last of the statements of its own block that use it. A
-/// loop or a branch in that block is one statement, so what lives across trips is there before the first of them.
+/// loop or a branch in that block is one statement, so what lives across iterations is there before the first of them.
 struct Life {
     std::size_t first = kNowhere, last = kNowhere;
 };
@@ -251,7 +251,7 @@ class Executable::VersionCompiler {
             range.symbol = new_symbol(s.symbol); // the bounds do not see it
             int index = static_cast<int>(v_.ranges.size());
             v_.ranges.push_back(std::move(range));
-            int first = emit(Op::first_trip, index);
+            int first = emit(Op::first_iteration, index);
             return loop(s, {here(), index, {first}});
         }
         case PlanStep::Kind::loop:
@@ -379,22 +379,22 @@ class Executable::VersionCompiler {
         const Loop loop = std::move(loops_.back());
         loops_.pop_back();
         const bool counts = s.kind == PlanStep::Kind::for_range;
-        if (counts) look_for_equal_trips(loop);
-        emit(counts ? Op::next_trip : Op::again, counts ? loop.range : 0, 0, loop.begin);
+        if (counts) look_for_equal_iterations(loop);
+        emit(counts ? Op::next_iteration : Op::again, counts ? loop.range : 0, 0, loop.begin);
         for (int jump : loop.to_end)
             patch(jump);
-        // A trip that was left half way has not come by where its temporaries end.
+        // An iteration that was left half way has not come by where its temporaries end.
         if (loop.to_end.size() > (counts ? 1u : 0u))
             for (std::size_t t : loop.declared)
                 emit(Op::release, buffer_of_temporary_[t]);
     }
 
-    /// Trips of kernels, copies and swaps alone, which the loop's index does not change.
-    void look_for_equal_trips(const Loop& loop) {
+    /// Iterations of kernels, copies and swaps alone, which the loop's index does not change.
+    void look_for_equal_iterations(const Loop& loop) {
         Range& range = v_.ranges[static_cast<std::size_t>(loop.range)];
         if (v_.capability == 0 || used_.count(range.symbol)) return;
-        std::map<int, int> place; // buffer -> whose memory it has behind a trip
-        std::set<int> of_a_trip;  // temporaries: they have other memory in each
+        std::map<int, int> place;      // buffer -> whose memory it has behind an iteration
+        std::set<int> of_an_iteration; // temporaries: they have other memory in each
         int launches = 0;
         for (int at = loop.begin; at < here(); ++at) {
             const Instruction& i = v_.code[static_cast<std::size_t>(at)];
@@ -403,12 +403,12 @@ class Executable::VersionCompiler {
             else if (i.op == Op::swap)
                 std::swap(place.try_emplace(i.a, i.a).first->second, place.try_emplace(i.b, i.b).first->second);
             else if (i.op == Op::acquire)
-                of_a_trip.insert(i.a);
+                of_an_iteration.insert(i.a);
             else if (i.op != Op::release)
                 return;
         }
         for (const auto& [buffer, ignored] : place)
-            if (of_a_trip.count(buffer)) return;
+            if (of_an_iteration.count(buffer)) return;
         int period = 1;
         for (const auto& [buffer, ignored] : place) {
             int length = 1;

@@ -1,5 +1,5 @@
 // dsl/runtime/executor_run.cpp: runs the instructions of a version. Nothing is allocated but temporaries, and what no
-// trip of a loop changes is prepared once.
+// iteration of a loop changes is prepared once.
 #include <HalideRuntime.h>
 #include <alloca.h>
 #include <x86intrin.h>
@@ -44,8 +44,8 @@ class Temporaries {
     const cuda::Place* place_;
 };
 
-/// Asks the caller about every millisecond, by the processor's own clock; that is looked at every few trips where they
-/// are short.
+/// Asks the caller about every millisecond, by the processor's own clock; that is looked at every few iterations where
+/// they are short.
 class Watch {
   public:
     explicit Watch(const Interrupt* interrupt) : interrupt_(interrupt) {}
@@ -108,19 +108,19 @@ class Executable::Run {
     Run(const Version& version, const Frame& frame, const Interrupt* interrupt, cuda::Call* call)
         : v_(version), frame_(frame), watch_(interrupt), call_(call) {}
 
-    struct Trips {
+    struct Iterations {
         std::uint64_t left;
         std::int64_t step;
     };
 
     /// The arrays are of the caller's stack.
     void lay_out(halide_buffer_t* buffers, halide_dimension_t* dimensions, std::int32_t* sizes, void** operands,
-                 void** memory, Trips* trips) {
+                 void** memory, Iterations* iterations) {
         buffers_ = buffers;
         sizes_ = sizes;
         operands_ = operands;
         memory_ = memory;
-        trips_ = trips;
+        iterations_ = iterations;
         const halide_device_interface_t* interface = call_ ? cuda::device_interface() : nullptr;
         const std::uint64_t flags = call_ ? std::uint64_t{halide_buffer_flag_device_dirty} : 0;
         for (std::size_t i = 0; i < v_.buffers.size(); ++i) {
@@ -216,22 +216,22 @@ class Executable::Run {
                 memory = nullptr;
                 break;
             }
-            case Instruction::Op::first_trip: {
+            case Instruction::Op::first_iteration: {
                 bool any = false;
                 if (!begin(i.a, any)) return stop(RunStatus::out_of_range);
                 if (!any) at = code + i.target;
                 break;
             }
-            case Instruction::Op::next_trip: {
-                Trips& trips = trips_[i.a];
-                if (--trips.left == 0) break;
-                if (call_ && may_replay(v_.ranges[static_cast<std::size_t>(i.a)], trips)) {
-                    if (int rc = replay(v_.ranges[static_cast<std::size_t>(i.a)], code + i.target, at - 1, trips))
+            case Instruction::Op::next_iteration: {
+                Iterations& iterations = iterations_[i.a];
+                if (--iterations.left == 0) break;
+                if (call_ && may_replay(v_.ranges[static_cast<std::size_t>(i.a)], iterations)) {
+                    if (int rc = replay(v_.ranges[static_cast<std::size_t>(i.a)], code + i.target, at - 1, iterations))
                         return rc;
                     if (status_ != RunStatus::done) return 0;
-                    if (trips.left == 0) break;
+                    if (iterations.left == 0) break;
                 }
-                frame_.symbols[v_.ranges[static_cast<std::size_t>(i.a)].symbol] += trips.step;
+                frame_.symbols[v_.ranges[static_cast<std::size_t>(i.a)].symbol] += iterations.step;
                 at = code + i.target;
                 if (watch_.interrupted()) return stop(RunStatus::interrupted);
                 break;
@@ -257,34 +257,35 @@ class Executable::Run {
         return 0;
     }
 
-    /// Whether the trips that are left are worth recording: launching a graph of them takes less time than launching
-    /// their kernels, recording it more.
-    bool may_replay(const Range& range, const Trips& trips) {
+    /// Whether the iterations that are left are worth recording: launching a graph of them takes less time than
+    /// launching their kernels, recording it more.
+    bool may_replay(const Range& range, const Iterations& iterations) {
         static const bool wanted = [] {
             const char* text = std::getenv("TILEWRIGHT_CUDA_GRAPHS");
             return !text || std::strcmp(text, "0") != 0;
         }();
         constexpr std::uint64_t kLeastLaunches = 200;
         if (range.period == 0 || !wanted || call_->is_recording() || call_->profile() ||
-            trips.left < kLeastLaunches / static_cast<std::uint64_t>(range.launches))
+            iterations.left < kLeastLaunches / static_cast<std::uint64_t>(range.launches))
             return false;
         // Within a capture the launches are nodes of the caller's graph.
         return !call_->is_captured();
     }
-    /// Records a few trips, which leave all swaps undone, and launches them as often as they fit into what is left.
-    int replay(const Range& range, const Instruction* begin, const Instruction* end, Trips& trips) {
+    /// Records a few iterations, which leave all swaps undone, and launches them as often as they fit into what is
+    /// left.
+    int replay(const Range& range, const Instruction* begin, const Instruction* end, Iterations& iterations) {
         constexpr int kLaunchesOfAGraph = 32;
-        const auto recorded_trips =
+        const auto recorded_iterations =
             static_cast<std::uint64_t>(range.period * std::max(1, kLaunchesOfAGraph / (range.period * range.launches)));
-        const std::uint64_t kernels = recorded_trips * static_cast<std::uint64_t>(range.launches);
+        const std::uint64_t kernels = recorded_iterations * static_cast<std::uint64_t>(range.launches);
         if (int rc = call_->attempt([&] { call_->begin_recording(); })) return rc;
-        for (std::uint64_t trip = 0; trip < recorded_trips; ++trip)
+        for (std::uint64_t iteration = 0; iteration < recorded_iterations; ++iteration)
             if (int rc = execute(begin, end); rc || status_ != RunStatus::done) return rc;
         cuda::GraphExecutable recorded = nullptr;
         int rc = call_->attempt([&] { recorded = call_->end_recording(); });
-        while (!rc && status_ == RunStatus::done && trips.left >= recorded_trips) {
+        while (!rc && status_ == RunStatus::done && iterations.left >= recorded_iterations) {
             rc = call_->attempt([&] { call_->launch_recorded(recorded, kernels); });
-            trips.left -= recorded_trips;
+            iterations.left -= recorded_iterations;
             if (watch_.interrupted()) stop(RunStatus::interrupted);
         }
         if (recorded) cuda::Call::forget_recorded(recorded);
@@ -442,16 +443,16 @@ class Executable::Run {
     bool begin(int index, bool& any) {
         const Range& range = v_.ranges[static_cast<std::size_t>(index)];
         std::int64_t from = 0, to = 0;
-        Trips& trips = trips_[index];
+        Iterations& iterations = iterations_[index];
         if (!range.from.evaluate(frame_.symbols, from) || !range.to.evaluate(frame_.symbols, to) ||
-            !range.step.evaluate(frame_.symbols, trips.step) || trips.step == 0)
+            !range.step.evaluate(frame_.symbols, iterations.step) || iterations.step == 0)
             return false;
-        any = trips.step > 0 ? from < to : from > to;
+        any = iterations.step > 0 ? from < to : from > to;
         if (!any) return true;
         // Differences of int64 in uint64: they cannot overflow.
         auto low = static_cast<std::uint64_t>(from), high = static_cast<std::uint64_t>(to);
-        auto step = static_cast<std::uint64_t>(trips.step);
-        trips.left = trips.step > 0 ? (high - low - 1) / step + 1 : (low - high - 1) / (0 - step) + 1;
+        auto step = static_cast<std::uint64_t>(iterations.step);
+        iterations.left = iterations.step > 0 ? (high - low - 1) / step + 1 : (low - high - 1) / (0 - step) + 1;
         frame_.symbols[range.symbol] = from;
         return true;
     }
@@ -477,7 +478,7 @@ class Executable::Run {
     std::int32_t* sizes_ = nullptr;
     void** operands_ = nullptr;
     void** memory_ = nullptr; ///< of temporaries
-    Trips* trips_ = nullptr;
+    Iterations* iterations_ = nullptr;
     bool each_size_anew_ = false;
     RunStatus status_ = RunStatus::done;
     int failure_ = 0;
@@ -521,7 +522,7 @@ RunStatus Executable::run_steps(const Frame& frame, const Version& v, const Inte
                 static_cast<halide_dimension_t*>(alloca((v.dimensions + 1) * sizeof(halide_dimension_t))),
                 static_cast<std::int32_t*>(alloca((v.sizes.size() + 1) * sizeof(std::int32_t))),
                 static_cast<void**>(alloca((v.operands.size() + 1) * sizeof(void*))), memory,
-                static_cast<Run::Trips*>(alloca((v.ranges.size() + 1) * sizeof(Run::Trips))));
+                static_cast<Run::Iterations*>(alloca((v.ranges.size() + 1) * sizeof(Run::Iterations))));
     int rc = with_memory_exit([&] { return run.execute(); });
     if (call && !call->error().empty()) {
         if (failed) *failed = call->error();

@@ -37,7 +37,7 @@ from .work_folders import work_folder
 _PREFIX = "tilewright-data"
 _ORDERED = with_trait("ordered")
 _DERIVED_WORK = 3_000_000  # element operations: some 30 ms in NumPy, and more than most split factors
-_DERIVED_TRIPS = 100  # of loops that count to an argument; a few more with each kind of data
+_DERIVED_ITERATIONS = 100  # of loops that count to an argument; a few more with each kind of data
 _DERIVED_S = 3.0  # what NumPy may take for a derived call: NaN keeps some loops from ending
 
 
@@ -373,7 +373,7 @@ def _cut_extents(traced: Any, program: Program, call: Call, odd: int) -> dict[st
     smaller = {bound.sizes[axis]: cut[axis] for axis in sorted(axes) if axis in cut}
     cut |= {name: smaller[sizes[name]] for name in tied if sizes[name] in smaller}
     counted = [name for name in integers if name in program.counts and name not in tied and name not in free]
-    cut |= {name: _DERIVED_TRIPS + odd for name in counted if sizes[name] > _DERIVED_TRIPS + odd}
+    cut |= {name: _DERIVED_ITERATIONS + odd for name in counted if sizes[name] > _DERIVED_ITERATIONS + odd}
     return cut
 
 

@@ -438,7 +438,7 @@ class JitFunction(_face.Dispatcher):
         return self._told(specialization, bound, out)
 
     def _untouched(self, error: TraceError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that reads and computes no element, of arrays on a device: loops without a trip, views that the arrays'
+        """A call that reads and computes no element, of arrays on a device: loops without an iteration, views that the arrays'
         own library makes. What that cannot do is the error that it was."""
         try:
             result = self.__wrapped__(*args, **kwargs)

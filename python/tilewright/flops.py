@@ -32,16 +32,16 @@ def flops_of(program: Program, sizes: Mapping[str, int]) -> dict[str, float]:
     found = dict.fromkeys(("float32", "float64", "float32_products", "float64_products"), 0.0)
     types = {argument.name: argument.shape for argument in program.arrays}
     known = dict(sizes)
-    trips = [1.0]  # of each block that is open
+    iterations = [1.0]  # of each block that is open
     for line in program.text.splitlines():
         text = line.strip()
         while text.startswith("}"):
-            if len(trips) > 1:
-                trips.pop()
+            if len(iterations) > 1:
+                iterations.pop()
             text = text[1:].lstrip()
         opens = _OPENS.search(text) is not None
         if opens:
-            trips.append(trips[-1] * _trips(text, known))
+            iterations.append(iterations[-1] * _iterations(text, known))
             types |= {m[1]: split_sizes(m[3]) for m in _TYPED.finditer(text)}
         elif match := _VALUE.match(text):
             name, dtype, shape, operation = match[1], match[2], split_sizes(match[3]), match[4]
@@ -49,12 +49,12 @@ def flops_of(program: Program, sizes: Mapping[str, int]) -> dict[str, float]:
             element = np.dtype(dtype)
             parts = 2 if element.kind == "c" else 1
             width = element.type(0).real.dtype.name
-            if width in found and trips[-1]:
+            if width in found and iterations[-1]:
                 operands = split_sizes(match[5].partition(")")[0])
                 count = _count(operation, shape, [types.get(operand, ()) for operand in operands], known)
                 kind = f"{width}_products" if operation == "matmul" else width
                 # A product of complex numbers is four of real ones, anything else of them at least two operations.
-                found[kind] += trips[-1] * count * (parts * parts if operation == "matmul" else parts)
+                found[kind] += iterations[-1] * count * (parts * parts if operation == "matmul" else parts)
     return found
 
 
@@ -78,7 +78,7 @@ def _elements(shape: tuple[str, ...], sizes: Mapping[str, int]) -> float:
     return float(math.prod(max(0, evaluate(extent, sizes)) for extent in shape))
 
 
-def _trips(opening: str, sizes: dict[str, int]) -> float:
+def _iterations(opening: str, sizes: dict[str, int]) -> float:
     """How often the block of a line runs at least. The index of a loop becomes its middle value, so that sizes that
     grow with it are counted right in the sum."""
     match = _FOR.search(opening)
@@ -86,8 +86,8 @@ def _trips(opening: str, sizes: dict[str, int]) -> float:
         return 1.0 if "=" not in opening.split("{", maxsplit=1)[0] and not opening.startswith(("else", "do")) else 0.0
     try:
         start, stop, step = (evaluate(limit, sizes) for limit in split_sizes(match[2]))
-        trips = len(range(start, stop, step))
+        iterations = len(range(start, stop, step))
     except (KeyError, ValueError, ZeroDivisionError):
         return 0.0
-    sizes[match[1]] = start + step * max(0, trips - 1) // 2
-    return float(trips)
+    sizes[match[1]] = start + step * max(0, iterations - 1) // 2
+    return float(iterations)

@@ -195,7 +195,7 @@ class Program:
         return found
 
     def _all_shapes(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Of arguments and values, but for those whose size changes from trip to trip of a loop."""
+        """Of arguments and values, but for those whose size changes from iteration to iteration of a loop."""
         inner = {m[1] for line in self._lines if (m := _INNER_SIZE.search(line))}
         shapes = [(a.name, a.shape) for a in self.arrays] + [(v.name, v.shape) for v in self.values]
         return [

@@ -16,7 +16,7 @@ from .program import Program, evaluate, split_sizes
 
 # Element operations below which a call is small: a version for it has loops without threads and small splits.
 SMALL_WORK = 32768
-_MANY_TRIPS = 64  # of a loop: more make no call larger
+_MANY_ITERATIONS = 64  # of a loop: more make no call larger
 _LIMITS = re.compile(r" in range\((.*)\)$")
 _works: weakref.WeakKeyDictionary[Program, str] = weakref.WeakKeyDictionary()
 
@@ -28,18 +28,18 @@ def is_small(program: Program, bound: Bound) -> bool:
 
 def work_of(program: Program) -> str:
     """A size expression for the element operations of a call. Loops that run inside of their elements count with their
-    trips; the trips of others are calls of kernels, each of which is small or large by itself."""
+    iterations; the iterations of others are calls of kernels, each of which is small or large by itself."""
     found = _works.get(program)
     if found is None:
         found = program.work
         if program.has_loops:
-            trips = [t for loop in compiler().loops(program.text, {}) if (t := _trips_of(loop))]
-            found = " * ".join([f"({found})" if trips else found, *trips[:1]])
+            iterations = [t for loop in compiler().loops(program.text, {}) if (t := _iterations_of(loop))]
+            found = " * ".join([f"({found})" if iterations else found, *iterations[:1]])
         _works[program] = found
     return found
 
 
-def _trips_of(loop: dict[str, Any]) -> str:
+def _iterations_of(loop: dict[str, Any]) -> str:
     """How often an outermost loop inside of elements runs, as far as that matters; "" for other loops."""
     limits = _LIMITS.search(loop["source"])
     if loop["depth"] or loop["kind"] != "pixelwise" or limits is None:
@@ -47,7 +47,7 @@ def _trips_of(loop: dict[str, Any]) -> str:
     start, stop, step = split_sizes(limits[1])
     size, first, last = abs(int(step)), *((start, stop) if int(step) > 0 else (stop, start))
     length = last if first == "0" else f"({last}) - ({first})"
-    return f"max(1, min({_MANY_TRIPS}, {length if size == 1 else f'({length}) // {size}'}))"
+    return f"max(1, min({_MANY_ITERATIONS}, {length if size == 1 else f'({length}) // {size}'}))"
 
 
 def work_condition(program: Program, small: bool, limit: int = SMALL_WORK) -> str:

@@ -159,7 +159,7 @@ TEST(GpuSpace, NeighbouringThreadsTouchNeighboursInMemory) {
     EXPECT_THAT(space_of(kLaplace, {{"x.0", 2000}, {"x.1", 10}}), HasSubstr("y.fuse(j, i, t).split(t, to, tt,"));
 }
 
-TEST(GpuSpace, TripsThatBecameAnAxisAreAThreadAnElementWithItsSumInARegister) {
+TEST(GpuSpace, IterationsThatBecameAnAxisAreAThreadAnElementWithItsSumInARegister) {
     const Sizes wide{{"x.0", 8}, {"x.1", 128}, {"x.2", 3}, {"w.0", 10}, {"w.2", 8}};
     const Sizes narrow{{"x.0", 800}, {"x.1", 14}, {"x.2", 3}, {"w.0", 10}, {"w.2", 2}};
     EXPECT_THAT(default_of(kConvolution, wide), HasSubstr(".fuse(k, j, t).split(t, to, ti, 256, guard_with_if)"));
@@ -231,7 +231,7 @@ std::vector<std::string> requires_of(const char* program, const Sizes& sizes) {
     return result;
 }
 
-TEST(GpuSpace, WhatChangesFromTripToTripIsAskedOfTheLongest) {
+TEST(GpuSpace, WhatChangesFromIterationToIterationIsAskedOfTheLongest) {
     // A sum of i elements shares memory, which grows with i.
     const std::vector<std::string> conditions = requires_of(kTriangle, {{"A.0", 5000}, {"A.1", 5000}});
     ASSERT_EQ(conditions.size(), 1U);

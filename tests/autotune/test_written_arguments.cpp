@@ -35,7 +35,7 @@ A_2: float64[A.0] = for t in range(0, n, 1) carry (A_3: float64[A.0] = A) {
 write A = A_2
 return none
 )";
-constexpr int kTrips = 3;
+constexpr int kIterations = 3;
 
 std::vector<double> values(std::int64_t count) {
     std::vector<double> all;
@@ -45,7 +45,7 @@ std::vector<double> values(std::int64_t count) {
 }
 
 std::vector<double> relaxed(std::vector<double> a) {
-    for (int t = 0; t < kTrips; ++t) {
+    for (int t = 0; t < kIterations; ++t) {
         const std::vector<double> before = a;
         for (std::size_t i = 1; i + 1 < a.size(); ++i)
             a[i] = 0.5 * (before[i - 1] + before[i + 1]);
@@ -62,7 +62,7 @@ class WrittenArguments : public ::testing::Test {
         job.program = kRelax;
         job.function = "relax";
         job.layouts = {{"A", "c"}};
-        job.sizes = {{"n", kTrips}, {"A.0", 1000}};
+        job.sizes = {{"n", kIterations}, {"A.0", 1000}};
         job.threads = 2;
         job.worker = TW_WORKER;
         job.datasets = {data("recorded", 1000, 1), data("perturbed", 77, 1)};
@@ -85,7 +85,7 @@ class WrittenArguments : public ::testing::Test {
         n.name = "n";
         n.dtype = "int64";
         n.is_scalar = true;
-        n.integer = kTrips;
+        n.integer = kIterations;
         written.name = "A";
         written.dtype = "float64";
         written.shape = {count};

@@ -61,8 +61,8 @@ std::size_t count(const std::string& text, const std::string& part) {
     return found;
 }
 
-/// z <- z^2 + c where |z| < 4, with the last trip that changed it.
-std::vector<float> orbits(int trips, int chunk, int elements, std::string* code) {
+/// z <- z^2 + c where |z| < 4, with the last iteration that changed it.
+std::vector<float> orbits(int iterations, int chunk, int elements, std::string* code) {
     Var i{"i"}, j{"j"}, jo{"jo"}, ji{"ji"}, jt{"thread"}, je{"je"};
     RVar to{"to"}, ti{"ti"};
     Param<int> n{"n"};
@@ -81,7 +81,7 @@ std::vector<float> orbits(int trips, int chunk, int elements, std::string* code)
     state.compute_at(out, elements > 1 ? je : jt).update().split(t, to, ti, chunk).unroll(ti);
     Pipeline pipeline(out);
     add_device_passes(pipeline, code);
-    n.set(trips);
+    n.set(iterations);
     Buffer<float> x(117, 31), y(117, 31);
     Buffer<int> last(117, 31);
     pipeline.realize({x, y, last}, host());
@@ -92,13 +92,13 @@ std::vector<float> orbits(int trips, int chunk, int elements, std::string* code)
     return result;
 }
 
-std::vector<float> plain_orbits(int trips) {
+std::vector<float> plain_orbits(int iterations) {
     std::vector<float> result;
     for (int i = 0; i < 31; ++i) {
         for (int j = 0; j < 117; ++j) {
             volatile float a = 0, b = 0; // no contraction
             int last = 0;
-            for (int t = 0; t < trips; ++t) {
+            for (int t = 0; t < iterations; ++t) {
                 const volatile float aa = a * a, bb = b * b, ab = 2 * a * b;
                 const volatile float size = aa + bb;
                 if (!(size < 16.0f)) break;
@@ -114,12 +114,12 @@ std::vector<float> plain_orbits(int trips) {
     return result;
 }
 
-TEST(DeviceThreads, TripsInsideOfEachOtherGiveTheSameOrbits) {
-    for (const int trips : {0, 7, 203}) {
+TEST(DeviceThreads, IterationsInsideOfEachOtherGiveTheSameOrbits) {
+    for (const int iterations : {0, 7, 203}) {
         for (const int chunk : {1, 4, 10}) {
             std::string code;
-            const std::vector<float> found = orbits(trips, chunk, 1, &code);
-            EXPECT_EQ(found, plain_orbits(trips)) << trips << " trips in chunks of " << chunk;
+            const std::vector<float> found = orbits(iterations, chunk, 1, &code);
+            EXPECT_EQ(found, plain_orbits(iterations)) << iterations << " iterations in chunks of " << chunk;
             EXPECT_EQ(code.find("tw_"), std::string::npos);
         }
     }

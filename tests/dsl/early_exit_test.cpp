@@ -13,11 +13,11 @@ namespace {
 
 using namespace Halide;
 
-/// z <- z^2 + c for `trips` trips where |z| < 4, with the number of the last trip that changed it.
+/// z <- z^2 + c for `iterations` iterations where |z| < 4, with the number of the last iteration that changed it.
 struct Orbit {
     Var i{"i"}, j{"j"};
-    Param<int> trips{"trips"};
-    RDom t{0, trips, "t"};
+    Param<int> iterations{"iterations"};
+    RDom t{0, iterations, "t"};
     Func state{"state"}, out{"out"};
 
     explicit Orbit(bool marked) {
@@ -34,10 +34,10 @@ struct Orbit {
 
 using Schedule = std::function<void(Orbit&)>;
 
-std::vector<float> run(bool marked, const Schedule& schedule, int trips, std::string* lowered = nullptr) {
+std::vector<float> run(bool marked, const Schedule& schedule, int iterations, std::string* lowered = nullptr) {
     Orbit orbit(marked);
     schedule(orbit);
-    orbit.trips.set(trips);
+    orbit.iterations.set(iterations);
     Pipeline pipeline(orbit.out);
     add_passes(pipeline);
     Target target = get_jit_target_from_environment().with_feature(Target::StrictFloat);
@@ -47,7 +47,7 @@ std::vector<float> run(bool marked, const Schedule& schedule, int trips, std::st
     pipeline.realize({a, b, n}, target);
     if (lowered != nullptr) {
         std::ostringstream text;
-        text << pipeline.compile_to_module({orbit.trips}, "orbit", target);
+        text << pipeline.compile_to_module({orbit.iterations}, "orbit", target);
         *lowered = text.str();
     }
     std::vector<float> result;
@@ -67,7 +67,7 @@ void expect_same(const std::vector<float>& got, const std::vector<float>& expect
         ASSERT_EQ(std::memcmp(&got[k], &expected[k], sizeof(float)), 0) << k;
 }
 
-TEST(EarlyExit, GivesTheBitsOfAllTrips) {
+TEST(EarlyExit, GivesTheBitsOfAllIterations) {
     const std::vector<Schedule> schedules = {
         [](Orbit& o) { o.state.compute_at(o.out, o.j); },
         [](Orbit& o) { o.state.compute_root(); },
@@ -88,7 +88,7 @@ TEST(EarlyExit, GivesTheBitsOfAllTrips) {
             o.state.compute_at(o.out, jo).vectorize(o.j, 16).unroll(o.i);
             o.state.update().split(o.t, to, ti, 4).reorder(o.j, o.i, ti, to).vectorize(o.j, 16).unroll(o.i).unroll(ti);
         },
-        // Trips of one row before those of the next, inside one visit.
+        // Iterations of one row before those of the next, inside one visit.
         [](Orbit& o) {
             Var io, ii, jo, ji;
             RVar to, ti;
@@ -99,9 +99,9 @@ TEST(EarlyExit, GivesTheBitsOfAllTrips) {
     };
     for (std::size_t k = 0; k < schedules.size(); ++k) {
         SCOPED_TRACE(k);
-        for (const int trips : {0, 1, 23, 163}) {
-            SCOPED_TRACE(trips);
-            expect_same(run(true, schedules[k], trips), run(false, schedules[0], trips));
+        for (const int iterations : {0, 1, 23, 163}) {
+            SCOPED_TRACE(iterations);
+            expect_same(run(true, schedules[k], iterations), run(false, schedules[0], iterations));
         }
     }
     // More than one block of each level.

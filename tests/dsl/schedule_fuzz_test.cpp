@@ -1,5 +1,5 @@
 // tests/dsl/schedule_fuzz_test.cpp: 100,000 damaged, cut off and random texts: an error with its place, or a round
-// trip.
+// iteration.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -193,14 +193,14 @@ class Writer:
                 f"{a}[i] = {b}[i] + {k}", f"{a}[i] = {a}[i - 1] * 2", f"{a}[i] += {b}[-1 - i]", f"{a}[i:] = {b}[i:]", f"{a}[:] = {a} + {b}[i]", f"{b}[i] = {k}",
             ]))  # fmt: skip
         elif kind == 12:
-            trips = rng.choice(["3", "2", "len(x)"])
+            iterations = rng.choice(["3", "2", "len(x)"])
             name = f"s{self.made}"
             self.made += 1
             self.lines += [
                 f"{indent}{name} = {k}",
-                f"{indent}for _ in range({trips}):",
+                f"{indent}for _ in range({iterations}):",
                 # An int that is squared a thousand times is none that Python ever finishes.
-                f"{indent}    {name} = {name} * {rng.choice(['2', k, *[name] * (trips != 'len(x)')])} + {rng.choice(['1', k])}",
+                f"{indent}    {name} = {name} * {rng.choice(['2', k, *[name] * (iterations != 'len(x)')])} + {rng.choice(['1', k])}",
             ]
             self.numbers.append(name)
         else:

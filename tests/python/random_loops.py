@@ -41,7 +41,7 @@ _KINDS: dict[str, list[str]] = {
     "limits": [
         "len(x)", "1, len(x) - 1", "p", "len(x) - 1, 0, -1", "{few}, len(x)", "0, len(x), 2", "{few}", "1, {few}", "3", "0",
     ],
-    "few": ["min({n}, 9)"],  # integers double from trip to trip
+    "few": ["min({n}, 9)"],  # integers double from iteration to iteration
 }  # fmt: skip
 _INNERMOST = re.compile(r"\{([^{}]*)\}")
 ENDS = ["", "", "", "continue", "break", "return y, s", "return y, s"]

@@ -1,4 +1,4 @@
-"""Loops whose trips are independent as arrays with one more axis: the bits of the loops, whatever the sizes."""
+"""Loops whose iterations are independent as arrays with one more axis: the bits of the loops, whatever the sizes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OPTIONS, KEY = BuildRequest.options, BuildRequest.key
 
 @pytest.fixture(autouse=True)
 def compiled_as_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracer, "MAX_UNROLLED_TRIPS", 0)
+    monkeypatch.setattr(tracer, "MAX_UNROLLED_ITERATIONS", 0)
     monkeypatch.setenv("TILEWRIGHT_CACHE", "off")
 
 
@@ -197,7 +197,7 @@ def test_axes_have_the_bits_of_loops(function: Any, calls: list[tuple[Any, ...]]
 
 
 def written(seed: int) -> str:
-    """A random nest whose trips keep to themselves."""
+    """A random nest whose iterations keep to themselves."""
     rng = random.Random(seed)
     pick = rng.choice
     row = [

@@ -1,4 +1,4 @@
-"""What a trip hands on lies where it came from, unless somebody still needs what lay there."""
+"""What an iteration hands on lies where it came from, unless somebody still needs what lay there."""
 
 from __future__ import annotations
 
@@ -12,51 +12,51 @@ import tilewright
 pytestmark = pytest.mark.fast
 
 
-def in_place(z, n, trips):
-    for k in range(trips):
+def in_place(z, n, iterations):
+    for k in range(iterations):
         low = z[:, 0] < 3
         n = np.where(low, k, n)
         z = np.where(low[:, None], z + z[:, ::-1], z)
     return z, n
 
 
-def reversed_reads(z, n, trips):
-    for k in range(trips):
+def reversed_reads(z, n, iterations):
+    for k in range(iterations):
         low = z[:, 0] < 3
         n = np.where(low, k, n[::-1])
         z = np.where(low[:, None], z + z[:, ::-1], z)
     return z, n
 
 
-def crossed(z, n, trips):
+def crossed(z, n, iterations):
     m = n * 2
-    for _ in range(trips):
+    for _ in range(iterations):
         low = z[:, 0] < 3
         z = np.where(low[:, None], z + z[:, ::-1], z)
         n, m = n + m, n - m
     return z, n, m
 
 
-def read_by_a_sum(z, n, trips):
-    for _ in range(trips):
+def read_by_a_sum(z, n, iterations):
+    for _ in range(iterations):
         total = n.sum()
         z = np.where(z[:, ::-1] < 3, z + 1, z - total)
         n = n + z[:, 0].astype(np.int64) % 5
     return z, n
 
 
-def handed_on_and_kept(z, n, trips):
+def handed_on_and_kept(z, n, iterations):
     before = n
-    for _ in range(trips):
+    for _ in range(iterations):
         z = z + z[:, ::-1]
         before = n
         n = n + (z[:, 0] > 2)
     return z, n, before
 
 
-def while_it_lasts(z, n, trips):
+def while_it_lasts(z, n, iterations):
     k = 0
-    while n.sum() < 1000 and k < trips:
+    while n.sum() < 1000 and k < iterations:
         z = z[:, ::-1] * 0.5 + z
         n = n + 1 + (z[:, 1] > 3)
         k += 1
@@ -129,14 +129,14 @@ ALL: list[Callable[..., Any]] = [in_place, reversed_reads, crossed, read_by_a_su
 
 
 @pytest.mark.parametrize("function", ALL)
-def test_trips_see_what_the_last_one_left(function: Callable[..., Any]) -> None:
+def test_iterations_see_what_the_last_one_left(function: Callable[..., Any]) -> None:
     compiled = tilewright.jit(function, strict=True)
     rng = np.random.default_rng(5)
-    for rows, columns, trips in ((7, 2, 5), (1, 3, 4), (300, 2, 9), (64, 5, 1), (33, 2, 0)):
+    for rows, columns, iterations in ((7, 2, 5), (1, 3, 4), (300, 2, 9), (64, 5, 1), (33, 2, 0)):
         z, n = rng.normal(size=(rows, columns)), rng.integers(0, 9, rows)
-        expected = function(z.copy(), n.copy(), trips)
+        expected = function(z.copy(), n.copy(), iterations)
         kept = z.copy(), n.copy()
-        got = compiled(z, n, trips)
+        got = compiled(z, n, iterations)
         for one, other in zip(got, expected, strict=True):
             np.testing.assert_array_equal(one, other)
         np.testing.assert_array_equal(z, kept[0])
@@ -169,7 +169,7 @@ def test_branches_write_where_the_array_lies(function: Callable[..., Any]) -> No
 
 
 @pytest.mark.parametrize("function", [written_on_one_way, gathered, written_on_both_ways])
-def test_no_copy_on_each_trip_for_a_branch_that_writes(function: Callable[..., Any]) -> None:
+def test_no_copy_on_each_iteration_for_a_branch_that_writes(function: Callable[..., Any]) -> None:
     plan = tilewright.jit(function, strict=True).for_args(np.ones(50), np.ones(50)).plan_text()
     loops = plan[plan.index("\nfor ") :] if "\nfor " in plan else plan[plan.index("call ") :]
     body = loops[: loops.find("\n}\n")]

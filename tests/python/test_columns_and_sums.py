@@ -1,6 +1,6 @@
 """Loops that read an argument by columns again and again, and sums that a loop keeps in registers, beside NumPy.
 
-The argument is copied by columns where that pays, and every element is added to in the order of the trips: all results are
+The argument is copied by columns where that pays, and every element is added to in the order of the iterations: all results are
 NumPy's bits.
 """
 
@@ -146,7 +146,7 @@ def test_columns_of_arguments(
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 0), (0, 0)])
 @pytest.mark.parametrize("function", [triangle, rows_and_columns, overwrites])
-def test_without_elements_or_trips(function: Callable[..., Any], shape: tuple[int, int]) -> None:
+def test_without_elements_or_iterations(function: Callable[..., Any], shape: tuple[int, int]) -> None:
     call = (numbers((8, shape[0]), "float64", 1), numbers(shape, "float64", 2))
     same(function, tilewright.jit()(function), call)
 
@@ -211,7 +211,7 @@ def test_copies_of_several_arguments() -> None:
     assert "b_columns.split" in str(compiled.schedule)
 
 
-def test_a_row_that_no_trip_asks_for_is_not_touched() -> None:
+def test_a_row_that_no_iteration_asks_for_is_not_touched() -> None:
     def f(c, a, row, n):
         for i in range(c.shape[0]):
             for k in range(n):

@@ -430,7 +430,7 @@ def split_answers(function: Any, *args: Any) -> None:
 def every_loop_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     from tilewright.symbolic import tracer
 
-    monkeypatch.setattr(tracer, "MAX_UNROLLED_TRIPS", 0)
+    monkeypatch.setattr(tracer, "MAX_UNROLLED_ITERATIONS", 0)
 
 
 def mandelbrot(xmin, xmax, ymin, ymax, nx, ny, maxiter, horizon):  # noqa: PLR0917

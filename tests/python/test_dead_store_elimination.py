@@ -86,7 +86,7 @@ def all_but_the_last_row(a):
     return y
 
 
-def perhaps_no_trip(a, n):
+def perhaps_no_iteration(a, n):
     y = np.full(a.shape, 7.5)
     for j in range(n):
         y[:, j] = a[:, j]
@@ -130,7 +130,7 @@ def test_columns_and_rows(function: Any, shape: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 5, 12])
 def test_a_loop_that_may_end_early(n: int) -> None:
-    twice(perhaps_no_trip, RNG.standard_normal((9, 12)), n)
+    twice(perhaps_no_iteration, RNG.standard_normal((9, 12)), n)
 
 
 @st.composite
@@ -174,7 +174,7 @@ def lowest_positions(source: str, rows: int, columns: int) -> list[int]:
     n = rows if "a.shape[0]" in source else columns
     found = []
     for limits, body in re.findall(r"for j in range\((.*)\):\n(.*)\n", source):
-        trips = range(*(eval(part, {"n": n}) for part in limits.split(", ")))
+        iterations = range(*(eval(part, {"n": n}) for part in limits.split(", ")))
         shifts = [int(shift) for shift in re.findall(r"j \+ (-?\d)", body)]
-        found += [trip + shift for trip in trips for shift in shifts]
+        found += [iteration + shift for iteration in iterations for shift in shifts]
     return found

@@ -252,7 +252,7 @@ def test_what_sizes_decide_costs_neither_kernel_nor_wait():
         seen = calls_of(lambda: rows(d, 3))
         seen = {name: count for name, count in seen.items() if name not in ('allocations', 'frees', 'events')}
         assert set(seen) == {'launches'}, seen  # and no copy to look at
-        assert (seen['launches'] - 1) % 8 == 0, seen  # eight trips alone do something
+        assert (seen['launches'] - 1) % 8 == 0, seen  # eight iterations alone do something
     """)
 
 
@@ -337,7 +337,7 @@ def test_what_cannot_be_compiled_for_arrays_on_a_device_is_an_error():
 
 
 def test_calls_that_compute_nothing_are_python_itself():
-    """Loops without a trip, and views that arrays on a device have themselves: no kernel, no NumPy, no refusal."""
+    """Loops without an iteration, and views that arrays on a device have themselves: no kernel, no NumPy, no refusal."""
     with_fake("""
         d, none = tilewright.to_device(x), tilewright.to_device(np.zeros(0))
         jit = tilewright.jit(target='cuda')

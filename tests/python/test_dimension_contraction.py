@@ -52,7 +52,7 @@ def rows(a):
 
 
 def a_slice_that_moves(a):
-    """Spelt alike in every trip, and never the same: rows above keep what they were."""
+    """Spelt alike in every iteration, and never the same: rows above keep what they were."""
     p = np.full(a.shape, 3.0)
     out = np.zeros(a.shape)
     for i in range(a.shape[0] - 1, -1, -1):

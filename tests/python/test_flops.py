@@ -44,7 +44,7 @@ def test_operations_of_a_value(lines, expected):
     assert counted(lines) == expected
 
 
-def test_loops_count_with_their_trips_and_sizes_that_grow_with_them():
+def test_loops_count_with_their_iterations_and_sizes_that_grow_with_them():
     assert counted(
         "Y: float32[X.1, 5] = for i in range(0, n, 1) carry (Y1: float32[X.1, 5] = W) {\n"
         "  %3: float32[X.1, 5] = add(Y1, Y1) @3\n"

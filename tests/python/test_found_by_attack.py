@@ -215,7 +215,7 @@ def ended(function: Any, *call: Any) -> str:
     return "done"
 
 
-def test_a_first_call_without_trips_does_not_end_the_matter() -> None:
+def test_a_first_call_without_iterations_does_not_end_the_matter() -> None:
     def f(a):
         for i in range(1, a.shape[0]):
             a[i] += a[i - 1]
@@ -427,7 +427,7 @@ def test_integers_beyond_32_bits_in_sizes(function):
         np.testing.assert_array_equal(ours, numpys)
 
 
-def test_integers_beyond_32_bits_as_trips():
+def test_integers_beyond_32_bits_as_iterations():
     def f(x, n):
         s = 0
         for t in range(n // 2**30):

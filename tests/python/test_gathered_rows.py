@@ -60,7 +60,7 @@ def same(function: Callable[..., Any], call: tuple[Any, ...], exact: bool = True
     except IndexError:
         with pytest.raises(IndexError):
             compiled(*got_call)
-        # NumPy runs the call that fails, so trips before the bad one have written.
+        # NumPy runs the call that fails, so iterations before the bad one have written.
         expected = got = None
     else:
         got = compiled(*got_call)

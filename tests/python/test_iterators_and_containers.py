@@ -393,12 +393,12 @@ def test_they_run_in_numpy(function):
          "that is not traced, and a loop of the run is traced as one iteration. Make it with np.zeros or np.array inside of the function."),
         (view_of_an_array_of_plain_values, "changing an array of plain values after it was used beside traced ones; it was made by a "
          "call that is not traced, and only its contents are known. Make it with np.zeros or np.array inside of the function."),
-        (tuple_that_grows, "loops: held, a tuple that a trip reads and makes of another length; a tuple keeps its length from trip to "
-         "trip. Write into an array that is made before the loop."),
-        (slice_of_the_last_iteration, "loops: part after the loop that made it, a slice of values of a trip; arrays and numbers come out "
+        (tuple_that_grows, "loops: held, a tuple that an iteration reads and makes of another length; a tuple keeps its length from iteration to "
+         "iteration. Write into an array that is made before the loop."),
+        (slice_of_the_last_iteration, "loops: part after the loop that made it, a slice of values of an iteration; arrays and numbers come out "
          "of a loop. Set part before the loop, or keep its parts in variables of their own."),
         (item_of_a_deque, "loops: assigning an item of held in a loop or branch of the run; lists, dicts and sets are Python's own while "
-         "tracing, and a loop of the run is traced as one trip. Write into an array that is made before the loop."),
+         "tracing, and a loop of the run is traced as one iteration. Write into an array that is made before the loop."),
     ],
 )  # fmt: skip
 def test_why_they_run_in_numpy(function, text):

@@ -870,7 +870,7 @@ def test_logs_of_passes():
     assert said[:3] == [
         "tilewright.passes: traced",
         "tilewright.passes: split_complex: complex numbers as pairs of floats",
-        "tilewright.passes: reduction_recognition: loops that only add up integers as reductions over their trips",
+        "tilewright.passes: reduction_recognition: loops that only add up integers as reductions over their iterations",
     ]
     traced, split, unchanged = text.split("tilewright.passes: ")[1:4]
     assert " = multiply(z, " in traced and " = complex(" not in traced
@@ -986,7 +986,7 @@ def test_a_workload_too_small_for_the_roofline_is_tuned():
     np.testing.assert_allclose(scores(a, a), scores.__wrapped__(a, a), rtol=1e-4)
 
 
-def test_a_call_of_no_trips_says_nothing_of_others():
+def test_a_call_of_no_iterations_says_nothing_of_others():
     def advance(a, steps):
         for _ in range(1, steps):
             a[:] = a * 2 + 1

@@ -48,7 +48,7 @@ def reflected(data, poly):
 
 
 def two_polynomials(data, poly):
-    """The choices of a trip do not all choose between the same two."""
+    """The choices of an iteration do not all choose between the same two."""
     crc = 1
     for b in data:
         for k in range(6):

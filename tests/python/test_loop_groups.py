@@ -1,4 +1,4 @@
-"""Loops around several kernels run as one function of them: what each trip writes, reads, keeps to itself and hands on, beside NumPy.
+"""Loops around several kernels run as one function of them: what each iteration writes, reads, keeps to itself and hands on, beside NumPy.
 
 The shapes are such that a parallel loop has many tasks: a dependence that was overlooked shows as a wrong number.
 """
@@ -106,7 +106,7 @@ def in_a_branch(c, a):
             c[i] -= a[i]
 
 
-def copies_in_trips(p, b, n):
+def copies_in_iterations(p, b, n):
     for _ in range(n):
         old = p.copy()
         p[1:-1, 1:-1] = 0.25 * (old[1:-1, 2:] + old[1:-1, :-2] + old[2:, 1:-1] + old[:-2, 1:-1]) - b[1:-1, 1:-1]
@@ -192,7 +192,7 @@ CASES: list[tuple[Callable[..., Any], Callable[[tuple[int, int]], tuple[Any, ...
     (diagonal_and_row, lambda s: arrays(*s)),
     (carried_scalar, lambda s: arrays(*s)),
     (in_a_branch, lambda s: arrays(*s)),
-    (copies_in_trips, lambda s: (*arrays(*s), 5)),
+    (copies_in_iterations, lambda s: (*arrays(*s), 5)),
     (border_then_inside, lambda s: (RNG.standard_normal(s), 6)),
     (nested_bounds, lambda s: (RNG.standard_normal((min(s), min(s))), RNG.standard_normal((min(s), min(s))))),
 ]
@@ -207,7 +207,7 @@ def same(function: Any, compiled: Any, call: tuple[Any, ...], rtol: float = 0) -
 
 
 @pytest.mark.parametrize("function, make", CASES, ids=[function.__name__ for function, _ in CASES])
-def test_every_trip_sees_what_it_should(function: Any, make: Any) -> None:
+def test_every_iteration_sees_what_it_should(function: Any, make: Any) -> None:
     compiled = tilewright.jit(strict=True)(function)
     for shape in (TALL, WIDE, TINY, (3, 3), TALL):
         if function in {nested_bounds, triangle} and shape == TALL:
@@ -274,7 +274,7 @@ def test_a_position_out_of_bounds_leaves_everything_as_it_was() -> None:
 
 
 def test_long_loops_can_be_interrupted() -> None:
-    """Between blocks of trips the plan asks: a signal's handler that raises ends the call."""
+    """Between blocks of iterations the plan asks: a signal's handler that raises ends the call."""
 
     def f(c, a, n):
         for _ in range(n):

@@ -54,8 +54,8 @@ def test_a_wavefront_is_one_of_cpus_alone():
 
 def test_loops_that_become_axes_are_said_to():
     assert kinds(rows, X)[0].startswith("map: ")
-    assert kinds(rows, X, device=True) == ["axis: its trips are independent, and an axis of the kernels"]
-    assert kinds(rows, X, axes=True) == ["axis: its trips are independent, and an axis of the kernels"]
+    assert kinds(rows, X, device=True) == ["axis: its iterations are independent, and an axis of the kernels"]
+    assert kinds(rows, X, axes=True) == ["axis: its iterations are independent, and an axis of the kernels"]
 
 
 def test_why_a_loop_becomes_no_axis_is_said_on_a_device_alone():
@@ -64,7 +64,7 @@ def test_why_a_loop_becomes_no_axis_is_said_on_a_device_alone():
 
 
 def test_a_count_is_a_reduction_on_both():
-    expected = ["reduction: sums of integers over the trips, in any order"]
+    expected = ["reduction: sums of integers over the iterations, in any order"]
     assert kinds(count, X[0]) == kinds(count, X[0], device=True) == expected
 
 

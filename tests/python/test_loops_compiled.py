@@ -63,7 +63,7 @@ def check_compiled(function: Any, calls: Sequence[Sequence[Any]], rounded_in: An
         compare(got, expected, rounded_in)
         arrays = [[a for a in call if isinstance(a, np.ndarray)] for call in (mine, theirs)]
         compare(*arrays, rounded_in)
-    # Nothing is, where the first trip of each call raises.
+    # Nothing is, where the first iteration of each call raises.
     return bool(jitted.specializations) and all(one.versions for one in jitted.specializations)
 
 
@@ -79,7 +79,7 @@ def test_answers_as_numpy(case: Any) -> None:
 
 @pytest.mark.parametrize("case", loop_cases.CASES, ids=[case[0].__name__ for case in loop_cases.CASES])
 def test_loops_that_stay_answer_as_numpy(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracer, "MAX_UNROLLED_TRIPS", 0)
+    monkeypatch.setattr(tracer, "MAX_UNROLLED_ITERATIONS", 0)
     function, args, others = case
     assert check_compiled(function, [args, *others], rounded_in(function))
 
@@ -129,7 +129,7 @@ def test_gathers_at_any_position(n: int, m: int, seed: int, reach: int) -> None:
 GATHERS = tilewright.jit(loops.gathers, strict=True)
 
 
-def test_loops_without_trips_that_write_nothing() -> None:
+def test_loops_without_iterations_that_write_nothing() -> None:
     def f(x):
         for i in range(2, x.shape[0] - 2):
             for j in range(3, x.shape[1] - 3):
@@ -175,12 +175,12 @@ RESULTS = ["p[:, m - 1]", "p[1, 0] + q[0, m - 1]", "q[n - 1, :]", "p", "(q, p[0]
     st.sampled_from(RESULTS),
 )
 def test_arrays_that_loops_fill_by_columns(
-    columns: list[str], between: str, whole: str, trips: str, result: str
+    columns: list[str], between: str, whole: str, iterations: str, result: str
 ) -> None:
     inner = "".join(f"            {line}\n" for line in columns)
     source = (
         "def f(x, k):\n    n, m = x.shape\n    p = np.zeros((n, m))\n    q = np.ones((n, m))\n    for t in range(k):\n"
-        f"        {between}\n        for j in {trips}:\n{inner}        {whole}\n    return {result}\n"
+        f"        {between}\n        for j in {iterations}:\n{inner}        {whole}\n    return {result}\n"
     )
     name = f"<columns {abs(hash(source))}>"
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)

@@ -1,4 +1,4 @@
-"""Pixelwise loops through @tilewright.jit: the same bits as NumPy, for all sizes, trips, schedules, and chunk sizes."""
+"""Pixelwise loops through @tilewright.jit: the same bits as NumPy, for all sizes, iterations, schedules, and chunk sizes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SIZES = [0, 1, 2, 7, 31, 64, 101]
 @pytest.fixture(autouse=True)
 def every_loop_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     """No loop is unrolled, no call is left to NumPy for being small, and no test sees another one's store."""
-    monkeypatch.setattr(tracer, "MAX_UNROLLED_TRIPS", 0)
+    monkeypatch.setattr(tracer, "MAX_UNROLLED_ITERATIONS", 0)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
 
 
@@ -189,7 +189,7 @@ def test_kernels_answer_as_numpy(number: int) -> None:
 
 @pytest.mark.parametrize("width", SIZES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_mandelbrot_of_any_size_and_trips(width: int, dtype: Any) -> None:
+def test_mandelbrot_of_any_size_and_iterations(width: int, dtype: Any) -> None:
     x = np.linspace(-2.25, 0.75, max(width, 1), dtype=dtype)[:width]
     for height in (1, 5, 33):
         y = np.linspace(-1.25, 1.25, height, dtype=dtype)
@@ -207,7 +207,7 @@ def test_every_chunk_gives_the_same_bits() -> None:
     assert ".split(t, to, ti, 10)" in text
     for chunk in (1, 2, 3, 5, 8, 16, 50, 83, 100):
         check(mandelbrot, *args, schedule=text.replace(".split(t, to, ti, 10)", f".split(t, to, ti, {chunk})"))
-    # Without a group of elements inside, trips outside of the elements, and as Halide runs it unscheduled.
+    # Without a group of elements inside, iterations outside of the elements, and as Halide runs it unscheduled.
     heading = "\n".join(text.splitlines()[:2])
     stage = re.search(r"^(\w+)\.compute_at\((\w+), ", text, re.M)
     assert stage

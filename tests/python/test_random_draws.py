@@ -256,7 +256,7 @@ def explained(function: Any) -> str:
 
 def test_loops_that_count_are_reductions() -> None:
     as_numpy(compute_pi, 100, np.random.default_rng(0))
-    assert "reduction: sums of integers over the trips, in any order" in explained(compute_pi)
+    assert "reduction: sums of integers over the iterations, in any order" in explained(compute_pi)
     as_numpy(walk, np.random.default_rng(0), 100)
     assert "pixelwise" in explained(walk)
     as_numpy(nested, np.random.default_rng(0), 3, 100)

@@ -65,7 +65,7 @@ def function_of(source: str) -> Any:
 
 
 def near(got: Any, expected: Any) -> None:
-    """Sums are in another order, and a number is Python's or NumPy's in all trips (trace/README.md)."""
+    """Sums are in another order, and a number is Python's or NumPy's in all iterations (trace/README.md)."""
     if isinstance(expected, (tuple, list)):
         assert len(got) == len(expected)
         for a, b in zip(got, expected, strict=True):
@@ -142,7 +142,7 @@ SEEN_THROUGH_A_VIEW = """def f(x, a, k, p, q):
     w += 0.5
     return y, z
 """
-VIEW_OF_WHAT_A_TRIP_MAKES = """def f(x, a, k, p, q):
+VIEW_OF_WHAT_AN_ITERATION_MAKES = """def f(x, a, k, p, q):
     z = x
     w = z[1:]
     for v in x:
@@ -151,7 +151,7 @@ VIEW_OF_WHAT_A_TRIP_MAKES = """def f(x, a, k, p, q):
     w *= 0.5
     return z, w + 0
 """
-VIEW_OF_WHAT_A_TRIP_WRITES = """def f(x, a, k, p, q):
+VIEW_OF_WHAT_AN_ITERATION_WRITES = """def f(x, a, k, p, q):
     z = x * 0.5
     for i0 in range(len(x)):
         w = z[1:]
@@ -224,7 +224,7 @@ TRIED_AS_A_CONDITION = """def f(x, a, k, p, q):
     return z, n0
 """
 FOUND_BEFORE = [
-    SWAPPED_ON_ONE_WAY, SEEN_THROUGH_A_VIEW, VIEW_OF_WHAT_A_TRIP_MAKES, VIEW_OF_WHAT_A_TRIP_WRITES, STARTS_AS_A_VIEW,
+    SWAPPED_ON_ONE_WAY, SEEN_THROUGH_A_VIEW, VIEW_OF_WHAT_AN_ITERATION_MAKES, VIEW_OF_WHAT_AN_ITERATION_WRITES, STARTS_AS_A_VIEW,
     LEFT_BY_AN_INNER_LOOP, CHANGED_IN_AN_INNER_LOOP, UNSET_ON_THE_OTHER_WAY, CHOSEN_AND_WRITTEN, AS_LONG_AS_DATA_SAY,
     TRIED_AS_A_CONDITION,
 ]  # fmt: skip
@@ -233,15 +233,15 @@ FOUND_BEFORE = [
 @pytest.mark.parametrize("source", FOUND_BEFORE)
 def test_what_was_found(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for unrolled in (0, 64):
-        monkeypatch.setattr(tracer, "MAX_UNROLLED_TRIPS", unrolled)
+        monkeypatch.setattr(tracer, "MAX_UNROLLED_ITERATIONS", unrolled)
         for chosen in range(12):
             trace_answers(source, chosen)
 
 
 @pytest.mark.parametrize("unrolled", [0, 64])
 def test_random_loops_answer_as_python(unrolled: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracer, "MAX_UNROLLED_TRIPS", unrolled)
-    monkeypatch.setattr(tracer, "MAX_SHORT_TRIPS", min(unrolled, 8))
+    monkeypatch.setattr(tracer, "MAX_UNROLLED_ITERATIONS", unrolled)
+    monkeypatch.setattr(tracer, "MAX_SHORT_ITERATIONS", min(unrolled, 8))
 
     @seed(SEED + unrolled)
     @settings(COMMON, max_examples=max(TRACED // 2, 1))

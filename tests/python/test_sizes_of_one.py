@@ -13,12 +13,12 @@ pytestmark = pytest.mark.fast
 SIZES = (0, 1, 2, 3, 7)
 
 
-def image(a, b, nx, ny, trips):
+def image(a, b, nx, ny, iterations):
     x = np.linspace(a, b, nx, dtype=np.float32)
     y = np.linspace(b, a, ny)
     z = x * y[:, None]
     m = np.zeros(z.shape, dtype=int)
-    for n in range(trips):
+    for n in range(iterations):
         alive = np.abs(z) < 2.0
         m[alive] = n
         z[alive] = z[alive] ** 2 + x.sum()

@@ -125,7 +125,7 @@ def test_what_numpy_raises_fails_a_check(function: Any, args: Any, wrong: Any) -
         run_program(traced, wrong)
 
 
-def test_a_check_of_indices_that_no_trip_writes_is_before_the_loop() -> None:
+def test_a_check_of_indices_that_no_iteration_writes_is_before_the_loop() -> None:
     lines = trace(loops.spmv, (ROWS, COLUMNS, VALUES, X)).program_text.splitlines()
     loop = next(k for k, line in enumerate(lines) if " = for " in line)
     (checked,) = [line.split()[1] for line in lines if line.startswith("check ")]
@@ -143,9 +143,9 @@ def test_text_of_returns_and_sizes() -> None:
     )
 
 
-@pytest.mark.parametrize("trips", [20, 20_000])
-def test_one_program_for_every_number_of_trips(trips: int) -> None:
-    digest = trace(loops.mandelbrot, (*BOX, trips, loops.step, HORIZON)).digest
+@pytest.mark.parametrize("iterations", [20, 20_000])
+def test_one_program_for_every_number_of_iterations(iterations: int) -> None:
+    digest = trace(loops.mandelbrot, (*BOX, iterations, loops.step, HORIZON)).digest
     assert digest == trace(loops.mandelbrot, (*BOX, 200, loops.step, HORIZON)).digest
 
 
@@ -243,7 +243,7 @@ def test_random_functions_of_data_answer_as_python(source: str, n: int, m: int) 
         TRACED[2] += 1
         with np.errstate(all="ignore"):
             expected = scope["f"](*theirs)
-        # Whether a number is Python's or NumPy's may differ from trip to trip; a program has one of them.
+        # Whether a number is Python's or NumPy's may differ from iteration to iteration; a program has one of them.
         same_bits(*(tuple(np.asarray(part)[()] for part in given) for given in (got, expected)))
         same_bits(tuple(mine[:3]), tuple(theirs[:3]))
 

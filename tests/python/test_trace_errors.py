@@ -88,14 +88,14 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
         "trace_refused.py",
         "loop_that_appends",
         "loops: rows.append() in a loop or branch of the run; lists, dicts and sets are Python's own while "
-        "tracing, and a loop of the run is traced as one trip. Write into an array that is made before the "
+        "tracing, and a loop of the run is traced as one iteration. Write into an array that is made before the "
         "loop.",
     ),
     "loop_that_grows": (
         "trace_refused.py",
         "loop_that_grows",
-        "loops: x, which a trip begins as float64[x.0] and ends as float64[x.0 - 1]; an array or a number "
-        "keeps its dtype and its shape from trip to trip. Give it its final dtype and shape before the loop.",
+        "loops: x, which an iteration begins as float64[x.0] and ends as float64[x.0 - 1]; an array or a number "
+        "keeps its dtype and its shape from iteration to iteration. Give it its final dtype and shape before the loop.",
     ),
     "loop_that_sets_an_outer_variable": (
         "trace_refused.py",
@@ -106,8 +106,8 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "loop_that_widens": (
         "trace_refused.py",
         "loop_that_widens",
-        "loops: y, which a trip begins as float32[3] and ends as float64[3]; an array or a number keeps its "
-        "dtype and its shape from trip to trip. Give it its final dtype and shape before the loop.",
+        "loops: y, which an iteration begins as float32[3] and ends as float64[3]; an array or a number keeps its "
+        "dtype and its shape from iteration to iteration. Give it its final dtype and shape before the loop.",
     ),
     "makes_long_double": (
         "trace_refused.py",
@@ -148,7 +148,7 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "writes_and_rebinds": (
         "trace_refused.py",
         "writes_and_rebinds",
-        "loops: y, which a trip writes into and assigns anew; the first trip writes into the array from "
+        "loops: y, which an iteration writes into and assigns anew; the first iteration writes into the array from "
         "before the loop, the others into their own. Write into it (y[...] = value) instead of assigning it "
         "anew.",
     ),

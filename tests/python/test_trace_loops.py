@@ -22,7 +22,7 @@ A = RNG.random((80, 80))
 
 @pytest.fixture(autouse=True)
 def every_loop_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracer, "MAX_UNROLLED_TRIPS", 0)
+    monkeypatch.setattr(tracer, "MAX_UNROLLED_ITERATIONS", 0)
 
 
 def total(x):
@@ -300,7 +300,7 @@ def test_answers_as_python(case: Any) -> None:
     assert len(traced.program_text.splitlines()) < 60
 
 
-def test_one_program_serves_every_number_of_trips() -> None:
+def test_one_program_serves_every_number_of_iterations() -> None:
     assert trace(repeated, (X, 70)).digest == trace(repeated, (X, 20_000)).digest
     assert trace(repeated, (X, 70)).matches((X, 3))
 
@@ -312,7 +312,7 @@ def test_a_shape_that_an_iteration_keeps_because_two_sizes_are_equal_is_a_guard(
 
 
 def test_reductions_are_unrolled_as_far_as_they_compile_in_useful_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracer, "MAX_UNROLLED_TRIPS", 64)
+    monkeypatch.setattr(tracer, "MAX_UNROLLED_ITERATIONS", 64)
 
     def halves(x, n):
         for _ in range(n):
@@ -322,7 +322,7 @@ def test_reductions_are_unrolled_as_far_as_they_compile_in_useful_time(monkeypat
     few, many = np.arange(1024.0), np.ones(1 << 17)
     assert trace(halves, (few, 9)).program_text.count("= max(") == 9
     monkeypatch.setattr(tracer, "MAX_UNROLLED_REDUCTIONS", 10)
-    with pytest.raises(TraceError, match="loops: x, which a trip begins as .* and ends as "):
+    with pytest.raises(TraceError, match="loops: x, which an iteration begins as .* and ends as "):
         trace(halves, (many, 11))
 
 
@@ -346,7 +346,7 @@ def sometimes_set(x):
     return v
 
 
-def wider_after_a_trip(x):
+def wider_after_an_iteration(x):
     y = np.zeros(3, dtype=np.float32)
     for i in range(x.shape[0]):
         y = y + x[i]
@@ -386,10 +386,10 @@ def written_and_rebound(x):
 @pytest.mark.parametrize(
     ("function", "text"),
     [
-        (written_and_rebound, "loops: y, which a trip writes into and assigns anew"),
+        (written_and_rebound, "loops: y, which an iteration writes into and assigns anew"),
         (sometimes_set, "loops: v after an if on data; both ways have to give"),
-        (wider_after_a_trip, "loops: y, which a trip begins as float32[3] and ends as float64[3]"),
-        (grows, "loops: y, which a trip begins as float64[x.0] and ends as float64[x.0 - 1]"),
+        (wider_after_an_iteration, "loops: y, which an iteration begins as float32[3] and ends as float64[3]"),
+        (grows, "loops: y, which an iteration begins as float64[x.0] and ends as float64[x.0 - 1]"),
         (takes_the_index, "loops: the value of i while tracing; it is the index of a loop"),
         (set_in_a_while, "loops: v after a while that sets it; whether the while runs at all depends on the data"),
     ],

@@ -273,7 +273,7 @@ def test_what_needs_the_elements_themselves_is_refused(what: str) -> None:
     )
 
 
-def test_a_selection_of_a_trip_is_not_read_behind_the_loop() -> None:
+def test_a_selection_of_an_iteration_is_not_read_behind_the_loop() -> None:
     def f(x, m, n):
         s = 0.0
         for t in range(n):

@@ -22,9 +22,9 @@ pytestmark = pytest.mark.worker
 FUNCTIONS = '''
 import numpy as np
 
-def relax(trips, A, B):
+def relax(iterations, A, B):
     """in place"""
-    for t in range(trips):
+    for t in range(iterations):
         B[1:-1, 1:-1] = 0.25 * (A[:-2, 1:-1] + A[2:, 1:-1] + A[1:-1, :-2] + A[1:-1, 2:])
         A[1:-1, 1:-1] = B[1:-1, 1:-1]
 
@@ -44,11 +44,11 @@ def mandelbrot(nx, ny, maxiter, horizon=2.0):
 
 def settle(x, least):
     """while"""
-    trips = 0
+    iterations = 0
     while np.max(x) > least:
         x = x * 0.5
-        trips += 1
-    return x, trips
+        iterations += 1
+    return x, iterations
 
 FIELD = np.random.default_rng(3).random((201, 155))
 CALLS = {
@@ -99,8 +99,8 @@ def test_from_the_script_to_a_module_in_a_fresh_process(name: str, tmp_path: Pat
     assert f"  {name}: 1 call, " in done.stderr and "script.py: " in done.stderr
 
 
-def relax(trips: int, a: Any, b: Any) -> None:
-    for _ in range(trips):
+def relax(iterations: int, a: Any, b: Any) -> None:
+    for _ in range(iterations):
         b[1:-1] = 0.5 * (a[:-2] + a[2:])
         a[1:-1] = b[1:-1]
 
@@ -232,9 +232,9 @@ def test_a_call_that_only_numpy_serves_is_refused_with_words(tmp_path: Path) -> 
         f.tune(np.array([3]), 90, budget=1.0)
 
 
-def grid(nx: int, ny: int, trips: int) -> Any:
+def grid(nx: int, ny: int, iterations: int) -> Any:
     total = np.linspace(0.0, 1.0, nx) + np.linspace(0.0, 1.0, ny)[:, None]
-    for _ in range(trips):
+    for _ in range(iterations):
         total = total * 0.5
     return total
 
@@ -244,11 +244,11 @@ def rows(n: int, a: Any) -> None:
         a[i] += a[i - 1]
 
 
-def test_integers_that_are_sizes_or_trips_are_cut_with_the_data() -> None:
+def test_integers_that_are_sizes_or_iterations_are_cut_with_the_data() -> None:
     numpy, traced, program = reference(grid, 3000, 2000, 5000)
     (calls, *_) = datasets.derived_calls(traced, program, datasets.Call("recorded", (3000, 2000, 5000), {}))
-    nx, ny, trips = calls[0].args
-    assert 64 <= nx < 3000 and 64 <= ny < 2000 and nx % 2 == ny % 2 == 1 and 100 <= trips < 200
+    nx, ny, iterations = calls[0].args
+    assert 64 <= nx < 3000 and 64 <= ny < 2000 and nx % 2 == ny % 2 == 1 and 100 <= iterations < 200
     answer = numpy.is_fit(calls[0])
     assert answer is not None and answer.results[0].shape == (ny, nx)
 
@@ -262,9 +262,9 @@ def test_integers_that_are_sizes_or_trips_are_cut_with_the_data() -> None:
     assert np.all(a == 1)
 
 
-def smoothed(x, trips):
+def smoothed(x, iterations):
     y = x.copy()
-    for _ in range(trips):
+    for _ in range(iterations):
         y[1:-1] = (y[:-2] + y[2:]) * 0.5
     return y
 

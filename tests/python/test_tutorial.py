@@ -67,7 +67,7 @@ def test_each_program_compiles_as_it_stands_and_its_loops_stay_loops(name: str) 
     assert len(compiled.specializations) == 1
 
 
-def test_any_number_of_chunks_and_of_trips_is_one_program() -> None:
+def test_any_number_of_chunks_and_of_iterations_is_one_program() -> None:
     compiled = tilewright.jit(tutorial.mandelbrot_4, strict=True)
     for maxiter in (200, 10, 70, 1000):
         call = call_of("mandelbrot_4", 40, 33, maxiter)

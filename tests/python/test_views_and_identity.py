@@ -94,7 +94,7 @@ def counts_beside_the_mask(a):
     return a[m].sum() + s
 
 
-def counts_a_mask_that_it_reads_in_each_trip(a, m):
+def counts_a_mask_that_it_reads_in_each_iteration(a, m):
     s = 0.0
     a[m] = s
     w = m.reshape(-1)
@@ -106,11 +106,11 @@ def counts_a_mask_that_it_reads_in_each_trip(a, m):
 
 def test_a_reshape_stays_readable_in_loops_that_do_not_write_the_array() -> None:
     first = tilewright.jit(counts_beside_the_mask, strict=True)
-    second = tilewright.jit(counts_a_mask_that_it_reads_in_each_trip, strict=True)
+    second = tilewright.jit(counts_a_mask_that_it_reads_in_each_iteration, strict=True)
     for a in LAYOUTS:
         assert first(a) == counts_beside_the_mask(a)
         for one, other in zip(
-            second(a.copy(), a > 3), counts_a_mask_that_it_reads_in_each_trip(a.copy(), a > 3), strict=True
+            second(a.copy(), a > 3), counts_a_mask_that_it_reads_in_each_iteration(a.copy(), a > 3), strict=True
         ):
             np.testing.assert_array_equal(one, other)
 

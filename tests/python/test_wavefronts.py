@@ -192,8 +192,8 @@ def test_rows_are_under_way_together(function: Any, behind: int) -> None:
     compiled = tilewright.jit(strict=True)(function)
     for shape in SHAPES:
         same(function, compiled, arguments(shape, np.int64 if of_integers else np.float64))
-    reports, trips = rows_of(compiled), f"{behind} trip" + "s" * (behind > 1)
-    assert len(reports) == 1 and f"each {trips} of the inner loop behind the one before it; no map: " in reports[0]
+    reports, iterations = rows_of(compiled), f"{behind} iteration" + "s" * (behind > 1)
+    assert len(reports) == 1 and f"each {iterations} of the inner loop behind the one before it; no map: " in reports[0]
     assert ": inner loop of a wavefront: " in compiled.explain()
 
 

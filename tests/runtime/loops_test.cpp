@@ -79,9 +79,9 @@ class Call {
 
 const std::string kWritten = "arg A float64 1 written\n";
 
-/// What `step` leaves, trip by trip.
-double stepped(double a, const std::vector<std::int64_t>& trips) {
-    for (std::int64_t t : trips)
+/// What `step` leaves, iteration by iteration.
+double stepped(double a, const std::vector<std::int64_t>& iterations) {
+    for (std::int64_t t : iterations)
         a = 2 * a + static_cast<double>(t);
     return a;
 }
@@ -92,18 +92,18 @@ TEST(Loops, ARangeIsPythons) {
     for (std::int64_t lo : {-3, 0, 2, 10})
         for (std::int64_t hi : {-7, 0, 2, 3, 11})
             for (std::int64_t by : {-4, -1, 1, 3}) {
-                std::vector<std::int64_t> trips;
+                std::vector<std::int64_t> iterations;
                 for (std::int64_t t = lo; by > 0 ? t < hi : t > hi; t += by)
-                    trips.push_back(t);
+                    iterations.push_back(t);
                 std::vector<double> a{1.0, 2.0};
                 ASSERT_EQ(Call(e).array(a).scalar(lo).scalar(hi).scalar(by).run(), RunStatus::done);
-                EXPECT_EQ(a[0], stepped(1.0, trips)) << lo << " " << hi << " " << by;
-                EXPECT_EQ(a[1], stepped(2.0, trips));
+                EXPECT_EQ(a[0], stepped(1.0, iterations)) << lo << " " << hi << " " << by;
+                EXPECT_EQ(a[1], stepped(2.0, iterations));
             }
     std::vector<double> a{1.0};
     EXPECT_EQ(Call(e).array(a).scalar<std::int64_t>(0).scalar<std::int64_t>(3).scalar<std::int64_t>(0).run(),
               RunStatus::out_of_range);
-    // Trips whose index is none for a kernel; and the ends of int64.
+    // Iterations whose index is none for a kernel; and the ends of int64.
     EXPECT_EQ(Call(e).array(a).scalar(INT64_MAX - 5).scalar(INT64_MAX).scalar<std::int64_t>(3).run(),
               RunStatus::out_of_range);
     EXPECT_EQ(Call(e).array(a).scalar(INT64_MAX).scalar(INT64_MIN).scalar<std::int64_t>(1).run(), RunStatus::done);
@@ -139,15 +139,15 @@ TEST(Loops, ATemporaryLiesInAResultThatIsWrittenBehindItsLastUse) {
 TEST(Loops, TheEndsOfInt64AreCountedRight) {
     auto e = load(kWritten + "scalar lo int64\nscalar hi int64\nscalar by int64\nreturn A\n",
                   "for t from lo to hi step by {\ncall step in \"step\" (1, A)\n}\n");
-    auto trips = [&](std::int64_t lo, std::int64_t hi, std::int64_t by) {
+    auto iterations = [&](std::int64_t lo, std::int64_t hi, std::int64_t by) {
         std::vector<double> a{0.0};
         EXPECT_EQ(Call(e).array(a).scalar(lo).scalar(hi).scalar(by).run(), RunStatus::done);
         return std::log2(a[0] + 1);
     };
-    EXPECT_EQ(trips(INT64_MIN, INT64_MAX, INT64_MAX), 3);
-    EXPECT_EQ(trips(INT64_MAX, INT64_MIN, INT64_MIN), 2);
-    EXPECT_EQ(trips(INT64_MAX, INT64_MIN, -INT64_MAX), 3);
-    EXPECT_EQ(trips(INT64_MAX - 1, INT64_MAX, INT64_MAX), 1);
+    EXPECT_EQ(iterations(INT64_MIN, INT64_MAX, INT64_MAX), 3);
+    EXPECT_EQ(iterations(INT64_MAX, INT64_MIN, INT64_MIN), 2);
+    EXPECT_EQ(iterations(INT64_MAX, INT64_MIN, -INT64_MAX), 3);
+    EXPECT_EQ(iterations(INT64_MAX - 1, INT64_MAX, INT64_MAX), 1);
 }
 
 TEST(Loops, NestWithBranchesAndLeaving) {
@@ -168,22 +168,22 @@ TEST(Loops, NestWithBranchesAndLeaving) {
 )");
     for (std::int64_t n = 0; n < 9; ++n)
         for (bool twice : {false, true}) {
-            std::vector<std::int64_t> trips;
+            std::vector<std::int64_t> iterations;
             for (std::int64_t i = 0; i < n; ++i) {
                 for (std::int64_t j = i; j < n; ++j) {
                     if ((i + j) % 3 == 0)
-                        trips.push_back(i * 10 + j);
+                        iterations.push_back(i * 10 + j);
                     else if (twice) {
-                        trips.push_back(1);
+                        iterations.push_back(1);
                         break;
                     }
                     if (j - i > 3) break;
                 }
-                trips.push_back(-i);
+                iterations.push_back(-i);
             }
             std::vector<double> a{3.0};
             ASSERT_EQ(Call(e).array(a).scalar(n).scalar(twice).run(), RunStatus::done);
-            EXPECT_EQ(a[0], stepped(3.0, trips)) << n << " " << twice;
+            EXPECT_EQ(a[0], stepped(3.0, iterations)) << n << " " << twice;
         }
 }
 
@@ -226,7 +226,7 @@ for t from 0 to 2 step 1 {
 }
 )");
     std::vector<double> x{3.7}, a{1.0, 2.0, 3.0};
-    // The second trip's temporary has another shape than A: what copy needs.
+    // The second iteration's temporary has another shape than A: what copy needs.
     EXPECT_EQ(Call(e).array(x).array(a).run(), RunStatus::out_of_range);
     EXPECT_EQ(a[1], stepped(stepped(2.0, {3, 3, 3}) / 2, {3, 3, 3}));
     x[0] = 2.0;
@@ -431,7 +431,8 @@ copy outer to A
         std::vector<double> a(kLarge, 64.0);
         RunStatus status = Call(e).array(a).scalar<std::int64_t>(3).scalar(way).run();
         EXPECT_EQ(pool_info().live_bytes, before) << way;
-        // `big` has another shape in its first trip already; the kernel's integer does not fit in the others' second.
+        // `big` has another shape in its first iteration already; the kernel's integer does not fit in the others'
+        // second.
         EXPECT_EQ(status, expected[way]) << way;
         EXPECT_EQ(a[kLarge - 1], way == 0 ? 8.0 : 64.0) << way;
     }

@@ -45,7 +45,7 @@ constexpr const char* kRow = "  %1: float64[x.1] = index(x) {index=[i, 0:1]} @3\
 
 #define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
-TEST(TripsAsAxes, RowsAreWrittenAtOnce) {
+TEST(Batching, RowsAreWrittenAtOnce) {
     const std::string text =
         made(program_of(std::string(kRow) + "  %2: float64[x.1] = multiply(%1, w) @3\n"
                                             "  A2: float64[x.0, x.1] = update(A1, %2) {index=[i, 0:1]} @3\n",
@@ -55,7 +55,7 @@ TEST(TripsAsAxes, RowsAreWrittenAtOnce) {
     EXPECT_HAS(text, "A2: float64[x.0, x.1] = cast(%2)");
 }
 
-TEST(TripsAsAxes, OtherTripsThanAllWriteAPart) {
+TEST(Batching, OtherIterationsThanAllWriteAPart) {
     const std::string body = std::string(kRow) + "  %2: float64[] = index(%1) {index=[0]} @3\n"
                                                  "  b2: float64[x.0] = update(b1, %2) {index=[i]} @3\n";
     EXPECT_HAS(made(program_of(body, "A1, b2", "1, x.0 - 1, 1")), "update(b0, %2) {index=[1:1]}");
@@ -63,7 +63,7 @@ TEST(TripsAsAxes, OtherTripsThanAllWriteAPart) {
     EXPECT_HAS(made(program_of(body, "A1, b2", "x.0 - 1, -1, -1")), "index(x) {index=[x.0 - 1:-1, 0:1]}");
 }
 
-TEST(TripsAsAxes, SlicesThatMoveAreWindows) {
+TEST(Batching, SlicesThatMoveAreWindows) {
     const std::string text =
         made(program_of("  %1: float64[3] = index(w) {index=[2*i + 1:2]} @3\n  s: float64[] = sum(%1) {axes=[0]} @3\n"
                         "  b2: float64[x.0] = update(b1, s) {index=[i]} @3\n",
@@ -72,7 +72,7 @@ TEST(TripsAsAxes, SlicesThatMoveAreWindows) {
     EXPECT_HAS(text, "s: float64[x.0] = sum(%axis2) {axes=[1], order=1c}");
 }
 
-TEST(TripsAsAxes, ANestIsTwoAxes) {
+TEST(Batching, ANestIsTwoAxes) {
     const std::string text =
         made(program_of("  A2: float64[x.0, x.1] = for j in range(0, x.1, 1) carry (A3: float64[x.0, x.1] = A1) {\n"
                         "    %1: float64[] = index(x) {index=[i, j]} @4\n    %2: int64[] = scalar_size() {size=j} @4\n"
@@ -84,8 +84,8 @@ TEST(TripsAsAxes, ANestIsTwoAxes) {
     EXPECT_HAS(text, "int64[x.1] = iota()");
 }
 
-TEST(TripsAsAxes, TheOrderOfASumIsThatOfTheLoop) {
-    // One long axis in a trip, since a row of x is whole in memory; t is such an array too, and no expression.
+TEST(Batching, TheOrderOfASumIsThatOfTheLoop) {
+    // One long axis in an iteration, since a row of x is whole in memory; t is such an array too, and no expression.
     const Program program = read_program(
         "tilewright-program 1\nfunction f\narg x: float64[x.0, x.1, x.2]\narg y: float64[x.1, x.2]\narg b0: "
         "float64[x.0]\nt: float64[x.1, x.2] = add(y, y) @1\nb: float64[x.0] = for i in range(0, x.0, 1) carry (b1: "
@@ -98,28 +98,28 @@ TEST(TripsAsAxes, TheOrderOfASumIsThatOfTheLoop) {
     EXPECT_HAS(text, "sum(%2) {axes=[1, 2], order=1c}");
 }
 
-TEST(TripsAsAxes, SaysWhatForbidsIt) {
+TEST(Batching, SaysWhatForbidsIt) {
     const std::string b2 = "  b2: float64[x.0] = update(b1, %9) {index=[i]} @3\n";
     EXPECT_EQ(why("  %9: float64[] = index(b1) {index=[i - 1]} @3\n" + b2, "A1, b2", "1, x.0, 1"),
-              "line 3 is where other trips write");
+              "line 3 is where other iterations write");
     EXPECT_EQ(why("  %9: float64[] = sum(b1) {axes=[0]} @3\n" + b2, "A1, b2"),
-              "line 3 reads all of an array that trips write");
+              "line 3 reads all of an array that iterations write");
     EXPECT_EQ(why("  %9: float64[] = index(x) {index=[i, i]} @3\n" + b2, "A1, b2"), "line 3 reads along a diagonal");
     EXPECT_EQ(why("  %9: float64[] = index(b0) {index=[i*i]} @3\n" + b2, "A1, b2"),
               "line 3 is at places that do not move evenly");
     EXPECT_EQ(
         why("  %1: float64[i] = index(w) {index=[0:1]} @3\n  %9: float64[] = sum(%1) {axes=[0]} @3\n" + b2, "A1, b2"),
-        "line 3 has another size in each trip");
+        "line 3 has another size in each iteration");
     EXPECT_EQ(why("  %9: float64[] = index(b0) {index=[i]} @3\n  b2: float64[x.0] = update(b1, %9) {index=[0]} @3\n",
                   "A1, b2"),
-              "line 3 writes where other trips write");
+              "line 3 writes where other iterations write");
     EXPECT_EQ(why("  b2: float64[x.0] = add(b1, b0) @3\n", "A1, b2"),
-              "it carries b1, which trips do not write in parts");
+              "it carries b1, which iterations do not write in parts");
     const Program program = program_of("  %9: float64[] = index(x) {index=[i, i]} @3\n" + b2, "A1, b2");
     EXPECT_EQ(made(program), print_program(program));
 }
 
-TEST(TripsAsAxes, OnACpuLoopsStay) {
+TEST(Batching, OnACpuLoopsStay) {
     const Program program =
         program_of(std::string(kRow) + "  A2: float64[x.0, x.1] = update(A1, %1) {index=[i, 0:1]} @3\n", "A2, b1");
     EXPECT_EQ(behind(program, {}), print_program(program));

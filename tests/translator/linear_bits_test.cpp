@@ -62,7 +62,7 @@ TEST(LinearBits, WhatIsNotLinearStandsAsItIs) {
     EXPECT_FALSE(is_changed(chain(8, kTaken, "cast(now)"))) << "the two differ by bits of the state";
     EXPECT_FALSE(is_changed(chain(8, kTaken, kOther, "%91"))) << "a test of two bits";
     EXPECT_FALSE(is_changed(chain(8, kTaken, kOther, "k"))) << "nobody knows which bits are tested";
-    EXPECT_FALSE(is_changed(chain(8, kTaken, kOther, "%3"))) << "the mask differs from trip to trip";
+    EXPECT_FALSE(is_changed(chain(8, kTaken, kOther, "%3"))) << "the mask differs from iteration to iteration";
 }
 
 TEST(LinearBits, LongChainsStandAsTheyAre) {

@@ -45,7 +45,7 @@ TEST(Pixelwise, WhatNeedsItsOwnElementOnly) {
                   "  B: float64[x.0, x.1] = index(%1) {index=[0:1, 0, 0:1]} @5\n",
                   "B, s"),
               "");
-    // What no trip changes may be read anywhere.
+    // What no iteration changes may be read anywhere.
     EXPECT_EQ(why("  %1: float64[x.0, x.1] = index(x) {index=[x.0 - 1:-1, 0:1]} @4\n"
                   "  B: float64[x.0, x.1] = add(A, %1) @5\n",
                   "B, s"),
@@ -60,7 +60,7 @@ TEST(Pixelwise, SaysWhichLineForbidsIt) {
     EXPECT_EQ(why("  %1: float64[x.1] = sum(A) {axes=[0]} @5\n  B: float64[x.0, x.1] = add(A, %1) @6\n", "B, s"),
               "line 5 takes the sum of A");
     EXPECT_EQ(why("  %1: float64[] = sum(v) {axes=[0]} @5\n  B: float64[x.0, x.1] = add(A, %1) @6\n", "B, s"),
-              "line 5 computes a sum in each trip");
+              "line 5 computes a sum in each iteration");
     EXPECT_EQ(why("  B: float64[x.0, x.1] = update(A, A) {index=[0:1, 0:1]} @5\n", "B, s"),
               "line 5 writes a part of A");
     EXPECT_EQ(why("  %1: float64[x.0 * x.1] = reshape(A) @5\n  B: float64[x.0, x.1] = reshape(%1) @6\n", "B, s"),
@@ -81,7 +81,7 @@ TEST(Pixelwise, SquareTransposesAreOtherElements) {
     EXPECT_EQ(why_not_pixelwise(moved.body.operations[0]), "line 3 moves elements of A");
 }
 
-TEST(Pixelwise, TripsCountAsPythonDoes) {
+TEST(Pixelwise, IterationsCountAsPythonDoes) {
     const std::map<std::string, std::int64_t> no_symbols;
     for (std::int64_t start : {-3, 0, 5}) {
         for (std::int64_t stop : {-4, 0, 1, 5, 6, 17}) {
@@ -92,7 +92,7 @@ TEST(Pixelwise, TripsCountAsPythonDoes) {
                 Operation loop;
                 loop.attributes = {attr::start(Size::integer(start)), attr::stop(Size::integer(stop)),
                                    attr::step(Size::integer(step))};
-                EXPECT_EQ(evaluate(trips_of(loop), no_symbols), count) << start << " " << stop << " " << step;
+                EXPECT_EQ(evaluate(iterations_of(loop), no_symbols), count) << start << " " << stop << " " << step;
             }
         }
     }
@@ -191,9 +191,10 @@ TEST(PixelwiseStages, ReportsNameTheKindAndTheReason) {
     EXPECT_EQ(reports[0].exit, "an element is done once I is false");
     const auto refused = loop_reports(
         read_program(program_of("  B: float64[x.0, x.1] = index(A) {index=[x.0 - 1:-1, 0:1]} @4\n", "B, s")));
-    EXPECT_EQ(refused[0].kind,
-              "serial: line 4 writes B, of which trips have no part of their own (not pixelwise: line 4 reads A at "
-              "another element)");
+    EXPECT_EQ(
+        refused[0].kind,
+        "serial: line 4 writes B, of which iterations have no part of their own (not pixelwise: line 4 reads A at "
+        "another element)");
 }
 
 /// The outermost loop of the one group that a program over x (written, n x m), a (n x m) and w (int64) becomes.
@@ -213,7 +214,7 @@ runtime::InGroup outermost(const std::string& body, const std::string& yields = 
 
 const char* const kRow = "  %1: float64[x.1] = index(a) {index=[i, 0:1]} @4\n";
 
-TEST(Groups, TripsThatKeepToARowOfTheirOwnRunInParallel) {
+TEST(Groups, IterationsThatKeepToARowOfTheirOwnRunInParallel) {
     const runtime::InGroup loop =
         outermost(std::string(kRow) + "  D: float64[x.0, x.1] = update(A, %1) {index=[i, 0:1]} @4\n"
                                       "  %2: float64[x.1] = index(D) {index=[i, 0:1]} @5\n"
@@ -223,22 +224,22 @@ TEST(Groups, TripsThatKeepToARowOfTheirOwnRunInParallel) {
     EXPECT_TRUE(loop.own.empty());
 }
 
-TEST(Groups, WhatOneTripHandsToAnotherIsSerial) {
+TEST(Groups, WhatOneIterationHandsToAnotherIsSerial) {
     // The row above.
     EXPECT_FALSE(outermost("  %1: float64[x.1] = index(A) {index=[i - 1, 0:1]} @4\n"
                            "  B: float64[x.0, x.1] = update(A, %1) {index=[i, 0:1]} @4\n")
                      .parallel);
-    // Every trip writes the same row.
+    // Every iteration writes the same row.
     EXPECT_FALSE(
         outermost(std::string(kRow) + "  B: float64[x.0, x.1] = update(A, %1) {index=[0, 0:1]} @4\n").parallel);
-    // Rows of an inner loop that trips share.
+    // Rows of an inner loop that iterations share.
     EXPECT_FALSE(outermost(std::string(kRow) +
                            "  B: float64[x.0, x.1] = for k in range(0, x.0 - i, 1) carry (E: float64[x.0, x.1] = A) {\n"
                            "    F: float64[x.0, x.1] = update(E, %1) {index=[i + k, 0:1]} @5\n    yield F\n  } @4\n")
                      .parallel);
 }
 
-TEST(Groups, ASizeThatATripReadsIsItsOwn) {
+TEST(Groups, ASizeThatAnIterationReadsIsItsOwn) {
     const runtime::InGroup loop =
         outermost("  %1: int64[] = index(w) {index=[i]} @4\n  n: int64[] = minimum(%1, %1) @4\n"
                   "  m: size = read(n) {min=0, max=x.1 - 1} @4\n"

@@ -12,7 +12,7 @@ namespace {
 
 using namespace tilewright::translator;
 
-/// A loop with a branch, whose trips are independent.
+/// A loop with a branch, whose iterations are independent.
 Program branchy() {
     return read_program("tilewright-program 1\nfunction f\narg x: float64[x.0, x.1]\narg A: float64[x.0, x.1]\n"
                         "guard x.0 >= 3 \"\"\n"
@@ -150,7 +150,7 @@ TEST(Dialects, WhatPassesMakeIsVerified) {
     const auto error = [](const Program& program) { return verify_error(program, Dialect::rewritten); };
     EXPECT_EQ(error(one("float64[x.0, x.1]", "sqrt(x)", {attr::clamped(true)})),
               where + "sqrt: has no attribute clamped.");
-    EXPECT_EQ(error(one("float64[x.0]", "sum(x) {axes=[1]}", {attr::order({.trips = 2})})),
+    EXPECT_EQ(error(one("float64[x.0]", "sum(x) {axes=[1]}", {attr::order({.iterations = 2})})),
               where + "sum: has no attribute order.");
     EXPECT_EQ(error(one("float64[k.0, x.1]", "take(x, k) {axis=0}", {attr::checked(0)})),
               where + "take: has no attribute checked.");

@@ -1,4 +1,4 @@
-// tests/translator/reduction_recognition_test.cpp: which loops are reductions over their trips, and as what.
+// tests/translator/reduction_recognition_test.cpp: which loops are reductions over their iterations, and as what.
 #include <gtest/gtest.h>
 
 #include "translator/loop_report.h"
@@ -30,7 +30,7 @@ constexpr const char* kCount = "  %1: float64[] = index(v) {index=[i]} @4\n"
                                "  %2: float64[] = const() {value=0.5} @4\n"
                                "  %3: bool[] = less(%1, %2) @4\n";
 
-TEST(SumsOfTrips, ACountBecomesASumOfAnArray) {
+TEST(ReductionRecognition, ACountBecomesASumOfAnArray) {
     const Program program = program_of(
         std::string(kCount) + "  c_3: int64[] = if %3 {\n    %4: int64[] = scalar_size() {size=i} @5\n"
                               "    %5: int64[] = add(c, %4) @5\n    yield %5\n  } else {\n    yield c\n  } @4\n",
@@ -44,10 +44,10 @@ TEST(SumsOfTrips, ACountBecomesASumOfAnArray) {
     EXPECT_NE(text.find("c_2: int64[] = add(%90, "), std::string::npos) << text;
     const auto reports = loop_reports(program);
     ASSERT_EQ(reports.size(), 1U);
-    EXPECT_EQ(reports[0].kind, "reduction: sums of integers over the trips, in any order");
+    EXPECT_EQ(reports[0].kind, "reduction: sums of integers over the iterations, in any order");
 }
 
-TEST(SumsOfTrips, TruthsAreAllOrAny) {
+TEST(ReductionRecognition, TruthsAreAllOrAny) {
     const std::string all = print_program(
         reduction_recognition(program_of(std::string(kCount) + "  t_3: bool[] = logical_and(t, %3) @5\n", "c, t_3")));
     EXPECT_NE(all.find("all("), std::string::npos) << all;
@@ -56,16 +56,16 @@ TEST(SumsOfTrips, TruthsAreAllOrAny) {
     EXPECT_NE(any.find("any("), std::string::npos) << any;
 }
 
-TEST(SumsOfTrips, PlacesThatMoveEvenlyAreSlices) {
+TEST(ReductionRecognition, PlacesThatMoveEvenlyAreSlices) {
     const std::string body = "  %1: int64[] = index(w) {index=[2, 2*i + 1]} @4\n  %2: int64[] = subtract(c, %1) @4\n";
     const std::string text = print_program(reduction_recognition(program_of(body, "%2, t", "3, v.0, 4")));
     EXPECT_NE(text.find("{index=[2, 7:8]}"), std::string::npos) << text;
 }
 
-TEST(SumsOfTrips, SaysWhatForbidsIt) {
+TEST(ReductionRecognition, SaysWhatForbidsIt) {
     EXPECT_EQ(why("  %1: int64[] = multiply(c, c) @4\n", "%1, t"), "line 4 makes c of its past by multiply");
     EXPECT_EQ(why("  %1: int64[] = subtract(%90, c) @4\n", "%1, t"), "line 4 makes c of its past by subtract");
-    EXPECT_EQ(why("", "%90, t"), "it carries c, which a trip sets to something else than a sum");
+    EXPECT_EQ(why("", "%90, t"), "it carries c, which an iteration sets to something else than a sum");
     EXPECT_EQ(why("  %1: int64[] = index(w) {index=[i, i]} @4\n  %2: int64[] = add(c, %1) @4\n", "%2, t"),
               "line 4 reads along a diagonal");
     EXPECT_EQ(why("  %1: int64[] = index(w) {index=[0, i*i]} @4\n  %2: int64[] = add(c, %1) @4\n", "%2, t"),
@@ -78,7 +78,7 @@ TEST(SumsOfTrips, SaysWhatForbidsIt) {
               "line 5 mixes all and any");
 }
 
-TEST(SumsOfTrips, FloatsKeepTheirOrder) {
+TEST(ReductionRecognition, FloatsKeepTheirOrder) {
     const Program program =
         read_program("tilewright-program 1\nfunction f\narg v: float64[v.0]\n%9: float64[] = const() {value=0.0} @1\n"
                      "s_2: float64[] = for i in range(0, v.0, 1) carry (s: float64[] = %9) {\n  %1: float64[] = "

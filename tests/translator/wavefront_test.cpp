@@ -1,5 +1,5 @@
-// tests/translator/wavefront_test.cpp: distances between the trips of a nest and the skew that honours them, beside an
-// enumeration of all trips; which loops of programs become wavefronts.
+// tests/translator/wavefront_test.cpp: distances between the iterations of a nest and the skew that honours them,
+// beside an enumeration of all iterations; which loops of programs become wavefronts.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -98,8 +98,8 @@ TEST(Skew, SmallestThatHonoursAllDistances) {
     EXPECT_EQ(skew({{std::nullopt, std::nullopt}}), std::nullopt);
 }
 
-/// Every pair of trips of random linear accesses, beside what the equations say.
-TEST(NestDistances, HoldForAllTripsThatMeet) {
+/// Every pair of iterations of random linear accesses, beside what the equations say.
+TEST(NestDistances, HoldForAllIterationsThatMeet) {
     std::mt19937_64 rng(3);
     const auto any = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(rng); };
     for (int round = 0; round < 4000; ++round) {
@@ -125,9 +125,10 @@ TEST(NestDistances, HoldForAllTripsThatMeet) {
                 out.push_back(line.start + line.row * row + line.column * column);
             return out;
         };
-        for (int trip = 0; trip < rows * columns; ++trip) {
+        for (int iteration = 0; iteration < rows * columns; ++iteration) {
             for (int other = 0; other < rows * columns; ++other) {
-                const int r1 = trip / columns, c1 = trip % columns, r2 = other / columns, c2 = first + other % columns;
+                const int r1 = iteration / columns, c1 = iteration % columns, r2 = other / columns,
+                          c2 = first + other % columns;
                 if (place(one, r1, c1) != place(two, r2, c2)) continue;
                 ASSERT_TRUE(found.has_value());
                 EXPECT_EQ(found->rows.value_or(r2 - r1), r2 - r1);
@@ -137,7 +138,7 @@ TEST(NestDistances, HoldForAllTripsThatMeet) {
     }
 }
 
-/// At the skew that was found each earlier trip comes first; at any smaller one some does not.
+/// At the skew that was found each earlier iteration comes first; at any smaller one some does not.
 TEST(Skew, IsTheSmallestOfAllThatDo) {
     std::mt19937_64 rng(4);
     const auto any = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(rng); };
@@ -191,13 +192,15 @@ std::string mean_with(const std::string& one, const std::string& two) {
 TEST(Wavefront, KindsOfNests) {
     const auto starts = [](const std::string& kind, const std::string& with) { return kind.rfind(with, 0) == 0; };
     EXPECT_EQ(kind_of(mean_with("i - 1, j", "i, j - 1")),
-              "wavefront: several trips are under way together, each 1 trip of the inner loop behind the one before "
-              "it; no map: a trip reads x where others write it (not pixelwise: line 4 is a loop inside it)");
-    EXPECT_EQ(kind_of(mean_with("i - 1, j - 1", "i, j - 1")),
-              "wavefront: several trips are under way together; no map: a trip reads x where others write it (not "
-              "pixelwise: line 4 is a loop inside it)");
+              "wavefront: several iterations are under way together, each 1 iteration of the inner loop behind the one "
+              "before "
+              "it; no map: an iteration reads x where others write it (not pixelwise: line 4 is a loop inside it)");
+    EXPECT_EQ(
+        kind_of(mean_with("i - 1, j - 1", "i, j - 1")),
+        "wavefront: several iterations are under way together; no map: an iteration reads x where others write it (not "
+        "pixelwise: line 4 is a loop inside it)");
     EXPECT_TRUE(starts(kind_of(mean_with("i - 1, j + 1", "i, j - 1"), "1, x.1 - 1, 1"),
-                       "wavefront: several trips are under way together, each 2 trips"));
+                       "wavefront: several iterations are under way together, each 2 iterations"));
     // No column needs the one before it.
     EXPECT_TRUE(starts(kind_of(mean_with("i - 1, j", "i - 1, j")), "serial: "));
     // No row needs another one.

@@ -15,9 +15,9 @@ std::string text_of_each(const auto& entries, const auto& text) {
     return out + "]";
 }
 
-/// "2cj3": two axes of trips, contiguous, the last three axes are one.
+/// "2cj3": two axes of iterations, contiguous, the last three axes are one.
 std::string text_of(const SumOrder& order) {
-    return std::to_string(order.trips) + (order.contiguous ? "c" : "") + (order.library ? "l" : "") +
+    return std::to_string(order.iterations) + (order.contiguous ? "c" : "") + (order.library ? "l" : "") +
            (order.joined == 1 ? "" : "j" + std::to_string(order.joined));
 }
 

@@ -272,8 +272,8 @@ class Verifier {
         }
         if (each.name != attr::order.name || !(is_reduction(op) || op == Op::matmul)) return false;
         const auto& order = std::get<SumOrder>(each.value);
-        return order.trips >= 0 && order.trips <= static_cast<int>(operation.type.shape.size()) && order.joined >= 0 &&
-               (op == Op::matmul || !order.library);
+        return order.iterations >= 0 && order.iterations <= static_cast<int>(operation.type.shape.size()) &&
+               order.joined >= 0 && (op == Op::matmul || !order.library);
     }
 
     /// Operand axes stand under the result's last ones and have the same extent or the literal 1.

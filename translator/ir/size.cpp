@@ -17,7 +17,7 @@ std::optional<std::int64_t> evaluate(const Size& size, const std::map<std::strin
     });
 }
 
-Size trips(const Size& first, const Size& stop, std::int64_t step) {
+Size iterations(const Size& first, const Size& stop, std::int64_t step) {
     const Size distance = step > 0 ? stop - first : first - stop;
     return larger_of(ceil_div(distance, step > 0 ? step : -step), Size::integer(0));
 }

@@ -16,7 +16,7 @@ namespace tilewright::translator {
 /// division by zero and on overflow.
 std::optional<std::int64_t> evaluate(const Size& size, const std::map<std::string, std::int64_t>& sizes);
 /// How many numbers range(first, stop, step) has: max(0, ceil((stop - first) / step)).
-Size trips(const Size& first, const Size& stop, std::int64_t step);
+Size iterations(const Size& first, const Size& stop, std::int64_t step);
 inline bool is_one(const Size& size) {
     return size.is_constant() && size.constant() == 1;
 }

@@ -1,4 +1,4 @@
-// translator/loops/nest_distances.cpp: linear equations between trips, and the hyperplane that honours them.
+// translator/loops/nest_distances.cpp: linear equations between iterations, and the hyperplane that honours them.
 #include "translator/loops/nest_distances.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ Line line(const Size& position) {
             slope(position, kColumn)};
 }
 
-/// The lowest or highest position that an access touches along an axis, if any trip makes it.
+/// The lowest or highest position that an access touches along an axis, if any iteration makes it.
 std::optional<Size> end(const Line& line, const NestAccess& access, const Size& rows, bool highest) {
     if (!line.row || !line.column) return std::nullopt;
     const auto last = [](const Size& count) { return count - Size::integer(1); };

@@ -1,5 +1,5 @@
-// translator/loops/nest_distances.h: which trips of a nest over rows and columns touch one element, and how far its
-// rows have to stay behind each other.
+// translator/loops/nest_distances.h: which iterations of a nest over rows and columns touch one element, and how far
+// its rows have to stay behind each other.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace tilewright::translator {
 
-/// The symbols of a nest's trips, both counted from 0. No size of a program is called so.
+/// The symbols of a nest's iterations, both counted from 0. No size of a program is called so.
 inline constexpr const char* kRow = "@row";
 inline constexpr const char* kColumn = "@column";
 
-/// An element that a trip (row, column) of a nest reads or writes.
+/// An element that an iteration (row, column) of a nest reads or writes.
 struct NestAccess {
     std::string memory;
     std::optional<std::vector<Size>> at; ///< per axis, of kRow and kColumn; without it: anywhere
@@ -23,18 +23,18 @@ struct NestAccess {
     Size columns;                        ///< and in how many
 };
 
-/// How many rows and columns lie between two trips; nothing where they may be any number.
+/// How many rows and columns lie between two iterations; nothing where they may be any number.
 struct Distance {
     std::optional<std::int64_t> rows, columns;
 };
 
-/// From the trips that make one access to those that make the other at the same element. Nothing where no two trips
-/// meet. What cannot be decided is any distance.
+/// From the iterations that make one access to those that make the other at the same element. Nothing where no two
+/// iterations meet. What cannot be decided is any distance.
 std::optional<Distance> distance(const NestAccess& from, const NestAccess& to, const Size& rows);
 
-/// The smallest number of columns by which each row has to follow the one before it so that, of any two trips at one of
-/// these distances, the one that is earlier row by row ends before the other begins: trip (row, column) at the time
-/// column + skew * row, several rows at once. Nothing where no number will do.
+/// The smallest number of columns by which each row has to follow the one before it so that, of any two iterations at
+/// one of these distances, the one that is earlier row by row ends before the other begins: iteration (row, column) at
+/// the time column + skew * row, several rows at once. Nothing where no number will do.
 std::optional<std::int64_t> smallest_skew(const std::vector<Distance>& distances);
 
 } // namespace tilewright::translator

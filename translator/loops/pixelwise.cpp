@@ -30,10 +30,10 @@ bool mentions(const Operation& operation, const std::string& symbol) {
            std::find(operation.operands.begin(), operation.operands.end(), symbol) != operation.operands.end();
 }
 
-/// What is known of the body's values in a trip in which `condition` has failed.
-class DeadTrip {
+/// What is known of the body's values in an iteration in which `condition` has failed.
+class DeadIteration {
   public:
-    DeadTrip(const Operation& loop, ExitCondition condition) : condition_(std::move(condition)) {
+    DeadIteration(const Operation& loop, ExitCondition condition) : condition_(std::move(condition)) {
         for (const Operation& operation : loop.regions[0].operations)
             made_by_[operation.result] = &operation;
     }
@@ -149,9 +149,9 @@ std::string why_not_pixelwise(const Operation& loop) {
         if (is_reduction(operation.op) || operation.op == Op::matmul) {
             axes.visit(operation);
             if (!axes.trouble().empty()) return at_line(axes.trouble_line(), axes.trouble());
-            return at_line(operation.line, "computes a " + text_of(operation.op) + " in each trip");
+            return at_line(operation.line, "computes a " + text_of(operation.op) + " in each iteration");
         }
-        // One element of a list that no trip changes.
+        // One element of a list that no iteration changes.
         const bool looks_up =
             operation.op == Op::take && operation.type.shape.empty() && !axes.depends(operation.operands[0]);
         if (!is_elementwise(operation.op) && !is_view(operation.op) && !looks_up && operation.op != Op::constant &&
@@ -161,7 +161,7 @@ std::string why_not_pixelwise(const Operation& loop) {
         for (const Size& extent : operation.type.shape)
             extent.collect_symbols(symbols);
         if (symbols.count(loop.attributes.at(attr::variable)) != 0)
-            return at_line(operation.line, "has a shape that differs from trip to trip");
+            return at_line(operation.line, "has a shape that differs from iteration to iteration");
         axes.visit(operation);
         if (!axes.trouble().empty()) return at_line(axes.trouble_line(), axes.trouble());
     }
@@ -181,8 +181,8 @@ std::int64_t step_of(const Operation& loop) {
     return loop.attributes.at(attr::step).constant();
 }
 
-Size trips_of(const Operation& loop) {
-    return trips(start_of(loop), loop.attributes.at(attr::stop), step_of(loop));
+Size iterations_of(const Operation& loop) {
+    return iterations(start_of(loop), loop.attributes.at(attr::stop), step_of(loop));
 }
 
 std::vector<Size> element_shape(const Operation& loop) {
@@ -231,7 +231,7 @@ std::optional<ExitCondition> exit_condition(const Operation& loop, const std::ve
         if (varies(candidate)) continue;
         for (const bool alive_if : {true, false}) {
             const ExitCondition condition{candidate, alive_if};
-            const DeadTrip dead(loop, condition);
+            const DeadIteration dead(loop, condition);
             bool all = true;
             for (std::size_t k : state)
                 all = all && dead.unchanged(body.yields[k], body.parameters[k].first, body.parameters[k].second);

@@ -1,5 +1,5 @@
-// translator/passes/batching.cpp: the body of a loop, once for all trips: what differs from trip to trip gets an
-// axis of trips in front, and the arrays that trips write are written at all their positions at once.
+// translator/passes/batching.cpp: the body of a loop, once for all iterations: what differs from iteration to iteration
+// gets an axis of iterations in front, and the arrays that iterations write are written at all their positions at once.
 #include "translator/passes/batching.h"
 
 #include <algorithm>
@@ -24,7 +24,8 @@ namespace {
 using Kind = IndexEntry::Kind;
 using Renamed = std::map<std::string, std::string>;
 
-/// Values of trips that a loop keeps in memory are at most so many bytes, or a few times the arrays that it writes.
+/// Values of iterations that a loop keeps in memory are at most so many bytes, or a few times the arrays that it
+/// writes.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 26;
 constexpr std::int64_t kMostTimes = 4;
 
@@ -75,7 +76,7 @@ std::vector<int> moved_axis(std::size_t rank, std::size_t from, std::size_t to) 
     return axes;
 }
 
-/// One loop's trips as an axis.
+/// One loop's iterations as an axis.
 class Lift {
   public:
     Lift(const Program& program, const TranslateOptions& options, std::map<std::string, Type>& types, int& names,
@@ -88,7 +89,7 @@ class Lift {
         // A division says nothing about its operand's guards.
         const auto at_least = least(program, std::abs(step_of(loop)) == 1 ? plain : distance);
         runs_ = at_least && *at_least >= 1;
-        trips_ = at_least && *at_least >= 0 ? plain : trips_of(loop);
+        iterations_ = at_least && *at_least >= 0 ? plain : iterations_of(loop);
     }
 
     /// The operations that stand for the loop; what its results are called from there on.
@@ -108,7 +109,7 @@ class Lift {
         for (std::size_t k = 0; k < results.size(); ++k) {
             const auto version = class_of_.find(body.yields[k]);
             if (version == class_of_.end() || version->second != k)
-                throw Refusal{"it carries " + body.parameters[k].first + ", which trips do not write in parts"};
+                throw Refusal{"it carries " + body.parameters[k].first + ", which iterations do not write in parts"};
             renamed[results[k].first] = now(body.yields[k]);
         }
         keep_in_bounds(body);
@@ -116,7 +117,7 @@ class Lift {
     }
 
   private:
-    /// An array that is carried: where each trip writes and reads it.
+    /// An array that is carried: where each iteration writes and reads it.
     struct Carried {
         bool written = false;
         std::size_t axis = 0;
@@ -134,7 +135,7 @@ class Lift {
         return entry.kind != Kind::newaxis && (moves(entry.start) || (entry.kind == Kind::slice && moves(entry.step)));
     }
 
-    /// Of a place that moves evenly: that of the first trip, and the way to the next one.
+    /// Of a place that moves evenly: that of the first iteration, and the way to the next one.
     struct Even {
         Size first, step;
     };
@@ -145,20 +146,21 @@ class Lift {
         return {substitute(place, index_, start_of(loop_)), *step};
     }
 
-    // -- the arrays that trips write ---------------------------------------------------------------------------------
+    // -- the arrays that iterations write
+    // ---------------------------------------------------------------------------------
 
     bool is_version(const std::string& name) const { return class_of_.count(name) != 0; }
     const Carried* written(const std::string& name) const {
         const auto found = class_of_.find(name);
         return found == class_of_.end() || !classes_[found->second].written ? nullptr : &classes_[found->second];
     }
-    /// What a value of the body that has no axis of trips is called.
+    /// What a value of the body that has no axis of iterations is called.
     const std::string& now(const std::string& name) const {
         const auto found = now_.find(name);
         return found == now_.end() ? name : found->second;
     }
 
-    /// Every trip has one position, another one in each, of which alone it reads and writes the array.
+    /// Every iteration has one position, another one in each, of which alone it reads and writes the array.
     void find_positions(const Block& body) {
         for (const Operation& operation : body.operations) {
             if (operation.op != Op::update || !is_version(operation.operands[0])) continue;
@@ -169,10 +171,10 @@ class Lift {
             const auto own = [&](const IndexEntry& entry) { return entry.kind == Kind::position && moves(entry); };
             if (!carried.written) {
                 const auto at = std::find_if(entries.begin(), entries.end(), own);
-                if (at == entries.end()) refuse(operation, "writes where other trips write");
+                if (at == entries.end()) refuse(operation, "writes where other iterations write");
                 const Even steps = even(operation, at->start);
                 if (!steps.step.is_constant() || steps.step.constant() == 0)
-                    refuse(operation, "writes where other trips may write");
+                    refuse(operation, "writes where other iterations may write");
                 carried.axis = static_cast<std::size_t>(at - entries.begin());
                 carried.position = at->start;
                 carried.written = true;
@@ -187,15 +189,15 @@ class Lift {
             if (entry.kind == Kind::newaxis) continue;
             const bool own = axis++ == carried.axis;
             if (own && (entry.kind != Kind::position || constant_difference(entry.start, carried.position) != 0))
-                refuse(operation, "is where other trips write");
+                refuse(operation, "is where other iterations write");
             if (!own && moves(entry)) refuse(operation, "moves along two axes");
         }
     }
 
-    /// A part of an array in each trip: parts of it, side by side along the axis of its positions.
+    /// A part of an array in each iteration: parts of it, side by side along the axis of its positions.
     void update(const Operation& operation) {
         const std::string& part = operation.operands[1];
-        if (written(part) != nullptr) refuse(operation, "copies an array that trips write");
+        if (written(part) != nullptr) refuse(operation, "copies an array that iterations write");
         std::vector<IndexEntry> entries = operation.attributes.at(attr::index);
         const Carried& carried = *written(operation.result);
         const Even steps = even(operation, carried.position);
@@ -218,7 +220,8 @@ class Lift {
                  {attr::index(entries)});
     }
 
-    // -- values of a trip as arrays over the trips -------------------------------------------------------------------
+    // -- values of an iteration as arrays over the iterations
+    // -------------------------------------------------------------------
 
     bool is_lifted(const std::string& name) const { return lifted_.count(name) != 0; }
 
@@ -227,11 +230,11 @@ class Lift {
         if (!operation.regions.empty()) refuse(operation, "is a loop or a branch of its own");
         if (op == Op::read) refuse(operation, "reads a size from data");
         for (const Size& extent : operation.type.shape)
-            if (moves(extent)) refuse(operation, "has another size in each trip");
+            if (moves(extent)) refuse(operation, "has another size in each iteration");
         if (op == Op::update && written(operation.result) != nullptr) return update(operation);
         for (const std::string& operand : operation.operands)
             if (written(operand) != nullptr && op != Op::index)
-                refuse(operation, "reads all of an array that trips write");
+                refuse(operation, "reads all of an array that iterations write");
         std::set<std::string> symbols;
         collect_symbols(operation, symbols);
         const bool follows = symbols.count(index_) != 0;
@@ -244,18 +247,18 @@ class Lift {
             return;
         }
         if (op == Op::index && written(operation.operands[0]) != nullptr)
-            refuse(operation, "reads what other trips write");
+            refuse(operation, "reads what other iterations write");
         if (op == Op::scalar_size && follows) {
             lifted_[operation.result] = number(operation.attributes.at(attr::size));
             return;
         }
-        if (follows) refuse(operation, "is " + text_of(op) + " at a place that differs from trip to trip");
+        if (follows) refuse(operation, "is " + text_of(op) + " at a place that differs from iteration to iteration");
         if (!reads) return stand(operation);
         lifted_[operation.result] = operation.result;
-        with_trips(operation);
+        with_iterations(operation);
     }
 
-    /// What is the same in every trip.
+    /// What is the same in every iteration.
     void stand(const Operation& operation) {
         Operation made = operation;
         for (std::string& operand : made.operands)
@@ -286,8 +289,8 @@ class Lift {
         return true;
     }
 
-    /// An operation on values of which at least one has an axis of trips.
-    void with_trips(const Operation& operation) {
+    /// An operation on values of which at least one has an axis of iterations.
+    void with_iterations(const Operation& operation) {
         const Op op = operation.op;
         const std::vector<std::string>& operands = operation.operands;
         Type type = along(operation.type);
@@ -295,7 +298,7 @@ class Lift {
         if (is_elementwise(op)) {
             if (info(op).signature == Signature::words) refuse(operation, "draws a random number");
             if (info(op).signature == Signature::magnitude && is_lifted(operands[2]))
-                refuse(operation, "compares with another number in each trip");
+                refuse(operation, "compares with another number in each iteration");
             std::vector<std::string> wide;
             for (const std::string& operand : operands)
                 wide.push_back(is_lifted(operand) ? stretched(operand, operation.type.shape.size()) : now(operand));
@@ -344,7 +347,7 @@ class Lift {
         keeps(operation, type);
         emit(operation.result, type, operation.op, {with_axis(operation.operands[0])}, attributes);
         SumOrder order = required_order(operation);
-        ++order.trips;
+        ++order.iterations;
         out_.back().attributes.set(attr::order, order);
     }
 
@@ -362,7 +365,7 @@ class Lift {
         const std::string& b = operation.operands[1];
         keeps(operation, type);
         const auto opened = [&](const std::string& name, bool left) {
-            // A stack with an axis of trips has as many axes behind it as the result.
+            // A stack with an axis of iterations has as many axes behind it as the result.
             const std::string from = is_lifted(name) ? stretched(name, operation.type.shape.size()) : now(name);
             Type open = types_.at(from);
             std::vector<IndexEntry> entries(open.shape.size(), IndexEntry::all());
@@ -377,28 +380,28 @@ class Lift {
         all_products.shape.insert(all_products.shape.end() - 1, shape_a.back());
         const std::string terms = add(all_products, Op::multiply, {left, right}, {});
         emit(operation.result, type, Op::sum, {terms}, {attr::axes({static_cast<int>(type.shape.size()) - 1})});
-        out_.back().attributes.set(attr::order, {.trips = 1});
+        out_.back().attributes.set(attr::order, {.iterations = 1});
     }
 
     void taken(const Operation& operation) {
         const std::string& array = operation.operands[0];
         const std::string& positions = operation.operands[1];
-        if (is_lifted(array)) refuse(operation, "takes from another array in each trip");
+        if (is_lifted(array)) refuse(operation, "takes from another array in each iteration");
         const auto axis = static_cast<std::size_t>(operation.attributes.at(attr::axis));
         Type type = operation.type;
-        type.shape.insert(type.shape.begin() + static_cast<std::ptrdiff_t>(axis), trips_);
+        type.shape.insert(type.shape.begin() + static_cast<std::ptrdiff_t>(axis), iterations_);
         const std::string all_taken = axis == 0 ? operation.result : fresh();
         emit(all_taken, type, Op::take, {now(array), lifted_.at(positions)}, operation.attributes);
         if (axis != 0) lifted_[operation.result] = to_front(all_taken, axis);
     }
 
-    /// A place that moves evenly along one axis: a slice along the trips, or windows.
+    /// A place that moves evenly along one axis: a slice along the iterations, or windows.
     std::string moving_read(const Operation& operation) {
         std::vector<IndexEntry> entries = operation.attributes.at(attr::index);
         const auto at = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return moves(entry); });
         if (std::count_if(entries.begin(), entries.end(), [&](const auto& entry) { return moves(entry); }) != 1)
             refuse(operation, "reads along a diagonal");
-        if (at->kind == Kind::slice && moves(at->step)) refuse(operation, "reads every so many in each trip");
+        if (at->kind == Kind::slice && moves(at->step)) refuse(operation, "reads every so many in each iteration");
         const auto entry = at - entries.begin();
         std::size_t axis = 0, place = 0; // of the array, and of the result
         for (auto before = entries.begin(); before != at; ++before) {
@@ -407,7 +410,7 @@ class Lift {
         }
         std::string array = now(operation.operands[0]);
         Type type = operation.type;
-        type.shape.insert(type.shape.begin() + static_cast<std::ptrdiff_t>(place), trips_);
+        type.shape.insert(type.shape.begin() + static_cast<std::ptrdiff_t>(place), iterations_);
         auto attributes = operation.attributes;
         const bool clamped = attributes.has(attr::clamped) && written(operation.operands[0]) == nullptr;
         if (!clamped) attributes.erase(attr::clamped);
@@ -420,7 +423,7 @@ class Lift {
             Type windows = types_.at(array);
             const Size extent = operation.type.shape[place];
             windows.shape[axis] = extent;
-            windows.shape.insert(windows.shape.begin() + static_cast<std::ptrdiff_t>(axis), trips_);
+            windows.shape.insert(windows.shape.begin() + static_cast<std::ptrdiff_t>(axis), iterations_);
             array = add(windows, Op::windows, {array},
                         {attr::axis(static_cast<int>(axis)), attr::start(steps.first), attr::step(steps.step),
                          attr::stride(at->step)});
@@ -447,15 +450,15 @@ class Lift {
         return to_front(add(type, Op::take, {from, number(position)}, {attr::axis(static_cast<int>(place))}), place);
     }
 
-    /// An integer that follows the index, for each trip.
+    /// An integer that follows the index, for each iteration.
     std::string number(const Size& size) {
-        const Type each{"int64", {trips_}};
+        const Type each{"int64", {iterations_}};
         if (!moves(size)) return add({"int64", {}}, Op::scalar_size, {}, {attr::size(size)});
         if (size.op() == Size::Op::symbol) {
-            const std::string trip = add(each, Op::iota, {}, {attr::axis(0)});
+            const std::string iteration = add(each, Op::iota, {}, {attr::axis(0)});
             const Size start = start_of(loop_);
-            if (step_of(loop_) == 1 && start.is_constant() && start.constant() == 0) return trip;
-            const std::string far = add(each, Op::multiply, {trip, number(Size::integer(step_of(loop_)))}, {});
+            if (step_of(loop_) == 1 && start.is_constant() && start.constant() == 0) return iteration;
+            const std::string far = add(each, Op::multiply, {iteration, number(Size::integer(step_of(loop_)))}, {});
             return add(each, Op::add, {far, number(start)}, {});
         }
         const std::string left = number(size.operands()[0]), right = number(size.operands()[1]);
@@ -465,18 +468,18 @@ class Lift {
     // -- shapes ------------------------------------------------------------------------------------------------------
 
     Type along(Type type) const {
-        type.shape.insert(type.shape.begin(), trips_);
+        type.shape.insert(type.shape.begin(), iterations_);
         return type;
     }
 
-    /// With an axis of trips, along which it may be the same.
+    /// With an axis of iterations, along which it may be the same.
     std::string with_axis(const std::string& name) {
         if (is_lifted(name)) return lifted_.at(name);
         const std::string& same = now(name);
         return add(along(types_.at(same)), Op::broadcast_to, {same}, {});
     }
 
-    /// With axes of one element behind that of trips, so that the others stand where those of `rank` axes do.
+    /// With axes of one element behind that of iterations, so that the others stand where those of `rank` axes do.
     std::string stretched(const std::string& name, std::size_t rank) {
         const std::string wide = with_axis(name);
         Type type = types_.at(wide);
@@ -521,7 +524,7 @@ class Lift {
     /// What is reduced may lie in memory.
     void keeps(const Operation& operation, const Type& type) {
         if (bytes_of(type) > most_bytes())
-            refuse(operation, "would take " + std::to_string(bytes_of(type) >> 20) + " MiB for all trips");
+            refuse(operation, "would take " + std::to_string(bytes_of(type) >> 20) + " MiB for all iterations");
     }
 
     /// Kernels count in 32 bits, and have at most so many axes.
@@ -554,12 +557,12 @@ class Lift {
     const Operation& loop_;
     std::string index_;
     int line_ = 0;
-    bool runs_ = false; ///< at least one trip, in every call
-    Size trips_;
+    bool runs_ = false; ///< at least one iteration, in every call
+    Size iterations_;
     std::vector<Carried> classes_;                ///< by the number of what is carried
     std::map<std::string, std::size_t> class_of_; ///< of the versions of what is carried
     Renamed now_;                                 ///< what is carried, before it is written
-    Renamed lifted_;                              ///< values of a trip -> arrays over the trips
+    Renamed lifted_;                              ///< values of an iteration -> arrays over the iterations
     std::vector<Operation> out_;
 };
 

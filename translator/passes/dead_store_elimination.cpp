@@ -149,7 +149,7 @@ class Follower {
                });
     }
 
-    /// A loop that carries a version and writes one position of it in each trip, each next to the one before.
+    /// A loop that carries a version and writes one position of it in each iteration, each next to the one before.
     bool loop(const Operation& loop, const std::string& start) {
         const Block& body = loop.regions[0];
         std::optional<std::size_t> carried;
@@ -168,7 +168,7 @@ class Follower {
         const std::string& index = loop.attributes.at(attr::variable);
         const Intervals before = versions_.at(loop.operands[*carried]);
 
-        // What one trip writes and reads, as distances from its index.
+        // What one iteration writes and reads, as distances from its index.
         std::optional<std::int64_t> written;
         std::vector<std::int64_t> reads;
         std::string now = body.parameters[*carried].first;
@@ -177,7 +177,7 @@ class Follower {
                 const auto at = read_at(operation);
                 const auto distance = at ? constant_difference(*at, Size::symbol(index)) : std::nullopt;
                 if (!distance) return false;
-                // What this trip has written, or another one before.
+                // What this iteration has written, or another one before.
                 if (written != distance) reads.push_back(*distance);
             } else if (operation.op == Op::update && operation.operands[0] == now && operation.operands[1] != now) {
                 const auto at = position_of(operation, types_.at(operation.operands[1]).shape);
@@ -195,7 +195,7 @@ class Follower {
             if (k != *carried && (body.yields[k] == now || old_.count(body.yields[k]) != 0 || !whole(body.yields[k])))
                 return false;
 
-        // The position of the first trip touches what was written before, from where the furthest read is on.
+        // The position of the first iteration touches what was written before, from where the furthest read is on.
         const Size at = first + number(*written);
         std::int64_t furthest = 0;
         for (const std::int64_t read : reads) {
@@ -206,7 +206,7 @@ class Follower {
         const bool reaches = furthest == 0 || (up ? contains(before, at - number(furthest), at)
                                                   : contains(before, at + number(1), at + number(1 + furthest)));
         if (!reaches) return false;
-        // Without trips the interval that they write is empty.
+        // Without iterations the interval that they write is empty.
         const Size end = stop + number(*written);
         Intervals after = before;
         add(after, up ? Interval{at, end} : Interval{end + number(1), at + number(1)});
@@ -215,7 +215,7 @@ class Follower {
         return true;
     }
 
-    std::set<std::string> old_; ///< versions of a trip that it has replaced
+    std::set<std::string> old_; ///< versions of an iteration that it has replaced
 
     static bool mentions(const Operation& operation, const std::string& name) {
         if (std::find(operation.operands.begin(), operation.operands.end(), name) != operation.operands.end())

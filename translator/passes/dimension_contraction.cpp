@@ -47,7 +47,7 @@ class Evener {
     std::map<std::string, Type> types_;
     std::map<std::string, const Operation*> made_by_;
     ArrayClasses classes_;
-    std::set<std::string> moving_;                                 ///< sizes that differ from trip to trip
+    std::set<std::string> moving_;                                 ///< sizes that differ from iteration to iteration
     std::vector<std::pair<std::string, Part>> parts_;              ///< of which array
     std::vector<std::pair<std::string, const Operation*>> writes_; ///< into which array
     std::map<std::string, Part> even_;                             ///< by root
@@ -84,7 +84,7 @@ class Evener {
         });
         if (entries.size() != 2 || slices != 1 || has_newaxis || part.shape.size() != 1) return classes_.refuse(array);
         part.shape[0].collect_symbols(symbols);
-        // The same slice in every trip, not one that is only spelt alike.
+        // The same slice in every iteration, not one that is only spelt alike.
         if (std::any_of(symbols.begin(), symbols.end(), [&](const auto& name) { return moving_.count(name) != 0; }))
             return classes_.refuse(array);
         out.extent = part.shape[0];

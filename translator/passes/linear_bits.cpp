@@ -1,5 +1,5 @@
-// translator/passes/linear_bits.cpp: integers as sums (xor) of moved bits of a few sources, and of numbers that no trip
-// changes, each behind one bit of a source.
+// translator/passes/linear_bits.cpp: integers as sums (xor) of moved bits of a few sources, and of numbers that no
+// iteration changes, each behind one bit of a source.
 #include "translator/passes/linear_bits.h"
 
 #include <algorithm>
@@ -117,8 +117,8 @@ class Emitter {
     std::map<std::string, std::string> known_;
 };
 
-/// Numbers that no trip changes, by the names of values before the loop; "" is zero. What is known of their bits is
-/// folded.
+/// Numbers that no iteration changes, by the names of values before the loop; "" is zero. What is known of their bits
+/// is folded.
 class Numbers {
   public:
     Numbers(std::map<std::string, Type>& types, long& next, int line) : emitter_(types, next) { emitter_.line = line; }

@@ -110,9 +110,10 @@ class Copier {
                 moves = true;
                 continue;
             }
-            const auto trips = loop->op == Op::for_loop ? evaluate(trips_of(*loop), options_.sizes_here) : std::nullopt;
-            times = std::min<std::int64_t>(times * std::clamp<std::int64_t>(trips.value_or(kFewestReads), 0, 1 << 20),
-                                           1 << 20);
+            const auto iterations =
+                loop->op == Op::for_loop ? evaluate(iterations_of(*loop), options_.sizes_here) : std::nullopt;
+            times = std::min<std::int64_t>(
+                times * std::clamp<std::int64_t>(iterations.value_or(kFewestReads), 0, 1 << 20), 1 << 20);
         }
         return moves ? times : 0;
     }

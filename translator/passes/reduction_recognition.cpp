@@ -1,5 +1,5 @@
-// translator/passes/reduction_recognition.cpp: the body of a loop, once for all trips: each value gets an axis of trips
-// in front.
+// translator/passes/reduction_recognition.cpp: the body of a loop, once for all iterations: each value gets an axis of
+// iterations in front.
 #include "translator/passes/reduction_recognition.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace tilewright::translator {
 namespace {
 
-constexpr std::int64_t kShortTrips = 64;
+constexpr std::int64_t kShortIterations = 64;
 
 /// Why a loop stays one; caught in this file.
 struct Refusal {
@@ -48,7 +48,7 @@ bool is_integer(const std::string& dtype) {
     return find_dtype(dtype)->is_integer();
 }
 
-/// One loop's trips as an axis.
+/// One loop's iterations as an axis.
 class Lift {
   public:
     Lift(const Program& program, std::map<std::string, Type>& types, Names& names, const Operation& loop)
@@ -60,7 +60,7 @@ class Lift {
         for (const Guard& guard : program.guards)
             runs_ = runs_ || guard.condition == Size::binary(Size::Op::ge, plain, Size::integer(1));
         runs_ = runs_ || (plain.is_constant() && plain.constant() > 0);
-        trips_ = runs_ ? plain : trips_of(loop);
+        iterations_ = runs_ ? plain : iterations_of(loop);
         for (const auto& [name, type] : loop.regions[0].parameters)
             past_.insert(name);
     }
@@ -106,12 +106,12 @@ class Lift {
         emit(result, type, *combine_, {initial, reduced}, {});
     }
 
-    /// What a trip adds to `parameter` in `value`, "" for nothing. Throws Refusal where `value` is no such sum.
+    /// What an iteration adds to `parameter` in `value`, "" for nothing. Throws Refusal where `value` is no such sum.
     std::string term_of(const std::string& value, const std::string& parameter, const std::string& dtype) {
         if (value == parameter) return "";
         const auto found = made_by_.find(value);
         if (past_.count(value) == 0 || found == made_by_.end())
-            throw Refusal{"it carries " + parameter + ", which a trip sets to something else than a sum"};
+            throw Refusal{"it carries " + parameter + ", which an iteration sets to something else than a sum"};
         const Operation& operation = *found->second;
         const auto& operands = operation.operands;
         auto is_past = [&](std::size_t k) { return past_.count(operands[k]) != 0; };
@@ -155,13 +155,14 @@ class Lift {
         return elementwise(Op::where, {found == lifted_.end() ? condition : found->second, a, b}, dtype, {});
     }
 
-    /// One number for all trips as an array over them.
+    /// One number for all iterations as an array over them.
     std::string spread(const std::string& value) {
         const Type& type = types_.at(value);
-        return type.shape.empty() ? add({type.dtype, {trips_}}, Op::broadcast_to, {value}, {}) : value;
+        return type.shape.empty() ? add({type.dtype, {iterations_}}, Op::broadcast_to, {value}, {}) : value;
     }
 
-    // -- values of a trip as arrays over the trips -------------------------------------------------------------------
+    // -- values of an iteration as arrays over the iterations
+    // -------------------------------------------------------------------
 
     void lift(const Operation& operation) {
         line_ = operation.line;
@@ -171,7 +172,7 @@ class Lift {
         for (const Size& extent : operation.type.shape) {
             std::set<std::string> own;
             extent.collect_symbols(own);
-            if (own.count(index_) != 0) refuse(operation, "has another size in each trip");
+            if (own.count(index_) != 0) refuse(operation, "has another size in each iteration");
         }
         const bool reads = std::any_of(operation.operands.begin(), operation.operands.end(),
                                        [&](const std::string& name) { return lifted_.count(name) != 0; });
@@ -179,7 +180,7 @@ class Lift {
         if (!moves && !reads) {
             const bool plain =
                 op == Op::constant || op == Op::scalar_size || op == Op::iota || info(op).kind == OpKind::elementwise;
-            // A place that is read need not exist where no trip runs.
+            // A place that is read need not exist where no iteration runs.
             if (!plain && !(runs_ && (op == Op::index || op == Op::transpose || op == Op::broadcast_to)))
                 refuse(operation, "is " + text_of(op) + " in the loop");
             out_.push_back(operation);
@@ -200,12 +201,12 @@ class Lift {
             lifted_[operation.result] = elementwise(op, operands, operation.type.dtype, operation.attributes);
             return;
         }
-        refuse(operation, "is " + text_of(op) + " at a place that differs from trip to trip");
+        refuse(operation, "is " + text_of(op) + " at a place that differs from iteration to iteration");
     }
 
-    /// An integer that follows the index, for each trip.
+    /// An integer that follows the index, for each iteration.
     std::string number(const Size& size) {
-        const Type each{"int64", {trips_}};
+        const Type each{"int64", {iterations_}};
         std::set<std::string> symbols;
         size.collect_symbols(symbols);
         if (symbols.count(index_) == 0) return add({"int64", {}}, Op::scalar_size, {}, {attr::size(size)});
@@ -217,7 +218,7 @@ class Lift {
         return add(each, operation_for(size.op()), {number(size.operands()[0]), number(size.operands()[1])}, {});
     }
 
-    /// index(A) at a place of one axis that moves evenly: a slice along the trips.
+    /// index(A) at a place of one axis that moves evenly: a slice along the iterations.
     std::string moving_read(const Operation& operation) {
         if (!operation.type.shape.empty()) refuse(operation, "reads a part of an array that moves");
         const Size first = start_of(loop_);
@@ -230,7 +231,7 @@ class Lift {
                 entries.push_back(IndexEntry::position(entry.start));
                 continue;
             }
-            // Evenly: the difference of neighbouring trips is free of the index.
+            // Evenly: the difference of neighbouring iterations is free of the index.
             const Size here = entry.start;
             const Size next = substitute(here, index_, Size::symbol(index_) + Size::integer(step_of(loop_)));
             const std::optional<Size> step = multiplied_out(next - here);
@@ -241,17 +242,17 @@ class Lift {
             ++moving;
         }
         if (moving != 1) refuse(operation, "reads along a diagonal");
-        return add({operation.type.dtype, {trips_}}, Op::index, operation.operands, {attr::index(entries)});
+        return add({operation.type.dtype, {iterations_}}, Op::index, operation.operands, {attr::index(entries)});
     }
 
     // -- operations --------------------------------------------------------------------------------------------------
 
-    /// Elementwise on numbers and arrays over the trips.
+    /// Elementwise on numbers and arrays over the iterations.
     std::string elementwise(Op op, const std::vector<std::string>& operands, const std::string& dtype,
                             const Attributes& attributes) {
         const bool along = std::any_of(operands.begin(), operands.end(),
                                        [&](const std::string& name) { return !types_.at(name).shape.empty(); });
-        return add({dtype, along ? std::vector<Size>{trips_} : std::vector<Size>{}}, op, operands, attributes);
+        return add({dtype, along ? std::vector<Size>{iterations_} : std::vector<Size>{}}, op, operands, attributes);
     }
 
     std::string add(const Type& type, Op op, const std::vector<std::string>& operands, const Attributes& attributes) {
@@ -271,8 +272,8 @@ class Lift {
     const Operation& loop_;
     std::string index_;
     int line_ = 0;
-    bool runs_ = false; ///< at least one trip, in every call
-    Size trips_;
+    bool runs_ = false; ///< at least one iteration, in every call
+    Size iterations_;
     std::set<std::string> past_; ///< what follows from carried values
     std::map<std::string, std::string> lifted_;
     std::map<std::string, const Operation*> made_by_;
@@ -295,11 +296,11 @@ std::optional<std::vector<Operation>> reduced(const Program& program, const Oper
     }
 }
 
-/// A reduction of a few trips in each trip of a loop around is no faster than they are.
+/// A reduction of a few iterations in each iteration of a loop around is no faster than they are.
 bool is_short(const Operation& operation) {
     if (operation.op != Op::for_loop || !operation.attributes.at(attr::step).is_constant()) return false;
-    const Size trips = trips_of(operation);
-    return trips.is_constant() && trips.constant() <= kShortTrips;
+    const Size iterations = iterations_of(operation);
+    return iterations.is_constant() && iterations.constant() <= kShortIterations;
 }
 
 /// The block with its loops, and those inside of loops that stay.
@@ -336,7 +337,7 @@ Program reduction_recognition(const Program& program) {
 }
 
 std::string why_no_sum(const Program& program, const Operation& loop, bool inner) {
-    if (inner && is_short(loop)) return "it has few trips";
+    if (inner && is_short(loop)) return "it has few iterations";
     std::map<std::string, Type> types = types_of(program);
     Names names(types);
     std::string why;

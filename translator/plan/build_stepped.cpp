@@ -119,7 +119,7 @@ class Builder {
         return add_temporary(version_, plan_buffer(temporary, std::ranges::find_if(stepped_.buffers, named)->type));
     }
 
-    /// Sums of a length that changes from trip to trip are short or long when the trip runs.
+    /// Sums of a length that changes from iteration to iteration are short or long when the iteration runs.
     Planned planned(const Segment& segment) {
         Planned in_lanes, one_by_one;
         const std::vector<Size> lengths = build_segment(segment, false, in_lanes);
@@ -156,7 +156,8 @@ class Builder {
         return maps_.sizes.try_emplace(name, is_argument ? name + "_size" : name).first->second;
     }
 
-    /// Of a loop, or of a size that is read: the middle trip stands for all of them where a schedule asks for extents.
+    /// Of a loop, or of a size that is read: the middle iteration stands for all of them where a schedule asks for
+    /// extents.
     void enter(const Step& step) {
         symbols_.push_back(step.symbol);
         if (!step.is_range() && !step.limits) return;
@@ -206,7 +207,7 @@ class Builder {
         return analysis.moving_lengths();
     }
 
-    /// In the block where it is used, where its shape changes from trip to trip.
+    /// In the block where it is used, where its shape changes from iteration to iteration.
     void begin_temporary(runtime::PlanBuffer buffer, const std::vector<MovingSize>& moving, Planned& out) {
         const bool follows =
             std::ranges::any_of(buffer.shape, [&](const Size& extent) { return moves(extent, moving); });

@@ -133,7 +133,7 @@ std::optional<Type> Cutter::bounded(Type type) const {
         if (!translator::moves(extent, symbols_)) continue;
         const std::optional<Size> most = largest(extent, symbols_);
         if (!most) return std::nullopt;
-        // A loop without trips may end before it begins.
+        // A loop without iterations may end before it begins.
         extent = larger_of(*most, Size::integer(0));
     }
     return type;

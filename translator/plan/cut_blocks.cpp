@@ -452,7 +452,7 @@ void Cutter::store(const std::string& part, const std::string& name, const Type&
         steps.back().segment.lanes_apart = lanes_apart;
         return;
     }
-    // Outside of the loop where it has room for every trip.
+    // Outside of the loop where it has room for every iteration.
     const Type most = bounded(types_.at(part)).value_or(types_.at(part));
     const std::string between = add_temporary(fresh_name("%", base_name(name) + "_part"), most, steps);
     steps.push_back(segment({{part, Target{between, most, false, whole_region(shape.size()), operation.line}}}));

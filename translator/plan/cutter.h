@@ -70,7 +70,7 @@ class Cutter {
     /// known.
     std::optional<Type> bounded(Type type) const;
 
-    /// Whether a shape changes from trip to trip, or with a size that was read.
+    /// Whether a shape changes from iteration to iteration, or with a size that was read.
     bool moves(const Type& type) const;
 
     std::string add_temporary(const std::string& name, const Type& type, std::vector<Step>& steps);
@@ -134,16 +134,16 @@ class Cutter {
     /// The block that defines a value; null for an argument.
     const Block* home_of(const std::string& value) const;
 
-    /// What a trip hands on, and what an argument is to be, may lie where it came from, if it reads of that the element
-    /// alone that it replaces: no second array to change places with or to copy from. Neighbours of its shape in a loop
-    /// share a kernel with it, which is worth more than not to change places; a copy costs more than a kernel, but less
-    /// than an elementary function that both would compute.
+    /// What an iteration hands on, and what an argument is to be, may lie where it came from, if it reads of that the
+    /// element alone that it replaces: no second array to change places with or to copy from. Neighbours of its shape
+    /// in a loop share a kernel with it, which is worth more than not to change places; a copy costs more than a
+    /// kernel, but less than an elementary function that both would compute.
     void try_replace(Work& work, std::size_t k);
     /// Whether another new value of the block needs some elementary function's value that this one needs.
     bool shares_long_work(const Work& work, std::size_t k) const;
     /// The argument that gets this value at the end of the call, "" if none does.
     std::string written_by(const std::string& value) const;
-    /// What this value is in the next trip, "" if nothing.
+    /// What this value is in the next iteration, "" if nothing.
     static std::string carried_by(const std::string& value, const Block& block);
 
     std::vector<Step> emit(Work& work);

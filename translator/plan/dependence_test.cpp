@@ -1,4 +1,4 @@
-// translator/plan/dependence_test.cpp: the dependence test between the trips of a loop that stays one.
+// translator/plan/dependence_test.cpp: the dependence test between the iterations of a loop that stays one.
 #include "translator/plan/dependence_test.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void collect_fresh(const std::vector<Step>& steps, Names& fresh, Names& others) 
     }
 }
 
-/// Symbols that have other values in the course of one trip.
+/// Symbols that have other values in the course of one iteration.
 void collect_inner_symbols(const std::vector<Step>& steps, Names& symbols) {
     for (const Step& step : steps) {
         if (!step.symbol.empty()) symbols.insert(step.symbol);
@@ -48,7 +48,7 @@ class Test {
     const std::string& index_;
     const Names& own_;
     Names inner_;
-    /// Of each buffer that is written: the axes with a position of the trip's own.
+    /// Of each buffer that is written: the axes with a position of the iteration's own.
     std::map<std::string, std::map<std::size_t, Size>> positions_;
 
     void depends(const std::string& why) {
@@ -73,8 +73,9 @@ class Test {
             if (entry.kind == IndexEntry::Kind::position && is_own_position(entry.start))
                 positions.emplace(axis, entry.start);
         }
-        const std::string line = target.line > 0 ? "line " + std::to_string(target.line) + " writes " : "trips write ";
-        keep(target.buffer, positions, line + target.buffer + ", of which trips have no part of their own");
+        const std::string line =
+            target.line > 0 ? "line " + std::to_string(target.line) + " writes " : "iterations write ";
+        keep(target.buffer, positions, line + target.buffer + ", of which iterations have no part of their own");
     }
 
     void keep(const std::string& buffer, const std::map<std::size_t, Size>& positions, const std::string& why) {
@@ -101,10 +102,10 @@ class Test {
                 break;
             case Step::Kind::copy:
             case Step::Kind::swap:
-                depends("each trip needs all of " + step.from() + " of the one before");
+                depends("each iteration needs all of " + step.from() + " of the one before");
                 break;
             default:
-                depends("a trip may end the loop");
+                depends("an iteration may end the loop");
             }
             writes(step.body);
             writes(step.otherwise);
@@ -124,7 +125,7 @@ class Test {
     void read(const Access& access) {
         const auto written = positions_.find(access.memory);
         if (written == positions_.end()) return;
-        const std::string why = "a trip reads " + access.memory + " where others write it";
+        const std::string why = "an iteration reads " + access.memory + " where others write it";
         if (!access.map) return depends(why);
         std::map<std::size_t, Size> positions;
         for (std::size_t axis = 0; axis < access.map->size(); ++axis) {
@@ -154,9 +155,9 @@ void collect_elsewhere(const std::vector<Step>& steps, const Step& range, Names&
     }
 }
 
-/// What the trips of a range, and of the ranges in it, have for themselves.
+/// What the iterations of a range, and of the ranges in it, have for themselves.
 void collect_own(const Stepped& stepped, const Step& step, Names& own) {
-    if (step.is_range()) own.merge(own_of_each_trip(stepped, step));
+    if (step.is_range()) own.merge(own_of_each_iteration(stepped, step));
     for (const Step& inner : step.body)
         collect_own(stepped, inner, own);
     for (const Step& inner : step.otherwise)
@@ -165,7 +166,7 @@ void collect_own(const Stepped& stepped, const Step& step, Names& own) {
 
 } // namespace
 
-std::set<std::string> own_of_each_trip(const Stepped& stepped, const Step& range) {
+std::set<std::string> own_of_each_iteration(const Stepped& stepped, const Step& range) {
     Names fresh, others;
     collect_fresh(range.body, fresh, others);
     collect_elsewhere(stepped.steps, range, others);

@@ -165,8 +165,8 @@ PlanStep Groups::call_group(PlanStep loop) {
     });
     for (const std::string& name : others)
         context_.symbol(name);
-    std::int64_t trips_in_block = 1;
-    blocks.symbol = in_blocks(group.steps[0], trips_in_block);
+    std::int64_t iterations_in_block = 1;
+    blocks.symbol = in_blocks(group.steps[0], iterations_in_block);
     if (!blocks.symbol.empty()) limits.insert(blocks.symbol);
     const std::vector<int> kernels = dsl::kernels_of(group.steps, context_.kernels);
     group.name = context_.kernels[static_cast<std::size_t>(std::ranges::min(kernels))].name;
@@ -178,51 +178,51 @@ PlanStep Groups::call_group(PlanStep loop) {
     PlanStep call = plan_call(group.name, group.argument_names);
     context_.groups.push_back(std::move(group));
     if (blocks.symbol.empty()) return call;
-    blocks.arguments[2] = Size::integer(trips_in_block * blocks.arguments[2].constant());
+    blocks.arguments[2] = Size::integer(iterations_in_block * blocks.arguments[2].constant());
     blocks.body.push_back(std::move(call));
     return blocks;
 }
 
-/// Trips in blocks, of which the plan gives the first. The size that says which one, "" where one block is all.
-std::string Groups::in_blocks(PlanStep& loop, std::int64_t& trips_in_block) {
+/// Iterations in blocks, of which the plan gives the first. The size that says which one, "" where one block is all.
+std::string Groups::in_blocks(PlanStep& loop, std::int64_t& iterations_in_block) {
     const Size all = loop.in_group->count;
     const Size &stop = loop.arguments[1], &step = loop.arguments[2];
-    const double work = operations(loop) / static_cast<double>(trips_here(loop));
+    const double work = operations(loop) / static_cast<double>(iterations_here(loop));
     const double most = static_cast<double>(std::numeric_limits<std::int32_t>::max() / 4) /
                         static_cast<double>(std::abs(step.constant()));
-    trips_in_block = static_cast<std::int64_t>(std::clamp(kCallOperations / std::max(1.0, work), 1.0, most));
-    if (all.is_constant() && all.constant() <= trips_in_block) return "";
+    iterations_in_block = static_cast<std::int64_t>(std::clamp(kCallOperations / std::max(1.0, work), 1.0, most));
+    if (all.is_constant() && all.constant() <= iterations_in_block) return "";
     const std::string block = context_.unique(loop.symbol + "_block");
     const Size first = Size::symbol(block);
     const Size left =
         step.constant() > 0 ? ceil_div(stop - first, step.constant()) : ceil_div(first - stop, -step.constant());
     loop.arguments[0] = first;
-    loop.in_group->count = smaller_of(left, Size::integer(trips_in_block));
+    loop.in_group->count = smaller_of(left, Size::integer(iterations_in_block));
     return block;
 }
 
-std::int64_t Groups::trips_here(const PlanStep& loop) const {
-    const Size count = trips(loop.arguments[0], loop.arguments[1], loop.arguments[2].constant());
+std::int64_t Groups::iterations_here(const PlanStep& loop) const {
+    const Size count = iterations(loop.arguments[0], loop.arguments[1], loop.arguments[2].constant());
     return std::max<std::int64_t>(1, evaluate(count, context_.options.sizes_here).value_or(1));
 }
 
 InGroup Groups::order_of(const Step& step, PlanStep& loop) {
     InGroup order;
-    order.count = trips(step.first(), step.stop(), step.step().constant());
+    order.count = iterations(step.first(), step.stop(), step.step().constant());
     order.may_go_inside = step.body.size() == 1 && step.body[0].segment.lanes_apart && !loop.body.empty() &&
                           loop.body[0].kind == StepKind::call;
-    const std::set<std::string> own = own_of_each_trip(context_.stepped, step);
+    const std::set<std::string> own = own_of_each_iteration(context_.stepped, step);
     order.own.assign(own.begin(), own.end());
     order.parallel = why_not_independent(context_.stepped, step).empty();
     if (order.parallel) {
-        // Trips of the outermost loop are most.
+        // Iterations of the outermost loop are most.
         runtime::for_each_step(loop.body, [](PlanStep& inner) {
             if (inner.in_group) inner.in_group->parallel = false;
         });
         double work = 0;
         for (const PlanStep& inner : loop.body)
             work += operations(inner);
-        order.trips_per_task = static_cast<std::int64_t>(std::max(1.0, kTaskOperations / std::max(1.0, work)));
+        order.iterations_per_task = static_cast<std::int64_t>(std::max(1.0, kTaskOperations / std::max(1.0, work)));
     }
     if (step.wavefront) order_as_wavefront(*step.wavefront, order, loop);
     describe_stages(step, loop, order);
@@ -262,16 +262,16 @@ double Groups::operations(const PlanStep& step) const {
     for (const auto* steps : {&step.body, &step.otherwise})
         for (const PlanStep& inner : *steps)
             sum += operations(inner);
-    return step.kind == StepKind::for_range ? sum * static_cast<double>(trips_here(step)) : sum;
+    return step.kind == StepKind::for_range ? sum * static_cast<double>(iterations_here(step)) : sum;
 }
 
 void Groups::describe_stages(const Step& step, const PlanStep& loop, const InGroup& order) {
     const std::vector<int> kernels = dsl::kernels_of(loop.body, context_.kernels);
     const bool alone = step.body.size() == 1 && loop.body.size() == 1 && loop.body[0].kind == StepKind::call;
-    const auto trips = static_cast<double>(trips_here(loop));
+    const auto iterations = static_cast<double>(iterations_here(loop));
     for (dsl::StageInfo& info : context_.stages) {
         if (std::ranges::find(kernels, info.kernel) == kernels.end()) continue;
-        info.repeats *= trips;
+        info.repeats *= iterations;
         info.scans = info.scans || (order.may_go_inside && alone);
         info.in_parallel = info.in_parallel || order.parallel;
     }

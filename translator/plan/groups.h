@@ -35,10 +35,10 @@ class Groups {
     GroupContext context_;
 
     runtime::PlanStep call_group(runtime::PlanStep loop);
-    std::string in_blocks(runtime::PlanStep& loop, std::int64_t& trips_in_block);
+    std::string in_blocks(runtime::PlanStep& loop, std::int64_t& iterations_in_block);
     const BufferPlan* buffer(const std::string& name) const;
     bool is_flat_copy(const Step& step) const;
-    std::int64_t trips_here(const runtime::PlanStep& loop) const;
+    std::int64_t iterations_here(const runtime::PlanStep& loop) const;
     runtime::InGroup order_of(const Step& step, runtime::PlanStep& loop);
     void order_as_wavefront(const Wavefront& wavefront, runtime::InGroup& order, runtime::PlanStep& rows);
     double operations(const runtime::PlanStep& step) const;

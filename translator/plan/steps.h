@@ -56,7 +56,7 @@ struct Segment {
 /// element by element, all of them in a column before the next column.
 struct Wavefront {
     std::int64_t skew = 0;           ///< columns by which each row is behind the one before it, at least
-    std::vector<std::int64_t> first; ///< of each range of the body: the column of its first trip
+    std::vector<std::int64_t> first; ///< of each range of the body: the column of its first iteration
     std::string why;                 ///< the dependence that forbids that rows run in any order
 };
 

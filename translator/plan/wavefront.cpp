@@ -29,9 +29,9 @@ constexpr int kMostRowOperations = 24;
 /// A part of a row: what one step of the range over rows does.
 struct Part {
     Step range;                 ///< over its columns
-    Size position;              ///< of what it writes along the columns' axis, at trip kColumn of its range
-    std::int64_t direction = 0; ///< of that position from trip to trip; 0: there is but one, or it is unknown
-    std::int64_t first = 0;     ///< the nest's column of its first trip
+    Size position;              ///< of what it writes along the columns' axis, at iteration kColumn of its range
+    std::int64_t direction = 0; ///< of that position from iteration to iteration; 0: there is but one, or it is unknown
+    std::int64_t first = 0;     ///< the nest's column of its first iteration
     const Step* loop = nullptr; ///< of the program, where it is one
     bool at_once = false;       ///< NumPy reads all that it needs before it writes anything
     bool chain = false;         ///< a column needs the one before it
@@ -198,7 +198,7 @@ class Nest {
         Size position;
     };
 
-    /// Along which axis the trips of a range move, one element a trip: the first write that says so.
+    /// Along which axis the iterations of a range move, one element an iteration: the first write that says so.
     std::optional<ColumnAxis> column_axis(const Step& range) const {
         for (const Step& inner : range.body) {
             for (const Target& target : inner.segment.targets) {
@@ -306,15 +306,15 @@ class Nest {
 
     // ---- what they read and write ----
 
-    /// `tree` at trip kRow of the rows and column kColumn, of which `first` is the range's first.
+    /// `tree` at iteration kRow of the rows and column kColumn, of which `first` is the range's first.
     Size in_columns(const Size& tree, const Step& range, std::int64_t first) const {
         const Size row = rows_.first() + rows_.step() * Size::symbol(kRow);
-        const Size trip = Size::symbol(kColumn) - Size::integer(first);
-        return substitute(substitute(tree, range.symbol, range.first() + range.step() * trip), rows_.symbol, row);
+        const Size iteration = Size::symbol(kColumn) - Size::integer(first);
+        return substitute(substitute(tree, range.symbol, range.first() + range.step() * iteration), rows_.symbol, row);
     }
 
-    /// How many trips a range has, if it has any: a plain difference says more than one with a limit.
-    static Size trips(const Step& range) {
+    /// How many iterations a range has, if it has any: a plain difference says more than one with a limit.
+    static Size iterations(const Step& range) {
         const std::int64_t step = range.step().constant();
         const Size distance = step > 0 ? range.stop() - range.first() : range.first() - range.stop();
         return ceil_div(distance, std::abs(step));
@@ -322,7 +322,7 @@ class Nest {
 
     void collect() {
         for (Part& part : parts_) {
-            const Names own = part.loop != nullptr ? own_of_each_trip(stepped_, *part.loop) : Names();
+            const Names own = part.loop != nullptr ? own_of_each_iteration(stepped_, *part.loop) : Names();
             collect(part, part.range.body, own);
         }
     }
@@ -365,13 +365,13 @@ class Nest {
                 position = position + Size::integer(direction_) * further;
             }
         }
-        return {memory, std::move(at), part.first, trips(part.range)};
+        return {memory, std::move(at), part.first, iterations(part.range)};
     }
 
     // ---- whether they may run column by column, and rows together ----
 
     std::optional<std::int64_t> skew_of_all() const {
-        const Size rows = trips(rows_);
+        const Size rows = iterations(rows_);
         std::vector<Distance> between_rows;
         for (std::size_t p = 0; p < parts_.size(); ++p) {
             for (const NestAccess& write : parts_[p].writes) {

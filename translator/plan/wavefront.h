@@ -5,8 +5,8 @@
 
 namespace tilewright::translator {
 
-/// Marks the ranges over rows whose trips need each other and may overlap all the same, each row some columns behind
-/// the one before it, and makes their bodies ranges over columns, element by element:
+/// Marks the ranges over rows whose iterations need each other and may overlap all the same, each row some columns
+/// behind the one before it, and makes their bodies ranges over columns, element by element:
 ///   for i { A[i, 1:-1] = …; for j { A[i, j] = … } }   ->   for i, several at once { for j { A[i, j] = …; A[i, j] = … }
 ///   }
 /// Where the dependence test cannot decide, a range stays as it is.

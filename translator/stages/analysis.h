@@ -92,8 +92,8 @@ struct SegmentContext {
     const std::vector<Target>* targets = nullptr; ///< of the yields
     const std::vector<MovingSize>* moving = nullptr;
     std::set<std::string>* names = nullptr; ///< taken by stages and buffers so far
-    /// Sums whose length changes from trip to trip run one by one: it is at most longest_serial_sum() whenever this
-    /// code runs.
+    /// Sums whose length changes from iteration to iteration run one by one: it is at most longest_serial_sum()
+    /// whenever this code runs.
     bool short_sums = false;
 };
 
@@ -134,10 +134,11 @@ class Analysis {
     LaneShape lane_shape(const Operation& operation) const;
     /// Program sizes, in the order of the arguments.
     const std::vector<std::string>& sizes() const { return sizes_; }
-    /// The size itself, or the largest that it has in any trip; nothing where that is not known.
+    /// The size itself, or the largest that it has in any iteration; nothing where that is not known.
     std::optional<Size> most(const Size& size) const;
     std::int64_t here(const Size& size) const;
-    /// Lengths of rounding sums that change from trip to trip, some of which may be too long to be summed one by one.
+    /// Lengths of rounding sums that change from iteration to iteration, some of which may be too long to be summed one
+    /// by one.
     const std::vector<Size>& moving_lengths() const { return moving_lengths_; }
     /// "kmeans.py:8: norm = sum(%3) {axes=[2]}"
     std::string where(const Operation& operation) const;

@@ -363,7 +363,7 @@ Expr Evaluator::index_view(const Operation& operation, const Exprs& index) {
             if (clamped)
                 start = Halide::clamp(start, 0, Halide::max(shared_.size(extent) - 1, 0));
             else if (!shared_.loop_indices.empty() && !entry.start.is_constant())
-                // The program guards it for all trips, which bounds inference may not see.
+                // The program guards it for all iterations, which bounds inference may not see.
                 start = Halide::unsafe_promise_clamped(start, 0, shared_.size(extent) - 1);
             inner.push_back(start);
             continue;

@@ -26,7 +26,7 @@ struct Shared {
     std::map<std::string, Halide::Func> funcs;        ///< stages of the kernel that makes them
     std::map<std::string, Halide::Expr> loop_indices; ///< of the loop whose body is being evaluated
     std::set<std::string> symbols;                    ///< names given to Halide, which must differ
-    std::set<std::string> loop_symbols = {};          ///< sizes that change from trip to trip of a loop around
+    std::set<std::string> loop_symbols = {}; ///< sizes that change from iteration to iteration of a loop around
 
     Halide::Expr size(const Size& tree) const;
     /// The same in 64 bits, as a value of the program.

@@ -14,7 +14,7 @@
 namespace tilewright::translator {
 namespace {
 
-/// What is cheaper than this is computed in every trip rather than kept.
+/// What is cheaper than this is computed in every iteration rather than kept.
 constexpr int kCheapInLoop = 3;
 /// More names than this make no name.
 constexpr std::size_t kMostNames = 3;
@@ -94,7 +94,7 @@ int Analysis::operations_of(const std::string& value) const {
     return count;
 }
 
-/// What a loop reads and no trip changes is a stage, if it is work: it would be computed again in each trip.
+/// What a loop reads and no iteration changes is a stage, if it is work: it would be computed again in each iteration.
 void Analysis::keep_before_loop(const std::string& value) {
     ValueInfo& info = values_.at(value);
     // Values of the body are expressions too, but they are in no table of stages: the program's own operations are.

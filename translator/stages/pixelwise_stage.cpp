@@ -33,7 +33,7 @@ class LoopStage {
             index_.push_back(draft_.pure(names.back(), shape_[k]));
         }
         define_start({names.rbegin(), names.rend()});
-        define_trip(names);
+        define_iteration(names);
         return std::move(draft_);
     }
 
@@ -62,14 +62,14 @@ class LoopStage {
         return value.type().is_bool() ? Halide::cast<uint8_t>(value) : value;
     }
 
-    void define_trip(const std::vector<std::string>& taken) {
+    void define_iteration(const std::vector<std::string>& taken) {
         const std::string& index = loop_.attributes.at(attr::variable);
         const bool is_taken = std::find(taken.begin(), taken.end(), index) != taken.end();
-        const std::vector<Loop> loops{{is_taken ? "t" : index, trips_of(loop_), true, true}};
-        const Halide::RDom trips = draft_.reduce(loops);
+        const std::vector<Loop> loops{{is_taken ? "t" : index, iterations_of(loop_), true, true}};
+        const Halide::RDom iterations = draft_.reduce(loops);
         const std::int64_t step = step_of(loop_);
-        const Expr trip = trips[0];
-        number_ = shared_.size(start_of(loop_)) + (step == 1 ? trip : trip * static_cast<int>(step));
+        const Expr iteration = iterations[0];
+        number_ = shared_.size(start_of(loop_)) + (step == 1 ? iteration : iteration * static_cast<int>(step));
         shared_.loop_indices[index] = number_;
         evaluator_.begin_definition();
         evaluator_.give(index, Halide::cast<int64_t>(number_));
@@ -83,7 +83,7 @@ class LoopStage {
         }
         if (const auto exit = exit_condition(loop_, plan_.state)) {
             const Expr value = at(exit->value);
-            const Expr alive = dsl::mark_alive(exit->alive_if ? value : !value, trip);
+            const Expr alive = dsl::mark_alive(exit->alive_if ? value : !value, iteration);
             evaluator_.give(exit->value, exit->alive_if ? alive : !alive);
         }
         std::vector<Expr> values;
@@ -92,7 +92,7 @@ class LoopStage {
             const std::string& next = loop_.regions[0].yields[k];
             values.push_back(narrow_[j] ? narrow_value(next) : stored(at(next), false));
         }
-        draft_.update(trips, loops, values, {}, evaluator_.operations());
+        draft_.update(iterations, loops, values, {}, evaluator_.operations());
         evaluator_.take_back_given();
         shared_.loop_indices.erase(index);
     }
@@ -120,7 +120,7 @@ class LoopStage {
     std::vector<Size> shape_;
     Exprs index_;
     std::vector<bool> narrow_;
-    Expr number_; ///< the loop's index in this trip, int32
+    Expr number_; ///< the loop's index in this iteration, int32
     std::map<std::string, Expr> state_;
 };
 

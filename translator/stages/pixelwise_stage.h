@@ -1,4 +1,4 @@
-// translator/stages/pixelwise_stage.h: a pixelwise loop as a stage whose update runs over the trips.
+// translator/stages/pixelwise_stage.h: a pixelwise loop as a stage whose update runs over the iterations.
 #pragma once
 
 #include "translator/stages/evaluator.h"
@@ -7,7 +7,7 @@
 namespace tilewright::translator {
 
 /// The stage of a loop: its pure definition is what the loop starts from at each element, its update runs over the
-/// trips.
+/// iterations.
 void build_pixelwise(Shared& shared, StageTable& table, Evaluator& evaluator, const StagePlan& plan);
 
 } // namespace tilewright::translator

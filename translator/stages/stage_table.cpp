@@ -65,7 +65,7 @@ bool is_too_long_to_repeat(const Operation* operation) {
     return operation != nullptr && cost_of(operation->op) > kMostRepeated;
 }
 
-/// The largest value in any trip; of blocks of what grows (`(i + 511) // 512`) too.
+/// The largest value in any iteration; of blocks of what grows (`(i + 511) // 512`) too.
 std::optional<Size> longest(const Size& size, const Analysis& analysis) {
     if (const std::optional<Size> most = analysis.most(size)) return most;
     const bool adds = size.op() == Size::Op::add;
@@ -184,7 +184,8 @@ std::vector<dsl::LoopInfo> StageTable::loop_infos(const std::vector<Loop>& loops
     return out;
 }
 
-/// Whether an extent changes from trip to trip of a loop around the kernel: conditions on it cannot be asked once.
+/// Whether an extent changes from iteration to iteration of a loop around the kernel: conditions on it cannot be asked
+/// once.
 bool StageTable::follows_loops(const std::vector<Loop>& loops) const {
     std::set<std::string> symbols;
     for (const Loop& loop : loops)

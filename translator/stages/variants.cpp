@@ -80,12 +80,12 @@ void Analysis::choose_reduction(const Operation& operation) {
     bool rounds =
         has_trait(operation.op, Trait::rounds) && is_float(operation.type.dtype) && options_.contract != "fast";
     bool single = shape.is_one_loop();
-    // Of an extent that changes from trip to trip: what is right for the longest.
+    // Of an extent that changes from iteration to iteration: what is right for the longest.
     const std::optional<Size> whole = most(shape.extent);
     std::int64_t count = whole ? here(*whole) : -1;
-    // Trips of a loop that became an axis had results of their own.
+    // Iterations of a loop that became an axis had results of their own.
     const SumOrder* order = operation.attributes.find(attr::order);
-    const auto own = operation.type.shape.begin() + (order != nullptr ? order->trips : 0);
+    const auto own = operation.type.shape.begin() + (order != nullptr ? order->iterations : 0);
     std::int64_t results = here(product({own, operation.type.shape.end()}));
     // The longest of the loops that run in lanes decides the levels: the innermost, and of the axes before it those
     // that follow each other to the last one.

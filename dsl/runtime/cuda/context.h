@@ -20,7 +20,7 @@ struct DeviceState {
     std::mutex context_mutex;
     DevicePool pool;
     Staging to_device, to_host;
-    std::mutex capture_mutex; ///< held while trips of a loop are recorded
+    std::mutex capture_mutex; ///< held while iterations of a loop are recorded
     Stream capture_stream = nullptr;
     std::atomic<void*> side_stream{nullptr};
     std::atomic<bool> takes_windows{true}; ///< until it has refused one that nothing was wrong with

@@ -278,12 +278,12 @@ GraphExecutable Call::end_recording() {
     const Status ended = d.capture_end(stream_, &graph);
     stream_ = stream_of(place_);
     recording_.unlock();
-    require(ended, "recording trips of a loop");
+    require(ended, "recording iterations of a loop");
     const OutsideOfCaptures outside;
     GraphExecutable recorded = nullptr;
     const Status made = d.graph_instantiate(&recorded, graph, 0);
     d.graph_destroy(graph);
-    require(made, "making a graph of a loop's trips");
+    require(made, "making a graph of a loop's iterations");
     return recorded;
 }
 
@@ -301,7 +301,7 @@ void Call::launch_recorded(GraphExecutable recorded, std::uint64_t kernels) {
     g_calls.graph_kernels.fetch_add(kernels, std::memory_order_relaxed);
     g_calls.threads.fetch_add(recorded_threads_, std::memory_order_relaxed);
     const OutsideOfCaptures outside; // the first launch may take memory
-    require(ready_driver().graph_launch(recorded, stream_), "launching the trips of a loop");
+    require(ready_driver().graph_launch(recorded, stream_), "launching the iterations of a loop");
 }
 
 void Call::forget_recorded(GraphExecutable recorded) {

@@ -96,7 +96,7 @@ class Branches(Region):
     def choose(self, node: ast.AST, condition: Any, *ways: Callable[[], Any], skips: bool = False) -> Any:
         """Two ways in blocks of their own; what they change, and what they give, is chosen by the condition.
 
-        With `skips` the first way is a trip that an earlier break skips: what it sets is what the last trip set.
+        With `skips` the first way is an iteration that an earlier break skips: what it sets is what the last iteration set.
         """
         tracer, frame = self.tracer, self.frame
         truth = self._truth_value(node, condition)
@@ -151,12 +151,12 @@ class Branches(Region):
             return given.read() if isinstance(given, Pending) else given
         return given
 
-    def _keep_when_skipped(self, trip: _Side, before: dict[str, Any]) -> None:
-        for name, found in trip.values.items():
+    def _keep_when_skipped(self, iteration: _Side, before: dict[str, Any]) -> None:
+        for name, found in iteration.values.items():
             held = before.get(name)
             if (
                 isinstance(held, Pending)
-                and held.of_last_trip
+                and held.of_last_iteration
                 and not held.was_set
                 and found
                 and self._is_fixed(found[1])
@@ -179,7 +179,7 @@ class Branches(Region):
                 with self.tracer.writing(side.block), seeing(memories, side.stored):
                     held = side.found.get(name, MISSING)
                     if isinstance(held, Pending) and held.was_set:
-                        held = held.read()  # one way leaves what the last trip left
+                        held = held.read()  # one way leaves what the last iteration left
                     found.append(side.values.get(name) or (None if held is MISSING else self._value_of(held)))
             if name == _GIVEN and sides[0].found[name] is None and sides[1].found[name] is None:
                 continue

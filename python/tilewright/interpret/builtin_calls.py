@@ -16,7 +16,7 @@ from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import MAX_UNROLLED_TRIPS
+from ..symbolic.tracer import MAX_UNROLLED_ITERATIONS
 from .frame import InterpretedFunction
 from .generators import GeneratorMethod, SymGenerator
 from .iterators import TracedIterator, traced_iterator
@@ -56,7 +56,7 @@ class Builtins(Part):
         if isinstance(value, Compressed):
             return value.shape[0]
         if isinstance(value, SymRange):
-            return value.trips()
+            return value.iterations()
         return len(value)
 
     def _range(self, node: ast.Call, *limits: Any) -> Any:
@@ -201,10 +201,10 @@ class Builtins(Part):
         """Python's own functions look at an array's elements one by one."""
         if isinstance(items, SymArray) and items.sizes:
             length = self.tracer.value_of(self.tracer.resolve(items.sizes[0]))
-            if length > MAX_UNROLLED_TRIPS:
+            if length > MAX_UNROLLED_ITERATIONS:
                 raise self.error(
                     node, f"loops: {ast.unparse(node)[:80]}, Python's {name}() of {length} rows of an array",
-                    f"it takes them one by one, of which at most {MAX_UNROLLED_TRIPS} are written out",
+                    f"it takes them one by one, of which at most {MAX_UNROLLED_ITERATIONS} are written out",
                     f"Use np.{name}().",
                 )  # fmt: skip
 

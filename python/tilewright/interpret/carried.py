@@ -1,4 +1,4 @@
-"""What regions of a program carry: variables from trip to trip and out of the ways of a branch, and memory that they write."""
+"""What regions of a program carry: variables from iteration to iteration and out of the ways of a branch, and memory that they write."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OTHER_TIMES = itertools.count(1)
 
 
 class CarryNeeded(Control):
-    """A trip that a break skips would set a variable of that form."""
+    """An iteration that a break skips would set a variable of that form."""
 
     def __init__(self, name: str, form: Form) -> None:
         super().__init__(name)
@@ -35,7 +35,7 @@ class CarryNeeded(Control):
 
 
 class TestWrites(Control):
-    """The condition of a while does what the trip has to see: a check, an assignment."""
+    """The condition of a while does what the iteration has to see: a check, an assignment."""
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Form:
 
 @dataclass
 class Carried:
-    """One value that goes from trip to trip, in a variable or in an array's memory."""
+    """One value that goes from iteration to iteration, in a variable or in an array's memory."""
 
     initial: Value
     form: Form
@@ -86,9 +86,9 @@ class Carried:
     name: str
     storage: Storage | None = None
     parameter: Value | None = field(default=None, repr=False)
-    final: Value | None = field(default=None, repr=False)  # at the end of a trip
-    held: Any = field(default=None, repr=False)  # the variable's object at the start of a trip
-    last: Form | None = None  # what a trip leaves
+    final: Value | None = field(default=None, repr=False)  # at the end of an iteration
+    held: Any = field(default=None, repr=False)  # the variable's object at the start of an iteration
+    last: Form | None = None  # what an iteration leaves
     path: tuple[int, ...] = ()  # where in the variable, which holds a tuple
     # Arrays that a variable may hold at the end, each under a name of its own: memory that others may see.
     sources: list[Storage] = field(default_factory=list, repr=False)
@@ -218,7 +218,7 @@ def storages_of(held: Any) -> list[Storage]:
 
 def is_set(held: Any) -> bool:
     """Whether a variable had a value before a loop for certain."""
-    return held is not MISSING and not (isinstance(held, Pending) and held.of_last_trip and not held.was_set)
+    return held is not MISSING and not (isinstance(held, Pending) and held.of_last_iteration and not held.was_set)
 
 
 def sizes_in(held: Any) -> set[str]:

@@ -84,7 +84,7 @@ def has_break(loop: ast.For | ast.While) -> bool:
 
 
 def leaves_at_once(loop: ast.For | ast.While) -> bool:
-    """Whether each way through the first trip leaves the loop, as in one that tries again where an exception comes."""
+    """Whether each way through the first iteration leaves the loop, as in one that tries again where an exception comes."""
     if any(isinstance(item, ast.Continue) for item in _of_this_loop(loop.body, ast.ExceptHandler)):
         return False
     last: ast.stmt = loop.body[-1]

@@ -45,7 +45,7 @@ class Pending:
     """Stands for a variable whose value is not settled: `read` gives it, or says why there is none."""
 
     read: Callable[[], Any]
-    of_last_trip: bool = False
+    of_last_iteration: bool = False
     was_set: bool = False  # before the loop
     leads_to: Callable[[], list[Any]] = list  # objects whose memory may be written through it
 

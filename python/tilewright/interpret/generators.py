@@ -2,7 +2,7 @@
 
 A generator of the traced function is its state at the start of the call (a hidden array of four words: the state and
 the increment, high halves first) and how many draws came before, which is a size. Draw k is a pure function of both, so
-the trips of a loop draw in any order; the caller moves its generator on when the call is over. Where data decide how
+the iterations of a loop draw in any order; the caller moves its generator on when the call is over. Where data decide how
 many values are drawn there is no such size, and the function is refused.
 """
 
@@ -43,13 +43,13 @@ class GeneratorMethod:
 
 
 @dataclass
-class _Trip:
-    """One trip of a loop that stays one: all of them draw alike."""
+class _Iteration:
+    """One iteration of a loop that stays one: all of them draw alike."""
 
     block: Block
-    number: Size  # of the trip, from 0
-    trips: Size
-    draws: Size  # of a trip; what the run of the body before found
+    number: Size  # of the iteration, from 0
+    iterations: Size
+    draws: Size  # of an iteration; what the run of the body before found
     drawn: Size  # in this one
 
 
@@ -62,7 +62,7 @@ class SymGenerator:
         self.path = path  # of one that lives on when the call is over
         self.home = tracer.blocks[-1]
         self.drawn = _ZERO  # where it was made, before the loops around the present statement
-        self.trips: list[_Trip] = []
+        self.iterations: list[_Iteration] = []
         tracer.generators.append(self)
 
     def get_attribute(self, name: str) -> GeneratorMethod:
@@ -124,9 +124,9 @@ class SymGenerator:
     def _draw(self, count: Size) -> Size:
         """Counts `count` draws; gives how many came before them."""
         tracer = self.tracer
-        innermost = self.trips[-1] if self.trips else None
+        innermost = self.iterations[-1] if self.iterations else None
         if tracer.blocks[-1] is not (innermost.block if innermost is not None else self.home):
-            what_to_do = "Draw in every trip and choose afterwards, or leave the function to NumPy."
+            what_to_do = "Draw in every iteration and choose afterwards, or leave the function to NumPy."
             where = tracer.decided_by_data[-1] if tracer.decided_by_data else "a loop that it was not made in"
             if not where.startswith("the branch"):
                 what_to_do = (
@@ -143,7 +143,7 @@ class SymGenerator:
                 f"a draw of {count} random values", "data decide how many that are, and which value each later draw is",
                 "Draw as many as there may be, or leave the function to NumPy.", "random draw",
             )  # fmt: skip
-        before = self._before(len(self.trips))
+        before = self._before(len(self.iterations))
         if innermost is not None:
             innermost.drawn = tracer.resolve(innermost.drawn + count)
         else:
@@ -153,32 +153,35 @@ class SymGenerator:
     def _before(self, depth: int) -> Size:
         """Draws before the present statement of the loop at `depth`."""
         total = self.drawn
-        for trip in self.trips[:depth]:
-            total = total + trip.draws * trip.number + trip.drawn
+        for iteration in self.iterations[:depth]:
+            total = total + iteration.draws * iteration.number + iteration.drawn
         return self.tracer.resolve(total)
 
     def _number(self) -> Value:
-        """One draw. Those of all trips of the loop around are one array, made before the loop."""
+        """One draw. Those of all iterations of the loop around are one array, made before the loop."""
         tracer = self.tracer
-        drawn_in_trip = self.trips[-1].drawn if self.trips else _ZERO
+        drawn_in_iteration = self.iterations[-1].drawn if self.iterations else _ZERO
         before = self._draw(_ONE)
-        if not self.trips:
+        if not self.iterations:
             return _one_draw(tracer, self.words, before)
-        trip = self.trips[-1]
-        with tracer.outside_of(trip.block):
+        iteration = self.iterations[-1]
+        with tracer.outside_of(iteration.block):
             array = _draws(
-                tracer, self.words, self._before(len(self.trips) - 1), tracer.resolve(trip.draws * trip.trips)
+                tracer,
+                self.words,
+                self._before(len(self.iterations) - 1),
+                tracer.resolve(iteration.draws * iteration.iterations),
             )
-        position = tracer.resolve(trip.draws * trip.number + drawn_in_trip)
+        position = tracer.resolve(iteration.draws * iteration.number + drawn_in_iteration)
         return tracer.add("index", (array,), {"index": [position]}, _FLOAT64, (), "random")
 
     # -- loops -------------------------------------------------------------------------------------------------
 
-    def enter(self, trip: _Trip) -> None:
-        self.trips.append(trip)
+    def enter(self, iteration: _Iteration) -> None:
+        self.iterations.append(iteration)
 
     def leave(self) -> None:
-        self.trips.pop()
+        self.iterations.pop()
 
     def skip(self, count: Size) -> None:
         """The loop that was just left drew that many."""
@@ -187,35 +190,37 @@ class SymGenerator:
 
 
 class Drawing:
-    """The draws of one loop: how many each trip makes, found by running its body."""
+    """The draws of one loop: how many each iteration makes, found by running its body."""
 
-    def __init__(self, tracer: Tracer, number: Size, trips: Size) -> None:
-        self.tracer, self.number, self.trips = tracer, number, trips
+    def __init__(self, tracer: Tracer, number: Size, iterations: Size) -> None:
+        self.tracer, self.number, self.iterations = tracer, number, iterations
         self.generators = list(tracer.generators)
         self.outside = set(tracer.open_loops)
         self.draws = [_ZERO] * len(self.generators)
 
     @contextmanager
-    def trip(self) -> Iterator[None]:
+    def iteration(self) -> Iterator[None]:
         """One run of the body."""
-        entered = [_Trip(self.tracer.blocks[-1], self.number, self.trips, draws, _ZERO) for draws in self.draws]
-        for generator, trip in zip(self.generators, entered, strict=True):
-            generator.enter(trip)
+        entered = [
+            _Iteration(self.tracer.blocks[-1], self.number, self.iterations, draws, _ZERO) for draws in self.draws
+        ]
+        for generator, iteration in zip(self.generators, entered, strict=True):
+            generator.enter(iteration)
         try:
             yield
         finally:
             for generator in self.generators:
                 generator.leave()
-        self.found = [trip.drawn for trip in entered]
+        self.found = [iteration.drawn for iteration in entered]
 
     def differs(self) -> bool:
-        """Whether a trip draws another number than was thought: the body has to run again."""
+        """Whether an iteration draws another number than was thought: the body has to run again."""
         for found in self.found:
             moving = {symbol for symbol in found.symbols() & self.tracer.loops.keys() if symbol not in self.outside}
             if moving:
                 raise self.tracer.error(
-                    f"loops: a loop whose trips draw {found} random values",
-                    "which value a draw is can be told before the trips only where all draw alike",
+                    f"loops: a loop whose iterations draw {found} random values",
+                    "which value a draw is can be told before the iterations only where all draw alike",
                     "Draw an array before the loop, or leave the function to NumPy.",
                     "random draw",
                 )
@@ -224,7 +229,7 @@ class Drawing:
 
     def finish(self) -> None:
         for generator, draws in zip(self.generators, self.draws, strict=True):
-            generator.skip(self.tracer.resolve(draws * self.trips))
+            generator.skip(self.tracer.resolve(draws * self.iterations))
 
 
 def at_most(tracer: Tracer, count: Size, most: int, where: str) -> None:

@@ -51,7 +51,7 @@ class UnrollInstead(BaseException):
 
 
 class KeepInstead(BaseException):
-    """A while whose condition is of the run, but for the first trips: the trace begins again, and does not unroll them."""
+    """A while whose condition is of the run, but for the first iterations: the trace begins again, and does not unroll them."""
 
     def __init__(self, place: tuple[str, int, int]) -> None:
         super().__init__(place)
@@ -327,24 +327,26 @@ class Interpreter(Part):
         first, stop = (limit.size if isinstance(limit, SymInt) else Size.constant(limit.__index__())
                        for limit in (value.start, value.stop))  # fmt: skip
         length = self.tracer.fixed_if_small(stop - first if step > 0 else first - stop)
-        trips = (self.tracer.value_of(length) + abs(step) - 1) // abs(step)
-        is_short = length.is_constant and trips <= tracer_module.MAX_SHORT_TRIPS and not has_break(node)
+        iterations = (self.tracer.value_of(length) + abs(step) - 1) // abs(step)
+        is_short = length.is_constant and iterations <= tracer_module.MAX_SHORT_ITERATIONS and not has_break(node)
         is_short |= length.is_constant and leaves_at_once(node)
-        if trips <= tracer_module.MAX_UNROLLED_TRIPS and (is_short or self.place(node) in self.tracer.unrolled):
+        if iterations <= tracer_module.MAX_UNROLLED_ITERATIONS and (
+            is_short or self.place(node) in self.tracer.unrolled
+        ):
             return None
-        some = self.tracer.decide_if_same_in_all_trips(">=", length, 1)
+        some = self.tracer.decide_if_same_in_all_iterations(">=", length, 1)
         return None if some is False else (first, stop, step)
 
     def _for_region(self, node: ast.For, limits: tuple[Size, Size, int], item: Any = None) -> None:
         """A loop that stays one; a short one that cannot is unrolled, in another run of the trace."""
         first, stop, step = limits
-        trips = self.tracer.value_of(stop - first if step > 0 else first - stop)
+        iterations = self.tracer.value_of(stop - first if step > 0 else first - stop)
         try:
             self.regions.for_region(node, first, stop, step, item)
         except TraceError as error:
-            if self.tracer.reads.keys() & (stop - first).symbols() or trips > tracer_module.MAX_UNROLLED_TRIPS * abs(
-                step
-            ):
+            if self.tracer.reads.keys() & (
+                stop - first
+            ).symbols() or iterations > tracer_module.MAX_UNROLLED_ITERATIONS * abs(step):
                 raise
             if self.place(node) in self.tracer.unrolled:
                 raise
@@ -378,18 +380,18 @@ class Interpreter(Part):
         )  # fmt: skip
 
     def _while(self, node: ast.While) -> None:
-        # Trips whose condition is known now are unrolled, as those of a short range are.
+        # Iterations whose condition is known now are unrolled, as those of a short range are.
         unrolled = self.place(node) in self.tracer.unrolled
         stays = not unrolled and (has_break(node) or self.place(node) in self.tracer.kept)
-        for trip in range(0 if stays else tracer_module.MAX_UNROLLED_TRIPS):
+        for iteration in range(0 if stays else tracer_module.MAX_UNROLLED_ITERATIONS):
             try:
                 with nullcontext() if unrolled else self.tracer.without_decisions():
                     condition = self.evaluate(node.test)
             except Undecided:
                 break
             if self.is_of_the_run(condition):
-                if trip and not unrolled:
-                    # The first trips too: one loop is better than two copies of its body.
+                if iteration and not unrolled:
+                    # The first iterations too: one loop is better than two copies of its body.
                     raise KeepInstead(self.place(node))
                 break
             if not self.truth(node.test, condition, "a while"):

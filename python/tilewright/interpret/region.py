@@ -52,7 +52,7 @@ class Region(Part):
             ) from error  # fmt: skip
 
     def _is_fixed(self, form: Form) -> bool:
-        """Whether its shape is the same in all trips."""
+        """Whether its shape is the same in all iterations."""
         return self.tracer.loops.keys().isdisjoint(symbol for size in form.shape for symbol in size.symbols())
 
     def _restore(self, frame: Frame, before: dict[str, Any], memories: list[Memory]) -> None:
@@ -67,7 +67,7 @@ class Region(Part):
                 memory.set(memory.value)
 
     def _hand_out(self, loop: Value, carried: list[Carried], runs: bool = False) -> None:
-        """What comes out of a loop or a branch, to the variables and the memory that hold it; `runs`: a loop has a trip."""
+        """What comes out of a loop or a branch, to the variables and the memory that hold it; `runs`: a loop has an iteration."""
         loop.attributes["results"] = results = []
         made: list[tuple[SymArray, list[Storage]]] = []
         for position, one in enumerate(carried):

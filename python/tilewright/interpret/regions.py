@@ -1,8 +1,8 @@
 """Control flow on values of the run: loops that stay loops, and branches on data (branches.py), as regions of the program.
 
-A body is run on symbolic values. What it changes is carried: variables that a trip reads before it assigns them, and
+A body is run on symbolic values. What it changes is carried: variables that an iteration reads before it assigns them, and
 arrays from outside that it writes. Which those are shows while it runs, so it runs again until nothing new appears and
-each carried value ends a trip with the dtype and the shape that it began with.
+each carried value ends an iteration with the dtype and the shape that it began with.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Regions(Region):
     def for_region(
         self, node: ast.For, first: Size, stop: Size, step: int, item: Callable[[Any], Any] | None = None
     ) -> None:
-        """A `for` over a range, as one operation of the program; `item` is what the loop's variable is in a trip."""
+        """A `for` over a range, as one operation of the program; `item` is what the loop's variable is in an iteration."""
         tracer = self.tracer
         name = "i"
         if item is None and isinstance(node.target, ast.Name) and node.target.id.strip("_"):
@@ -74,22 +74,22 @@ class Regions(Region):
         (symbol,) = index.symbols()
         last = first + ((length + (abs(step) - 1)).floor_divide(abs(step)) - 1) * step
 
-        runs = tracer.decide_if_same_in_all_trips(">=", length, 1)
-        trips = (length + (abs(step) - 1)).floor_divide(abs(step))
+        runs = tracer.decide_if_same_in_all_iterations(">=", length, 1)
+        iterations = (length + (abs(step) - 1)).floor_divide(abs(step))
         drawing = Drawing(tracer, (index - first).floor_divide(step) if step > 0 else (first - index).floor_divide(-step),
-                          tracer.resolve(trips))  # fmt: skip
+                          tracer.resolve(iterations))  # fmt: skip
 
-        def trip() -> bool:
-            # In a trip there is one.
+        def iteration() -> bool:
+            # In an iteration there is one.
             tracer.facts.append(tracer.resolve(length - 1))
 
             def body() -> None:
                 held = SymInt(tracer, index)
                 self.assign(node.target, held if item is None else item(held))
-                with nullcontext() if runs else self._maybe_run(node, "a loop that may have no trip"):
-                    self._trip_of(node)
+                with nullcontext() if runs else self._maybe_run(node, "a loop that may have no iteration"):
+                    self._iteration_of(node)
 
-            with drawing.trip():
+            with drawing.iteration():
                 if stopped:
                     self.choose(node, self.negated(node, self.held(stopped)), body, lambda: None, skips=True)
                 else:
@@ -99,7 +99,7 @@ class Regions(Region):
         tracer.open_loops.add(symbol)
         try:
             with self._breaking(node) as stopped:
-                carried, block, after = self._settled(node, [stopped], trip)
+                carried, block, after = self._settled(node, [stopped], iteration)
         finally:
             tracer.open_loops.discard(symbol)
         self.at(node)
@@ -125,7 +125,7 @@ class Regions(Region):
         ran = f" ran of line {node.lineno}"
         self.frame.variables[ran] = False
 
-        def trip() -> bool:
+        def iteration() -> bool:
             del test.values[:], test.yields[:]
             with tracer.writing(test):
                 goes_on = self.negated(node, self.held(stopped)) if stopped else True
@@ -140,14 +140,14 @@ class Regions(Region):
                 if assigned or any(memory.changed() for memory in memories):
                     raise TestWrites
             where = f"the while of line {node.lineno}"
-            with tracer.where_data_decide(where), self._maybe_run(node, "a while that may have no trip"):
-                self._trip_of(node)
+            with tracer.where_data_decide(where), self._maybe_run(node, "a while that may have no iteration"):
+                self._iteration_of(node)
             self.frame.variables[ran] = True
             return False
 
         try:
             with self._breaking(node) as stopped:
-                carried, block, after = self._settled(node, [stopped, ran], trip)
+                carried, block, after = self._settled(node, [stopped, ran], iteration)
         except TestWrites:
             del self.frame.variables[ran]
             self.while_region(test_as_break(node))
@@ -170,7 +170,7 @@ class Regions(Region):
         self._else_of(node, stopped)
 
     def _note_unchanged(self, arrays: dict[str, SymArray], ran: Any) -> None:
-        """Where no trip ran, a variable still is the array that it was."""
+        """Where no iteration ran, a variable still is the array that it was."""
         if not isinstance(ran, RunBool):
             return
         before = self.tracer.add("logical_not", (ran.value,), {}, np.dtype(np.bool_), ())
@@ -195,7 +195,7 @@ class Regions(Region):
         finally:
             self.state.stopped.pop()
 
-    def _trip_of(self, node: ast.For | ast.While) -> None:
+    def _iteration_of(self, node: ast.For | ast.While) -> None:
         leaving, _ = self.run_until_left(node.body)
         if leaving is Leaving.RETURN:
             raise self.error(
@@ -216,9 +216,9 @@ class Regions(Region):
             self.choose(node, self.negated(node, held), lambda: self.block(node.orelse), lambda: None)
 
     def _settled(
-        self, node: ast.For | ast.While, own: list[str], trip: Callable[[], bool]
+        self, node: ast.For | ast.While, own: list[str], iteration: Callable[[], bool]
     ) -> tuple[list[Carried], Block, dict[str, Any]]:
-        """Runs a loop's body until it carries what it has to: (carried, its block, other variables after a trip).
+        """Runs a loop's body until it carries what it has to: (carried, its block, other variables after an iteration).
 
         `own`: variables of the loop itself, whether a break ended it first."""
         tracer, frame = self.tracer, self.frame
@@ -227,17 +227,17 @@ class Regions(Region):
         before = {name: frame.variables.get(name, MISSING) for name in names}
         memories = list(memory_of(frame, tracer.checked))
         with self.keeping_containers(node):
-            return self._settle(node, stopped, trip, names, before, memories)
+            return self._settle(node, stopped, iteration, names, before, memories)
 
     def _settle(  # noqa: PLR0917
-        self, node: ast.For | ast.While, stopped: str, trip: Callable[[], bool], names: list[str],
+        self, node: ast.For | ast.While, stopped: str, iteration: Callable[[], bool], names: list[str],
         before: dict[str, Any], memories: list[Memory],
     ) -> tuple[list[Carried], Block, dict[str, Any]]:  # fmt: skip
         tracer, frame = self.tracer, self.frame
-        # Memory is carried, and what no trip writes is left out of the text; variables are when a trip reads them.
+        # Memory is carried, and what no iteration writes is left out of the text; variables are when an iteration reads them.
         forms: dict[str, Form] = {}
         unset: dict[str, Form] = {}
-        # Arrays that a trip assigns to their own name again stay what they are.
+        # Arrays that an iteration assigns to their own name again stay what they are.
         same: dict[str, SymArray | Compressed | None] = {}
         # Of names that hold tuples: how these are nested.
         tuples: dict[str, Any] = {}
@@ -248,7 +248,7 @@ class Regions(Region):
             try:
                 with tracer.writing(block):
                     self._enter(node, before, carried, memories, forms, unset, same, tuples)
-                    again = trip()
+                    again = iteration()
                     self._refuse_other_tuples(node, tuples)
                     wider = again or self._rebound(before, same) or self._close(node, carried, forms)
                     after = {n: frame.variables.get(n, MISSING) for n in names}
@@ -256,7 +256,9 @@ class Regions(Region):
                     after = {
                         n: v
                         for n, v in after.items()
-                        if n not in handed and same.get(n) is None and not (isinstance(v, Pending) and v.of_last_trip)
+                        if n not in handed
+                        and same.get(n) is None
+                        and not (isinstance(v, Pending) and v.of_last_iteration)
                     }
                     changed = {
                         id(one.storage)
@@ -295,11 +297,11 @@ class Regions(Region):
         forms: dict[str, Form], unset: dict[str, Form], same: dict[str, SymArray | Compressed | None],
         tuples: dict[str, Any],
     ) -> None:  # fmt: skip
-        """The state in which a trip begins."""
+        """The state in which an iteration begins."""
         tracer, frame = self.tracer, self.frame
         outer, block = tracer.blocks[-2:]
 
-        def of_last_trip(name: str) -> Pending:
+        def of_last_iteration(name: str) -> Pending:
             made: list[Any] = []
 
             def read() -> Any:
@@ -333,10 +335,10 @@ class Regions(Region):
                 return one.held
 
             was_set = is_set(before[name]) or name in unset
-            return Pending(read, of_last_trip=True, was_set=was_set, leads_to=lambda: [before[name], *made])
+            return Pending(read, of_last_iteration=True, was_set=was_set, leads_to=lambda: [before[name], *made])
 
         for name in before:
-            frame.variables[name] = of_last_trip(name)
+            frame.variables[name] = of_last_iteration(name)
         for one, memory in zip(carried, memories, strict=True):
             one.parameter = self._parameter(one)
             memory.set(one.parameter)
@@ -347,16 +349,16 @@ class Regions(Region):
             held = self.frame.variables.get(name)
             if not isinstance(held, Pending) and _nesting(held) != nesting:
                 raise self.error(
-                    node, f"loops: {name}, a tuple that a trip reads and makes of another length",
-                    "a tuple keeps its length from trip to trip", "Write into an array that is made before the loop.",
+                    node, f"loops: {name}, a tuple that an iteration reads and makes of another length",
+                    "a tuple keeps its length from iteration to iteration", "Write into an array that is made before the loop.",
                 )  # fmt: skip
 
     def _rebound(self, before: dict[str, Any], same: dict[str, SymArray | Compressed | None]) -> bool:
-        """Whether a name that was taken to keep its array has another one at the end of a trip."""
+        """Whether a name that was taken to keep its array has another one at the end of an iteration."""
         rebound = False
         for name, array in same.items():
             held = self.frame.variables.get(name)
-            if array is None or (isinstance(held, Pending) and held.of_last_trip):
+            if array is None or (isinstance(held, Pending) and held.of_last_iteration):
                 continue
             held = held.read() if isinstance(held, Pending) else held
             if held is array:
@@ -379,7 +381,7 @@ class Regions(Region):
         return parameter
 
     def _close(self, node: ast.stmt, carried: list[Carried], forms: dict[str, Form]) -> bool:
-        """What a trip leaves in what is carried; whether something needs a wider form, and the body another run."""
+        """What an iteration leaves in what is carried; whether something needs a wider form, and the body another run."""
         wider = False
         for one in carried:
             if one.storage is not None:
@@ -387,20 +389,20 @@ class Regions(Region):
                 continue
             assert one.frame is not None
             held = one.frame.variables.get(one.name)
-            if isinstance(held, Pending) and held.of_last_trip:
+            if isinstance(held, Pending) and held.of_last_iteration:
                 held = held.read()
             held = one.present(held)
             if isinstance(one.held, SymArray) and unchanged(one.held.storage.value, {}) is not one.parameter:
-                # In the first trip it is an array from outside, which others may see; in later ones it is not.
+                # In the first iteration it is an array from outside, which others may see; in later ones it is not.
                 raise self.error(
-                    node, f"loops: {one.text}, which a trip writes into and assigns anew",
-                    "the first trip writes into the array from before the loop, the others into their own",
+                    node, f"loops: {one.text}, which an iteration writes into and assigns anew",
+                    "the first iteration writes into the array from before the loop, the others into their own",
                     f"Write into it ({one.text}[...] = value) instead of assigning it anew.",
                 )  # fmt: skip
             found = self._value_of(held)
             if found is None:
                 raise self.error(
-                    node, f"loops: {one.text}, which a trip hands to the next",
+                    node, f"loops: {one.text}, which an iteration hands to the next",
                     "it is no array and no number", "Leave the loop out of the compiled function.",
                 )  # fmt: skip
             value, form = found
@@ -409,8 +411,8 @@ class Regions(Region):
             if joined is None:
                 raise self.error(
                     node,
-                    f"loops: {one.text}, which a trip begins as {form_text(one.form)} and ends as {form_text(form)}",
-                    "an array or a number keeps its dtype and its shape from trip to trip",
+                    f"loops: {one.text}, which an iteration begins as {form_text(one.form)} and ends as {form_text(form)}",
+                    "an array or a number keeps its dtype and its shape from iteration to iteration",
                     "Give it its final dtype and shape before the loop.",
                 )
             if joined != one.form:
@@ -434,7 +436,7 @@ class Regions(Region):
             form.shape = tuple(self.tracer.resolve(size) for size in form.shape)
 
     def _refuse_shared_writes(self, node: ast.stmt, carried: list[Carried]) -> None:
-        """A variable that is another array in each trip is a value of its own in the program: nobody else may write there."""
+        """A variable that is another array in each iteration is a value of its own in the program: nobody else may write there."""
         held_by = {id(one.held.storage): one for one in carried if isinstance(one.held, SymArray)}
         for one in carried:
             # What it takes over from another variable may be all that the other one was.
@@ -452,14 +454,14 @@ class Regions(Region):
         for one in carried:
             if one.storage is None and one.form.kind == "array" and any(id(s) in written for s in one.sources):
                 raise self.error(
-                    node, f"loops: {one.text}, which a trip assigns anew",
-                    "a trip writes into an array that it may be", f"Copy where {one.text} is assigned (.copy()).",
+                    node, f"loops: {one.text}, which an iteration assigns anew",
+                    "an iteration writes into an array that it may be", f"Copy where {one.text} is assigned (.copy()).",
                 )  # fmt: skip
 
     def _let_out(
         self, carried: list[Carried], memories: list[Memory], before: dict[str, Any], after: dict[str, Any]
     ) -> dict[str, Any]:
-        """Variables that a trip sets without reading them: carried for who reads them after the loop."""
+        """Variables that an iteration sets without reading them: carried for who reads them after the loop."""
         tracer = self.tracer
         left: dict[str, Any] = {}
         outside = {id(one.storage) for one in carried if one.storage is not None}
@@ -469,11 +471,11 @@ class Regions(Region):
             if value is MISSING:
                 continue
             if isinstance(value, (list, tuple, dict, set)) and is_symbolic(value):
-                left[name] = Pending(self._lost_container(name, f"a {type(value).__name__} of values of a trip"))
+                left[name] = Pending(self._lost_container(name, f"a {type(value).__name__} of values of an iteration"))
                 continue
-            if self._is_of_trips(value):
+            if self._is_of_iterations(value):
                 kind = "slice" if isinstance(value, slice) else "range"
-                left[name] = Pending(self._lost_container(name, f"a {kind} of values of a trip"))
+                left[name] = Pending(self._lost_container(name, f"a {kind} of values of an iteration"))
                 continue
             if isinstance(value, Compressed) and value is not before[name]:
                 left[name] = Pending(self._lost_container(name, "elements under a mask"))
@@ -495,19 +497,19 @@ class Regions(Region):
             one.sources = [*storages_of(value), *(storages_of(before[name]) if same else [])]
             carried.append(one)
             if not same:
-                left[name] = MISSING  # read after the loop, it needs a trip
+                left[name] = MISSING  # read after the loop, it needs an iteration
         return left
 
-    def _is_of_trips(self, value: Any) -> bool:
-        """Whether it is a slice or a range whose limits differ from trip to trip."""
+    def _is_of_iterations(self, value: Any) -> bool:
+        """Whether it is a slice or a range whose limits differ from iteration to iteration."""
         if not isinstance(value, (slice, SymRange)):
             return False
         sizes = [limit.size for limit in (value.start, value.stop, value.step) if isinstance(limit, SymInt)]
         return any(not self.tracer.loops.keys().isdisjoint(size.symbols()) for size in sizes)
 
     def _of_inner_loop(self, name: str, held: Any) -> Any:
-        """What a loop in the trip leaves, if it has a trip itself for certain; nobody may read it otherwise."""
-        if not isinstance(held, Pending) or held.of_last_trip:
+        """What a loop in the iteration leaves, if it has an iteration itself for certain; nobody may read it otherwise."""
+        if not isinstance(held, Pending) or held.of_last_iteration:
             return held
         try:
             with self.tracer.without_decisions():
@@ -537,7 +539,7 @@ class Regions(Region):
         def read() -> NoReturn:
             raise self.tracer.error(
                 f"loops: {name} after the loop that made it, a view of an array from outside",
-                "which part it shows depends on the last trip",
+                "which part it shows depends on the last iteration",
                 "Take the view again after the loop.",
                 "loop",
             )
@@ -545,7 +547,7 @@ class Regions(Region):
         return read
 
     def _once_run(self, node: ast.stmt, name: str, value: Any, length: Size | None) -> Any:
-        """A variable that only a trip sets, read after the loop, whose range has that length."""
+        """A variable that only an iteration sets, read after the loop, whose range has that length."""
         tracer = self.tracer
         made = self.frame.variables.get(name, MISSING) if value is MISSING else value
 
@@ -560,7 +562,7 @@ class Regions(Region):
             if not sizes_in(made).isdisjoint(tracer.loops.keys() - tracer.open_loops):
                 raise self.error(
                     node, f"loops: {name} after the loop that sets it",
-                    "its size differs from trip to trip", "Set it again after the loop.",
+                    "its size differs from iteration to iteration", "Set it again after the loop.",
                 )  # fmt: skip
             return made.read() if isinstance(made, Pending) else made
 
@@ -571,13 +573,13 @@ class Regions(Region):
             return Carried(self._zeros(unset), unset, self.frame, name)
         found = None if held is MISSING else self._value_of(held.read() if isinstance(held, Pending) else held)
         if unset is not None and (found is None or found[1].joined(unset) is None):
-            # Only trips set it, the first one for certain.
+            # Only iterations set it, the first one for certain.
             return Carried(self._zeros(unset), unset, self.frame, name)
         if found is None:
             kind = "selection by a mask" if isinstance(held, Compressed) else type(held).__name__
-            why = f"a {kind} is not carried from trip to trip"
+            why = f"a {kind} is not carried from iteration to iteration"
             raise self.error(
-                node, f"loops: {name}, which a trip reads and changes",
+                node, f"loops: {name}, which an iteration reads and changes",
                 "it may be read before it is set" if held is MISSING else why,
                 "Carry arrays and numbers, set before the loop, or leave the loop out of the compiled function.",
             )  # fmt: skip

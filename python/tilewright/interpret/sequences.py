@@ -11,7 +11,7 @@ from ..symbolic.arrays import SymArray
 from ..symbolic.graph import Block
 from ..symbolic.scalars import SymInt
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import MAX_UNROLLED_TRIPS, Tracer
+from ..symbolic.tracer import MAX_UNROLLED_ITERATIONS, Tracer
 from .iterators import refuse_elsewhere
 
 
@@ -42,10 +42,10 @@ class Sequence:
 
     def __iter__(self) -> Iterator[Any]:
         self.take()
-        if self.tracer.value_of(self.length) > MAX_UNROLLED_TRIPS:
+        if self.tracer.value_of(self.length) > MAX_UNROLLED_ITERATIONS:
             raise self.tracer.error(
                 f"going through {self.tracer.value_of(self.length)} items outside of a for",
-                f"only up to {MAX_UNROLLED_TRIPS} are written out",
+                f"only up to {MAX_UNROLLED_ITERATIONS} are written out",
                 "Go through them in a for statement.",
                 "iteration",
             )
@@ -58,7 +58,7 @@ class SymRange:
     def __init__(self, start: Any, stop: Any, step: Any) -> None:
         self.start, self.stop, self.step = start, stop, step
 
-    def trips(self) -> Any:
+    def iterations(self) -> Any:
         step = self.step.__index__()
         length = self.stop - self.start if step > 0 else self.start - self.stop
         if length <= 0:
@@ -66,11 +66,11 @@ class SymRange:
         return (length + (abs(step) - 1)) // abs(step)
 
     def items(self) -> list[Any]:
-        trips = self.trips()
-        return [self.start + k * self.step.__index__() for k in range(trips.__index__())]
+        iterations = self.iterations()
+        return [self.start + k * self.step.__index__() for k in range(iterations.__index__())]
 
     def __len__(self) -> int:
-        return int(self.trips().__index__())
+        return int(self.iterations().__index__())
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.items())
@@ -115,12 +115,12 @@ def sequence_of(tracer: Tracer, value: Any) -> Sequence | None:
         start, stop = (limit.size if isinstance(limit, SymInt) else Size.constant(limit.__index__())
                        for limit in (value.start, value.stop))  # fmt: skip
         length = stop - start if step > 0 else start - stop
-        some = tracer.decide_if_same_in_all_trips(">=", length, 1)
-        trips = (length + (abs(step) - 1)).floor_divide(Size.constant(abs(step)))
+        some = tracer.decide_if_same_in_all_iterations(">=", length, 1)
+        iterations = (length + (abs(step) - 1)).floor_divide(Size.constant(abs(step)))
         if some is not True:
-            trips = Size.constant(0) if some is False else trips.maximum(Size.constant(0))
+            iterations = Size.constant(0) if some is False else iterations.maximum(Size.constant(0))
         first = SymInt(tracer, start)
-        return Sequence(tracer, tracer.resolve(trips), lambda k: first + k * step)
+        return Sequence(tracer, tracer.resolve(iterations), lambda k: first + k * step)
     return None
 
 

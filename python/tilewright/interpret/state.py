@@ -77,7 +77,7 @@ class Part:
     def is_of_the_run(self, condition: Any) -> bool:
         """Whether a truth is one number that only the running function knows."""
         if isinstance(condition, SymInt):
-            return self.tracer.decide_if_same_in_all_trips("!=", condition.size, 0) is None
+            return self.tracer.decide_if_same_in_all_iterations("!=", condition.size, 0) is None
         return isinstance(condition, RunScalar) or (isinstance(condition, SymArray) and not condition.sizes)
 
     def refuse_object(self, node: ast.AST, *values: Any) -> None:
@@ -111,10 +111,10 @@ class Part:
             )
 
     def refuse_in_region(self, node: ast.AST, owner: Any, asked: str) -> None:
-        """A list, dict or set from outside of a loop of the run is one in all trips: no value of the program is it."""
+        """A list, dict or set from outside of a loop of the run is one in all iterations: no value of the program is it."""
         if may_change(owner) and any(id(owner) in held for held in self.state.containers):
             raise self.error(
                 node, f"loops: {asked} in a loop or branch of the run",
-                "lists, dicts and sets are Python's own while tracing, and a loop of the run is traced as one trip",
+                "lists, dicts and sets are Python's own while tracing, and a loop of the run is traced as one iteration",
                 "Write into an array that is made before the loop.",
             )  # fmt: skip

@@ -103,11 +103,11 @@ def _position(tracer: Tracer, part: Any, array: SymArray, axis: int) -> Size:
         return position(tracer, part, tracer.resolve(array.sizes[axis]), axis)
     if isinstance(part, SymInt) and not tracer.loops.keys().isdisjoint(tracer.resolve(part.size).symbols()):
         extent = tracer.resolve(array.sizes[axis])
-        negative = tracer.decide_if_same_in_all_trips("<", part.size, 0)
+        negative = tracer.decide_if_same_in_all_iterations("<", part.size, 0)
         inside = None
         if negative is not None:
             moved = part.size + extent if negative else part.size
-            inside = tracer.decide_if_same_in_all_trips(*((">=", moved, 0) if negative else ("<", moved, extent)))
+            inside = tracer.decide_if_same_in_all_iterations(*((">=", moved, 0) if negative else ("<", moved, extent)))
         if inside is None:
             return position(tracer, part, extent, axis)
     return _integer(tracer, part, array, axis)
@@ -156,9 +156,9 @@ def _slice(tracer: Tracer, part: slice, extent: Size) -> tuple[Size, int, Size]:
     except TraceError:
         if step < 0 or tracer.checked is None:
             raise
-        return data_slice(tracer, part, extent, step)  # how it clamps differs from trip to trip
+        return data_slice(tracer, part, extent, step)  # how it clamps differs from iteration to iteration
     length = stop - start if step > 0 else start - stop
-    empty = tracer.decide_if_same_in_all_trips("<", length, 0)
+    empty = tracer.decide_if_same_in_all_iterations("<", length, 0)
     if empty is None and step > 0:
         length = length.maximum(Size.constant(0))
     elif tracer.decide("<", length, 0):

@@ -311,7 +311,7 @@ def is_one(tracer: Tracer, extent: Size) -> bool:
     extent = tracer.resolve(extent)
     if not extent.is_constant and tracer.value_of(extent) == 1:
         # What a loop's index is in is 1 by chance: where it has to be equal to another extent, that is asked there.
-        return bool(tracer.decide_if_same_in_all_trips("==", extent, 1))
+        return bool(tracer.decide_if_same_in_all_iterations("==", extent, 1))
     return extent.is_constant and extent.constant_part == 1
 
 

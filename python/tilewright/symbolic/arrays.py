@@ -16,7 +16,7 @@ from .graph import NEWAXIS, NewAxis, Slice, Value, unchanged
 from .registry import METHODS, OPERATIONS
 from .scalars import Symbolic, SymInt
 from .sizes import Size
-from .tracer import MAX_UNROLLED_TRIPS, Argument, Tracer
+from .tracer import MAX_UNROLLED_ITERATIONS, Argument, Tracer
 
 
 @dataclass(eq=False)
@@ -375,10 +375,10 @@ class SymArray(Symbolic):
     def __iter__(self) -> Iterator[Any]:
         if not self.sizes:
             raise TypeError("iteration over a 0-d array")
-        if self.tracer.value_of(self.sizes[0]) > MAX_UNROLLED_TRIPS:
+        if self.tracer.value_of(self.sizes[0]) > MAX_UNROLLED_ITERATIONS:
             raise self.tracer.error(
                 f"loops: iterating over {self.tracer.value_of(self.sizes[0])} rows of an array",
-                f"a loop over a traced size is unrolled up to {MAX_UNROLLED_TRIPS} trips in this release",
+                f"a loop over a traced size is unrolled up to {MAX_UNROLLED_ITERATIONS} iterations in this release",
                 "Write it with array operations, or leave the loop out of the compiled function.",
                 "for",
             )

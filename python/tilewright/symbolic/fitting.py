@@ -13,7 +13,7 @@ Interval = tuple[int, int]
 INT64: Interval = (-(2**63), 2**63 - 1)
 _LARGEST_EXTENT = 2**31  # that kernels index
 _LARGEST_ARRAY = 2**47  # bytes that a process can address
-_MOST_TRIPS = 2**45  # of a loop that ends: a year of the fastest trips
+_MOST_ITERATIONS = 2**45  # of a loop that ends: a year of the fastest iterations
 
 
 def fitting(tracer: Tracer, size: Size, ends: Interval = INT64) -> Size:
@@ -129,7 +129,7 @@ class _Range:
             if symbol in tracer.reads or loop.first is None or loop.last is None:
                 return -(2**31), 2**31  # what is read from data fits 32 bits, or NumPy runs the call
             first, last = (self.of(tracer.resolve(end)) for end in (loop.first, loop.last))
-            way = loop.step * _MOST_TRIPS
+            way = loop.step * _MOST_ITERATIONS
             return (
                 max(min(first[0], last[0]), first[0] + min(way, 0)),
                 min(max(first[1], last[1]), first[1] + max(way, 0)),

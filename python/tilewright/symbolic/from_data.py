@@ -113,7 +113,7 @@ def _checked(tracer: Tracer, index: Value, extent: Size, axis: int) -> Value:
     if whole is not None and len(tracer.blocks) > 1:
         symbols = {symbol for size in (extent, *whole.shape) for symbol in tracer.resolve(size).symbols()}
         if symbols.isdisjoint(tracer.loops):
-            # All of the indices at once: then the trips of a loop do not hang on each other.
+            # All of the indices at once: then the iterations of a loop do not hang on each other.
             with tracer.before_all_regions():
                 whole = whole if whole.dtype == _INT64 else tracer.add("cast", (whole,), {}, _INT64, whole.shape)
                 tracer.check(_all(tracer, _in_bounds(tracer, whole, _size(tracer, extent))), message)

@@ -47,7 +47,7 @@ class Value:
     """One operation and its result.
 
     Arguments are values whose operation is `argument` or `scalar`. A region's operation has no result of its own: its
-    k-th one is a `result` whose operand it is, and what it hands from trip to trip is a `parameter` of its blocks.
+    k-th one is a `result` whose operand it is, and what it hands from iteration to iteration is a `parameter` of its blocks.
     """
 
     number: int

@@ -224,8 +224,8 @@ class SymInt(_Number):
     def _compare(self, symbol: str, other: Any) -> Any:
         if isinstance(other, SymInt) or _is_int(other):
             theirs = other.size if isinstance(other, SymInt) else Size.constant(int(other))
-            known = self.tracer.decide_if_same_in_all_trips(symbol, self.size, theirs)
-            return self._compared_in_each_trip(symbol, theirs) if known is None else known
+            known = self.tracer.decide_if_same_in_all_iterations(symbol, self.size, theirs)
+            return self._compared_in_each_iteration(symbol, theirs) if known is None else known
         if isinstance(other, RunScalar):
             return NotImplemented
         if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
@@ -234,8 +234,8 @@ class SymInt(_Number):
             return _ufunc(self.tracer, _COMPARE_UFUNC[symbol], self, other)
         return NotImplemented
 
-    def _compared_in_each_trip(self, symbol: str, theirs: Size) -> RunBool:
-        """A truth that each trip of the loops around has its own of."""
+    def _compared_in_each_iteration(self, symbol: str, theirs: Size) -> RunBool:
+        """A truth that each iteration of the loops around has its own of."""
         tracer = self.tracer
         values = [SymInt(tracer, size).as_value() for size in (self.size, theirs)]
         value = tracer.add(_COMPARE_UFUNC[symbol].__name__, values, {}, np.dtype(np.bool_), ())
@@ -1010,7 +1010,7 @@ class RunScalar(SymScalar):
 
 
 class RunBool(RunScalar):
-    """How a loop's index compares: one truth in each trip, with what it says of the index where it holds."""
+    """How a loop's index compares: one truth in each iteration, with what it says of the index where it holds."""
 
     __slots__ = ("difference", "symbol")
 
@@ -1029,7 +1029,7 @@ class RunBool(RunScalar):
             return [d, -d]
         if symbol == "!=":
             # Beyond an end that it never passes.
-            return [side - 1 for side in (d, -d) if self.tracer.decide_if_same_in_all_trips(">=", side, 0)]
+            return [side - 1 for side in (d, -d) if self.tracer.decide_if_same_in_all_iterations(">=", side, 0)]
         return [{"<": -d - 1, "<=": -d, ">": d - 1, ">=": d}[symbol]]
 
 

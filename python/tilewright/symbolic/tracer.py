@@ -26,9 +26,9 @@ MAX_VALUES = 2_000
 # A reduction is several stages, each with loops of its own: some 0.4 s to compile.
 MAX_UNROLLED_REDUCTIONS = 48
 MAX_RANK = 8  # of plans, dsl/runtime/plan_text.md
-MAX_UNROLLED_TRIPS = 64
+MAX_UNROLLED_ITERATIONS = 64
 MAX_ROUNDS = 64  # until sizes that guards have made equal are written the same way
-MAX_SHORT_TRIPS = 8  # of a range of numbers that is unrolled though it could stay a loop
+MAX_SHORT_ITERATIONS = 8  # of a range of numbers that is unrolled though it could stay a loop
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class SizeGuard:
 
 @dataclass(frozen=True)
 class LoopIndex:
-    """What a loop's index runs over, where there is a trip at all."""
+    """What a loop's index runs over, where there is an iteration at all."""
 
     first: Size | None  # None: only the run tells
     last: Size | None
@@ -118,7 +118,7 @@ class Tracer:
         self.loops: dict[str, LoopIndex] = {}
         # File, line and column of loops that are, and why they cannot stay loops.
         self.unrolled: dict[tuple[str, int, int], TraceError] = {}
-        self.kept: set[tuple[str, int, int]] = set()  # and of whiles of which no trip is
+        self.kept: set[tuple[str, int, int]] = set()  # and of whiles of which no iteration is
         self.open_loops: set[str] = set()  # those whose bodies are being run
         self.reads: dict[str, Value] = {}  # symbols that are read from values of the run
         self.slices: dict[str, Any] = {}  # the count of a slice by limits of the run: (limits, extent, start, count)
@@ -132,7 +132,7 @@ class Tracer:
         # Memory that a check before a loop takes for unchanged in it: parameters of loops, and storages that are changed.
         self.taken_for_unchanged: set[int] = set()
         self.known_to_change: set[int] = set()
-        # In words, each statement around the present one of whose trips or ways data decide.
+        # In words, each statement around the present one of whose iterations or ways data decide.
         self.decided_by_data: list[str] = []
         # What the conditions around the present statement say: each `size >= 0`.
         self.facts: list[Size] = []
@@ -461,25 +461,25 @@ class Tracer:
 
     def decide(self, operator: str, left: Size | int, right: Size | int, message: str = "") -> bool:
         """Whether `left operator right` in the recorded call; a guard is kept, so that it is so in every call."""
-        known = self.decide_if_same_in_all_trips(operator, left, right, message)
+        known = self.decide_if_same_in_all_iterations(operator, left, right, message)
         if known is None:
             raise self.error(
                 f"loops: whether {self.resolve(Size.of(left))} {operator} {self.resolve(Size.of(right))}",
-                "that differs from trip to trip, and decides the size or the kind of something here",
+                "that differs from iteration to iteration, and decides the size or the kind of something here",
                 "Leave the loop out of the compiled function.",
                 "loop index",
             )
         return known
 
-    def decide_if_same_in_all_trips(
+    def decide_if_same_in_all_iterations(
         self, operator: str, left: Size | int, right: Size | int, message: str = ""
     ) -> bool | None:
-        """As decide(); None where it is true of some trips of the loops around and not of others, or may be."""
+        """As decide(); None where it is true of some iterations of the loops around and not of others, or may be."""
         a, b = self.resolve(Size.of(left)), self.resolve(Size.of(right))
         if a.is_constant and b.is_constant:
             return bool(_COMPARE[operator](a.constant_part, b.constant_part))
         if self.loops and not self.loops.keys().isdisjoint((a - b).symbols()):
-            return self._decide_for_all_trips(operator, a - b, message)
+            return self._decide_for_all_iterations(operator, a - b, message)
         if operator in ("<", "<=", ">", ">="):
             difference = {"<": b - a - 1, "<=": b - a, ">": a - b - 1, ">=": a - b}[operator]
             known = self._known(">=", difference)
@@ -517,12 +517,12 @@ class Tracer:
 
     # -- loops ----------------------------------------------------------------------------------
 
-    def new_loop(self, name: str, first: Size, trips: Size, step: int) -> Size:
-        """The index of a loop that stays one, as a symbol. Its value in the recorded call is that of the first trip."""
+    def new_loop(self, name: str, first: Size, iterations: Size, step: int) -> Size:
+        """The index of a loop that stays one, as a symbol. Its value in the recorded call is that of the first iteration."""
         symbol, count = name, 2
         while symbol in self.sizes or any(symbol == argument.name for argument in self.arguments):
             symbol, count = f"{name}_{count}", count + 1
-        last = first + (trips - 1) * step
+        last = first + (iterations - 1) * step
         index = self.new_symbol(symbol, self.value_of(first), extent=False)
         self.loops[symbol] = LoopIndex(first, last, step)
         least = self._lower_bound(first if step > 0 else last)
@@ -552,7 +552,7 @@ class Tracer:
             self.open_loops.discard(symbol)
 
     def extreme(self, size: Size, highest: bool) -> Size | None:
-        """The largest or the smallest value of a size over all trips of the loops in it, None where that is not known."""
+        """The largest or the smallest value of a size over all iterations of the loops in it, None where that is not known."""
         inside = [symbol for symbol in size.symbols() if symbol in self.loops]
         if not inside:
             return self.resolve(size)
@@ -592,15 +592,15 @@ class Tracer:
                 return of_left.minimum(of_right) if operation == "min" else of_left.maximum(of_right)
         return None
 
-    def _decide_for_all_trips(self, operator: str, difference: Size, message: str) -> bool | None:
+    def _decide_for_all_iterations(self, operator: str, difference: Size, message: str) -> bool | None:
         if operator in ("==", "!="):
             for side in (difference - 1, -difference - 1):
-                if self._decide_for_all_trips(">=", side, message):
+                if self._decide_for_all_iterations(">=", side, message):
                     return operator == "!="
             return None
         if operator != ">=":
             at_least = {"<": -difference - 1, "<=": -difference, ">": difference - 1}[operator]
-            return self._decide_for_all_trips(">=", at_least, message)
+            return self._decide_for_all_iterations(">=", at_least, message)
         for fact in self.facts:
             if (margin := difference - fact).is_constant and margin.constant_part >= 0:
                 return True
@@ -620,7 +620,7 @@ class Tracer:
         if not self.loops.keys().isdisjoint((left - right).symbols()):
             raise self.error(
                 f"loops: {left} and {right} as one size",
-                "whether they are equal differs from trip to trip, or with the data",
+                "whether they are equal differs from iteration to iteration, or with the data",
                 "Leave the loop out of the compiled function.",
                 "loop index",
             )
@@ -635,7 +635,7 @@ class Tracer:
                 return
             raise self.error(
                 f"loops: {self.resolve(left)} and {self.resolve(right)} as one size",
-                "they are equal in some trips alone",
+                "they are equal in some iterations alone",
                 "Leave the loop out of the compiled function.",
                 "loop index",
             )
@@ -704,7 +704,7 @@ class Tracer:
         if symbol in self.loops:
             raise self.error(
                 f"loops: the value of {symbol} while tracing",
-                "it is the index of a loop, and another one in each trip",
+                "it is the index of a loop, and another one in each iteration",
                 "Index arrays with it, or leave the loop out of the compiled function.",
                 "loop index",
             )
@@ -733,11 +733,11 @@ class Tracer:
         return self.value_of(size)
 
     def fixed_if_small(self, size: Size) -> Size:
-        """A small number from outside of the call, where it is an extent or a count of trips, is one of the program:
+        """A small number from outside of the call, where it is an extent or a count of iterations, is one of the program:
         such code is better for it, and most such numbers never change."""
         size = self.resolve(size)
         symbols = size.symbols()
-        if symbols and symbols <= self.settled and 0 <= self.value_of(size) <= MAX_SHORT_TRIPS:
+        if symbols and symbols <= self.settled and 0 <= self.value_of(size) <= MAX_SHORT_ITERATIONS:
             return Size.constant(self.fix(size))
         return size
 

@@ -242,7 +242,7 @@ class Emitter:
             self.merged[value.number] = kept
 
     def _unchanged(self, value: Value) -> Value | None:
-        """What a loop carries and no trip changes, and no way of a branch: the value that it began with."""
+        """What a loop carries and no iteration changes, and no way of a branch: the value that it began with."""
         if value.operation == "result":
             same = unchanged(value, self.known)
             return None if same is value else same

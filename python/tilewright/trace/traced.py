@@ -63,7 +63,7 @@ class Traced:
     results: Any
     # Why NumPy has to run the call although it was traced; None when the program serves it.
     fallback_reason: str | None
-    # At these sizes the call computes nothing (its loops have no trips); at others it may.
+    # At these sizes the call computes nothing (its loops have no iterations); at others it may.
     idle: bool
     # Nothing is read or computed: arguments, their views and numbers come back.
     untouched: bool

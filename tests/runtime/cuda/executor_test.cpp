@@ -259,8 +259,8 @@ end
     }
 }
 
-TEST_F(OnDevice, LongLoopsOfEqualTripsAreRecordedOnceAndLaunchedAsGraphs) {
-    // A swap of two, a cycle of three, and a temporary of each trip.
+TEST_F(OnDevice, LongLoopsOfEqualIterationsAreRecordedOnceAndLaunchedAsGraphs) {
+    // A swap of two, a cycle of three, and a temporary of each iteration.
     auto e = load_for_device(R"(tilewright-plan 1
 function f
 arg A float64 1 written
@@ -315,7 +315,7 @@ end
         // Memory that the graphs used is there again.
         EXPECT_LT(cuda::device_pool_info(0).live_bytes, 16u << 10);
     }
-    // What a trip's index changes is not recorded.
+    // What an iteration's index changes is not recorded.
     auto indexed =
         load_for_device("tilewright-plan 1\nfunction f\narg A float64 1 written\nscalar n int64\nreturn None\n"
                         "version \"cuda\"\nrequire isa cuda-sm_70\nfor t from 0 to n step 1 {\n"

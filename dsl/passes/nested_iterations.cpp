@@ -1,5 +1,5 @@
-// dsl/passes/nested_trips.cpp: from trips side by side to trips inside of each other.
-#include "dsl/passes/nested_trips.h"
+// dsl/passes/nested_iterations.cpp: from iterations side by side to iterations inside of each other.
+#include "dsl/passes/nested_iterations.h"
 
 #include <functional>
 #include <set>
@@ -139,7 +139,7 @@ class Choose : public IRMutator {
 
 } // namespace
 
-Stmt nested_trips(const Stmt& visit) {
+Stmt nested_iterations(const Stmt& visit) {
     AliveMarkers found;
     visit.accept(&found);
     if (found.markers.empty() || found.in_loop) return Stmt();
