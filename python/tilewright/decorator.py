@@ -594,7 +594,6 @@ class JitFunction(_face.Dispatcher):
                     "Where it is a number, use it in array arithmetic alone; else make a function of each.",
                     file=code.co_filename,
                     line=code.co_firstlineno,
-                    construct="changing value",
                 )
         return frozenset(what for what in changed if what is not None)
 

@@ -22,7 +22,7 @@ class Error(Exception):
 
 
 class TraceError(Error, NotImplementedError):
-    """A NumPy call or a construct that cannot be traced. Has `file`, `line` and `construct`."""
+    """A NumPy call or a construct that cannot be traced. Has `file` and `line`."""
 
     # Of a call that reads and computes no element, so that Python itself answers it: "always", or "here" where calls of
     # other sizes may compute.
@@ -30,13 +30,10 @@ class TraceError(Error, NotImplementedError):
     # Of what the values of Python objects decided, which a call's key does not hold.
     depends_on_values: bool = False
 
-    def __init__(
-        self, message: str = "", hint: str = "", *, file: str = "", line: int = 0, construct: str = ""
-    ) -> None:
+    def __init__(self, message: str = "", hint: str = "", *, file: str = "", line: int = 0) -> None:
         super().__init__(message, hint)
         self.file = file
         self.line = line
-        self.construct = construct
 
 
 class TranslateError(Error, TypeError):

@@ -36,7 +36,6 @@ def raised_while_tracing(error: Exception, function: Callable[..., Any]) -> Trac
         "Leave the line out of the compiled function.",
         file=file,
         line=line,
-        construct="exception",
     )
 
 

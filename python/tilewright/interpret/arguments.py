@@ -414,7 +414,7 @@ class Inputs:
 
     def _refuse_new_key(self, path: Path) -> Any:
         raise self.tracer.error(f"a key that {path_text(path)} does not have", "it would be made only once, while tracing",
-                                "Make it at the caller.", "default of a dict")  # fmt: skip
+                                "Make it at the caller.")  # fmt: skip
 
     def _set(self, value: set[Any], path: Path, is_parameter: bool) -> Any:
         self._guard(path, "contents", exact(value))
@@ -507,7 +507,6 @@ class Inputs:
                 "changing an array of plain values after it was used beside traced ones",
                 "it was made by a call that is not traced, and only its contents are known",
                 "Make it with np.zeros or np.array inside of the function.",
-                "array",
             )
 
     def _generator(self, value: np.random.Generator, path: Path, is_parameter: bool) -> Any:
@@ -582,14 +581,12 @@ def refuse_array(tracer: Tracer, value: np.ndarray[Any, Any], where: str) -> Non
             f"{where} is a {type(value).__module__}.{type(value).__qualname__}",
             "its operations are not those of a plain array",
             f"Pass np.asarray({where}).",
-            "array type",
         )
     if not value.dtype.isnative:
         raise tracer.error(
             f"{where} is {value.dtype.str}[{', '.join(map(str, value.shape))}]",
             "byte-swapped arrays are not compiled",
             f'Pass {where}.astype({where}.dtype.newbyteorder("=")).',
-            "byte order",
         )
     if value.dtype.kind not in "biufc" or value.dtype in (np.longdouble, np.clongdouble):
         why = {
@@ -602,7 +599,6 @@ def refuse_array(tracer: Tracer, value: np.ndarray[Any, Any], where: str) -> Non
             f"{where} is {value.dtype}[{', '.join(map(str, value.shape))}]",
             why,
             numbers_wanted(value.dtype),
-            "dtype",
         )
 
 

@@ -62,8 +62,7 @@ class Expressions(Part):
         kind = type(node).__name__
         method = getattr(self, f"_eval_{kind}", None)
         if method is None:
-            raise self.error(node, f"a {kind} expression", "it has no meaning in a compiled function",
-                             "Leave it out of the compiled function.")  # fmt: skip
+            raise self.error(node, f"a {kind} expression", "it has no meaning in a compiled function")
         return method(node)
 
     def _eval_Constant(self, node: ast.Constant) -> Any:

@@ -118,7 +118,6 @@ class SymGenerator:
             asked,
             "random() and uniform() of float64 are compiled, which take one word of the generator for each value",
             what_to_do or "Draw it at the caller and pass the array in, or leave it to NumPy.",
-            "random draw",
         )
 
     def _draw(self, count: Size) -> Size:
@@ -136,12 +135,12 @@ class SymGenerator:
             raise tracer.error(
                 f"loops: a random draw in {where}",
                 "data decide there how many values are drawn, and with it which value each later draw is",
-                what_to_do, "random draw",
+                what_to_do,
             )  # fmt: skip
         if count.symbols() & tracer.reads.keys():
             raise tracer.error(
                 f"a draw of {count} random values", "data decide how many that are, and which value each later draw is",
-                "Draw as many as there may be, or leave the function to NumPy.", "random draw",
+                "Draw as many as there may be, or leave the function to NumPy.",
             )  # fmt: skip
         before = self._before(len(self.iterations))
         if innermost is not None:
@@ -222,7 +221,6 @@ class Drawing:
                     f"loops: a loop whose iterations draw {found} random values",
                     "which value a draw is can be told before the iterations only where all draw alike",
                     "Draw an array before the loop, or leave the function to NumPy.",
-                    "random draw",
                 )
         differs, self.draws = self.found != self.draws, self.found
         return differs
@@ -237,7 +235,7 @@ def at_most(tracer: Tracer, count: Size, most: int, where: str) -> None:
     if not tracer.decide("<=", count, most, f"more than {most} random draws {where}"):
         raise tracer.error(
             f"more than {most} random draws {where}", "the compiled function counts no further",
-            "Draw in several calls, or leave the function to NumPy.", "random draw",
+            "Draw in several calls, or leave the function to NumPy.",
         )  # fmt: skip
 
 

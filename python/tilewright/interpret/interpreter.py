@@ -118,14 +118,12 @@ class Interpreter(Part):
                 f"calling {name}() from within itself",
                 "recursion is not compiled",
                 "Write it as a loop, or leave it out of the compiled function.",
-                "recursion",
             )
         if self.depth >= MAX_DEPTH:
             raise self.tracer.error(
                 f"calling {name}() {self.depth} calls deep",
                 f"calls are followed {MAX_DEPTH} deep",
                 "Leave the inner part out of the compiled function.",
-                "call depth",
             )
         self._refuse_generator(node, name)
         frame = Frame(node, function, parent)
@@ -162,7 +160,6 @@ class Interpreter(Part):
                     f"{name}() uses {type(item).__name__.lower()}",
                     f"{word} not compiled",
                     "Return arrays, or leave it out of the compiled function.",
-                    "generator",
                 )
             if not isinstance(item, (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef)):
                 pending.extend(ast.iter_child_nodes(item))
@@ -215,7 +212,6 @@ class Interpreter(Part):
                 node,
                 f"a {_statement_name(node)} statement",
                 "it has no meaning in a compiled function",
-                "Leave it out of the compiled function.",
             )
         handler(node)
 
@@ -412,8 +408,7 @@ class Interpreter(Part):
 
     def _raise(self, node: ast.Raise) -> None:
         if node.exc is None:
-            raise self.error(node, "a raise without an exception", "except clauses are not compiled",
-                             "Leave it out of the compiled function.")  # fmt: skip
+            raise self.error(node, "a raise without an exception", "except clauses are not compiled")
         exception = self.evaluate(node.exc)
         # The recorded call ends here, with the user's own exception.
         raise exception
@@ -519,8 +514,7 @@ class Interpreter(Part):
                 self.refuse_object(target, *self.variables.in_key(owner, key))
                 del owner[key]
             else:
-                raise self.error(node, f"del {ast.unparse(target)}", "objects are only read in a compiled function",
-                                 "Leave it out of the compiled function.")  # fmt: skip
+                raise self.error(node, f"del {ast.unparse(target)}", "objects are only read in a compiled function")
 
 
 def _statement_name(node: ast.stmt) -> str:

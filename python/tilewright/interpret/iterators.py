@@ -56,7 +56,6 @@ def refuse_elsewhere(tracer: Any, block: Any) -> None:
             "loops: advancing an iterator that was made before a loop or branch of the run",
             "iterators are Python's own while tracing, and a loop of the run is traced as one iteration",
             "Make it inside, or index with the loop's variable instead.",
-            "iterator",
         )
 
 

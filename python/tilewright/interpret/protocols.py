@@ -90,7 +90,7 @@ def call_without_source(inputs: Inputs, function: types.FunctionType, args: Any,
         if len(now) != len(contents) or any(a is not b for a, b in zip(now, contents, strict=True)):
             raise inputs.tracer.error(
                 f"changing {name}", "it lives outside of the function, and the change would happen only once, while tracing",
-                "Return the value, and keep it at the caller.", "outer container",
+                "Return the value, and keep it at the caller.",
             )  # fmt: skip
     return result
 
@@ -101,12 +101,12 @@ def _refuse_statements(inputs: Inputs, code: types.CodeType) -> None:
         if instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
             raise inputs.tracer.error(
                 f"assigning the global {instruction.argval}", "it would happen only once, while tracing",
-                "Return the value, and assign it at the caller.", "global",
+                "Return the value, and assign it at the caller.",
             )  # fmt: skip
         if instruction.opname == "PUSH_EXC_INFO":
             raise inputs.tracer.error(
                 "a try or a with in a function without source", "it might catch what the trace has to say",
-                "Define the function in a file.", "try",
+                "Define the function in a file.",
             )  # fmt: skip
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -131,7 +131,6 @@ def _refused(inputs: Inputs, what: str) -> Exception:
         f"{what} in a function without source",
         "what is read of it would be that of the call that is traced",
         "Define the function in a file.",
-        "object",
     )
 
 
@@ -140,7 +139,7 @@ def _builtins(inputs: Inputs) -> dict[str, Any]:
         def refuse(*_: Any, **__: Any) -> Any:
             raise inputs.tracer.error(
                 what, "it has to happen at every call, and a compiled function would do it never",
-                "Move it to the caller, or leave it out of the compiled function.", "effect",
+                "Move it to the caller, or leave it out of the compiled function.",
             )  # fmt: skip
 
         return refuse

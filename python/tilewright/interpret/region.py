@@ -48,7 +48,7 @@ class Region(Part):
         except Exception as error:
             raise self.error(
                 node, f"loops: {what} raises {type(error).__name__} ({error})"[:300],
-                "whether it is raised depends on the data", "Leave it out of the compiled function.",
+                "whether it is raised depends on the data",
             ) from error  # fmt: skip
 
     def _is_fixed(self, form: Form) -> bool:

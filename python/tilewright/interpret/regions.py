@@ -530,7 +530,6 @@ class Regions(Region):
                 f"loops: {name} after the loop that made it, {what}",
                 "arrays and numbers come out of a loop",
                 f"Set {name} before the loop, or keep its parts in variables of their own.",
-                "loop",
             )
 
         return read
@@ -541,7 +540,6 @@ class Regions(Region):
                 f"loops: {name} after the loop that made it, a view of an array from outside",
                 "which part it shows depends on the last iteration",
                 "Take the view again after the loop.",
-                "loop",
             )
 
         return read

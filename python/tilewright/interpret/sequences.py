@@ -36,7 +36,6 @@ class Sequence:
                 "going on with a zip, enumerate or reversed of an array",
                 "of these there is no rule for what is left",
                 "Make it again, or go through its items once.",
-                "iteration",
             )
         self.is_taken = True
 
@@ -47,7 +46,6 @@ class Sequence:
                 f"going through {self.tracer.value_of(self.length)} items outside of a for",
                 f"only up to {MAX_UNROLLED_ITERATIONS} are written out",
                 "Go through them in a for statement.",
-                "iteration",
             )
         return (self.item(k) for k in range(self.tracer.fix(self.length)))
 

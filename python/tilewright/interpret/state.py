@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import TraceError
 from ..symbolic.arrays import SymArray
 from ..symbolic.scalars import RunScalar, SymInt, described
-from ..symbolic.tracer import Tracer
+from ..symbolic.tracer import LEAVE_IT_OUT, NO_RULE, Tracer
 from .arguments import Inputs
 from .carried import may_change
 from .frame import Frame
@@ -49,9 +49,9 @@ class Part:
         if line is not None and self.tracer.frames:
             self.tracer.frames[-1][2] = line
 
-    def error(self, node: ast.AST, asked: str, why: str, what_to_do: str) -> TraceError:
+    def error(self, node: ast.AST, asked: str, why: str = NO_RULE, what_to_do: str = LEAVE_IT_OUT) -> TraceError:
         self.at(node)
-        return self.tracer.error(asked, why, what_to_do, type(node).__name__)
+        return self.tracer.error(asked, why, what_to_do)
 
     def place(self, node: ast.stmt) -> tuple[str, int, int]:
         return self.tracer.frames[-1][0], node.lineno, node.col_offset
@@ -61,13 +61,10 @@ class Part:
         if isinstance(value, SymArray):
             self.at(node)
             condition = ast.unparse(node)
-            why, what_to_do = (
-                "it depends on elements that are known only when the compiled function runs",
-                ("Leave it out of the compiled function."),
-            )
+            why, what_to_do = "it depends on elements that are known only when the compiled function runs", LEAVE_IT_OUT
             if value.sizes:
                 why, what_to_do = "the truth of an array of several elements is an error", "Use np.any or np.all."
-            raise self.tracer.error(f"loops: {what} on {condition}, {described(value)}"[:400], why, what_to_do, what)
+            raise self.tracer.error(f"loops: {what} on {condition}, {described(value)}"[:400], why, what_to_do)
         if self.inputs.is_object(value):
             if type(value).__bool__ if hasattr(type(value), "__bool__") else hasattr(type(value), "__len__"):
                 self.refuse_object(node, value)

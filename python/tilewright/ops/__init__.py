@@ -32,7 +32,6 @@ def call_numpy(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
                 f"np.{function.__name__} called with {_call_text(args, kwargs)}",
                 f"its rule does not take this ({error})",
                 "Leave the keyword out, or leave the call out of the compiled function.",
-                function.__name__,
             ) from None
         return handler(*bound.args, **bound.kwargs)
     if isinstance(function, np.ufunc):
@@ -61,7 +60,7 @@ def no_rule(tracer: Tracer, function: Any) -> Exception:
     module = getattr(function, "__module__", "") or "numpy"
     public = ".".join(part for part in module.split(".") if not part.startswith("_"))
     name = f"{public.replace('numpy', 'np', 1)}.{getattr(function, '__name__', function)}"
-    return tracer.error(f"{name}()", "this NumPy function has no rule", "Leave it out of the compiled function.", name)
+    return tracer.error(f"{name}()", "this NumPy function has no rule")
 
 
 def _call_text(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
@@ -80,9 +79,7 @@ def call_ufunc_method(
     if method == "outer":
         a, b = (shapes.as_array(tracer, x) for x in inputs)
         return apply_ufunc(tracer, ufunc, (a[(..., *(None,) * b.ndim)], b), **kwargs)
-    raise tracer.error(
-        f"np.{ufunc.__name__}.{method}", "there is no rule for it", "Leave it out of the compiled function.", method
-    )
+    raise tracer.error(f"np.{ufunc.__name__}.{method}")
 
 
 __all__ = ["apply_ufunc", "call_numpy", "is_symbolic", "python_scalar_cast", "scalar_constructor"]

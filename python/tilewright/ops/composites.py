@@ -39,7 +39,7 @@ def round_rule(tracer: Tracer, a: Any, decimals: Any = 0, out: Any = None) -> An
         if array.dtype.kind in "biu":
             if places < 0 or array.dtype == BOOL:
                 raise tracer.error(f"np.round(decimals={places}) of {array.dtype}", "there is no rule for it",
-                                   "Convert it with astype(float).", "round")  # fmt: skip
+                                   "Convert it with astype(float).")  # fmt: skip
             result: Any = SymArray(tracer, Storage(copied(tracer, array.read())), is_scalar=array.is_scalar)
         elif array.dtype.kind == "c":
             parts = [round_rule(tracer, part, places) for part in (array.real, array.imag)]
@@ -80,8 +80,9 @@ def meshgrid(tracer: Tracer, *xi: Any, copy: bool = True, sparse: bool = False, 
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     if not copy:
-        raise tracer.error("np.meshgrid(copy=False)", "its results are views that overlap themselves", "Leave copy out.",
-                           "meshgrid")  # fmt: skip
+        raise tracer.error(
+            "np.meshgrid(copy=False)", "its results are views that overlap themselves", "Leave copy out."
+        )
     order = list(range(len(xi)))
     if indexing == "xy" and len(xi) > 1:
         order[:2] = [1, 0]
@@ -100,7 +101,7 @@ def _triangle(lower: bool) -> Any:
     def handler(tracer: Tracer, m: Any, k: Any = 0) -> Any:
         array = as_array(tracer, m)
         if array.ndim < 2:
-            raise tracer.error("a triangle of a vector", "there is no rule for it", "Use a matrix.", "tril")
+            raise tracer.error("a triangle of a vector", "there is no rule for it", "Use a matrix.")
         rows, columns = (tracer.resolve(size) for size in array.sizes[-2:])
         row = tracer.add("iota", (), {"axis": 0}, INT64, (rows, Size.constant(1)))
         column = tracer.add("iota", (), {"axis": 1}, INT64, (Size.constant(1), columns))
@@ -193,7 +194,7 @@ def isrealobj(tracer: Tracer, x: Any) -> bool:
 def copyto(tracer: Tracer, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     if not isinstance(dst, SymArray):
         raise tracer.error("np.copyto into an array made outside of the trace", "writes to it would be lost",
-                           "Make the array inside of the function with np.empty.", "copyto")  # fmt: skip
+                           "Make the array inside of the function with np.empty.")  # fmt: skip
     if dst.is_scalar:
         raise TypeError(f"copyto() argument 1 must be a numpy.ndarray, not numpy.{dst.dtype.type.__name__}")
     if dst is src and where is True:

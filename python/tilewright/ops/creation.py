@@ -48,7 +48,7 @@ def sizes_of_shape(tracer: Tracer, shape: Any) -> tuple[Size, ...]:
     for part in shape if isinstance(shape, (tuple, list)) else (shape,):
         if is_run_int(part):
             raise tracer.error("an array of a size that only the run tells", "memory is made before the run",
-                               "Make it of the largest size, or leave it out of the compiled function.", "size of the run")  # fmt: skip
+                               "Make it of the largest size, or leave it out of the compiled function.")  # fmt: skip
     sizes = as_shape(shape)
     for size in sizes:
         tracer.require(">=", size, 0, "negative dimensions are not allowed", ValueError)
@@ -135,7 +135,7 @@ def asarray(
         and (target.kind != "f" or array.dtype.kind != "f")
     ):
         raise tracer.error(f"an array of {target} of a list of {array.dtype}", "each number has to fit, as Python sees it",
-                           "Make the array first, then use astype.", "array")  # fmt: skip
+                           "Make the array first, then use astype.")  # fmt: skip
     if copy is False and (target != array.dtype or array.is_scalar or made_here):
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     if target != array.dtype:
@@ -149,7 +149,7 @@ def asarray(
         return array
     if copy is False and not array.is_c_contiguous():
         raise tracer.error('an array of order="C" with copy=False', "whether that needs a copy depends on the layout",
-                           "Leave copy=False out.", "order")  # fmt: skip
+                           "Leave copy=False out.")  # fmt: skip
     return in_c_order(tracer, array)
 
 
@@ -162,8 +162,9 @@ def ascontiguousarray(tracer: Tracer, a: Any, dtype: Any = None, *, like: Any = 
 def require(tracer: Tracer, a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
     wanted = {str(flag).upper() for flag in requirements or ()}
     if not wanted <= {"C", "C_CONTIGUOUS", "CONTIGUOUS", "E", "ENSUREARRAY"}:
-        raise tracer.error(f"np.require(requirements={described(requirements)})", "only C-contiguous arrays have a rule",
-                           "Leave it out of the compiled function.", "require")  # fmt: skip
+        raise tracer.error(
+            f"np.require(requirements={described(requirements)})", "only C-contiguous arrays have a rule"
+        )
     return asarray(tracer, a, dtype, "C" if wanted - {"E", "ENSUREARRAY"} else None)
 
 
@@ -186,7 +187,7 @@ def array_of_items(tracer: Tracer, items: Any) -> SymArray:
     parts = [operand_of(tracer, item) for item in items]
     if len(parts) > 64:
         raise tracer.error(f"np.array of {len(parts)} traced items", "each would be an operation of its own",
-                           "Compute it with array operations.", "array")  # fmt: skip
+                           "Compute it with array operations.")  # fmt: skip
     return join(tracer, parts)
 
 
@@ -254,7 +255,7 @@ def concatenate(
         kept = out.dtype
         if any(part.storage is out.storage for part in parts):
             raise tracer.error("np.concatenate(out=...) of what it joins", "NumPy writes one part before it reads the next",
-                               "Join copies.", "concatenate")  # fmt: skip
+                               "Join copies.")  # fmt: skip
     for part in parts:
         if not np.can_cast(part.dtype, kept, casting):
             raise TypeError(f"Cannot cast array data from {part.dtype!r} to {kept!r} according to the rule {casting!r}")
@@ -306,7 +307,7 @@ def _number(tracer: Tracer, value: Any, what: str) -> Any:
     """A Python number: concrete, or a SymInt."""
     if isinstance(value, SymArray):
         raise tracer.error(f"{what} with a traced array", "the size of the result would depend on its elements",
-                           "Pass a size or an integer argument.", what)  # fmt: skip
+                           "Pass a size or an integer argument.")  # fmt: skip
     if isinstance(value, SymScalar):
         return value.concrete()
     return value
@@ -323,7 +324,7 @@ def arange(tracer: Tracer, *args: Any, dtype: Any = None, **others: Any) -> Any:
         step = 1
     for limit in (start, stop, step):
         if isinstance(limit, int) and not -(2**63) <= limit < 2**63:
-            raise tracer.error(f"np.arange with {limit}", "a compiled int has 64 bits", "Use floats.", "arange")
+            raise tracer.error(f"np.arange with {limit}", "a compiled int has 64 bits", "Use floats.")
         if isinstance(limit, SymInt):
             fitting(tracer, limit.size)
     integers = all(isinstance(v, (int, np.integer, SymInt)) for v in (start, stop, step))
@@ -353,7 +354,7 @@ def arange(tracer: Tracer, *args: Any, dtype: Any = None, **others: Any) -> Any:
         return _made(tracer, value.read())
     if kept.kind != "f":
         raise tracer.error(f"np.arange with dtype={kept} of these limits", "there is no rule for it",
-                           "Use an integer or float dtype.", "arange")  # fmt: skip
+                           "Use an integer or float dtype.")  # fmt: skip
     # NumPy fills start + i * delta, with delta the difference of its first two elements, all in the dtype.
     first = to_value(tracer, start, kept)
     second = to_value(tracer, start + step, kept)
@@ -374,7 +375,7 @@ def linspace(
     first, last = (number_of_numpy(tracer, operand_of(tracer, end)) for end in (start, stop))
     if shape_of(first) or shape_of(last) or retstep:
         raise tracer.error("np.linspace between arrays or with retstep=True", "there is no rule for it",
-                           "Use scalar limits.", "linspace")  # fmt: skip
+                           "Use scalar limits.")  # fmt: skip
     if not -1 <= axis < 1:
         raise np.exceptions.AxisError(axis, 1)
     if num < 0:

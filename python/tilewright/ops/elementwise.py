@@ -50,10 +50,6 @@ _ANGLES = {
 _IDENTITY_FOR_INTEGERS = with_trait("keeps_integers")
 
 
-def _error(tracer: Tracer, asked: str, why: str, what: str = "Leave it out of the compiled function.") -> Exception:
-    return tracer.error(asked, why, what, asked)
-
-
 def apply_ufunc(
     tracer: Tracer,
     ufunc: np.ufunc,
@@ -75,17 +71,17 @@ def apply_ufunc(
             lambda whole: apply_ufunc(tracer, ufunc, whole, None, dtype, casting, where, **others),
         )  # fmt: skip
     if where is not True:
-        raise _error(tracer, f"np.{ufunc.__name__}(where=...)", "elements that are left out keep what was in memory",
+        raise tracer.error(f"np.{ufunc.__name__}(where=...)", "elements that are left out keep what was in memory",
                      "Use np.where.")  # fmt: skip
     for name, value in others.items():
         if name == "subok" or (name == "order" and value in ("K", "C", "A")):
             continue
-        raise _error(tracer, f"np.{ufunc.__name__}({name}={described(value)})", "there is no rule for this keyword")
+        raise tracer.error(f"np.{ufunc.__name__}({name}={described(value)})", "there is no rule for this keyword")
     if isinstance(out, tuple):
         out = out[0] if len(out) == 1 else out
     if ufunc.signature is not None:
         if dtype is not None or casting != "same_kind":
-            raise _error(tracer, f"np.{ufunc.__name__}(dtype=..., casting=...)", "products are computed in their own dtype",
+            raise tracer.error(f"np.{ufunc.__name__}(dtype=..., casting=...)", "products are computed in their own dtype",
                          "Use astype.")  # fmt: skip
         result = _generalized(tracer, ufunc, inputs)
     elif ufunc is np.divmod and out is None:
@@ -109,7 +105,7 @@ def apply_ufunc(
 def store_result(tracer: Tracer, name: str, result: Any, out: Any, casting: str = "same_kind") -> Any:
     """`out=`: the result, cast, in place of what `out` held."""
     if not isinstance(out, SymArray):
-        raise _error(tracer, f"np.{name}(out=...) into an array made outside of the trace",
+        raise tracer.error(f"np.{name}(out=...) into an array made outside of the trace",
                      "writes to it would be lost", "Make the array inside of the function with np.empty.")  # fmt: skip
     if out.is_scalar:
         raise TypeError("return arrays must be of ArrayType")
@@ -129,7 +125,7 @@ def store_exactly(tracer: Tracer, name: str, result: Any, out: Any) -> Any:
     """`out=` of what is no ufunc: of the result's own dtype and shape. With other dtypes NumPy computes in those of out."""
     if isinstance(out, SymArray) and not out.is_scalar:
         if out.dtype != dtype_of(result):
-            raise _error(tracer, f"np.{name}(out=...) of {out.dtype}, where the result is {dtype_of(result)}",
+            raise tracer.error(f"np.{name}(out=...) of {out.dtype}, where the result is {dtype_of(result)}",
                          "NumPy computes in the dtype of out, or refuses it", "Make it of the result's dtype.")  # fmt: skip
         message = "the output array does not match the result"
         shape = shape_of(result)
@@ -145,7 +141,7 @@ def store_exactly(tracer: Tracer, name: str, result: Any, out: Any) -> Any:
 def _generalized(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
     product = PRODUCTS.get(ufunc.__name__)
     if product is None:
-        raise _error(tracer, f"np.{ufunc.__name__}", "there is no rule for it")
+        raise tracer.error(f"np.{ufunc.__name__}")
     return product(tracer, *inputs)
 
 
@@ -169,10 +165,10 @@ def _elementwise(
         "not_equal",
     }
     if orders and any(d.kind == "c" for d in loop):
-        raise _error(tracer, f"np.{name} of complex numbers", "they have no order of their own",
+        raise tracer.error(f"np.{name} of complex numbers", "they have no order of their own",
                      "Compare their absolute values.")  # fmt: skip
     if result_dtype.kind not in "biufc" or any(d.kind not in "biufc" for d in loop):
-        raise _error(tracer, f"np.{name} of {', '.join(str(dtype_of(x)) for x in operands)}",
+        raise tracer.error(f"np.{name} of {', '.join(str(dtype_of(x)) for x in operands)}",
                      f"NumPy computes it in {result_dtype}, which is not compiled in this release")  # fmt: skip
     shape = broadcast_shapes(tracer, [shape_of(x) for x in operands])
     if name in ("power", "float_power"):
@@ -181,7 +177,7 @@ def _elementwise(
             return SymArray.fresh(tracer, special)
     if name in COMPARISONS and loop[0] != loop[1]:
         # int64 beside uint64: NumPy compares the numbers exactly, in a loop of two dtypes.
-        raise _error(tracer, f"np.{name} of {loop[0]} and {loop[1]}", "there is no rule for comparing these two exactly",
+        raise tracer.error(f"np.{name} of {loop[0]} and {loop[1]}", "there is no rule for comparing these two exactly",
                      "Convert one of them with astype.")  # fmt: skip
     values = [to_value(tracer, x, d) for x, d in zip(operands, loop, strict=True)]
     c_order = _is_in_c_order(tracer, operands, shape)
@@ -249,7 +245,7 @@ def _operation(tracer: Tracer, name: str, values: list[Value], dtype: np.dtype[A
         factor = constant(tracer, numerator / denominator, kept)
         scaled = tracer.add("multiply", (cast(tracer, values[0], kept), factor), {}, kept, shape, name)
         return cast(tracer, scaled, dtype)
-    raise _error(tracer, f"np.{name}", "there is no rule for it")
+    raise tracer.error(f"np.{name}")
 
 
 def clip_values(tracer: Tracer, values: list[Value], dtype: np.dtype[Any], shape: Sequence[Any]) -> Value:
@@ -277,7 +273,7 @@ def _power(tracer: Tracer, operands: list[Any], loop: Sequence[np.dtype[Any]], s
             if number < 0:
                 raise ValueError(message)
         elif dtype_of(exponent).kind == "i":
-            raise _error(tracer, f"np.power of {dtype} with an array of {dtype_of(exponent)} as exponent",
+            raise tracer.error(f"np.power of {dtype} with an array of {dtype_of(exponent)} as exponent",
                          "a negative exponent is an error that depends on the elements",
                          "Use a scalar or an unsigned exponent, or floats.")  # fmt: skip
     if isinstance(number, (int, float)) and not isinstance(number, bool):
@@ -598,5 +594,5 @@ def item_of(array: SymArray) -> Any:
     kinds = {"b": bool, "i": int, "u": int, "f": float}
     if array.dtype.kind not in kinds:
         raise array.tracer.error(".item() of a complex array", "Python's complex numbers are not followed",
-                                 "Use the array's element itself.", "item")  # fmt: skip
+                                 "Use the array's element itself.")  # fmt: skip
     return number_of_the_run(array.tracer, kinds[array.dtype.kind], array)

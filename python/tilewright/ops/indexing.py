@@ -83,7 +83,6 @@ def _refuse_advanced(tracer: Tracer, array: SymArray, part: Any) -> None:
             "indexing with a boolean mask",
             "the size of its result depends on the elements",
             "Use np.where, or assign through the mask (x[mask] = value).",
-            "mask",
         )
     if isinstance(part, (float, str, SymScalar, np.floating)):
         raise IndexError(
@@ -93,8 +92,6 @@ def _refuse_advanced(tracer: Tracer, array: SymArray, part: Any) -> None:
     raise tracer.error(
         f"indexing with {what}",
         "writing to several places that only the run tells is not compiled in this release",
-        "Leave it out of the compiled function.",
-        "gather",
     )
 
 
@@ -225,7 +222,7 @@ def _masked(array: SymArray, keys: tuple[Any, ...]) -> tuple[SymArray, SymArray,
     last = max(k for k, kind in enumerate(kinds) if kind != "axis")
     if "axis" in kinds[first:last] and at:
         raise tracer.error("indexing with a mask and a number on axes that are not beside each other",
-                           "there is no rule for it", "Index in two steps.", "mask")  # fmt: skip
+                           "there is no rule for it", "Index in two steps.")  # fmt: skip
     view = array if len(basic) == mask.ndim == array.ndim else get_item(array, tuple(basic))
     for mine, theirs in zip(view.sizes[at : at + mask.ndim], mask.sizes, strict=True):
         if tracer.value_of(tracer.resolve(mine)) != tracer.value_of(tracer.resolve(theirs)):
@@ -276,7 +273,7 @@ def _gathered(array: SymArray, keys: tuple[Any, ...]) -> Any:
     span = range(min([*advanced, *others]), max([*advanced, *others]) + 1)
     if len(span) != len(advanced) + len(others):
         raise tracer.error("indexing with arrays on axes that are not beside each other", "there is no rule for it",
-                           "Index in two steps.", "gather")  # fmt: skip
+                           "Index in two steps.")  # fmt: skip
     view = get_item(array, tuple(slice(None) if k in advanced else part for k, part in enumerate(keys)))
     axis = sum(1 for k, part in enumerate(keys[: advanced[0]]) if k not in others)
     indices = [operand_of(tracer, keys[k]) for k in advanced]
@@ -359,7 +356,6 @@ def _set_masked(view: SymArray, mask: SymArray, at: int, value: Any) -> None:
                 "assigning an array through a boolean mask",
                 "which element goes where depends on the mask's elements",
                 "Use np.where(mask, values, x).",
-                "mask",
             )
     check_python_float(tracer, operand, view.dtype)
     new = to_value(tracer, operand, view.dtype)

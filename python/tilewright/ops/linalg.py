@@ -126,7 +126,6 @@ def dot(tracer: Tracer, a: Any, b: Any, out: Any = None) -> Any:
                 f"np.dot of ranks {len(shape_of(x))} and {len(shape_of(y))}",
                 "only vectors and matrices have a rule",
                 "Use np.matmul, or reshape to matrices.",
-                "dot",
             )
         else:
             result = product(tracer, x, y, "dot")
@@ -151,7 +150,7 @@ def inner(tracer: Tracer, a: Any, b: Any, /) -> Any:
             return apply_ufunc(tracer, np.multiply, (x, y))
         if x.ndim > 2 or y.ndim > 2:
             raise tracer.error(f"np.inner of ranks {x.ndim} and {y.ndim}", "only vectors and matrices have a rule",
-                               "Reshape to matrices.", "inner")  # fmt: skip
+                               "Reshape to matrices.")  # fmt: skip
         return product(tracer, x, y if y.ndim == 1 else y.T, "inner")
 
 
@@ -164,7 +163,7 @@ def outer(tracer: Tracer, a: Any, b: Any, out: Any = None) -> Any:
 
 @rule(np.trace)
 def trace(tracer: Tracer, a: Any, *args: Any, **kwargs: Any) -> Any:
-    raise tracer.error("np.trace", "diagonals have no rule", "Leave it out of the compiled function.", "trace")
+    raise tracer.error("np.trace", "diagonals have no rule")
 
 
 @rule(np.linalg.norm)
@@ -281,8 +280,7 @@ def _matrix_norm(tracer: Tracer, value: Value, ord: Any, axes: list[int]) -> Val
             return _extreme(tracer, "max" if ord > 0 else "min", total, [second - (second > first)])
     if isinstance(ord, str) and ord != "nuc":
         raise ValueError("Invalid norm order for matrices.")
-    raise tracer.error(f"np.linalg.norm(ord={described(ord)}) of a matrix", "it needs a singular value decomposition",
-                       "Leave it out of the compiled function.", "norm")  # fmt: skip
+    raise tracer.error(f"np.linalg.norm(ord={described(ord)}) of a matrix", "it needs a singular value decomposition")
 
 
 __all__ = ["keep_dims"]

@@ -82,8 +82,6 @@ def operand_of(tracer: Tracer, value: Any, any_kind: bool = False) -> Any:
     raise tracer.error(
         f"a {type(value).__name__} where NumPy takes an array",
         "it is not a number or an array of numbers",
-        "Leave it out of the compiled function.",
-        "operand",
     )
 
 
@@ -93,7 +91,6 @@ def _refuse_dtype(tracer: Tracer, dtype: np.dtype[Any]) -> None:
             f"a value of dtype {dtype}",
             "only booleans, integers, floats of up to 64 bits and complex numbers of two such are compiled",
             numbers_wanted(dtype),
-            "dtype",
         )
 
 
@@ -165,9 +162,7 @@ def to_value(tracer: Tracer, operand: Any, dtype: np.dtype[Any] | None = None) -
 def number_of_numpy(tracer: Tracer, operand: Any) -> Any:
     """The operand; of an int beyond 64 bits, which has no arrays beside it, NumPy makes a Python object."""
     if type(operand) is int and not -(2**63) <= operand < 2**64:
-        raise tracer.error(
-            f"NumPy's number of {operand}", "an int beyond 64 bits is an object there", "Use a float.", "int"
-        )
+        raise tracer.error(f"NumPy's number of {operand}", "an int beyond 64 bits is an object there", "Use a float.")
     return operand
 
 

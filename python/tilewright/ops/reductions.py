@@ -41,7 +41,7 @@ from .shapes import normalize_axes, reshape_value
 def refuse_initial(tracer: Tracer, name: str, initial: Any) -> None:
     if initial is not NO_VALUE:
         raise tracer.error(f"np.{name}(initial=...)", "there is no rule for a start value",
-                           "Combine it with the result instead.", "initial")  # fmt: skip
+                           "Combine it with the result instead.")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ def truth_of(tracer: Tracer, name: str, where: Any, value: Value) -> Value | Non
     operand = where.truth if isinstance(where, SomeChosen) else operand_of(tracer, where)
     if dtype_of(operand) != BOOL:
         raise tracer.error(f"np.{name}(where=...) of {dtype_of(operand)}", "only booleans choose",
-                           "Compare it (where=x != 0).", "where")  # fmt: skip
+                           "Compare it (where=x != 0).")  # fmt: skip
     truth = to_value(tracer, operand)
     if not fits_into(tracer, truth.shape, value.shape):
         raise tracer.error(f"np.{name}(where=...) of another shape", "the mask makes the array larger",
-                           "Broadcast the array to the shape of the mask.", "where")  # fmt: skip
+                           "Broadcast the array to the shape of the mask.")  # fmt: skip
     return truth
 
 
@@ -144,10 +144,10 @@ def _extreme(operation: str, ufunc: str) -> Any:
         value = to_value(tracer, operand_of(tracer, a))
         if where is not NO_VALUE and where is not True and not isinstance(where, SomeChosen):
             raise tracer.error(f"np.{operation}(where=...)", "nothing may be chosen, and it has no identity",
-                               f"Take the elements under the mask (x[mask].{operation}()).", "where")  # fmt: skip
+                               f"Take the elements under the mask (x[mask].{operation}()).")  # fmt: skip
         if value.dtype.kind == "c":
             raise tracer.error(f"np.{operation} of complex numbers", "they have no order of their own",
-                               "Compare their absolute values.", operation)  # fmt: skip
+                               "Compare their absolute values.")  # fmt: skip
         axes = normalize_axes(tracer, axis, len(value.shape))
         message = f"zero-size array to reduction operation {ufunc} which has no identity"
         # Also where the result is empty anyhow.
@@ -270,7 +270,7 @@ def _sum_dtype(dtype: np.dtype[Any], asked: Any, tracer: Tracer) -> np.dtype[Any
 def _refuse_half(tracer: Tracer, name: str, value: Value) -> None:
     if value.dtype == np.float16:
         raise tracer.error(f"np.{name} of float16", "there is no rule for half precision",
-                           "Convert it with astype(np.float32).", name)  # fmt: skip
+                           "Convert it with astype(np.float32).")  # fmt: skip
 
 
 @rule(np.mean, method="mean")
@@ -369,7 +369,7 @@ def average(
     if weights is not None:
         raise tracer.error("np.average with weights",
                            "it raises ZeroDivisionError where the weights sum to zero, which depends on the elements",
-                           "Write (a * w).sum(axis) / w.sum(axis).", "average")  # fmt: skip
+                           "Write (a * w).sum(axis) / w.sum(axis).")  # fmt: skip
     with tracer.composite("average"):
         result = mean(tracer, a, axis, keepdims=keepdims)
         if not returned:
@@ -404,8 +404,7 @@ def reduce_ufunc(tracer: Tracer, ufunc: np.ufunc, args: Sequence[Any], kwargs: d
     """ufunc.reduce(array, axis=0, ...)."""
     name = next((name for name, by in REDUCED_BY.items() if getattr(np, by) is ufunc), "")
     if not name:
-        raise tracer.error(f"np.{ufunc.__name__}.reduce", "there is no rule for it",
-                           "Leave it out of the compiled function.", "reduce")  # fmt: skip
+        raise tracer.error(f"np.{ufunc.__name__}.reduce")
     names = ("array", "axis", "dtype", "out", "keepdims", "initial", "where")
     given = dict(zip(names, args, strict=False)) | kwargs
     out = given.get("out")

@@ -94,7 +94,7 @@ def _bound(tracer: Tracer, function: Any, name: str, args: Sequence[Any], kwargs
         bound = dict(inspect.signature(handler).bind(tracer, *args, **kwargs).arguments)
     except TypeError as error:
         raise tracer.error(f"{name} of what a boolean mask picks out", f"its rule does not take this ({error})",
-                           "Leave the keyword out.", name) from None  # fmt: skip
+                           "Leave the keyword out.") from None  # fmt: skip
     del bound["tracer"]
     return bound
 
@@ -203,7 +203,7 @@ def nonzero(tracer: Tracer, a: Any) -> tuple[Compressed, ...]:
     truth = to_value(tracer, operand_of(tracer, a), BOOL)
     if not truth.shape:
         raise tracer.error("np.nonzero of a single number", "how many positions there are depends on it",
-                           "Use np.where(condition, x, y).", "mask")  # fmt: skip
+                           "Use np.where(condition, x, y).")  # fmt: skip
     found = []
     for axis in range(len(truth.shape)):
         places = tracer.add("iota", (), {"axis": axis}, INT64, truth.shape, "nonzero")

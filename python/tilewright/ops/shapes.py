@@ -72,7 +72,7 @@ def _without_ones(shape: Sequence[Size]) -> list[Size]:
 
 def refuse_order(tracer: Tracer, name: str, order: Any) -> None:
     if order not in ("C", None):
-        raise tracer.error(f"np.{name}(order={described(order)})", "only C order has a rule", 'Use order="C".', "order")
+        raise tracer.error(f"np.{name}(order={described(order)})", "only C order has a rule", 'Use order="C".')
 
 
 @rule(np.reshape)

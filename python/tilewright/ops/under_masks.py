@@ -32,7 +32,6 @@ def elementwise(tracer: Tracer, what: str, inputs: Sequence[Any], apply: Callabl
                     f"{what} of elements under two masks",
                     "which element meets which depends on the masks",
                     "Use one mask, or np.where.",
-                    "mask",
                 )
             at = max(at, x.at)
             whole.append(_with_usual(x, _USUAL.get(what)))
@@ -65,7 +64,6 @@ def _beside(selection: Compressed, x: Any, what: str) -> Any:
             f"{what} of elements under a mask and a whole array",
             "which element meets which depends on the mask",
             "Take the array under the mask too (y[mask]).",
-            "mask",
         )
     if moves_at < 0 or selection.mask_rank == 1:
         return array

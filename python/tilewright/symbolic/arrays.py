@@ -148,7 +148,6 @@ class SymArray(Symbolic):
                     "reading a reshaped array after the array itself was written",
                     "whether NumPy's reshape is a view or a copy depends on the memory layout here",
                     "Reshape after the last write, or take a .copy().",
-                    "reshape",
                 )
             value = self.storage.value
             for view in self.chain:
@@ -163,13 +162,11 @@ class SymArray(Symbolic):
                     f"reading .{self.storage.part_of} of an array after the array itself was written",
                     "it is a view in NumPy, and a value of its own here",
                     f"Take .{self.storage.part_of} again after the write, or a .copy() before it.",
-                    "complex",
                 )
             raise self.tracer.error(
                 "loops: reading what a loop or a branch on data chose after one of its arrays was written",
                 "whose memory it is depends on the data",
                 "Copy it where it is chosen (.copy()).",
-                "in-place write",
             )
 
     def write(self, value: Value) -> None:
@@ -180,7 +177,6 @@ class SymArray(Symbolic):
                 f"writing into {argument.name}, which lives outside of the function",
                 "only arrays that are passed in are written in place",
                 f"Pass it as an argument, or work on a copy ({argument.name}.copy()).",
-                "in-place write",
             )
         if self.storage.read_only:
             raise ValueError("assignment destination is read-only")
@@ -189,14 +185,12 @@ class SymArray(Symbolic):
                 f"writing into .{self.storage.part_of} of an array",
                 "there is no rule for it",
                 "Make the complex array from its parts (re + 1j * im).",
-                "complex",
             )
         if self.storage.chosen_from is not None:
             raise self.tracer.error(
                 "loops: writing into an array that a loop or a branch on data chose",
                 "whose memory it is depends on the data",
                 "Write into a copy (.copy()), or before the loop or branch.",
-                "in-place write",
             )
         for view in self.chain:
             if view.operation == "broadcast_to":
@@ -207,7 +201,6 @@ class SymArray(Symbolic):
                     "writing through a reshaped array",
                     "whether NumPy's reshape is a view or a copy depends on the memory layout here",
                     "Write before the reshape, or take a .copy().",
-                    "reshape",
                 )
         if argument is not None:
             self.tracer.written[argument.name] = argument.path
@@ -321,9 +314,6 @@ class SymArray(Symbolic):
         if hasattr(np.ndarray, name):
             raise self.tracer.error(
                 f"array.{name} on {self.dtype}[{', '.join(str(s) for s in self.sizes)}]",
-                "there is no rule for it",
-                "Leave it out of the compiled function.",
-                name,
             )
         raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
 
@@ -332,7 +322,6 @@ class SymArray(Symbolic):
             f"{what} of a traced array, {self.dtype}[{', '.join(str(self.tracer.resolve(s)) for s in self.sizes)}]",
             "its elements are known only when the compiled function runs",
             "Use np.where for a choice between values, or leave the branch or loop out of the compiled function.",
-            what,
         )
 
     def __bool__(self) -> bool:
@@ -380,7 +369,6 @@ class SymArray(Symbolic):
                 f"loops: iterating over {self.tracer.value_of(self.sizes[0])} rows of an array",
                 f"a loop over a traced size is unrolled up to {MAX_UNROLLED_ITERATIONS} iterations in this release",
                 "Write it with array operations, or leave the loop out of the compiled function.",
-                "for",
             )
         return (self[k] for k in range(self.tracer.fix(self.sizes[0])))
 

@@ -123,7 +123,6 @@ class Compressed(Symbolic):
             f"{what} of what a boolean mask picks out",
             "how many elements there are depends on the mask",
             "Reduce it (.sum(), .mean(), .max()), store it under the same mask (x[mask] = …), or use np.where.",
-            "mask",
         )
 
     def __iter__(self) -> Any:

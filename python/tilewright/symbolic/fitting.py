@@ -45,7 +45,7 @@ def fitting(tracer: Tracer, size: Size, ends: Interval = INT64) -> Size:
 def _too_large(tracer: Tracer, size: Size) -> TraceError:
     error = tracer.error(
         f"the integer {size}"[:120], "a compiled int has 64 bits",
-        "Use a float, or leave it out of the compiled function.", "int",
+        "Use a float, or leave it out of the compiled function.",
     )  # fmt: skip
     error.depends_on_values = True
     return error

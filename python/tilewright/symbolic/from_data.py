@@ -73,7 +73,7 @@ def data_slice(tracer: Tracer, part: slice, extent: Size, step: int) -> tuple[Si
     """(start, step, extent) of a slice whose limits only the run tells: it clamps, and never raises."""
     if step < 1:
         raise tracer.error("a slice backwards with limits that only the run tells", "there is no rule for it",
-                           "Take the slice forwards, and turn it around ([::-1]).", "slice")  # fmt: skip
+                           "Take the slice forwards, and turn it around ([::-1]).")  # fmt: skip
     length = _size(tracer, extent)
 
     def limit(bound: Any, default: Value) -> Value:

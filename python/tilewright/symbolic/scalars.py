@@ -48,7 +48,6 @@ class Symbolic:
             f"the text (str, repr, format) of {self.described()}",
             "its contents are known only when the compiled function runs",
             "Make the text at the caller, or leave it out of the compiled function.",
-            "text",
         )
 
     def __format__(self, spec: str) -> str:
@@ -59,7 +58,6 @@ class Symbolic:
             "pickling or copying a traced value",
             "it has no contents while the function is traced",
             "Keep it out of pickle and copy.",
-            "pickle",
         )
 
 
@@ -72,7 +70,6 @@ def refuse_kinds(value: Any, what: str) -> None:
             f"loops: {what} of a number that is {' or '.join(names)}",
             "the data decide which, and NumPy's result has another type for each",
             "Make it one kind on every way, before the loop too (np.float64(0), 0.0 instead of 0).",
-            "kind of a number",
         )
 
 
@@ -754,7 +751,6 @@ class RunScalar(SymScalar):
             f"loops: a Python {type(self.hint).__name__} of the run, where its number itself is needed",
             "it is known only when the compiled function runs",
             "Make it a NumPy scalar (np.float64(0)), or leave it out of the compiled function.",
-            "loop",
         )
 
     def _compare(self, symbol: str, other: Any) -> Any:
@@ -800,7 +796,7 @@ class RunScalar(SymScalar):
             if abs(number) > LARGEST_INT:
                 raise tracer.error(
                     f"loops: {number} beside an int of the run", "a compiled int has 61 bits and a sign",
-                    "Use NumPy integers, which wrap.", "int",
+                    "Use NumPy integers, which wrap.",
                 )  # fmt: skip
             return RunScalar(tracer, int_const(tracer, number), int, number, number)
         return None

@@ -21,6 +21,8 @@ from .sizes import Atom, Size
 _COMPARE = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
 _NUMPY_FOLDER = os.path.dirname(np.__file__) + os.sep
 _USERS_WORDS = {"SymArray": "ndarray", "SymGenerator": "Generator", "SymInt": "int", "SymScalar": "float"}
+NO_RULE = "there is no rule for it"
+LEAVE_IT_OUT = "Leave it out of the compiled function."
 # Beyond this, compiling takes minutes: loops that are unrolled too far.
 MAX_VALUES = 2_000
 # A reduction is several stages, each with loops of its own: some 0.4 s to compile.
@@ -178,12 +180,15 @@ class Tracer:
     def root_line(self) -> int:
         return self.frames[0][2] if self.frames else self.location()[1]
 
-    def error(self, asked: str, why: str, what_to_do: str, construct: str = "") -> TraceError:
+    def error(self, asked: str, why: str = NO_RULE, what_to_do: str = LEAVE_IT_OUT) -> TraceError:
+        return self._error_at(TraceError, f"{asked}; {why}.", what_to_do)
+
+    def _error_at(self, kind: type[TraceError], what: str, what_to_do: str) -> TraceError:
         file, line, function = self.location()
         where = f"{file}:{line}, in {function}" if line else file or function
-        return TraceError(f"{where}: {asked}; {why}.", what_to_do, file=file, line=line, construct=construct or asked)
+        return kind(f"{where}: {what}", what_to_do, file=file, line=line)
 
-    def in_users_words(self, error: TypeError) -> TypeError:
+    def in_users_words(self, error: TypeError) -> Exception:
         """Python's complaint about operands names our classes: an OperandError names what the user gave, and NumPy then
         raises the error that it has for that."""
         text = str(error)
@@ -191,11 +196,7 @@ class Tracer:
             return error
         for ours, theirs in _USERS_WORDS.items():
             text = text.replace(ours, theirs)
-        file, line, function = self.location()
-        where = f"{file}:{line}, in {function}" if line else file or function
-        return OperandError(
-            f"{where}: {text}.", "Pass numbers and arrays of numbers.", file=file, line=line, construct="operand"
-        )
+        return self._error_at(OperandError, f"{text}.", "Pass numbers and arrays of numbers.")
 
     @contextmanager
     def composite(self, name: str) -> Iterator[None]:
@@ -230,7 +231,6 @@ class Tracer:
                 f"loops: more than {MAX_VALUES} operations were traced",
                 "a program that is unrolled this far does not compile in useful time",
                 "Write the loop with array operations, or leave it out of the compiled function.",
-                "loop",
             )
         if operation == "index" and Size.constant(0) in shape and operands[0].shape:
             # Of no elements none is read: Halide would warn of places that lie outside.
@@ -276,7 +276,7 @@ class Tracer:
         if self.checked is None:
             raise self.error(
                 f"{message}, without the function's source", "only what is interpreted is checked",
-                "Define the function in a file.", "check",
+                "Define the function in a file.",
             )  # fmt: skip
         reason = f"line {self.root_line()}: {message}"
         if truth.home is self.blocks[0]:
@@ -344,7 +344,6 @@ class Tracer:
             f"the size {size} in its normal form",
             f"what is equal to it did not settle in {MAX_ROUNDS} rounds",
             "Leave this statement out of the compiled function.",
-            "size",
         )
 
     def _replace(self, atom: Atom, replacement: Size, message: str = "") -> None:
@@ -467,7 +466,6 @@ class Tracer:
                 f"loops: whether {self.resolve(Size.of(left))} {operator} {self.resolve(Size.of(right))}",
                 "that differs from iteration to iteration, and decides the size or the kind of something here",
                 "Leave the loop out of the compiled function.",
-                "loop index",
             )
         return known
 
@@ -622,7 +620,6 @@ class Tracer:
                 f"loops: {left} and {right} as one size",
                 "whether they are equal differs from iteration to iteration, or with the data",
                 "Leave the loop out of the compiled function.",
-                "loop index",
             )
 
     def unify(self, left: Size, right: Size, message: str = "") -> None:
@@ -637,7 +634,6 @@ class Tracer:
                 f"loops: {self.resolve(left)} and {self.resolve(right)} as one size",
                 "they are equal in some iterations alone",
                 "Leave the loop out of the compiled function.",
-                "loop index",
             )
         candidates: list[tuple[int, int, Atom]] = []
         for monomial, coefficient in difference.terms.items():
@@ -699,14 +695,12 @@ class Tracer:
                 "loops: a number of the run where tracing needs it",
                 "it is known only when the compiled function runs",
                 "Use it as an index or as the limit of a range or a slice alone.",
-                "number of the run",
             )
         if symbol in self.loops:
             raise self.error(
                 f"loops: the value of {symbol} while tracing",
                 "it is the index of a loop, and another one in each iteration",
                 "Index arrays with it, or leave the loop out of the compiled function.",
-                "loop index",
             )
         value = self.sizes[symbol]
         if symbol not in self.substitutions:

@@ -244,7 +244,6 @@ def trace(
         raise TraceError(
             f"{getattr(root, '__name__', root)!s}: tracing a {type(root).__name__}; it is not a Python function.",
             "Wrap the call in a def.",
-            construct="function",
         )
     unrolled: dict[tuple[str, int, int], TraceError] = {}
     kept: set[tuple[str, int, int]] = set()
@@ -274,7 +273,7 @@ def _too_deep(root: types.FunctionType, error: RecursionError | MemoryError) -> 
     else:
         what = f"its expressions are nested deeper than Python follows (sys.getrecursionlimit() is {sys.getrecursionlimit()})"
         hint = "Split the expression into several statements, or raise the limit."
-    return TraceError(f"{file}:{line}, in {name}: tracing this; {what}.", hint, file=file, line=line, construct="depth")
+    return TraceError(f"{file}:{line}, in {name}: tracing this; {what}.", hint, file=file, line=line)
 
 
 def _refuse_again(
@@ -288,7 +287,6 @@ def _refuse_again(
             "Leave the loop out of the compiled function.",
             file=file,
             line=line,
-            construct="loop",
         )
 
 
@@ -312,7 +310,7 @@ def _trace_once(  # noqa: PLR0917
     if root.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         tracer.frames.append([tracer.file, root.__name__, root.__code__.co_firstlineno])
         raise tracer.error(f"{root.__name__}() is a generator or a coroutine", "generators are not compiled",
-                           "Return arrays, or leave it out of the compiled function.", "generator")  # fmt: skip
+                           "Return arrays, or leave it out of the compiled function.")  # fmt: skip
     tracer.frames.append([tracer.file, root.__name__, root.__code__.co_firstlineno])
     symbolic = _symbolic_parameters(root, inputs, parameters)
     tracer.frames.pop()
@@ -413,8 +411,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             of = id(item.storage)
             if any(symbol in tracer.reads for size in item.sizes for symbol in tracer.resolve(size).symbols()):
                 raise tracer.error("returning an array whose size depends on elements",
-                                   "results are made before the compiled function runs",
-                                   "Leave it out of the compiled function.", "size of the run")  # fmt: skip
+                                   "results are made before the compiled function runs")  # fmt: skip
             if arrays.setdefault(of, item) is not item:
                 reasons.append("it returns several views of one array")
             elif any(view.operation == "broadcast_to" for view in item.chain):
