@@ -12,6 +12,7 @@ import numpy as np
 
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
+from ..symbolic.operators import BINARY, python_operator
 from ..symbolic.scalars import Symbolic, known_exponent
 from .branches import Branches
 from .calls import Calls
@@ -22,22 +23,13 @@ from .source import FunctionNode
 from .state import Part, State
 from .variables import Variables
 
+_NAMES: dict[type[ast.operator], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
+    ast.Pow: "pow", ast.MatMult: "matmul", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitAnd: "and",
+    ast.BitOr: "or", ast.BitXor: "xor",
+}  # fmt: skip
 # Of `a + b`, of `a += b`, and the ufunc that both are of arrays.
-_BINARY: dict[type[ast.operator], tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any], np.ufunc]] = {
-    ast.Add: (operator.add, operator.iadd, np.add),
-    ast.Sub: (operator.sub, operator.isub, np.subtract),
-    ast.Mult: (operator.mul, operator.imul, np.multiply),
-    ast.Div: (operator.truediv, operator.itruediv, np.true_divide),
-    ast.FloorDiv: (operator.floordiv, operator.ifloordiv, np.floor_divide),
-    ast.Mod: (operator.mod, operator.imod, np.remainder),
-    ast.Pow: (operator.pow, operator.ipow, np.power),
-    ast.MatMult: (operator.matmul, operator.imatmul, np.matmul),
-    ast.LShift: (operator.lshift, operator.ilshift, np.left_shift),
-    ast.RShift: (operator.rshift, operator.irshift, np.right_shift),
-    ast.BitAnd: (operator.and_, operator.iand, np.bitwise_and),
-    ast.BitOr: (operator.or_, operator.ior, np.bitwise_or),
-    ast.BitXor: (operator.xor, operator.ixor, np.bitwise_xor),
-}
+_BINARY = {kind: (python_operator(name), python_operator(f"i{name}"), BINARY[name]) for kind, name in _NAMES.items()}
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .graph import NEWAXIS, NewAxis, Slice, Value, unchanged
+from .operators import BINARY, COMPARE, COMPARE_UFUNC, UNARY, divmod_of
 from .registry import METHODS, OPERATIONS
 from .scalars import Symbolic, SymInt
 from .sizes import Size
@@ -381,8 +382,7 @@ class SymArray(Symbolic):
     def __round__(self, digits: int | None = None) -> Any:
         return self._concrete("round()")
 
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
+    __divmod__ = divmod_of
 
     def __copy__(self) -> SymArray:
         return self.copy()
@@ -470,8 +470,8 @@ SymArray.clip = _clip  # type: ignore[attr-defined]
 
 
 def _operator(ufunc: np.ufunc, swapped: bool) -> Any:
-    def method(self: SymArray, other: Any) -> Any:
-        if not _is_operand(other):
+    def method(self: Any, other: Any) -> Any:
+        if not isinstance(other, (int, float, complex, np.ndarray, np.generic, Symbolic, list, tuple)):
             return NotImplemented
         if isinstance(other, (list, tuple)) and ufunc is np.multiply and isinstance(self, SymArray) and self.is_scalar:
             if self.dtype.kind not in "iu":
@@ -496,30 +496,15 @@ def _unary(ufunc: np.ufunc) -> Any:
     return method
 
 
-def _is_operand(other: Any) -> bool:
-    return isinstance(other, (int, float, complex, np.ndarray, np.generic, Symbolic, list, tuple))
-
-
-_BINARY = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
-    "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "lshift": np.left_shift, "rshift": np.right_shift,
-    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-}  # fmt: skip
-_COMPARING = {
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-}  # fmt: skip
-_UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
-
-
 def operator_methods(cls: type, in_place: Callable[[np.ufunc], Any]) -> None:
     """Python's operators on a class, as ufuncs."""
-    for name, ufunc in _BINARY.items():
+    for name, ufunc in BINARY.items():
         setattr(cls, f"__{name}__", _operator(ufunc, False))
         setattr(cls, f"__r{name}__", _operator(ufunc, True))
         setattr(cls, f"__i{name}__", in_place(ufunc))
-    for name, ufunc in _COMPARING.items():
-        setattr(cls, f"__{name}__", _operator(ufunc, False))
-    for name, ufunc in _UNARY.items():
+    for symbol, ufunc in COMPARE_UFUNC.items():
+        setattr(cls, f"__{COMPARE[symbol].__name__}__", _operator(ufunc, False))
+    for name, ufunc in UNARY.items():
         setattr(cls, f"__{name}__", _unary(ufunc))
 
 

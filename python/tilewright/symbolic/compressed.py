@@ -14,6 +14,7 @@ import numpy as np
 
 from .arrays import SymArray, operator_methods
 from .graph import NEWAXIS, Slice, Value
+from .operators import divmod_of
 from .registry import OPERATIONS
 from .scalars import RunScalar, Symbolic
 from .sizes import Size
@@ -149,8 +150,7 @@ class Compressed(Symbolic):
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise self.refused("the contents")
 
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
+    __divmod__ = divmod_of
 
     def __getitem__(self, key: Any) -> Any:
         return OPERATIONS.part_of(self, key)

@@ -14,6 +14,15 @@ import numpy as np
 
 from .fitting import fitting
 from .graph import Value
+from .operators import (
+    BINARY,
+    COMPARE,
+    COMPARE_UFUNC,
+    comparison,
+    divmod_of,
+    operator_pair,
+    python_operator,
+)
 from .registry import OPERATIONS
 from .sizes import Size
 from .tracer import Tracer
@@ -87,12 +96,13 @@ def described(value: Any) -> str:
     return repr(value)
 
 
-def _ufunc(tracer: Tracer, ufunc: np.ufunc, *inputs: Any) -> Any:
-    return OPERATIONS.apply_operator(tracer, ufunc, inputs)
-
-
 # Of the formula of an integer (Size.weight): a product of two such takes some 10 ms.
 MAX_WEIGHT = 1000
+
+
+_ON_SIZES: dict[str, Callable[[Size, Size], Size]] = {
+    "add": Size.__add__, "sub": Size.__sub__, "mul": Size.__mul__, "floordiv": Size.floor_divide, "mod": Size.remainder,
+}  # fmt: skip
 
 
 def _is_int(value: Any) -> bool:
@@ -104,6 +114,11 @@ def _int_of_bool(value: Any) -> Any:
     if isinstance(value, SymScalar) and type(value.hint) is bool:
         value = value.concrete()
     return int(value) if isinstance(value, bool) else value
+
+
+def _is_numpys(value: Any) -> bool:
+    """Whether an operator beside it is NumPy's: an array or a number of NumPy's."""
+    return isinstance(value, (Symbolic, np.ndarray, np.generic)) and not isinstance(value, _Number)
 
 
 class _Number(Symbolic):  # noqa: PLW1641 - each kind hashes its own value
@@ -127,6 +142,14 @@ class _Number(Symbolic):  # noqa: PLW1641 - each kind hashes its own value
     def _compare(self, symbol: str, other: Any) -> Any:
         raise NotImplementedError
 
+    def _ufunc(self, other: Any, name: str, swapped: bool) -> Any:
+        """The operator as that of arrays."""
+        return OPERATIONS.apply_operator(self.tracer, BINARY[name], (other, self) if swapped else (self, other))
+
+    def _compared(self, symbol: str, other: Any) -> Any:
+        """The comparison as that of arrays."""
+        return OPERATIONS.apply_operator(self.tracer, COMPARE_UFUNC[symbol], (self, other))
+
     def __eq__(self, other: object) -> Any:
         result = self._compare("==", other)
         return False if result is NotImplemented else result
@@ -135,17 +158,7 @@ class _Number(Symbolic):  # noqa: PLW1641 - each kind hashes its own value
         result = self._compare("!=", other)
         return True if result is NotImplemented else result
 
-    def __lt__(self, other: Any) -> Any:
-        return self._compare("<", other)
-
-    def __le__(self, other: Any) -> Any:
-        return self._compare("<=", other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._compare(">", other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._compare(">=", other)
+    __lt__, __le__, __gt__, __ge__ = (comparison(symbol) for symbol in ("<", "<=", ">", ">="))
 
 
 class SymInt(_Number):
@@ -226,23 +239,21 @@ class SymInt(_Number):
         if isinstance(other, RunScalar):
             return NotImplemented
         if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
-            return _COMPARE[symbol](self.__index__(), float(other))
+            return COMPARE[symbol](self.__index__(), float(other))
         if isinstance(other, (Symbolic, np.ndarray, np.generic)):
-            return _ufunc(self.tracer, _COMPARE_UFUNC[symbol], self, other)
+            return self._compared(symbol, other)
         return NotImplemented
 
     def _compared_in_each_iteration(self, symbol: str, theirs: Size) -> RunBool:
         """A truth that each iteration of the loops around has its own of."""
         tracer = self.tracer
         values = [SymInt(tracer, size).as_value() for size in (self.size, theirs)]
-        value = tracer.add(_COMPARE_UFUNC[symbol].__name__, values, {}, np.dtype(np.bool_), ())
+        value = tracer.add(COMPARE_UFUNC[symbol].__name__, values, {}, np.dtype(np.bool_), ())
         return RunBool(tracer, value, symbol, self.size - theirs)
 
     # -- arithmetic ---------------------------------------------------------------------------------
 
-    def _arithmetic(
-        self, other: Any, sizes: Callable[[Size, Size], Size], name: str, ufunc: np.ufunc, swapped: bool
-    ) -> Any:
+    def _arithmetic(self, other: Any, name: str, swapped: bool) -> Any:
         if isinstance(other, RunScalar):
             return NotImplemented
         other = _int_of_bool(other)
@@ -251,55 +262,25 @@ class SymInt(_Number):
             left, right = (theirs, mine) if swapped else (mine, theirs)
             if name in ("floordiv", "mod") and self.tracer.decide("==", right, 0):
                 raise ZeroDivisionError("integer modulo by zero")
-            return self._make(sizes(self.tracer.resolve(left), self.tracer.resolve(right)))
+            return self._make(_ON_SIZES[name](self.tracer.resolve(left), self.tracer.resolve(right)))
         if isinstance(other, (float, complex, SymScalar)) and not isinstance(other, np.generic):
             pair = (other, self.as_float()) if swapped else (self.as_float(), other)
-            return getattr(operator, name)(*pair)
+            return python_operator(name)(*pair)
         if isinstance(other, (Symbolic, np.ndarray, np.generic)):
-            return _ufunc(self.tracer, ufunc, *((other, self) if swapped else (self, other)))
+            return self._ufunc(other, name, swapped)
         if isinstance(other, (list, tuple, str, bytes)) and name == "mul":
             return other * self.__index__()
         return NotImplemented
 
-    def __add__(self, other: Any) -> Any:
-        return self._arithmetic(other, Size.__add__, "add", np.add, False)
+    __add__, __radd__ = operator_pair("_arithmetic", "add")
+    __sub__, __rsub__ = operator_pair("_arithmetic", "sub")
+    __mul__, __rmul__ = operator_pair("_arithmetic", "mul")
+    __floordiv__, __rfloordiv__ = operator_pair("_arithmetic", "floordiv")
+    __mod__, __rmod__ = operator_pair("_arithmetic", "mod")
+    __truediv__, __rtruediv__ = operator_pair("_true_divide", "truediv")
+    __divmod__, __rdivmod__ = divmod_of, lambda self, other: divmod_of(other, self)
 
-    def __radd__(self, other: Any) -> Any:
-        return self._arithmetic(other, Size.__add__, "add", np.add, True)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._arithmetic(other, Size.__sub__, "sub", np.subtract, False)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._arithmetic(other, Size.__sub__, "sub", np.subtract, True)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._arithmetic(other, Size.__mul__, "mul", np.multiply, False)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self._arithmetic(other, Size.__mul__, "mul", np.multiply, True)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return self._arithmetic(other, Size.floor_divide, "floordiv", np.floor_divide, False)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return self._arithmetic(other, Size.floor_divide, "floordiv", np.floor_divide, True)
-
-    def __mod__(self, other: Any) -> Any:
-        return self._arithmetic(other, Size.remainder, "mod", np.remainder, False)
-
-    def __rmod__(self, other: Any) -> Any:
-        if isinstance(other, str):
-            return other % self.__index__()
-        return self._arithmetic(other, Size.remainder, "mod", np.remainder, True)
-
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return other // self, other % self
-
-    def _true_divide(self, other: Any, swapped: bool) -> Any:
+    def _true_divide(self, other: Any, name: str, swapped: bool) -> Any:
         if isinstance(other, SymInt) or _is_int(other):
             divisor = self if swapped else other
             if divisor == 0:
@@ -317,14 +298,8 @@ class SymInt(_Number):
                 raise ZeroDivisionError("division by zero")
             return self.as_float().divide_unchecked(other, True)
         if isinstance(other, (Symbolic, np.ndarray, np.generic)):
-            return _ufunc(self.tracer, np.true_divide, *((other, self) if swapped else (self, other)))
+            return self._ufunc(other, name, swapped)
         return NotImplemented
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._true_divide(other, False)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._true_divide(other, True)
 
     def __pow__(self, other: Any) -> Any:
         if isinstance(other, RunScalar):
@@ -342,7 +317,7 @@ class SymInt(_Number):
         if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
             return float(self) ** float(other)
         if isinstance(other, (Symbolic, np.ndarray, np.generic)):
-            return _ufunc(self.tracer, np.power, self, other)
+            return self._ufunc(other, "pow", False)
         return NotImplemented
 
     def __rpow__(self, other: Any) -> Any:
@@ -371,21 +346,14 @@ class SymInt(_Number):
     def __rrshift__(self, other: Any) -> Any:
         return other >> self.__index__()
 
-    def _bits(self, other: Any, name: str) -> Any:
+    def _bits(self, other: Any, name: str, swapped: bool) -> Any:
         if isinstance(other, (Symbolic, np.ndarray, np.generic)) and not isinstance(other, SymInt):
             return NotImplemented
-        return getattr(operator, name)(self.__index__(), operator.index(other))
+        return python_operator(name)(self.__index__(), operator.index(other))
 
-    def __and__(self, other: Any) -> Any:
-        return self._bits(other, "and_")
-
-    def __or__(self, other: Any) -> Any:
-        return self._bits(other, "or_")
-
-    def __xor__(self, other: Any) -> Any:
-        return self._bits(other, "xor")
-
-    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+    __and__, __rand__ = operator_pair("_bits", "and")
+    __or__, __ror__ = operator_pair("_bits", "or")
+    __xor__, __rxor__ = operator_pair("_bits", "xor")
 
     def __invert__(self) -> Any:
         return self._make(-self.size - 1)
@@ -481,12 +449,12 @@ class SymScalar(_Number):
         if isinstance(other, RunScalar):
             return NotImplemented
         if isinstance(other, (SymScalar, SymInt)):
-            return _COMPARE[symbol](self.concrete(), type(other.hint)(other))
+            return COMPARE[symbol](self.concrete(), type(other.hint)(other))
         if isinstance(other, (int, float, complex)) and not isinstance(other, np.generic):
             held: Any = other
-            return _COMPARE[symbol](self.concrete(), held)
+            return COMPARE[symbol](self.concrete(), held)
         if isinstance(other, (Symbolic, np.ndarray, np.generic)):
-            return _ufunc(self.tracer, _COMPARE_UFUNC[symbol], self, other)
+            return self._compared(symbol, other)
         return NotImplemented
 
     def _operand(self, other: Any) -> SymScalar | None:
@@ -503,13 +471,11 @@ class SymScalar(_Number):
             return SymScalar(self.tracer, constant, float(other), frozenset())
         return None
 
-    def _arithmetic(self, other: Any, name: str, ufunc: np.ufunc, swapped: bool) -> Any:
-        if isinstance(other, (np.ndarray, np.generic)) or (
-            isinstance(other, Symbolic) and not isinstance(other, (SymScalar, SymInt))
-        ):
-            return _ufunc(self.tracer, ufunc, *((other, self) if swapped else (self, other)))
+    def _arithmetic(self, other: Any, name: str, swapped: bool) -> Any:
+        if _is_numpys(other):
+            return self._ufunc(other, name, swapped)
         if complex in (type(self.hint), type(getattr(other, "hint", other))):
-            return self._of_complex(other, name, ufunc, swapped)
+            return self._of_complex(other, name, swapped)
         if isinstance(other, RunScalar) and not isinstance(self, RunScalar):
             return NotImplemented
         mine, theirs = self._operand(self), self._operand(other)
@@ -518,7 +484,7 @@ class SymScalar(_Number):
         if isinstance(self.hint, bool) and isinstance(getattr(other, "hint", other), int):
             # bool and int make an int in Python.
             pair = (int(self.concrete()), other)
-            return getattr(operator, name)(*(reversed(pair) if swapped else pair))
+            return python_operator(name)(*(reversed(pair) if swapped else pair))
         left, right = (theirs, mine) if swapped else (mine, theirs)
         if name == "truediv" and self._stays_in_the_program(right.sources):
             # A quotient by sizes would fix them: one program for each.
@@ -532,8 +498,8 @@ class SymScalar(_Number):
             return self._power(left, right)
         if name not in ("add", "sub", "mul"):
             pair = (left.concrete(), right.concrete())
-            return getattr(operator, name)(*pair)
-        return self._float(ufunc.__name__, left, right, getattr(operator, name)(left.hint, right.hint))
+            return python_operator(name)(*pair)
+        return self._float(BINARY[name].__name__, left, right, python_operator(name)(left.hint, right.hint))
 
     def _stays_in_the_program(self, sources: frozenset[str]) -> bool:
         """Whether an operation that may raise is computed, and checked: of sizes, and of numbers that are no arguments of
@@ -561,11 +527,11 @@ class SymScalar(_Number):
         value = self.tracer.add(operation, (left.value, right.value), {}, np.dtype(np.float64), ())
         return SymScalar(self.tracer, value, hint, left.sources | right.sources)
 
-    def _of_complex(self, other: Any, name: str, ufunc: np.ufunc, swapped: bool) -> Any:
+    def _of_complex(self, other: Any, name: str, swapped: bool) -> Any:
         """A Python complex number beside another number: sums, differences and products of what the call has."""
         operands = [other, self] if swapped else [self, other]
         if name not in ("add", "sub", "mul"):
-            return getattr(operator, name)(*(number_of_the_call(operand) for operand in operands))
+            return python_operator(name)(*(number_of_the_call(operand) for operand in operands))
         dtype = np.dtype(np.complex128)
         values = []
         for operand in operands:
@@ -582,8 +548,8 @@ class SymScalar(_Number):
         sources = frozenset[str]().union(*(o.sources for o in operands if isinstance(o, SymScalar)),
                                          *(o.size.symbols() for o in operands if isinstance(o, SymInt)))  # fmt: skip
         hints = [getattr(operand, "hint", operand) for operand in operands]
-        made = self.tracer.add(ufunc.__name__, values, {}, dtype, ())
-        return SymScalar(self.tracer, made, getattr(operator, name)(*hints), sources)
+        made = self.tracer.add(BINARY[name].__name__, values, {}, dtype, ())
+        return SymScalar(self.tracer, made, python_operator(name)(*hints), sources)
 
     def divide_unchecked(self, other: Any, swapped: bool) -> SymScalar:
         """A quotient whose divisor is known not to be zero."""
@@ -592,53 +558,21 @@ class SymScalar(_Number):
         left, right = (theirs, mine) if swapped else (mine, theirs)
         return self._float("divide", left, right, left.hint / right.hint)
 
-    def __add__(self, other: Any) -> Any:
-        return self._arithmetic(other, "add", np.add, False)
+    def _divide(self, other: Any, name: str, swapped: bool) -> Any:
+        if not swapped and type(self.hint) is not complex:
+            if isinstance(other, (int, float)) and not isinstance(other, np.generic) and other:
+                return self.divide_unchecked(other, False)
+            if isinstance(other, SymInt) and other != 0:
+                return self.divide_unchecked(other, False)
+        return self._arithmetic(other, name, swapped)
 
-    def __radd__(self, other: Any) -> Any:
-        return self._arithmetic(other, "add", np.add, True)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._arithmetic(other, "sub", np.subtract, False)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._arithmetic(other, "sub", np.subtract, True)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._arithmetic(other, "mul", np.multiply, False)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self._arithmetic(other, "mul", np.multiply, True)
-
-    def __truediv__(self, other: Any) -> Any:
-        if type(self.hint) is complex:
-            return self._arithmetic(other, "truediv", np.true_divide, False)
-        if isinstance(other, (int, float)) and not isinstance(other, np.generic) and other:
-            return self.divide_unchecked(other, False)
-        if isinstance(other, SymInt) and other != 0:
-            return self.divide_unchecked(other, False)
-        return self._arithmetic(other, "truediv", np.true_divide, False)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._arithmetic(other, "truediv", np.true_divide, True)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return self._arithmetic(other, "floordiv", np.floor_divide, False)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return self._arithmetic(other, "floordiv", np.floor_divide, True)
-
-    def __mod__(self, other: Any) -> Any:
-        return self._arithmetic(other, "mod", np.remainder, False)
-
-    def __rmod__(self, other: Any) -> Any:
-        return self._arithmetic(other, "mod", np.remainder, True)
-
-    def __pow__(self, other: Any) -> Any:
-        return self._arithmetic(other, "pow", np.power, False)
-
-    def __rpow__(self, other: Any) -> Any:
-        return self._arithmetic(other, "pow", np.power, True)
+    __add__, __radd__ = operator_pair("_arithmetic", "add")
+    __sub__, __rsub__ = operator_pair("_arithmetic", "sub")
+    __mul__, __rmul__ = operator_pair("_arithmetic", "mul")
+    __truediv__, __rtruediv__ = operator_pair("_divide", "truediv")
+    __floordiv__, __rfloordiv__ = operator_pair("_arithmetic", "floordiv")
+    __mod__, __rmod__ = operator_pair("_arithmetic", "mod")
+    __pow__, __rpow__ = operator_pair("_arithmetic", "pow")
 
     def __neg__(self) -> Any:
         if isinstance(self.hint, bool):
@@ -655,32 +589,16 @@ class SymScalar(_Number):
         value = self.tracer.add("absolute", (self.value,), {}, np.dtype(np.float64), ())
         return SymScalar(self.tracer, value, abs(self.hint), self.sources)
 
-    def _bits(self, other: Any, name: str, ufunc: np.ufunc, swapped: bool) -> Any:
-        if isinstance(other, (np.ndarray, np.generic)) or (
-            isinstance(other, Symbolic) and not isinstance(other, (SymScalar, SymInt))
-        ):
-            return _ufunc(self.tracer, ufunc, *((other, self) if swapped else (self, other)))
-        concrete = other.concrete() if isinstance(other, SymScalar) else other
-        pair = (concrete, self.concrete()) if swapped else (self.concrete(), concrete)
-        return getattr(operator, name)(*pair)
+    def _bits(self, other: Any, name: str, swapped: bool) -> Any:
+        if _is_numpys(other):
+            return self._ufunc(other, name, swapped)
+        theirs = other.concrete() if isinstance(other, SymScalar) else other
+        pair = (self.concrete(), theirs)
+        return python_operator(name)(*(reversed(pair) if swapped else pair))
 
-    def __and__(self, other: Any) -> Any:
-        return self._bits(other, "and_", np.bitwise_and, False)
-
-    def __rand__(self, other: Any) -> Any:
-        return self._bits(other, "and_", np.bitwise_and, True)
-
-    def __or__(self, other: Any) -> Any:
-        return self._bits(other, "or_", np.bitwise_or, False)
-
-    def __ror__(self, other: Any) -> Any:
-        return self._bits(other, "or_", np.bitwise_or, True)
-
-    def __xor__(self, other: Any) -> Any:
-        return self._bits(other, "xor", np.bitwise_xor, False)
-
-    def __rxor__(self, other: Any) -> Any:
-        return self._bits(other, "xor", np.bitwise_xor, True)
+    __and__, __rand__ = operator_pair("_bits", "and")
+    __or__, __ror__ = operator_pair("_bits", "or")
+    __xor__, __rxor__ = operator_pair("_bits", "xor")
 
     def __invert__(self) -> Any:
         return ~self.concrete()
@@ -763,9 +681,9 @@ class RunScalar(SymScalar):
         elif isinstance(other, RunScalar) and other.is_int and type(self.hint) is float:
             other._exact_as_float()
         if isinstance(other, (int, float, SymScalar, SymInt)) and not isinstance(other, np.generic):
-            return RunBool(self.tracer, _ufunc(self.tracer, _COMPARE_UFUNC[symbol], self, other).read())
+            return RunBool(self.tracer, self._compared(symbol, other).read())
         if isinstance(other, (int, float, Symbolic, np.ndarray, np.generic)):
-            return _ufunc(self.tracer, _COMPARE_UFUNC[symbol], self, other)
+            return self._compared(symbol, other)
         return NotImplemented
 
     # -- integers --------------------------------------------------------------------------------
@@ -814,7 +732,7 @@ class RunScalar(SymScalar):
     def _int_arithmetic(self, name: str, a: RunScalar, b: RunScalar) -> Any:
         tracer, int64 = self.tracer, np.dtype(np.int64)
         if name in ("add", "sub", "mul"):
-            exact = getattr(operator, name)
+            exact = python_operator(name)
             corners = [exact(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
             if name != "mul":
                 corners = [
@@ -822,7 +740,7 @@ class RunScalar(SymScalar):
                     exact(a.high, b.high if name == "add" else b.low),
                 ]
             low, high = min(corners), max(corners)
-            result = self._bounded({"add": "add", "sub": "subtract", "mul": "multiply"}[name], a, b, low, high)
+            result = self._bounded(BINARY[name].__name__, a, b, low, high)
             if low >= -LARGEST_INT and high <= LARGEST_INT:
                 return result
             small = min(max(-x.low, x.high) for x in (a, b)) <= SMALL_STEP
@@ -872,10 +790,10 @@ class RunScalar(SymScalar):
                 fits = tracer.add("less_equal", (size, room.value), {}, np.dtype(np.bool_), ())
                 tracer.check(fits, "a Python int beyond 64 bits")
             return self._bounded("left_shift", a, clamped, low, high)
-        if name in ("and_", "or_", "xor"):
-            operation = {"and_": "bitwise_and", "or_": "bitwise_or", "xor": "bitwise_xor"}[name]
+        if name in ("and", "or", "xor"):
+            operation = BINARY[name].__name__
             bits = (1 << max(a.high, b.high, 0).bit_length()) - 1
-            if name == "and_" and (a.low >= 0 or b.low >= 0):
+            if name == "and" and (a.low >= 0 or b.low >= 0):
                 return self._bounded(operation, a, b, 0, min(x.high for x in (a, b) if x.low >= 0))
             if a.low >= 0 and b.low >= 0:
                 return self._bounded(operation, a, b, 0, bits)
@@ -887,32 +805,22 @@ class RunScalar(SymScalar):
         least = self.tracer.add("maximum", (value, int_const(self.tracer, low)), {}, int64, ())
         return self.tracer.add("minimum", (least, int_const(self.tracer, high)), {}, int64, ())
 
-    def _bits(self, other: Any, name: str, ufunc: np.ufunc, swapped: bool) -> Any:
+    def _bits(self, other: Any, name: str, swapped: bool) -> Any:
         if type(self.hint) is bool and type(getattr(other, "hint", other)) is bool:
             operands = [self.value, other.value if isinstance(other, SymScalar) else self._truth(other)]
-            name = {"and_": "logical_and", "or_": "logical_or", "xor": "logical_xor"}[name]
-            return RunBool(self.tracer, self.tracer.add(name, operands, {}, np.dtype(np.bool_), ()))
+            return RunBool(self.tracer, self.tracer.add(f"logical_{name}", operands, {}, np.dtype(np.bool_), ()))
         mine, theirs = self._int_of(self), self._int_of(other)
         if mine is not None and theirs is not None:
             return self._int_arithmetic(name, *((theirs, mine) if swapped else (mine, theirs)))
         if mine is None:
-            raise TypeError(f"unsupported operand type(s) for {name.strip('_')}: 'float' and '{type(other).__name__}'")
-        return super()._bits(other, name, ufunc, swapped)
+            raise TypeError(f"unsupported operand type(s) for {name}: 'float' and '{type(other).__name__}'")
+        return super()._bits(other, name, swapped)
 
     def _truth(self, held: Any) -> Value:
         return self.tracer.add("const", (), {"value": bool(held)}, np.dtype(np.bool_), ())
 
-    def __lshift__(self, other: Any) -> Any:
-        return self._bits(other, "lshift", np.left_shift, False)
-
-    def __rlshift__(self, other: Any) -> Any:
-        return self._bits(other, "lshift", np.left_shift, True)
-
-    def __rshift__(self, other: Any) -> Any:
-        return self._bits(other, "rshift", np.right_shift, False)
-
-    def __rrshift__(self, other: Any) -> Any:
-        return self._bits(other, "rshift", np.right_shift, True)
+    __lshift__, __rlshift__ = operator_pair("_bits", "lshift")
+    __rshift__, __rrshift__ = operator_pair("_bits", "rshift")
 
     def __invert__(self) -> Any:
         mine = self._int_of(self)
@@ -960,27 +868,27 @@ class RunScalar(SymScalar):
         value = self.tracer.add(operation, (left.value, right.value), {}, dtype, ())
         return RunScalar(self.tracer, value, type(left.hint))
 
-    def _arithmetic(self, other: Any, name: str, ufunc: np.ufunc, swapped: bool) -> Any:
+    def _arithmetic(self, other: Any, name: str, swapped: bool) -> Any:
         numbers = [x for x in (self, other) if isinstance(x, RunScalar) and x.kinds]
         if (
             not numbers
             or isinstance(other, (np.ndarray, np.generic))
             or isinstance(getattr(other, "sizes", None), tuple)
         ):
-            return self._of_numbers(other, name, ufunc, swapped)
+            return self._of_numbers(other, name, swapped)
         if name not in ("add", "sub"):
             # 0 * -1 is 0 as an int and -0.0 as a float, and so on.
             refuse_kinds(numbers[0], name)
-        result = self._of_numbers(other, name, ufunc, swapped)
+        result = self._of_numbers(other, name, swapped)
         floats = [type(getattr(x, "hint", x)) is float and not getattr(x, "kinds", None) for x in (self, other)]
         if isinstance(result, RunScalar) and not any(floats):
             result.kinds = frozenset({"int", "float"})
         return result
 
-    def _of_numbers(self, other: Any, name: str, ufunc: np.ufunc, swapped: bool) -> Any:
+    def _of_numbers(self, other: Any, name: str, swapped: bool) -> Any:
         if type(self.hint) is not float:
             if not isinstance(other, np.generic) and type(getattr(other, "hint", other)) is float:
-                return RunScalar(self.tracer, self.as_float_value(), float)._arithmetic(other, name, ufunc, swapped)
+                return RunScalar(self.tracer, self.as_float_value(), float)._arithmetic(other, name, swapped)
             mine, theirs = self._int_of(self), self._int_of(other)
             if mine is not None and theirs is not None:
                 return self._int_arithmetic(name, *((theirs, mine) if swapped else (mine, theirs)))
@@ -996,10 +904,10 @@ class RunScalar(SymScalar):
             finite = self.tracer.add("isfinite", (square.value,), {}, np.dtype(np.bool_), ())
             self.tracer.check(finite, "a float power beyond the largest float")
             return square
-        return super()._arithmetic(other, name, ufunc, swapped)
+        return super()._arithmetic(other, name, swapped)
 
-    def __truediv__(self, other: Any) -> Any:
-        return self._arithmetic(other, "truediv", np.true_divide, False)
+    def _divide(self, other: Any, name: str, swapped: bool) -> Any:
+        return self._arithmetic(other, name, swapped)
 
     def as_float_value(self) -> Value:
         return self.tracer.add("cast", (self.value,), {}, np.dtype(np.float64), ())
@@ -1030,11 +938,3 @@ class RunBool(RunScalar):
 
 
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-_COMPARE = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt,
-    "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
-_COMPARE_UFUNC = {
-    "==": np.equal, "!=": np.not_equal, "<": np.less,
-    "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
-}  # fmt: skip

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,9 @@ import numpy as np
 from ..errors import TraceError
 from ..guards import PythonGuard
 from .graph import Block, Value
+from .operators import COMPARE
 from .sizes import Atom, Size
 
-_COMPARE = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
 _NUMPY_FOLDER = os.path.dirname(np.__file__) + os.sep
 _USERS_WORDS = {"SymArray": "ndarray", "SymGenerator": "Generator", "SymInt": "int", "SymScalar": "float"}
 NO_RULE = "there is no rule for it"
@@ -475,7 +474,7 @@ class Tracer:
         """As decide(); None where it is true of some iterations of the loops around and not of others, or may be."""
         a, b = self.resolve(Size.of(left)), self.resolve(Size.of(right))
         if a.is_constant and b.is_constant:
-            return bool(_COMPARE[operator](a.constant_part, b.constant_part))
+            return bool(COMPARE[operator](a.constant_part, b.constant_part))
         if self.loops and not self.loops.keys().isdisjoint((a - b).symbols()):
             return self._decide_for_all_iterations(operator, a - b, message)
         if operator in ("<", "<=", ">", ">="):

@@ -7,7 +7,6 @@ import sys
 import types
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import eq, ge, ne
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from ..ops.operands import is_symbolic
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import Value, unchanged
+from ..symbolic.operators import COMPARE
 from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import MAX_RANK, Argument, LayoutNeeded, SizeGuard, Tracer
@@ -173,7 +173,7 @@ class Traced:
                 left, right = guard.left.evaluate(sizes), guard.right.evaluate(sizes)
             except ZeroDivisionError:
                 return False
-            if not {"==": eq, "!=": ne, ">=": ge}[guard.operator](left, right):
+            if not COMPARE[guard.operator](left, right):
                 return False
         return True
 
