@@ -29,7 +29,7 @@ from .operands import (
     shape_of,
     to_value,
 )
-from .shapes import index_view
+from .shapes import index_view, written_out
 
 
 def _is_mask(key: Any) -> bool:
@@ -42,25 +42,17 @@ def _parse(array: SymArray, key: Any) -> tuple[list[Any], list[Size], bool]:
     keys = key if isinstance(key, tuple) else (key,)
     for part in keys:
         _refuse_advanced(tracer, array, part)
-    used = sum(1 for part in keys if part is not None and part is not Ellipsis)
-    if used > array.ndim:
-        raise IndexError(f"too many indices for array: array is {array.ndim}-dimensional, but {used} were indexed")
-    if sum(1 for part in keys if part is Ellipsis) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
-    if not any(part is Ellipsis for part in keys):
-        keys = (*keys, Ellipsis)
     items: list[Any] = []
     shape: list[Size] = []
     axis = 0
-    for part in keys:
+    for part in written_out(keys, array.ndim, Ellipsis):
         if part is None:
             items.append(NEWAXIS)
             shape.append(Size.constant(1))
         elif part is Ellipsis:
-            for _ in range(array.ndim - used):
-                items.append(Slice(Size.constant(0), 1))
-                shape.append(tracer.resolve(array.sizes[axis]))
-                axis += 1
+            items.append(Slice(Size.constant(0), 1))
+            shape.append(tracer.resolve(array.sizes[axis]))
+            axis += 1
         elif isinstance(part, slice):
             start, step, extent = _slice(tracer, part, tracer.resolve(array.sizes[axis]))
             items.append(Slice(start, step))
@@ -69,7 +61,7 @@ def _parse(array: SymArray, key: Any) -> tuple[list[Any], list[Size], bool]:
         else:
             items.append(_position(tracer, part, array, axis))
             axis += 1
-    return items, shape, not shape and not any(part is Ellipsis for part in (key if isinstance(key, tuple) else (key,)))
+    return items, shape, not shape and not any(part is Ellipsis for part in keys)
 
 
 def _refuse_advanced(tracer: Tracer, array: SymArray, part: Any) -> None:
@@ -200,18 +192,10 @@ def _masked(array: SymArray, keys: tuple[Any, ...]) -> tuple[SymArray, SymArray,
     if len(masks) != 1 or any(_is_gather(part) or isinstance(part, Compressed) for part in keys):
         return None
     tracer, mask = array.tracer, keys[masks[0]]
-    used = sum(mask.ndim if part is mask else 1 for part in keys if part is not None and part is not Ellipsis)
-    if used > array.ndim:
-        raise IndexError(f"too many indices for array: array is {array.ndim}-dimensional, but {used} were indexed")
-    if not any(part is Ellipsis for part in keys):
-        keys = (*keys, Ellipsis)
     basic: list[Any] = []
     kinds: list[str] = []
-    for part in keys:
-        if part is Ellipsis:
-            basic += [slice(None)] * (array.ndim - used)
-            kinds += ["axis"] * (array.ndim - used)
-        elif part is mask:
+    for part in written_out(keys, array.ndim, mask=mask):
+        if part is mask:
             basic += [slice(None)] * mask.ndim
             kinds.append("mask")
         else:
@@ -261,11 +245,7 @@ def _is_gather(part: Any) -> bool:
 def _gathered(array: SymArray, keys: tuple[Any, ...]) -> Any:
     """x[i, :, indices]: what is basic first, then the axes of index arrays, which become one."""
     tracer = array.tracer
-    used = sum(1 for part in keys if part is not None and part is not Ellipsis)
-    if Ellipsis not in [part for part in keys if part is Ellipsis]:
-        keys = (*keys, Ellipsis)
-    at = next(k for k, part in enumerate(keys) if part is Ellipsis)
-    keys = (*keys[:at], *(slice(None),) * (array.ndim - used), *keys[at + 1 :])
+    keys = written_out(keys, array.ndim)
     advanced = [k for k, part in enumerate(keys) if _is_gather(part)]
     others = [
         k for k, part in enumerate(keys) if not _is_gather(part) and part is not None and not isinstance(part, slice)

@@ -22,7 +22,7 @@ from . import linalg, reductions
 from .elementwise import apply_ufunc, store_result
 from .operands import BOOL, INT64, cast, chosen, constant, dtype_of, operand_of, shape_of, to_value
 from .reductions import SomeChosen, keep_dims
-from .shapes import normalize_axes
+from .shapes import normalize_axes, written_out
 from .under_masks import elementwise
 
 # Element by element, whatever their NumPy source makes of it.
@@ -247,19 +247,12 @@ def part_of(selection: Compressed, key: Any) -> Any:
         both = tracer.add("logical_and", (selection.mask, key.whole.read()), {}, BOOL, selection.mask.shape)
         copied = SymArray.fresh(tracer, selection.whole.read(), is_scalar=False)
         return Compressed(tracer, copied, both, selection.at)
-    keys = list(key) if isinstance(key, tuple) else [key]
+    keys = key if isinstance(key, tuple) else (key,)
     if any(isinstance(part, (Compressed, SymArray, np.ndarray, list, bool, np.bool_)) for part in keys):
         raise selection.refused("a part")
-    used = sum(1 for part in keys if part is not None and part is not Ellipsis)
-    if used > selection.ndim:
-        raise IndexError(f"too many indices for array: array is {selection.ndim}-dimensional, but {used} were indexed")
-    if not any(part is Ellipsis for part in keys):
-        keys.append(Ellipsis)
-    at = next(k for k, part in enumerate(keys) if part is Ellipsis)
-    keys[at : at + 1] = [slice(None)] * (selection.ndim - used)
     expanded: list[Any] = []
     axis, new_at = 0, 0
-    for part in keys:
+    for part in written_out(keys, selection.ndim):
         if part is None:
             expanded.append(part)
             continue

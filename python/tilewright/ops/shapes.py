@@ -230,6 +230,22 @@ def index_view(
     return array.view(View("index", {"index": items}, tuple(shape)), is_scalar)
 
 
+def written_out(keys: Sequence[Any], rank: int, whole: Any = slice(None), mask: Any = None) -> tuple[Any, ...]:
+    """The parts of a key with `whole` for each axis that the Ellipsis stands for; `mask` takes as many as it has."""
+    used = sum(
+        mask.ndim if mask is not None and part is mask else 1
+        for part in keys
+        if part is not None and part is not Ellipsis
+    )
+    if used > rank:
+        raise IndexError(f"too many indices for array: array is {rank}-dimensional, but {used} were indexed")
+    places = [k for k, part in enumerate(keys) if part is Ellipsis]
+    if len(places) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    at = places[0] if places else len(keys)
+    return (*keys[:at], *[whole] * (rank - used), *keys[at + 1 :])
+
+
 @rule(np.expand_dims)
 def expand_dims(tracer: Tracer, a: Any, axis: Any) -> Any:
     array = as_array(tracer, a)

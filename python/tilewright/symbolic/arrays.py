@@ -58,7 +58,64 @@ class View:
         return tracer.add(self.operation, (value,), self.attributes, value.dtype, self.shape)
 
 
-class SymArray(Symbolic):
+def refusing(what: str) -> Any:
+    """A method for what needs the elements themselves."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise self.refused(what)
+
+    return method
+
+
+def _calling(name: str) -> Any:
+    """NumPy's function as the method of an array."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return OPERATIONS.call_numpy(self.tracer, getattr(np, name), (self, *args), kwargs)
+
+    method.__name__ = name
+    return method
+
+
+class ArrayLike(Symbolic):
+    """What arrays have in common with what a mask picks out of them."""
+
+    __slots__ = ()
+    dtype: Any
+    size: Any
+    copy: Any
+
+    def refused(self, what: str) -> Exception:
+        """The error of what needs the elements themselves."""
+        raise NotImplementedError
+
+    __float__, __int__, __index__ = (refusing(f"the {kind} value") for kind in ("float", "int", "index"))
+    __array__, __contains__ = refusing("the contents"), refusing("membership (in)")
+    __divmod__ = divmod_of
+    sum, prod, max, min, mean, var, std, any, all, dot, round = map(
+        _calling, ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "dot", "round")
+    )
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
+    @property
+    def itemsize(self) -> int:
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> Any:
+        return self.size * self.itemsize
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **others: Any) -> Any:
+        # np.clip wants both bounds, where the method does not
+        return OPERATIONS.call_numpy(self.tracer, np.clip, (self, min, max, out), others)
+
+
+class SymArray(ArrayLike):
     """An ndarray (or, with `is_scalar`, a NumPy scalar) of the traced function."""
 
     __slots__ = ("_read", "chain", "dtype", "is_scalar", "kinds", "seen", "sizes", "storage")
@@ -251,14 +308,6 @@ class SymArray(Symbolic):
         return self._int(total)
 
     @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> Any:
-        return self.size * self.itemsize
-
-    @property
     def T(self) -> SymArray:
         return self.transpose()
 
@@ -318,44 +367,23 @@ class SymArray(Symbolic):
             )
         raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
 
-    def _concrete(self, what: str) -> Any:
-        raise self.tracer.error(
+    def refused(self, what: str) -> Exception:
+        return self.tracer.error(
             f"{what} of a traced array, {self.dtype}[{', '.join(str(self.tracer.resolve(s)) for s in self.sizes)}]",
             "its elements are known only when the compiled function runs",
             "Use np.where for a choice between values, or leave the branch or loop out of the compiled function.",
         )
 
-    def __bool__(self) -> bool:
-        return bool(self._concrete("loops: the truth value"))
+    __bool__, __complex__ = refusing("loops: the truth value"), refusing("the complex value")
+    __round__, tolist = refusing("round()"), refusing(".tolist()")
 
     def __hash__(self) -> int:
         if not self.is_scalar:
             raise TypeError("unhashable type: 'numpy.ndarray'")
-        return int(self._concrete("the hash (as in a set or a dict)"))
-
-    def __float__(self) -> float:
-        return float(self._concrete("the float value"))
-
-    def __int__(self) -> int:
-        return int(self._concrete("the int value"))
-
-    def __index__(self) -> int:
-        return int(self._concrete("the index value"))
-
-    def __complex__(self) -> complex:
-        return complex(self._concrete("the complex value"))
-
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._concrete("the contents")
-
-    def __contains__(self, item: Any) -> bool:
-        return bool(self._concrete("membership (in)"))
+        raise self.refused("the hash (as in a set or a dict)")
 
     def item(self, *args: Any) -> Any:
         return OPERATIONS.item_of(self[args] if args else self)
-
-    def tolist(self) -> Any:
-        return self._concrete(".tolist()")
 
     def __len__(self) -> int:
         if not self.sizes:
@@ -378,17 +406,6 @@ class SymArray(Symbolic):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         OPERATIONS.set_item(self, key, value)
-
-    def __round__(self, digits: int | None = None) -> Any:
-        return self._concrete("round()")
-
-    __divmod__ = divmod_of
-
-    def __copy__(self) -> SymArray:
-        return self.copy()
-
-    def __deepcopy__(self, memo: Any) -> SymArray:
-        return self.copy()
 
     def copy(self, order: str = "C") -> SymArray:
         return self._call(np.copy)
@@ -447,26 +464,21 @@ def _root(tracer: Tracer, value: Value) -> Value:
             return value
 
 
-def _reducing(name: str) -> Any:
-    def method(self: SymArray, *args: Any, **kwargs: Any) -> Any:
-        return self._call(getattr(np, name), *args, **kwargs)
-
-    method.__name__ = name
-    return method
-
-
-for _name in ("sum", "prod", "max", "min", "argmax", "argmin", "mean", "var", "std", "any", "all", "dot"):
-    setattr(SymArray, _name, _reducing(_name))
-for _name in ("ptp", "round", "cumsum", "cumprod", "repeat", "take", "nonzero", "argsort", "diagonal", "trace"):
+for _name in (
+    "argmax",
+    "argmin",
+    "ptp",
+    "cumsum",
+    "cumprod",
+    "repeat",
+    "take",
+    "nonzero",
+    "argsort",
+    "diagonal",
+    "trace",
+):
     if hasattr(np.ndarray, _name):
-        setattr(SymArray, _name, _reducing(_name))
-
-
-def _clip(self: SymArray, min: Any = None, max: Any = None, out: Any = None, **others: Any) -> Any:
-    return self._call(np.clip, min, max, out, **others)  # which wants both bounds, where the method does not
-
-
-SymArray.clip = _clip  # type: ignore[attr-defined]
+        setattr(SymArray, _name, _calling(_name))
 
 
 def _operator(ufunc: np.ufunc, swapped: bool) -> Any:
@@ -510,4 +522,4 @@ def operator_methods(cls: type, in_place: Callable[[np.ufunc], Any]) -> None:
 
 operator_methods(SymArray, _in_place)
 
-__all__ = ["NEWAXIS", "Storage", "SymArray", "View", "operator_methods"]
+__all__ = ["NEWAXIS", "ArrayLike", "Storage", "SymArray", "View", "operator_methods", "refusing"]

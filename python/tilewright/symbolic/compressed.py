@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import SymArray, operator_methods
+from .arrays import ArrayLike, SymArray, operator_methods, refusing
 from .graph import NEWAXIS, Slice, Value
-from .operators import divmod_of
 from .registry import OPERATIONS
-from .scalars import RunScalar, Symbolic
+from .scalars import RunScalar
 from .sizes import Size
 from .tracer import Tracer
 
@@ -25,7 +24,7 @@ _INT64 = np.dtype(np.int64)
 _MOST_ELEMENTS = 2**48
 
 
-class Compressed(Symbolic):
+class Compressed(ArrayLike):
     """`whole[:, mask]`, where the mask's axes begin at `at` of the whole. NumPy has one axis in place of them."""
 
     __slots__ = ("at", "mask", "places_of", "whole")
@@ -103,14 +102,6 @@ class Compressed(Symbolic):
         count = self.count()
         return count if type(total) is int and total == 1 else count * total
 
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> Any:
-        return self.size * self.itemsize
-
     def described(self) -> str:
         return f"<{self.dtype} elements under a mask>"
 
@@ -126,49 +117,22 @@ class Compressed(Symbolic):
             "Reduce it (.sum(), .mean(), .max()), store it under the same mask (x[mask] = …), or use np.where.",
         )
 
-    def __iter__(self) -> Any:
-        raise self.refused("iterating over the elements")
-
-    def __len__(self) -> int:
-        raise self.refused("the length")
-
-    def __bool__(self) -> bool:
-        raise self.refused("the truth value")
-
-    def __float__(self) -> float:
-        raise self.refused("the float value")
-
-    def __int__(self) -> int:
-        raise self.refused("the int value")
-
-    def __index__(self) -> int:
-        raise self.refused("the index value")
-
-    def __contains__(self, item: Any) -> bool:
-        raise self.refused("membership (in)")
-
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise self.refused("the contents")
-
-    __divmod__ = divmod_of
+    __bool__, __len__ = refusing("the truth value"), refusing("the length")
+    __iter__, __setitem__ = refusing("iterating over the elements"), refusing("writing into a part")
 
     def __getitem__(self, key: Any) -> Any:
         return OPERATIONS.part_of(self, key)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        raise self.refused("writing into a part")
-
-    def __copy__(self) -> Compressed:
-        return self.copy()
-
-    def __deepcopy__(self, memo: Any) -> Compressed:
-        return self.copy()
 
     def astype(self, *args: Any, **kwargs: Any) -> Compressed:
         return self.with_whole(self.whole.astype(*args, **kwargs))
 
     def copy(self, order: str = "C") -> Compressed:
         return self.with_whole(self.whole.copy())
+
+    def conj(self) -> Any:
+        return OPERATIONS.call_numpy(self.tracer, np.conjugate, (self,), {})
+
+    conjugate = conj
 
     @property
     def real(self) -> Compressed:
@@ -197,26 +161,6 @@ class Compressed(Symbolic):
             value = tracer.add("cast", (value,), {}, self.dtype, value.shape)
         self.whole.write(value)
         self.places_of = None
-
-
-def _method(name: str) -> Any:
-    def method(self: Compressed, *args: Any, **kwargs: Any) -> Any:
-        return OPERATIONS.call_numpy(self.tracer, getattr(np, name), (self, *args), kwargs)
-
-    method.__name__ = name
-    return method
-
-
-for _name in ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "dot", "round", "conjugate"):
-    setattr(Compressed, _name, _method(_name))
-
-
-def _clip(self: Compressed, min: Any = None, max: Any = None, out: Any = None, **others: Any) -> Any:
-    return OPERATIONS.call_numpy(self.tracer, np.clip, (self, min, max, out), others)
-
-
-Compressed.clip = _clip  # type: ignore[attr-defined]
-Compressed.conj = Compressed.conjugate  # type: ignore[attr-defined]
 
 
 def _in_place(ufunc: np.ufunc) -> Any:
